@@ -3,9 +3,9 @@
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, LitInt, LitStr, Result, Token};
 
-/// The value of a field when the writer lacks it.
+/// The default of a field, used if the writer does not have the field.
 pub(crate) enum FieldDefault {
-    /// The type's empty value.
+    /// The empty value of the type.
     Empty,
     /// `Default::default()`.
     Trait,

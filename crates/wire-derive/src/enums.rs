@@ -13,14 +13,14 @@ struct Variant<'a> {
     ident: &'a Ident,
     name: String,
     fields: Vec<Field>,
-    /// The column and the type of its opened payload.
+    /// The name of the payload's column and of its type.
     local: Ident,
     column: Ident,
     index: u16,
 }
 
 impl Variant<'_> {
-    /// Whether anything is written besides the index.
+    /// Whether a payload is written in addition to the index.
     fn has_payload(&self) -> bool {
         self.fields.iter().any(|field| !field.skip)
     }

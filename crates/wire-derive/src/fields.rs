@@ -1,4 +1,4 @@
-//! Fields of a struct or of a variant's payload: their common code.
+//! Code for fields, shared by structs and by the payloads of variants.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -10,7 +10,7 @@ use crate::generics::borrowed;
 /// One field.
 pub(crate) struct Field {
     pub(crate) member: Member,
-    /// A name that any field can have as a variable or a column.
+    /// A name for the field that is valid as a variable or a column.
     pub(crate) local: Ident,
     name: String,
     ty: Type,
@@ -22,7 +22,7 @@ pub(crate) struct Field {
     support: TokenStream,
 }
 
-/// Parses all fields; `scope` keeps names of support items apart.
+/// Parses all fields. `scope` makes the names of support items unique.
 pub(crate) fn parse(
     fields: &Fields,
     vis: &Visibility,
@@ -107,7 +107,7 @@ impl Field {
         }
     }
 
-    /// The type of the field's opened columns.
+    /// Returns the type of the field's opened columns.
     fn column(&self) -> TokenStream {
         let ty = borrowed(&self.ty);
         match &self.adapter {
@@ -122,7 +122,7 @@ impl Field {
 
     fn default(&self) -> TokenStream {
         match &self.default {
-            // A text literal is allowed as a `String`.
+            // A text literal is allowed as the default of a `String`.
             FieldDefault::Value(value @ Expr::Lit(literal)) if matches!(literal.lit, Lit::Str(_)) => {
                 quote!(::core::convert::From::from(#value))
             }
@@ -131,7 +131,7 @@ impl Field {
         }
     }
 
-    /// The value of a row.
+    /// Returns the expression for the value of a row.
     fn get(&self) -> TokenStream {
         let local = &self.local;
         if !self.has_default() {
@@ -144,7 +144,7 @@ impl Field {
         })
     }
 
-    /// The values of successive rows, as an iterator.
+    /// Returns the expression for an iterator over the values of successive rows.
     fn values(&self) -> TokenStream {
         let local = &self.local;
         if !self.has_default() {
@@ -154,7 +154,7 @@ impl Field {
         quote!(::core::iter::Iterator::map(::core::clone::Clone::clone(&rows), move |row| #get))
     }
 
-    /// `Field::new(…)`, with the default if it is a literal.
+    /// Returns `Field::new(…)`, with the default if it is a literal.
     fn describe(&self) -> TokenStream {
         let (name, writes) = (&self.name, self.writes());
         let or = match &self.default {
@@ -165,7 +165,7 @@ impl Field {
     }
 }
 
-/// A literal as the argument of `Value::from`.
+/// Returns a literal as the argument of `Value::from`.
 fn literal(value: &Expr) -> Option<TokenStream> {
     match value {
         Expr::Lit(literal) => match &literal.lit {
@@ -186,12 +186,12 @@ fn written(fields: &[Field]) -> impl Iterator<Item = &Field> {
     fields.iter().filter(|field| !field.skip)
 }
 
-/// Items that the fields' adapters need.
+/// Returns the items that the fields' adapters need.
 pub(crate) fn support(fields: &[Field]) -> TokenStream {
     fields.iter().map(|field| &field.support).cloned().collect()
 }
 
-/// The sum of a constant of all fields.
+/// Returns the sum of a constant over all fields.
 pub(crate) fn sum(fields: &[Field], constant: &str) -> TokenStream {
     let constant = format_ident!("{constant}");
     let terms = written(fields).map(Field::writes);
@@ -204,13 +204,13 @@ pub(crate) fn flat(fields: &[Field]) -> TokenStream {
     quote!(true #(&& #terms::FLAT)*)
 }
 
-/// `vec![Field::new(…), …]`.
+/// Returns `vec![Field::new(…), …]`.
 pub(crate) fn describe(fields: &[Field]) -> TokenStream {
     let fields = written(fields).map(Field::describe);
     quote!(vec![#(#fields),*])
 }
 
-/// Statements that write every field of `rows`; `access` makes a reference to the field of `row`.
+/// Returns the statements that write every field of `rows`. `access` makes a reference to a field of `row`.
 pub(crate) fn write(fields: &[Field], access: impl Fn(usize, &Field) -> TokenStream) -> TokenStream {
     let statements = written(fields).enumerate().map(|(index, field)| {
         let (writes, access) = (field.writes(), access(index, field));
@@ -219,7 +219,8 @@ pub(crate) fn write(fields: &[Field], access: impl Fn(usize, &Field) -> TokenStr
     quote!(#(#statements)*)
 }
 
-/// The function `values` of a struct's columns: the iterators of all fields, walked together. Nothing where there are none.
+/// Returns the function `values` of a struct's columns, which iterates over all fields together. Returns nothing for a struct
+/// without fields.
 pub(crate) fn values(value: &TokenStream, fields: &[Field]) -> TokenStream {
     let all: Vec<&Field> = written(fields).collect();
     if all.is_empty() {
@@ -243,8 +244,8 @@ pub(crate) fn values(value: &TokenStream, fields: &[Field]) -> TokenStream {
     }
 }
 
-/// Zips many iterators into one, and returns the pattern of its items. Halves are nested, so that types nest as little
-/// as possible.
+/// Zips many iterators into one, and returns the pattern of its items. The iterators are zipped in halves, so that the types are
+/// nested as little as possible.
 fn zipped(fields: &[&Field]) -> (TokenStream, TokenStream) {
     if let [field] = fields {
         let local = &field.local;
@@ -255,7 +256,7 @@ fn zipped(fields: &[&Field]) -> (TokenStream, TokenStream) {
     (quote!(::core::iter::Iterator::zip(#left, #right)), quote!((#left_pattern, #right_pattern)))
 }
 
-/// A struct of opened columns with its functions `absent`, `open` and `get`; `value` is how a row is built.
+/// Returns a struct of opened columns with its functions `absent`, `open` and `get`. `value` is the expression that makes a row.
 pub(crate) fn columns(
     vis: &Visibility,
     name: &Ident,

@@ -7,9 +7,9 @@ use syn::{GenericParam, Generics, Lifetime, Type, parse_quote};
 
 /// Parameters of the impls and of the column types.
 pub(crate) struct Parameters {
-    /// Every type parameter bound by `Wire`.
+    /// The parameters, with every type parameter bound by `Wire`.
     pub(crate) wire: Generics,
-    /// Lifetimes replaced by `'__de`, every type parameter bound by `Read<'__de>`.
+    /// The parameters, with lifetimes replaced by `'__de` and every type parameter bound by `Read<'__de>`.
     pub(crate) read: Generics,
     /// The type's arguments with lifetimes replaced.
     pub(crate) read_arguments: TokenStream,
@@ -43,7 +43,7 @@ impl Parameters {
     }
 }
 
-/// A type with every lifetime replaced by that of the message.
+/// Returns a type in which every lifetime is replaced by that of the message.
 pub(crate) fn borrowed(ty: &Type) -> Type {
     let mut ty = ty.clone();
     Borrow.visit_type_mut(&mut ty);

@@ -1,7 +1,7 @@
 //! `#[derive(Wire)]` for `nowcast-wire`.
 //!
-//! For a struct the macro writes one line per field in each of: its shape, its writer, its opened columns, and the
-//! value of a row. No attribute is needed; these exist:
+//! For a struct, the macro generates its shape, its writer, its opened columns, and the value of a row. Each of these has one
+//! line for each field. No attribute is needed. These attributes exist:
 //!
 //! | on | attribute | meaning |
 //! | --- | --- | --- |
@@ -26,7 +26,7 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Error, parse_macro_input};
 
-/// Writes and reads a type, tolerant of other versions of it. See the crate's documentation for attributes.
+/// Implements writing and reading of a type, also by other versions of it. See the crate's documentation for the attributes.
 #[proc_macro_derive(Wire, attributes(wire))]
 pub fn derive_wire(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

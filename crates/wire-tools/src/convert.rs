@@ -1,4 +1,4 @@
-//! Files of values in one format into another, a chunk at a time.
+//! Converts files of values from one format into another, one chunk at a time.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,9 +13,9 @@ use nowcast_wire::{Limits, infer};
 use crate::ToolError;
 use crate::json::{from_json, write_json};
 
-/// Rows of a chunk when a list is written as a stream of values.
+/// Number of rows in a chunk, if a list is written as a stream of values.
 const CHUNK_ROWS: usize = 4_096;
-/// Inputs of at least this size are written as a stream where they are a list.
+/// If an input has at least this size and is a list, it is written as a stream.
 const STREAM_BYTES_MIN: u64 = 16 << 20;
 
 /// A format of files of values.
@@ -30,7 +30,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file, by its first bytes and the extension of its name.
+    /// Determines the format of a file from its first bytes and its extension.
     pub fn detect(start: &[u8], extension: &str) -> Self {
         let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
         match (extension, first) {
@@ -42,7 +42,7 @@ impl Format {
         }
     }
 
-    /// The format of a file extension.
+    /// Returns the format that belongs to a file extension.
     pub fn of_extension(extension: &str) -> Option<Self> {
         match extension {
             "json" => Some(Self::Json),
@@ -53,13 +53,13 @@ impl Format {
     }
 }
 
-/// Called repeatedly with the number of bytes read so far.
+/// A callback that is called repeatedly with the number of bytes read so far.
 pub type Progress<'p> = dyn FnMut(u64) + 'p;
 
-/// Converts a file. `bytes` is the size of the input, which decides whether a list is written as a stream.
+/// Converts a file. `bytes` is the size of the input, which determines whether a list is written as a stream.
 ///
 /// # Errors
-/// Fails if the input is malformed or of another format, or if the output cannot be written.
+/// Fails if the input is malformed or has another format, or if the output cannot be written.
 pub fn convert<W: Write>(
     input: impl Read,
     bytes: u64,
@@ -75,7 +75,7 @@ pub fn convert<W: Write>(
     sink.finish()
 }
 
-/// Reads all values of a file: of JSON and MessagePack the one, of a save file its rows.
+/// Reads all values of a file. JSON and MessagePack files have one value, and save files have one for each row.
 ///
 /// # Errors
 /// Fails if the file cannot be read, or is malformed.
@@ -91,9 +91,9 @@ pub fn read_values(input: impl Read, from: Format) -> Result<Vec<Value>, ToolErr
     Ok(values)
 }
 
-/// The form of an input.
+/// A part of an input.
 enum Part {
-    /// The one value.
+    /// The only value of the input.
     Whole(Value),
     /// The input is a list, whose items follow.
     ListBegins,
@@ -132,7 +132,7 @@ fn each_value(
         Format::MessagePack => {
             let mut bytes = Vec::new();
             input.read_to_end(&mut bytes)?;
-            // A tool may use as much memory as the machine has.
+            // A tool may use all of the machine's memory.
             let limits = Limits { memory_bytes_max: usize::MAX, ..Limits::FILE };
             each(Part::Whole(any::from_slice_with_records(&bytes, &limits)?))
         }
@@ -152,7 +152,7 @@ fn each_value(
     }
 }
 
-/// Whether the file states that it holds one value rather than a list of them.
+/// Whether the file states that it holds one value, and not a list of values.
 fn is_single<R: Read>(reader: &FileReader<R>) -> bool {
     reader.about().and_then(|about| about.get("list")) != Some(&Value::Bool(true))
 }
@@ -162,7 +162,7 @@ fn begins_list(input: &mut impl BufRead) -> Result<bool, ToolError> {
     Ok(start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'['))
 }
 
-/// Hands on the items of a JSON list one by one.
+/// Passes on the items of a JSON list one by one.
 struct Items<'e, 'f> {
     each: &'e mut Each<'f>,
     failed: &'e mut Result<(), ToolError>,

@@ -5,16 +5,16 @@ use nowcast_wire::Value;
 /// One difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Where: names and indices from the root.
+    /// The place of the difference: names and indices from the root.
     pub path: String,
-    /// The old value; none if it was added.
+    /// The old value; `None` if the value was added.
     pub before: Option<Value>,
-    /// The new value; none if it was removed.
+    /// The new value; `None` if the value was removed.
     pub after: Option<Value>,
 }
 
-/// All differences between two values. Maps are compared by key. Lists are compared item by item, after equal items at
-/// both ends were removed.
+/// Returns all differences between two values. Maps are compared by key. For lists, equal items at both ends are removed, and the
+/// remaining items are compared one by one.
 pub fn diff(before: &Value, after: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk(String::new(), before, after, &mut found);
@@ -60,7 +60,7 @@ fn lists(path: &str, old: &[Value], new: &[Value], found: &mut Vec<Difference>) 
     }
 }
 
-/// Equal, where a whole float and the integer of its value are the same number.
+/// Whether two values are equal. A whole float is equal to the integer of the same value.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Int(_) | Value::Uint(_), Value::F32(_) | Value::F64(_))

@@ -1,4 +1,4 @@
-//! JSON to values and back.
+//! Converts between JSON and values.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use nowcast_wire::Value;
 
 use crate::ToolError;
 
-/// A JSON value as a value; object keys keep their order.
+/// Converts a JSON value. Object keys keep their order.
 pub fn from_json(json: Json) -> Value {
     match json {
         Json::Null => Value::Nil,
@@ -36,7 +36,7 @@ pub fn write_json(value: &Value, out: &mut impl Write) -> Result<(), ToolError> 
         Value::Bool(value) => write!(out, "{value}")?,
         Value::Int(value) => write!(out, "{value}")?,
         Value::Uint(value) => write!(out, "{value}")?,
-        // The shortest digits that read back as the same f32.
+        // Writes the shortest digits that are read back as the same `f32`.
         Value::F32(value) if value.is_finite() => serde_json::to_writer(out, value)?,
         Value::F64(value) if value.is_finite() => serde_json::to_writer(out, value)?,
         Value::F32(_) | Value::F64(_) => return Err(ToolError::NotJson("numbers that are not finite")),

@@ -1,7 +1,7 @@
-//! Tools for people who work with wire types and save files. Servers and clients do not need this crate.
+//! Tools for developers who work with wire types and save files. Servers and clients do not need this crate.
 //!
-//! The one invariant: this crate knows no format by itself. Only `nowcast-wire` reads and writes bytes, so these
-//! tools accept exactly the input that every reader accepts.
+//! The one invariant: this crate itself knows no format. Only `nowcast-wire` reads and writes bytes, so these tools accept the
+//! same input as every reader.
 //!
 //! | to | use |
 //! | --- | --- |
@@ -37,7 +37,7 @@ pub enum ToolError {
     /// The input is not a whole save file.
     #[error(transparent)]
     Save(#[from] SaveError),
-    /// JSON cannot represent it.
+    /// JSON cannot represent a value.
     #[error("JSON has no {0}: unpack to MessagePack instead")]
     NotJson(&'static str),
 }

@@ -1,5 +1,5 @@
-//! Reads lines of a shape and a body, both in hexadecimal, and answers each with the body that this crate writes for
-//! the decoded value. It is the other end of the differential test of other implementations.
+//! Reads lines that consist of a shape and a body, both in hexadecimal. Answers each line with the body that this crate writes
+//! for the decoded value. It is used in differential tests of other implementations.
 
 use std::io::{BufRead, Write};
 
@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let line = line?;
-        // Both ways of writing, so that every coding of columns is met.
+        // Both efforts are used in turns, so that every coding of columns occurs.
         let effort = if number % 2 == 0 { Effort::Fast } else { Effort::Small };
         let (shape, body) = line.split_once(' ').ok_or("a line is a shape, a space and a body")?;
         let answer =

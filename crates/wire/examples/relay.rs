@@ -1,5 +1,5 @@
-//! Reads messages of one scope from standard input and writes every value again, as messages of its own scope, to
-//! standard output. Each message is preceded by its length in four bytes, little-endian.
+//! Reads messages of one scope from standard input. Writes every value to standard output again, as a message of its own scope. A
+//! length of four bytes, little-endian, precedes each message.
 //!
 //! Another implementation sends random values through this program and compares the results.
 

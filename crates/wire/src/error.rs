@@ -1,8 +1,8 @@
-//! Errors of reading, and the party at fault.
+//! Errors of reading. Each names the party at fault.
 
 use std::fmt;
 
-/// An error of reading: the problem, the field, the byte.
+/// An error of reading. It names the problem, the field and the byte.
 ///
 /// ```
 /// let error = nowcast_wire::decode::<u32>(&[1, 2]).unwrap_err();
@@ -18,16 +18,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 struct Inner {
     kind: ErrorKind,
     offset: Option<usize>,
-    /// Innermost name first, because errors are wrapped on their way out.
+    /// The names of the fields, the innermost first, because outer fields are added on the way out.
     path: Vec<String>,
 }
 
-/// The party that has to change something.
+/// The party that must change something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
     /// The producer of the bytes broke the format, or something damaged them in transit.
     InvalidData,
-    /// The bytes are fine, but writer and reader disagree about the type.
+    /// The bytes are valid, but writer and reader disagree about the type.
     Incompatible,
     /// The bytes may be valid, but exceed the reader's limits.
     Limit,
@@ -130,12 +130,12 @@ impl Error {
         &self.0.kind
     }
 
-    /// The byte of the message (or file) at which it was noticed, if there is one.
+    /// The offset in the message or file at which the problem was found, if there is one.
     pub fn offset(&self) -> Option<usize> {
         self.0.offset
     }
 
-    /// The names of the fields that lead to the error, outermost first, joined by dots; empty at the top.
+    /// The names of the fields that lead to the error, outermost first, joined by dots. Empty for the root.
     pub fn path(&self) -> String {
         let names: Vec<&str> = self.0.path.iter().rev().map(String::as_str).collect();
         names.join(".")

@@ -1,18 +1,18 @@
-//! A bounded cursor over one body: the only place where bytes are taken from.
+//! A bounded cursor over one body. All bytes are read through it.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{Limits, PLAIN_ROWS_MAX};
 
-/// A cursor over one body. Every read is checked against the end, every row is charged to the memory limit.
+/// A cursor over one body. Every read is checked against the end, and every row is charged to the memory limit.
 pub struct Input<'de> {
     data: &'de [u8],
     position: usize,
-    /// The offset of `data` in the message, so that errors name bytes of the message.
+    /// The offset of `data` in the message. Errors state offsets in the message.
     origin: usize,
     limits: Limits,
     memory_left: usize,
     depth: usize,
-    /// Whether the current block is plain, and where its next bit is.
+    /// Whether the current block is plain, and the position of its next bit.
     plain: bool,
     bit: usize,
     text: TextArea<'de>,
@@ -20,16 +20,16 @@ pub struct Input<'de> {
 
 /// The state of the text area while blocks are read.
 struct TextArea<'de> {
-    /// The area, if its length came first; in a flat body it is known last.
+    /// The area, if its length came first. In a flat body the area is known only at the end.
     area: Option<&'de str>,
     next: usize,
-    /// Remaining text leaves of a flat root; the last one has no length.
+    /// Number of text leaves of a flat root that are still to be read. The last one has no length.
     flat_left: usize,
-    /// Ends of texts that were read before the area was known.
+    /// The ends of texts that were read before the area was known.
     unchecked: Vec<usize>,
 }
 
-/// The end of a text whose length is implied: the end of the area.
+/// Marks the end of a text whose length is implied: it extends to the end of the area.
 pub(crate) const TO_THE_END: u32 = u32::MAX;
 
 impl<'de> Input<'de> {
@@ -48,7 +48,7 @@ impl<'de> Input<'de> {
         }
     }
 
-    /// Reads the text area's length and takes the area from the end: how a body that is not flat begins.
+    /// Begins a body that is not flat. Reads the length of the text area, and takes the area from the end.
     pub(crate) fn begin_body(&mut self) -> Result<&'de str> {
         let length = self.varint()?;
         let rest = self.data.len() - self.position;
@@ -62,7 +62,7 @@ impl<'de> Input<'de> {
         Ok(text)
     }
 
-    /// Announces a flat body and the number of its text leaves.
+    /// Begins a flat body with this number of text leaves.
     pub(crate) fn begin_flat(&mut self, texts: usize) {
         self.text.flat_left = texts;
     }
@@ -84,7 +84,7 @@ impl<'de> Input<'de> {
         Ok(text)
     }
 
-    /// Requires that nothing is left.
+    /// Checks that no bytes are left.
     pub(crate) fn end(&self) -> Result<()> {
         match self.data.len() - self.position {
             0 => {}
@@ -103,7 +103,7 @@ impl<'de> Input<'de> {
             .map_err(|error| Error::at(ErrorKind::Utf8, self.origin + offset + error.valid_up_to()))
     }
 
-    /// Reads `rows` rows with their own bits; `row_bytes` is the memory of one row.
+    /// Reads `rows` rows that have their own bits. `row_bytes` is the memory of one row.
     ///
     /// # Errors
     /// Fails if the rows exceed the limits of the input, if their bits are missing, or if `read` fails.
@@ -135,7 +135,7 @@ impl<'de> Input<'de> {
         Ok(result)
     }
 
-    /// Reads a struct's fields, one level deeper in the same block.
+    /// Reads the fields of a struct, one level deeper in the same block.
     ///
     /// # Errors
     /// Fails if the structs are nested too deeply, or if `read` fails.
@@ -154,17 +154,17 @@ impl<'de> Input<'de> {
         self.plain
     }
 
-    /// Takes the next of the current plain block's bits.
+    /// Takes the next bit of the current plain block.
     pub(crate) fn next_bit(&mut self) -> bool {
         let bit = self.bit;
         self.bit += 1;
         self.data.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
     }
 
-    /// Charges `count` items of `bytes` to the memory limit, at least one byte each.
+    /// Charges `count` items of `bytes` bytes to the memory limit, at least one byte for each.
     ///
     /// # Errors
-    /// Fails if the limit of memory is used up.
+    /// Fails if the memory limit is exceeded.
     pub fn charge(&mut self, count: usize, bytes: usize) -> Result<()> {
         let cost = count.checked_mul(bytes.max(1));
         match cost.and_then(|cost| self.memory_left.checked_sub(cost)) {
@@ -176,17 +176,17 @@ impl<'de> Input<'de> {
         }
     }
 
-    /// Continues with the remaining bytes of another input.
+    /// Takes over the remaining memory of another input.
     pub(crate) fn share_memory(&mut self, other: &Input<'_>) {
         self.memory_left = other.memory_left;
     }
 
-    /// The limits in force.
+    /// The limits of this input.
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// An error at the current byte.
+    /// Makes an error at the current byte.
     #[cold]
     pub fn error(&self, kind: ErrorKind) -> Error {
         Error::at(kind, self.origin + self.position)
@@ -230,7 +230,7 @@ impl<'de> Input<'de> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// The next byte, which stays.
+    /// Returns the next byte without taking it.
     pub(crate) fn peek(&self) -> Option<u8> {
         self.data.get(self.position).copied()
     }
@@ -304,7 +304,7 @@ impl<'de> Input<'de> {
         Ok((start as u32, end as u32))
     }
 
-    /// In a flat root: whether the next text leaf is the last, which has no length.
+    /// Whether the next text leaf is the last one of a flat root, which has no length.
     pub(crate) fn is_last_flat_text(&mut self) -> bool {
         if self.text.flat_left == 0 {
             return false;
@@ -313,7 +313,7 @@ impl<'de> Input<'de> {
         self.text.flat_left == 0
     }
 
-    /// The start of the text whose length is implied.
+    /// Returns the span of the text whose length is implied.
     pub(crate) fn last_flat_span(&self) -> (u32, u32) {
         (self.text.next as u32, TO_THE_END)
     }

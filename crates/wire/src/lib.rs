@@ -1,7 +1,7 @@
-//! Bytes to types and back: as easy as MessagePack, as small as a hand-written packet.
+//! Converts between types and bytes. It is as easy as MessagePack, and as small as a hand-written packet.
 //!
-//! The driving rule: **reading is two steps.** First all columns of a body are opened and checked: every length,
-//! every code, every character. Then values are picked out of the columns, and nothing can fail any more.
+//! The one invariant: **reading has two steps.** First all columns of a body are opened and checked: every length, every code,
+//! every character. Then values are read from the columns, and this step cannot fail.
 //!
 //! ```
 //! use nowcast_wire::Wire;
@@ -31,8 +31,7 @@
 //! | save and load files | [`save`] |
 //! | exchange values with any program | [`any`]: plain MessagePack |
 //!
-//! The format is specified in `spec/WIRE.md`; the vectors in `spec/vectors/wire` bind this crate and every other
-//! implementation.
+//! `spec/WIRE.md` specifies the format. The vectors in `spec/vectors/wire` bind this crate and every other implementation.
 
 pub mod any;
 mod column;
@@ -67,7 +66,7 @@ use output::Writer;
 use plan::Resolution;
 use wire::Column;
 
-/// Items for derived code. They are not meant for other uses and not stable.
+/// Items for derived code. They are not stable and must not be used elsewhere.
 #[doc(hidden)]
 pub mod derive {
     pub use crate::error::{Error, ErrorKind, Result};
@@ -82,7 +81,7 @@ pub mod derive {
 /// Appends the body of a value.
 ///
 /// # Panics
-/// If the value nests more than 128 deep.
+/// If the value is nested more than 128 deep.
 pub fn encode<T: Wire>(value: &T, out: &mut Vec<u8>) {
     encode_with(value, Effort::Fast, out);
 }
@@ -104,7 +103,7 @@ pub fn encode_to_vec<T: Wire>(value: &T) -> Vec<u8> {
 /// Reads a body that exactly this type wrote. The value may borrow text and bytes from it.
 ///
 /// # Errors
-/// Fails if the bytes are no body of this type, if bytes follow it, or if it exceeds the default limits.
+/// Fails if the bytes are not a body of this type, if bytes follow it, or if it exceeds the default limits.
 pub fn decode<'de, T: Read<'de>>(body: &'de [u8]) -> Result<T> {
     decode_resolved(None, body, 0, &Limits::MESSAGE)
 }
@@ -112,7 +111,7 @@ pub fn decode<'de, T: Read<'de>>(body: &'de [u8]) -> Result<T> {
 /// Reads a body that exactly this type wrote, within given limits.
 ///
 /// # Errors
-/// Fails if the bytes are no body of this type, if bytes follow it, or if it exceeds the limits.
+/// Fails if the bytes are not a body of this type, if bytes follow it, or if it exceeds the limits.
 pub fn decode_with<'de, T: Read<'de>>(body: &'de [u8], limits: &Limits) -> Result<T> {
     decode_resolved(None, body, 0, limits)
 }
@@ -150,7 +149,7 @@ impl<T: Wire> Reader<T> {
     /// Resolves the type against a writer's shape.
     ///
     /// # Errors
-    /// Names the first field whose types are incompatible.
+    /// Fails if types are incompatible, and names the first such field.
     pub fn new(writer: Shape) -> Result<Self> {
         let resolution = Resolution::new(writer, &Shape::of::<T>())?;
         Ok(Self { resolution, target: std::marker::PhantomData })
@@ -159,7 +158,7 @@ impl<T: Wire> Reader<T> {
     /// Reads a body of the writer's shape.
     ///
     /// # Errors
-    /// Fails if the body is not one of the writer's shape, or exceeds the default limits.
+    /// Fails if the body does not have the writer's shape, or exceeds the default limits.
     pub fn decode<'de>(&self, body: &'de [u8]) -> Result<T>
     where
         T: Read<'de>,
@@ -170,7 +169,7 @@ impl<T: Wire> Reader<T> {
     /// Reads a body of the writer's shape within given limits.
     ///
     /// # Errors
-    /// Fails if the body is not one of the writer's shape, or exceeds the limits.
+    /// Fails if the body does not have the writer's shape, or exceeds the limits.
     pub fn decode_with<'de>(&self, body: &'de [u8], limits: &Limits) -> Result<T>
     where
         T: Read<'de>,

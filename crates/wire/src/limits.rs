@@ -1,23 +1,23 @@
-//! Bounds of a reader for untrusted bytes.
+//! Limits of a reader for untrusted bytes.
 
 /// The limits that a reader enforces before it allocates or recurses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Memory that one body may make the reader allocate, in bytes. An estimate that counts every row and every copied
-    /// text at its full, repeated size.
+    /// Maximum memory that one body may make the reader allocate, in bytes. It is an estimate, which counts every row and every
+    /// copy of a repeated text in full.
     pub memory_bytes_max: usize,
-    /// Depth of nested blocks, and of nested MessagePack values.
+    /// Maximum depth of nested blocks, and of nested MessagePack values.
     pub depth_max: usize,
-    /// Shapes in one scope (one direction of a connection, or one file).
+    /// Maximum number of shapes in one scope (one direction of a connection, or one file).
     pub shapes_max: usize,
-    /// Bytes of all shapes in one scope.
+    /// Maximum number of bytes of all shapes in one scope.
     pub shapes_bytes_max: usize,
-    /// Decompressed length of one chunk of a file, in bytes.
+    /// Maximum length of one chunk of a file after decompression, in bytes.
     pub chunk_bytes_max: usize,
 }
 
 impl Limits {
-    /// For messages from a peer: 64 MiB a message.
+    /// Limits for messages from a peer: 64 MiB for each message.
     pub const MESSAGE: Self = Self {
         memory_bytes_max: 64 << 20,
         depth_max: DEPTH_MAX,
@@ -26,7 +26,7 @@ impl Limits {
         chunk_bytes_max: 0,
     };
 
-    /// For save files: 1 GiB a chunk in memory, 256 MiB a chunk decompressed.
+    /// Limits for save files: 1 GiB of memory for each chunk, and 256 MiB for a decompressed chunk.
     pub const FILE: Self = Self {
         memory_bytes_max: 1 << 30,
         depth_max: DEPTH_MAX,
@@ -42,25 +42,25 @@ impl Default for Limits {
     }
 }
 
-/// Depth of nested blocks that every reader accepts and no writer exceeds.
+/// Maximum depth of nested blocks. Every reader accepts this depth, and no writer exceeds it.
 pub const DEPTH_MAX: usize = 128;
-/// Bytes of one shape.
+/// Maximum number of bytes of one shape.
 pub const SHAPE_BYTES_MAX: usize = 64 << 10;
-/// Definitions of one shape.
+/// Maximum number of definitions in one shape.
 pub const DEFINITIONS_MAX: usize = 1_024;
-/// Fields of one struct or variant, and leaves of one struct after flattening.
+/// Maximum number of fields of one struct or variant, and of leaves of one struct after flattening.
 pub const FIELDS_MAX: usize = 4_096;
-/// Variants of one enum.
+/// Maximum number of variants of one enum.
 pub const VARIANTS_MAX: usize = 65_536;
-/// Bytes of one name.
+/// Maximum number of bytes of one name.
 pub const NAME_BYTES_MAX: usize = 255;
-/// The greatest shape id: two bytes as a varint.
+/// The greatest shape id. It takes two bytes as a varint.
 pub const SHAPE_ID_MAX: u64 = 16_383;
-/// Entries of one dictionary.
+/// Maximum number of entries of one dictionary.
 pub(crate) const DICTIONARY_MAX: usize = 65_536;
-/// Rows of a plain block, at most: it has neither dictionaries nor packed columns.
+/// Maximum number of rows of a plain block, which has neither dictionaries nor packed columns.
 pub const PLAIN_ROWS_MAX: usize = 3;
-/// Packed, delta and decimal coding of 64-bit columns stay within this, so that f64 arithmetic is exact.
+/// Values in packed, delta and decimal coding of 64-bit columns stay within this limit, so that `f64` arithmetic is exact.
 pub(crate) const EXACT_MAX: i64 = 1 << 52;
 
 const _: () =

@@ -1,14 +1,14 @@
-//! Output: the caller's buffer, and a separate text area that is appended at the end.
+//! Output into the caller's buffer, and into a separate text area that is appended at the end.
 
 use crate::limits::{DEPTH_MAX, PLAIN_ROWS_MAX};
 
 /// The trade-off between size and time of a writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
-    /// One pass over each column: for messages.
+    /// One pass over each column. For messages.
     #[default]
     Fast,
-    /// The smallest of all codings for every column: for files.
+    /// The smallest of all codings for every column. For files.
     Small,
 }
 
@@ -28,7 +28,7 @@ impl<'o> Writer<'o> {
         Self { out, effort, text: Vec::new(), plain: true, bit: 0, depth: 0, flat_left: 0 }
     }
 
-    /// Writes one body: `flat_texts` is the number of text leaves of a flat root, or `None` if it is not flat.
+    /// Writes one body. `flat_texts` is the number of text leaves of a flat root; `None` if the root is not flat.
     pub(crate) fn body(
         &mut self,
         flat_texts: Option<usize>,
@@ -47,7 +47,7 @@ impl<'o> Writer<'o> {
             if length < 0x80 {
                 self.out[start] = length as u8;
             } else {
-                // The length is known only now; it rarely takes more than the reserved byte.
+                // The length is known only now. It rarely takes more than the one reserved byte.
                 let mut prefix = Vec::with_capacity(10);
                 put_varint(&mut prefix, length as u64);
                 self.out.splice(start..=start, prefix);
@@ -56,10 +56,10 @@ impl<'o> Writer<'o> {
         self.out.append(&mut self.text);
     }
 
-    /// Writes `rows` rows with their own bits.
+    /// Writes `rows` rows that have their own bits.
     ///
     /// # Panics
-    /// If blocks nest deeper than every reader accepts (128), such as a list of itself.
+    /// If the depth of the blocks exceeds the limit of every reader (128), for instance in a list that contains itself.
     pub fn block(&mut self, rows: usize, bits: usize, write: impl FnOnce(&mut Self)) {
         if rows == 0 {
             return;
@@ -77,7 +77,7 @@ impl<'o> Writer<'o> {
         (self.plain, self.bit) = outer;
     }
 
-    /// Writes a struct's fields, one level deeper in the same block.
+    /// Writes the fields of a struct, one level deeper in the same block.
     ///
     /// # Panics
     /// Like [`block`](Self::block).
@@ -112,7 +112,7 @@ impl<'o> Writer<'o> {
         self.text.extend_from_slice(text.as_bytes());
     }
 
-    /// In a flat root: whether the next text leaf is the last, which has no length.
+    /// Whether the next text leaf is the last one of a flat root, which has no length.
     pub(crate) fn is_last_flat_text(&mut self) -> bool {
         if self.flat_left == 0 {
             return false;
@@ -132,7 +132,7 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Folds the sign of a number into its lowest bit.
+/// Moves the sign of a number into its lowest bit.
 pub(crate) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::DEPTH_MAX;
 use crate::shape::{Census, DefinitionKind, Field, NumberType, Shape, Type, Variant};
 
-/// A writer's shape, with the facts that blocks need about each definition.
+/// A writer's shape, with the properties of each definition that blocks need.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) shape: Shape,
@@ -22,7 +22,7 @@ impl Layout {
     pub(crate) fn census(&self, ty: &Type) -> Census {
         match ty {
             Type::Ref(index) => self.census[*index as usize],
-            // A type that is not a reference has one leaf, unless an array asks about its elements.
+            // A type that is not a reference has one leaf. Only an array depends on its elements.
             _ => self.shape.census(ty),
         }
     }
@@ -40,44 +40,44 @@ impl Layout {
     }
 }
 
-/// A reader's type resolved against a writer's shape.
+/// A reader's type that was resolved against a writer's shape.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolution {
     pub(crate) layout: Layout,
     nodes: Vec<Node>,
-    /// Bits that a row of each node's writer type takes in a plain block.
+    /// For each node, the number of bits that a row of the writer's type takes in a plain block.
     bits: Vec<usize>,
     root: u32,
 }
 
-/// The way in which one type of the reader reads one type of the writer.
+/// How a type of the reader is read from a type of the writer.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
-    /// Exactly the reader's own form.
+    /// The writer's type is the same as the reader's.
     Same,
-    /// A scalar of another type, to be converted.
+    /// The writer's type is another scalar, which is converted.
     Source(Type),
     Struct(Vec<Step>),
     Enum(Vec<VariantStep>),
     Option(u32),
-    /// The reader's option of a value that the writer always has.
+    /// The reader has an option, and the writer always has the value.
     Always(u32),
-    /// The writer's option of a value that the reader always has: empty if absent.
+    /// The writer has an option, and the reader always needs a value. An absent value becomes the empty value.
     OrEmpty(u32),
     List(u32),
-    /// The writer's array, read as a list.
+    /// The writer has an array, which is read as a list.
     ArrayAsList(u32, u32),
     Array(u32),
     ListAsArray(u32),
     Map(u32, u32),
-    /// Being resolved.
+    /// The node is being resolved.
     Open,
 }
 
 /// One field of the writer.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The index of the reader's field; none when the reader does not know it.
+    /// The index of the reader's field; `None` if the reader does not have it.
     pub target: Option<usize>,
     pub(crate) name: String,
     pub(crate) ty: Type,
@@ -87,7 +87,7 @@ pub struct Step {
 /// One variant of the writer.
 #[derive(Clone, Debug)]
 pub struct VariantStep {
-    /// The index of the reader's variant; none when the reader does not know it.
+    /// The index of the reader's variant; `None` if the reader does not have it.
     pub target: Option<usize>,
     /// The name.
     pub name: String,
@@ -95,7 +95,7 @@ pub struct VariantStep {
     pub(crate) bits: usize,
 }
 
-/// A place in a resolution, handed to columns when they open.
+/// A position in a resolution, which is passed to columns when they are opened.
 #[derive(Clone, Copy)]
 pub struct Plan<'p> {
     resolution: &'p Resolution,
@@ -120,7 +120,7 @@ impl Resolution {
         Ok(Self { layout, nodes, bits, root })
     }
 
-    /// The plan of the root; `None` when the writer's type is the reader's.
+    /// Returns the plan of the root; `None` if the writer's type equals the reader's.
     pub(crate) fn plan(&self) -> Option<Plan<'_>> {
         self.at(self.root)
     }
@@ -142,7 +142,7 @@ impl<'p> Plan<'p> {
         &self.resolution.layout
     }
 
-    /// Bits that a row of the writer's type takes in a plain block.
+    /// Number of bits that a row of the writer's type takes in a plain block.
     pub fn bits(self) -> usize {
         self.bits
     }
@@ -163,7 +163,7 @@ impl<'p> Plan<'p> {
         }
     }
 
-    /// The plan of a field; `None` if it equals the reader's.
+    /// Returns the plan of a field; `None` if the writer's type equals the reader's.
     pub fn field(self, step: &'p Step) -> Option<Plan<'p>> {
         self.resolution.at(step.node)
     }
@@ -173,27 +173,27 @@ impl<'p> Plan<'p> {
         PayloadPlan { plan: self, steps: &step.steps, bits: step.bits }
     }
 
-    /// The plan of an element; `None` if it equals the reader's.
+    /// Returns the plan of an element; `None` if the writer's type equals the reader's.
     pub(crate) fn child(self, node: u32) -> Option<Plan<'p>> {
         self.resolution.at(node)
     }
 }
 
 impl<'p> PayloadPlan<'p> {
-    /// A struct's own fields.
+    /// Returns the plan of a struct's own fields.
     pub fn of_struct(plan: Plan<'p>) -> Self {
         Self { plan, steps: plan.steps(), bits: plan.bits() }
     }
 }
 
-/// The plan of a variant's payload: a struct without a definition of its own.
+/// The plan of a variant's payload, which is like a struct without a definition.
 #[derive(Clone, Copy)]
 pub struct PayloadPlan<'p> {
     /// The plan of the enum.
     pub plan: Plan<'p>,
     /// The writer's fields.
     pub steps: &'p [Step],
-    /// Bits that a row takes in a plain block.
+    /// Number of bits that a row takes in a plain block.
     pub bits: usize,
 }
 
@@ -202,7 +202,7 @@ struct Resolver<'s> {
     reader: &'s Shape,
     nodes: Vec<Node>,
     bits: Vec<usize>,
-    /// Pairs of definitions that were met, and their nodes.
+    /// Pairs of definitions that have been visited, and their nodes.
     known: Vec<(u32, u32, u32)>,
     depth: usize,
 }
@@ -214,7 +214,7 @@ impl Resolver<'_> {
         self.nodes.len() as u32 - 1
     }
 
-    /// `make` of a child, or `Same` when the child is the same and the parents agree too.
+    /// Returns the node that `make` makes of a child. Returns `Same` if the child is the same and the parents also agree.
     fn wrap(&mut self, child: u32, make: impl FnOnce(u32) -> Node) -> u32 {
         let node = match self.nodes[child as usize] {
             Node::Same => Node::Same,
@@ -357,7 +357,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether the default of a missing field is finite; `open` are the definitions on the path to it.
+/// Whether the default of a missing field is finite. `open` are the definitions on the path to the field.
 fn has_finite_default(shape: &Shape, ty: &Type, open: &mut Vec<u32>) -> bool {
     let index = match ty {
         Type::Ref(index) => *index,
@@ -378,7 +378,7 @@ fn has_finite_default(shape: &Shape, ty: &Type, open: &mut Vec<u32>) -> bool {
     finite
 }
 
-/// Whether an absent option of the writer can read as this type's empty value.
+/// Whether an absent option of the writer can be read as the empty value of this type.
 fn is_scalar(ty: &Type) -> bool {
     use Type as T;
     matches!(ty, T::Bool | T::Text | T::Number(_) | T::Uvar | T::Ivar | T::Range(_) | T::Angle(_))
@@ -388,7 +388,7 @@ fn is_float(ty: &Type) -> bool {
     matches!(ty, Type::Number(NumberType::F32 | NumberType::F64))
 }
 
-/// Whether every value of the writer's scalar can be tried as the reader's.
+/// Whether a value of the writer's scalar type may be converted to the reader's. The conversion can still fail for single values.
 fn converts(writer: &Type, reader: &Type) -> bool {
     use NumberType as N;
     use Type as T;
@@ -398,7 +398,7 @@ fn converts(writer: &Type, reader: &Type) -> bool {
         T::Ivar => Some(N::I64),
         _ => None,
     };
-    // A reader's quantised field is f32 or f64 in its program, and quantised means that rounding is accepted.
+    // In a program, the reader's quantised field is an `f32` or `f64`. A quantised field accepts rounding.
     let float_reader = matches!(reader, T::Range(_) | T::Angle(_)) || is_float(reader);
     match (integer(writer), integer(reader)) {
         (Some(_), Some(_)) => true,

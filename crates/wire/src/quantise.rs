@@ -1,16 +1,16 @@
-//! Quantisers: numbers in steps, unit quaternions by their smallest three components, angles.
+//! Quantisers: numbers in steps, unit quaternions by their smallest three components, and angles.
 //!
-//! All arithmetic is in f64 and in the order of the specification, so that every implementation agrees on every bit.
+//! All arithmetic uses `f64`, in the order of the specification. So all implementations agree on every bit.
 
 use std::f64::consts::SQRT_2;
 
 use crate::shape::Range;
 
-/// 2π as the specification fixes it.
+/// 2π, with the bits that the specification fixes.
 const TURN: f64 = std::f64::consts::TAU;
 
 impl Range {
-    /// The greatest step number; `None` where the bounds make no sense.
+    /// Returns the greatest step number; `None` if the bounds are invalid.
     pub fn max(&self) -> Option<u32> {
         let Self { low, high, step } = *self;
         if !(low.is_finite() && high.is_finite() && step.is_finite() && low < high && step > 0.0) {
@@ -20,17 +20,17 @@ impl Range {
         (1.0..=f64::from(u32::MAX)).contains(&max).then_some(max as u32)
     }
 
-    /// Bits that the greatest step number needs.
+    /// Number of bits that the greatest step number needs.
     pub fn bits(&self) -> u32 {
         32 - self.max().unwrap_or(0).leading_zeros()
     }
 
-    /// Bytes of one value in plain blocks.
+    /// Number of bytes of one value in plain blocks.
     pub fn width(&self) -> usize {
         self.bits().div_ceil(8) as usize
     }
 
-    /// The step number nearest to a value; NaN becomes 0.
+    /// Returns the step number that is nearest to a value. NaN becomes 0.
     pub fn quantise(&self, value: f64) -> u32 {
         if value.is_nan() {
             return 0;
@@ -40,13 +40,13 @@ impl Range {
         (q as u32).min(self.max().unwrap_or(0))
     }
 
-    /// The value of a step number.
+    /// Returns the value of a step number.
     pub fn dequantise(&self, q: u32) -> f64 {
         self.low + f64::from(q) * self.step
     }
 }
 
-/// An angle in radians as a fraction of a turn in `bits` bits; values that are not finite become 0.
+/// Converts an angle in radians to a fraction of a turn in `bits` bits. Values that are not finite become 0.
 pub fn quantise_angle(radians: f64, bits: u8) -> u16 {
     let steps = f64::from(1u32 << bits);
     let q = (radians / TURN * steps + 0.5).floor().rem_euclid(steps);
@@ -58,22 +58,22 @@ pub fn dequantise_angle(q: u16, bits: u8) -> f64 {
     f64::from(q) * TURN / f64::from(1u32 << bits)
 }
 
-/// A unit quaternion by its smallest three components.
+/// A unit quaternion, stored by its smallest three components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmallestThree {
-    /// Which of x, y, z, w is left out.
+    /// The index of the component of x, y, z, w that is left out.
     pub largest: u8,
-    /// The other three in order, each in 0 ..= 2M.
+    /// The other three components in order, each in 0 ..= 2M.
     pub components: [u16; 3],
 }
 
-/// Half of the range of a component of `bits` bits: zero is exactly representable.
+/// Returns half of the range of a component with `bits` bits. Zero can be represented exactly.
 fn half_range(bits: u8) -> u16 {
     (1u16 << (bits - 1)) - 1
 }
 
 impl SmallestThree {
-    /// Quantises (x, y, z, w), which is normalised first.
+    /// Normalises (x, y, z, w), and quantises the result.
     pub fn from_quat(quat: [f64; 4], bits: u8) -> Self {
         let [x, y, z, w] = quat;
         let length = (x * x + y * y + z * z + w * w).sqrt();
@@ -114,7 +114,7 @@ impl SmallestThree {
         self.largest < 4 && self.components.iter().all(|q| *q <= 2 * half_range(bits))
     }
 
-    /// All four as one number, the index in the lowest two bits.
+    /// Packs all four numbers into one, with the index in the lowest two bits.
     pub fn pack(self, bits: u8) -> u64 {
         let [a, b, c] = self.components.map(u64::from);
         u64::from(self.largest) + 4 * (a + ((b + (c << bits)) << bits))
@@ -127,7 +127,7 @@ impl SmallestThree {
         Self { largest: (packed & 3) as u8, components: [part(0), part(1), part(2)] }
     }
 
-    /// Bytes of one packed quaternion.
+    /// Number of bytes of one packed quaternion.
     pub fn width(bits: u8) -> usize {
         (2 + 3 * usize::from(bits)).div_ceil(8)
     }

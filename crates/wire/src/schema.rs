@@ -1,4 +1,4 @@
-//! The text notation of types: for files of types, and for the attributes of a kind.
+//! The text notation of types, for schema files and for the attributes of a kind.
 //!
 //! ```
 //! use nowcast_wire::schema;
@@ -32,20 +32,20 @@ use crate::shape::{Definition, DefinitionKind, Field, NumberType, Range, Type, V
 
 /// Maximum nesting of types.
 const DEPTH_MAX: usize = 64;
-/// The number of named types that may refer to one another in a chain.
+/// Maximum length of a chain of named types that refer to each other.
 const CHAIN_MAX: usize = 128;
 
 /// A mistake in a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct SchemaError {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
     /// The problem.
     pub problem: String,
 }
 
-/// The shapes of all structs and enums of a schema, in the order in which they are written.
+/// Returns the shapes of all structs and enums of a schema, in the order of the schema.
 ///
 /// # Errors
 /// Returns the first mistake in the schema, with its line.
@@ -61,8 +61,8 @@ pub fn parse(text: &str) -> Result<Vec<Shape>, SchemaError> {
     named.iter().map(|root| shape_of(root, &named)).collect()
 }
 
-/// The shape of a struct called `name`, from the text of its fields with commas between them. The types of the fields have
-/// no names of their own.
+/// Returns the shape of a struct called `name`. `fields` is the text of its fields, separated by commas. The types of the fields
+/// cannot refer to named types.
 ///
 /// # Errors
 /// Returns the first mistake, with its line.
@@ -76,7 +76,7 @@ pub fn parse_fields(name: &str, fields: &str) -> Result<Shape, SchemaError> {
     resolver.shape(Type::Ref(root as u32)).map_err(at_line)
 }
 
-/// A type in the source, with names of other types.
+/// A type in the source. It refers to other types by their names.
 #[derive(Clone)]
 enum Written {
     Plain(Type),
@@ -101,12 +101,12 @@ enum NamedKind {
     Enum(Vec<(String, WrittenFields)>),
 }
 
-/// Collects the definitions that a root needs, in the order in which a walk meets them.
+/// Collects the definitions that a root needs, in the order of a walk.
 struct Resolver<'a> {
     named: &'a [Named],
     met: Vec<&'a str>,
     definitions: Vec<Definition>,
-    /// The number of named types around the one that is resolved.
+    /// The number of named types that enclose the one that is being resolved.
     depth: usize,
 }
 
@@ -122,14 +122,14 @@ impl<'a> Resolver<'a> {
         Resolver { named, met: Vec::new(), definitions: Vec::new(), depth: 0 }
     }
 
-    /// The reader of shapes checks all other rules.
+    /// Reading the shape's bytes back checks all other rules.
     fn shape(self, root: Type) -> Result<Shape, String> {
         let shape = Shape { root, definitions: self.definitions };
         Shape::from_bytes(&shape.to_bytes()).map_err(|error| error.to_string())
     }
 
     fn reference(&mut self, name: &str) -> Result<Type, String> {
-        // Tuples take places of their own among the definitions, under an empty name.
+        // A tuple is a separate definition each time, with an empty name.
         if let Some(index) = self.met.iter().position(|met| *met == name) {
             return Ok(Type::Ref(index as u32));
         }
@@ -155,7 +155,7 @@ impl<'a> Resolver<'a> {
         Ok(Type::Ref(index as u32))
     }
 
-    /// Adds a definition that types refer to by `reference`; nothing refers to an empty one.
+    /// Adds a definition. Types refer to it by `reference`; an empty `reference` means that no type refers to it.
     fn take_place(&mut self, reference: &'a str, name: &str) -> Result<usize, String> {
         if self.definitions.len() == DEFINITIONS_MAX {
             return Err(format!("a type refers to at most {DEFINITIONS_MAX} others"));
@@ -195,7 +195,7 @@ struct Parser<'a> {
     text: &'a str,
     tokens: Peekable<CharIndices<'a>>,
     line: usize,
-    /// The number of types around the one that is read.
+    /// The number of types that enclose the one that is being read.
     depth: usize,
 }
 
@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
         self.error(format!("{wanted} is expected, not {found}"))
     }
 
-    /// A run of characters that `belongs` accepts.
+    /// Reads a run of characters that `belongs` accepts.
     fn word(&mut self, what: &str, belongs: impl Fn(char) -> bool) -> Result<&'a str, SchemaError> {
         self.peek();
         let start = self.tokens.peek().map_or(self.text.len(), |(at, _)| *at);
@@ -308,7 +308,7 @@ impl<'a> Parser<'a> {
         Ok((name, self.ty()?))
     }
 
-    /// Items between brackets, separated by commas; a comma after the last is allowed.
+    /// Reads items between brackets, separated by commas. A comma after the last item is allowed.
     fn list<T>(
         &mut self,
         open: char,
@@ -319,7 +319,7 @@ impl<'a> Parser<'a> {
         self.items(Some(close), item)
     }
 
-    /// Items up to a bracket or, without one, to the end of the text.
+    /// Reads items up to a bracket, or to the end of the text if there is no bracket.
     fn items<T>(
         &mut self,
         close: Option<char>,

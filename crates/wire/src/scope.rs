@@ -1,4 +1,4 @@
-//! One direction of a connection: shapes are announced once, after that a message is an id and a body.
+//! One direction of a connection. A shape is announced once. Afterwards a message consists of an id and a body.
 
 use std::any::TypeId;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const ANY: u64 = 1;
 /// The first id of a shape.
 const FIRST_SHAPE: u64 = 2;
 
-/// The writing end: gives ids to shapes and announces each with its first message.
+/// The writing end. It assigns ids to shapes, and announces each shape before its first message.
 ///
 /// ```
 /// use nowcast_wire::{Receiver, Sender, Wire};
@@ -39,14 +39,14 @@ const FIRST_SHAPE: u64 = 2;
 /// ```
 #[derive(Debug, Default)]
 pub struct Sender {
-    /// By hash and bytes, so that equal types share an id.
+    /// The ids by the bytes of the shapes, so that equal types share an id.
     ids: BTreeMap<Vec<u8>, u64>,
-    /// By the Rust type, so that its shape is described once.
+    /// The ids by the Rust types, so that the shape of a type is described only once.
     known: BTreeMap<TypeId, u64>,
 }
 
 impl Sender {
-    /// Appends a message, preceded by the announcement of its shape if it is the first.
+    /// Appends a message. Before the first message of a shape, appends the announcement of the shape.
     pub fn encode<T: Wire>(&mut self, value: &T, out: &mut Vec<u8>) {
         let id = match self.known.get(&typeid::of::<T>()) {
             Some(id) => *id,
@@ -60,11 +60,11 @@ impl Sender {
         crate::encode(value, out);
     }
 
-    /// Appends a value of a shape, preceded by the announcement of the shape if it is the first.
+    /// Appends a value of a shape. Before the first value of the shape, appends its announcement.
     ///
     /// # Errors
-    /// Fails if the value does not fit the shape. Then `out` may hold the announcement, which is not repeated, and a part of the
-    /// message.
+    /// Fails if the value does not fit the shape. In this case `out` may hold the announcement, which is not repeated, and a part
+    /// of the message.
     pub fn encode_value(&mut self, shape: &Shape, value: &Value, out: &mut Vec<u8>) -> Result<()> {
         let id = self.announce(shape, out);
         put_varint(out, id);
@@ -77,7 +77,7 @@ impl Sender {
         any::write(value, out);
     }
 
-    /// Appends the announcement of a shape that has none yet, and returns its id.
+    /// Appends the announcement of a shape that was not announced before. Returns the id of the shape.
     ///
     /// # Panics
     /// If a program sends more shapes than there are ids (16,382).
@@ -108,7 +108,7 @@ fn put_announcement(id: u64, shape: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(shape);
 }
 
-/// The reading end: stores announced shapes, and their plans for the requested types.
+/// The reading end. It stores the announced shapes, and their plans for the requested types.
 #[derive(Debug, Default)]
 pub struct Receiver {
     limits: Limits,
@@ -123,7 +123,7 @@ struct Known {
     resolutions: BTreeMap<TypeId, Resolution>,
 }
 
-/// A message whose announcements were applied.
+/// The body of a message whose announcements were applied.
 struct Body<'de> {
     id: u64,
     bytes: &'de [u8],
@@ -131,12 +131,12 @@ struct Body<'de> {
 }
 
 impl Receiver {
-    /// A receiver with limits of its own.
+    /// Makes a receiver with the given limits.
     pub fn with_limits(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
 
-    /// Applies announcements; returns false if the message has no value.
+    /// Applies the announcements of a message. Returns false if the message has no value.
     ///
     /// # Errors
     /// Fails if an announcement is malformed, or if the sender announces more shapes than the limits allow.
@@ -144,12 +144,12 @@ impl Receiver {
         self.open(message).map(|body| body.is_some())
     }
 
-    /// The shape of an id that was announced.
+    /// Returns the shape that was announced under an id.
     pub fn shape(&self, id: u64) -> Option<&Shape> {
         self.shapes.get(&id).map(|known| &known.layout.shape)
     }
 
-    /// Decodes a message as a type, for any version of the type at the sender.
+    /// Decodes a message as a type. The sender may have any version of the type.
     ///
     /// # Errors
     /// Fails if the message is malformed, names a shape that was never announced, or does not fit the type.
@@ -169,7 +169,7 @@ impl Receiver {
         crate::decode_resolved(known.resolutions.get(&asked), body.bytes, body.origin, &limits)
     }
 
-    /// Reads a message of any shape, or without one; none when it holds announcements alone.
+    /// Reads a message of any shape, or without a shape. Returns `None` if the message holds only announcements.
     ///
     /// # Errors
     /// Fails if the message is malformed, or names a shape that was never announced.
@@ -177,7 +177,7 @@ impl Receiver {
         Ok(self.decode_with_shape(message)?.map(|(_, value)| value))
     }
 
-    /// Like [`decode_value`](Self::decode_value), with the shape, if the message has one.
+    /// Like [`decode_value`](Self::decode_value), but also returns the shape, if the message has one.
     ///
     /// # Errors
     /// Fails if the message is malformed, or names a shape that was never announced.

@@ -1,4 +1,4 @@
-//! The traits behind `#[derive(Wire)]`.
+//! The traits that `#[derive(Wire)]` implements.
 
 use std::ops::Range;
 
@@ -8,27 +8,27 @@ use crate::output::Writer;
 use crate::plan::{PayloadPlan, Plan};
 use crate::shape::{Shape, ShapeBuilder, Type};
 
-/// Rows of one type: the input of a block, field after field.
+/// Rows of one type. They are the input of a block, field after field.
 pub trait Rows<'a, T: ?Sized + 'a>: ExactSizeIterator<Item = &'a T> + Clone {}
 impl<'a, T: ?Sized + 'a, I: ExactSizeIterator<Item = &'a T> + Clone> Rows<'a, T> for I {}
 
-/// A type that can be written, and knows its shape. Derive it: `#[derive(Wire)]`.
+/// A type that can be written and that has a shape. Derive it with `#[derive(Wire)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no wire format",
     note = "add `#[derive(nowcast_wire::Wire)]` to it"
 )]
 pub trait Wire {
-    /// Bits that a row takes in front of a plain block: bools and options after flattening.
+    /// Number of bits that a row takes in front of a plain block: those of bools and options, after flattening.
     const BITS: usize;
-    /// Text leaves after flattening.
+    /// Number of text leaves after flattening.
     const TEXTS: usize;
     /// Whether a body of this root type is flat (section 4.1 of the specification).
     const FLAT: bool;
-    /// Whether a list of these is raw bytes.
+    /// Whether a list of this type is written as raw bytes.
     #[doc(hidden)]
     const BYTE: bool = false;
 
-    /// If `BYTE`: appends the bytes.
+    /// Appends the bytes, if `BYTE` is true.
     #[doc(hidden)]
     fn write_raw(_: &[Self], _: &mut Writer<'_>)
     where
@@ -36,7 +36,7 @@ pub trait Wire {
     {
     }
 
-    /// If `BYTE`: the elements as bytes.
+    /// Converts bytes to elements, if `BYTE` is true.
     #[doc(hidden)]
     fn from_raw(_: &[u8]) -> Vec<Self>
     where
@@ -55,7 +55,7 @@ pub trait Wire {
 }
 
 impl Shape {
-    /// The shape of a Rust type.
+    /// Returns the shape of a Rust type.
     pub fn of<T: Wire + ?Sized>() -> Self {
         let mut builder = ShapeBuilder::default();
         let root = T::describe(&mut builder);
@@ -63,7 +63,7 @@ impl Shape {
     }
 }
 
-/// A type that can be read. `#[derive(Wire)]` implements it too.
+/// A type that can be read. `#[derive(Wire)]` also implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from the wire",
     note = "add `#[derive(nowcast_wire::Wire)]` to it"
@@ -77,30 +77,30 @@ pub trait Read<'de>: Wire + Sized {
 pub trait ReadOwned: for<'de> Read<'de> {}
 impl<T: for<'de> Read<'de>> ReadOwned for T {}
 
-/// The columns of some rows, read and checked: from here on nothing can fail.
+/// The columns of some rows, after they were read and checked. From then on, reading values cannot fail.
 pub trait Column<'de>: Sized {
     /// The type of a row.
     type Item;
 
-    /// Columns of a field that the writer does not have: each of `rows` rows reads as the type's default.
+    /// Makes the columns of a field that the writer does not have. Each of `rows` rows is read as the type's default.
     fn absent(rows: usize) -> Self;
 
-    /// Reads and checks `rows` rows of the current block. Without a plan the writer's type is exactly this one.
+    /// Reads and checks `rows` rows of the current block. Without a plan, the writer's type must equal this one.
     ///
     /// # Errors
     /// Fails if the rows are malformed, do not fit the type, or exceed the limits of the input.
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self>;
 
-    /// The value of a row; its texts lie in `text`.
+    /// Returns the value of a row. Its texts are in `text`.
     fn get(&self, row: usize, text: &'de str) -> Self::Item;
 
-    /// The values of successive rows. Columns with adjacent values look up the first one only, so that a list of
-    /// structs of such columns is filled by one plain loop.
+    /// Returns the values of successive rows. Columns with adjacent values look up only the first one. So a list of structs of
+    /// such columns is filled by one simple loop.
     fn values(&self, rows: Range<usize>, text: &'de str) -> impl ExactSizeIterator<Item = Self::Item> {
         rows.map(move |row| self.get(row, text))
     }
 
-    /// The values of successive rows of arrays. Each takes `N` rows of this column.
+    /// Returns the values of successive rows of arrays. Each takes `N` rows of this column.
     fn arrays<const N: usize>(
         &self,
         rows: Range<usize>,
@@ -110,7 +110,7 @@ pub trait Column<'de>: Sized {
     }
 }
 
-/// Another wire form for a type: the attributes `range`, `angle`, `quat` and `var` choose it.
+/// An alternative wire form of a type. The attributes `range`, `angle`, `quat` and `var` select one.
 pub trait Adapt<T> {
     /// See [`Wire::BITS`].
     const BITS: usize = 0;
@@ -147,8 +147,8 @@ pub trait PayloadColumn<'de>: Sized {
     fn get(&self, row: usize, text: &'de str) -> Self::Item;
 }
 
-/// Opens the block of a variant's payload. Without a plan a row takes `bits` bits; with a plan, as many as the
-/// writer's.
+/// Opens the block of a variant's payload. Without a plan a row takes `bits` bits. With a plan it takes the writer's number of
+/// bits.
 ///
 /// # Errors
 /// Fails if the payload is malformed, or exceeds the limits of the input.
@@ -158,7 +158,7 @@ pub fn open_payload<'de, C: PayloadColumn<'de>>(
     rows: usize,
     input: &mut Input<'de>,
 ) -> Result<Option<Box<C>>> {
-    // A variant that the writer has without fields wrote no block.
+    // If the writer's variant has no fields, there is no block.
     if rows == 0 || plan.is_some_and(|plan| plan.steps.is_empty()) {
         return Ok(None);
     }

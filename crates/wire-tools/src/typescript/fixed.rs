@@ -1,13 +1,14 @@
-//! Straight-line code for flat types whose fixed part has one size: all parts except text are at known offsets.
+//! Generates straight-line code for flat types whose fixed part has a constant size. In such types all parts except text are at
+//! known offsets.
 
 use super::{access, key, quoted};
 use nowcast_wire::Shape;
 use nowcast_wire::limits::PLAIN_ROWS_MAX;
 use nowcast_wire::shape::{DefinitionKind, Field, NumberType, Type};
 
-/// One leaf at its place.
+/// A leaf and its offset.
 pub(super) struct Leaf {
-    /// The expression that reads it from the value to write.
+    /// The expression that reads the leaf from the value to write.
     pub(super) from: String,
     /// Field names from the root, for errors.
     pub(super) path: String,
@@ -16,12 +17,12 @@ pub(super) struct Leaf {
 }
 
 pub(super) enum LeafKind {
-    /// The bit of this number.
+    /// The bit with this number.
     Bool(usize),
     Number(NumberType),
     /// An array of a fixed number of numbers.
     Numbers(NumberType, u32),
-    /// The text with this number; the last one has no length.
+    /// The text with this number. The last text has no length.
     Text(usize),
     /// An enum whose variants all lack a payload.
     Names(Vec<String>),
@@ -37,7 +38,7 @@ pub(super) struct Layout<'s> {
     at: usize,
 }
 
-/// Appends `write…` and `read…` functions for a shape of fixed layout; false for any other.
+/// Appends the functions `write…` and `read…` for a shape of fixed layout. Returns false for any other shape.
 pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
     let Some(layout) = Layout::of(shape, &shape.root, "v", PLAIN_ROWS_MAX) else { return false };
     let literal = layout.literal_of(&shape.root, &mut layout.leaves.iter(), read_leaf);
@@ -47,11 +48,12 @@ pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
 }
 
 impl<'s> Layout<'s> {
-    /// The layout of a type whose value the code calls `name`, with arrays of at most `array_max` numbers.
+    /// Returns the layout of a type, with arrays of at most `array_max` numbers. `name` is the name of the value in the generated
+    /// code.
     pub(super) fn of(shape: &'s Shape, ty: &Type, name: &str, array_max: usize) -> Option<Self> {
         let mut layout = Self { shape, array_max, leaves: Vec::new(), bits: 0, texts: 0, at: 0 };
         layout.place(ty, name.to_owned(), "")?;
-        // Bits precede all other data, and the last text has no length.
+        // The bits precede all other data, and the last text has no length.
         let bit_bytes = layout.bits.div_ceil(8);
         let last = layout.texts.checked_sub(1);
         let last_at =
@@ -190,7 +192,7 @@ impl<'s> Layout<'s> {
         reader(root, &lines)
     }
 
-    /// The value, from leaves in the order in which they were placed.
+    /// Returns the expression for the value, made from the leaves in the order of their placement.
     pub(super) fn literal_of<'l>(
         &self,
         ty: &Type,
@@ -240,9 +242,9 @@ fn text_name(leaf: &Leaf) -> String {
     }
 }
 
-/// Short text is written by loops, longer text by one call of the engine's encoder for all of it. For ASCII, lengths in
-/// units equal lengths in bytes; other text is encoded again, each text separately. Text with a longer length, which
-/// moves all later data, is left to the general writer.
+/// Short texts are written by loops. Longer texts are written by a single call of the engine's encoder for all texts. For ASCII,
+/// the lengths in UTF-16 units equal the lengths in bytes. If other characters occur, each text is encoded again by itself. If a
+/// text's length takes more bytes, all later data moves, and the general writer is used.
 fn write_texts(texts: &[&Leaf], at: usize) -> Vec<String> {
     let Some((last, others)) = texts.split_last() else { return vec![format!("e.at = {at};")] };
     let mut lines = vec![format!("let end = {at} + units;")];
@@ -308,7 +310,7 @@ fn write_number(number: NumberType, from: &str, at: usize, path: &str) -> String
     store_number(number, from, &at.to_string(), path)
 }
 
-/// The statement that stores a number at a place, both of them expressions.
+/// Returns the statement that stores a number at an offset. Both are given as expressions.
 pub(super) fn store_number(number: NumberType, from: &str, at: &str, path: &str) -> String {
     let value = whole_number(number, from, path);
     match number {
@@ -325,7 +327,7 @@ pub(super) fn store_number(number: NumberType, from: &str, at: &str, path: &str)
     }
 }
 
-/// An integer of at most 32 bits with a check; any other number unchanged.
+/// Adds a check to the expression of an integer of at most 32 bits. Returns any other number unchanged.
 pub(super) fn whole_number(number: NumberType, from: &str, path: &str) -> String {
     let (min, max) = match number {
         NumberType::U8 => (0, 0xff),
@@ -368,14 +370,14 @@ fn read_number(number: NumberType, at: usize) -> String {
     }
 }
 
-/// The function that creates a writer. The parts of the encoder that the writer uses are constants for it, which
-/// engines optimise well.
+/// Returns the function that creates a writer. The parts of the encoder that the writer uses are constants in it, which engines
+/// optimise well.
 pub(super) fn writer(root: &str, memory: &[&str], value: &str, lines: &[String]) -> String {
     let signature = format!("write{root}(e: MessageEncoder): (v: {root}) => boolean");
     maker(&signature, "e.memory", memory, value, lines)
 }
 
-/// The function that makes a reader.
+/// Returns the function that creates a reader.
 pub(super) fn reader(root: &str, lines: &[String]) -> String {
     let signature = format!("read{root}(d: MessageDecoder): () => {root} | undefined");
     maker(&signature, "d", &[], "", lines)

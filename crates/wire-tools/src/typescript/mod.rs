@@ -1,4 +1,4 @@
-//! Plain TypeScript for shapes: interfaces, and code that writes and reads their usual bodies.
+//! Generates TypeScript for shapes: interfaces, and code that writes and reads their usual bodies.
 //!
 //! The generated code imports the SDK and evaluates nothing at run time, so it runs under a strict content security policy.
 //! Flat types of fixed layout (section 4.1 of `spec/WIRE.md`) become straight-line code, and lists of such types become
@@ -12,7 +12,7 @@ use nowcast_wire::Shape;
 
 use types::Names;
 
-/// A module with one codec for each shape. `import_from` names the SDK, usually `nowcast`.
+/// Returns a module with one codec for each shape. `import_from` names the SDK, usually `nowcast`.
 ///
 /// ```
 /// let types = nowcast_wire::schema::parse("struct Chat { text: text, num: u8 }").unwrap();
@@ -48,7 +48,7 @@ pub fn generate(shapes: &[Shape], import_from: &str) -> String {
     )
 }
 
-/// The type of a struct's values on one line, for modules that need no codec.
+/// Returns the type of a struct's values on one line, for modules that need no codec.
 ///
 /// ```
 /// let shape = &nowcast_wire::schema::parse("struct Kick { power: range(0, 1, 0.01), at: [f32; 3]?, why: any }").unwrap()[0];
@@ -70,7 +70,7 @@ fn lower_first(name: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// A text as a TypeScript string literal.
+/// Returns a text as a TypeScript string literal.
 fn quoted(text: &str) -> String {
     let mut literal = String::from("\"");
     for c in text.chars() {
@@ -92,12 +92,12 @@ fn is_identifier(name: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
 }
 
-/// The expression that reads a field from an object.
+/// Returns the expression that reads a field of an object.
 fn access(object: &str, field: &str) -> String {
     if is_identifier(field) { format!("{object}.{field}") } else { format!("{object}[{}]", quoted(field)) }
 }
 
-/// The key of a field in an object literal. `__proto__` without brackets would set the prototype.
+/// Returns the key of a field in an object literal. `__proto__` needs brackets, because without them it would set the prototype.
 pub fn key(field: &str) -> String {
     match field {
         "__proto__" => "[\"__proto__\"]".to_owned(),

@@ -1,15 +1,15 @@
-//! Code for bodies that are one list of flat structs, the usual frame of a game: columns are filled and emptied by
-//! loops over the rows, without a closure or an object for each value.
+//! Generates code for bodies that consist of one list of flat structs, the usual frame of a game. Loops over the rows fill and
+//! empty the columns, without a closure or an object for each value.
 
 use super::access;
 use super::fixed::{self, Layout, Leaf, LeafKind};
 use nowcast_wire::Shape;
 use nowcast_wire::shape::{DefinitionKind, NumberType, Type};
 
-/// Longer arrays are left to the general code, which has loops for them.
+/// Maximum length of an array in a row. Longer arrays are left to the general code, which has loops for them.
 const ARRAY_MAX: usize = 16;
 
-/// Appends `write…` and `read…` functions for such a shape; false for any other.
+/// Appends the functions `write…` and `read…` for such a shape. Returns false for any other shape.
 pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
     let Some((field, item)) = list_of(shape) else { return false };
     let Some(mut layout) = Layout::of(shape, item, "row", ARRAY_MAX) else { return false };
@@ -26,7 +26,7 @@ pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
     true
 }
 
-/// The only field of the root struct and the type of its items.
+/// Returns the only field of the root struct, and the type of its items.
 fn list_of(shape: &Shape) -> Option<(&str, &Type)> {
     let Type::Ref(index) = shape.root else { return None };
     let definition = shape.definition(index);
@@ -44,16 +44,16 @@ fn list_of(shape: &Shape) -> Option<(&str, &Type)> {
 
 /// The column of a leaf.
 enum Kind {
-    /// Raw: floats, and bytes, for which a survey of the values saves little. The count is the number in a row.
+    /// Raw values: floats, and bytes, for which a survey of the values saves little. The count is the number of values in a row.
     Raw(NumberType, usize),
-    /// Surveyed for the smallest coding.
+    /// Integers, which are surveyed for the smallest coding.
     Integers(NumberType, usize),
-    /// Lengths of text, which are surveyed too.
+    /// The lengths of texts, which are also surveyed.
     Lengths,
 }
 
 impl Kind {
-    /// None for leaves that stay with the general code: quantised numbers, enums, bits and 64-bit integers.
+    /// Returns `None` for leaves that are left to the general code: quantised numbers, enums, bits and 64-bit integers.
     fn of(leaf: &Leaf) -> Option<Self> {
         use NumberType as N;
         let (number, count) = match leaf.kind {
@@ -69,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// Bytes of a value that waits: integers wait in 32 bits.
+    /// Number of bytes of a value that waits in memory. Integers wait in 32 bits.
     fn width(&self) -> usize {
         match self {
             Self::Raw(number, _) => number.width(),
@@ -77,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// Values of a row.
+    /// Number of values in a row.
     fn values(&self) -> usize {
         match self {
             Self::Raw(_, count) | Self::Integers(_, count) => *count,
@@ -85,7 +85,7 @@ impl Kind {
         }
     }
 
-    /// The view of the encoder's memory in which its values wait.
+    /// Returns the view of the encoder's memory in which the column's values wait.
     fn memory(&self) -> &'static str {
         match self {
             Self::Raw(NumberType::F64, _) => "doubles",
@@ -134,7 +134,7 @@ fn writer(layout: &Layout<'_>, root: &str, rows: &str) -> String {
     }
     lines.push("}".to_owned());
     if !checks.is_empty() {
-        // A call within the loop, even if it never runs, would make engines discard their type information.
+        // If the call stood within the loop, engines would discard the loop's type information, even if the call never runs.
         lines.push("if (!isUsual) {".to_owned());
         lines.push("  for (const row of rows) {".to_owned());
         lines.extend(checks.into_iter().map(|line| format!("    {line}")));
@@ -149,7 +149,7 @@ fn writer(layout: &Layout<'_>, root: &str, rows: &str) -> String {
     fixed::writer(root, &memory, "v", &lines)
 }
 
-/// The statement that puts a column to its place.
+/// Returns the statement that moves a column to its place.
 fn settled(at: usize, kind: &Kind) -> String {
     let values = times("count", kind.values());
     match kind {
@@ -168,7 +168,7 @@ fn settled(at: usize, kind: &Kind) -> String {
     }
 }
 
-/// The statements that put the values of one row into their columns.
+/// Returns the statements that put the values of one row into their columns.
 fn stores(leaf: &Leaf, kind: &Kind) -> Vec<String> {
     let column = leaf.at;
     let memory = kind.memory();
@@ -195,7 +195,7 @@ fn stores(leaf: &Leaf, kind: &Kind) -> Vec<String> {
     lines
 }
 
-/// The statements that examine the integers of one row.
+/// Returns the statements that examine the integers of one row.
 fn checks(leaf: &Leaf, kind: &Kind) -> Vec<String> {
     match kind {
         Kind::Raw(number, count) | Kind::Integers(number, count) if usual(*number).is_some() => (0..*count)
@@ -208,7 +208,7 @@ fn checks(leaf: &Leaf, kind: &Kind) -> Vec<String> {
     }
 }
 
-/// One of the values of a leaf in a row, as an expression.
+/// Returns the expression for one of a leaf's values in a row.
 fn part_of(leaf: &Leaf, part: usize) -> String {
     match leaf.kind {
         LeafKind::Numbers(..) => format!("{}[{part}]!", leaf.from),
@@ -216,7 +216,7 @@ fn part_of(leaf: &Leaf, part: usize) -> String {
     }
 }
 
-/// The expression for a value of a column, of `width` bytes each.
+/// Returns the expression for a value of a column. Each value has `width` bytes.
 fn place(leaf: &Leaf, width: usize, count: usize, part: usize) -> String {
     let row = times("i", width * count);
     match part * width {
@@ -229,8 +229,8 @@ fn times(what: &str, factor: usize) -> String {
     if factor == 1 { what.to_owned() } else { format!("{what} * {factor}") }
 }
 
-/// An expression that equals a number `n` for all usual integers of a type and that engines compile to one instruction;
-/// none for floats.
+/// Returns an expression that equals `n` for all usual integers of a type. Engines compile it to one instruction. Returns `None`
+/// for floats.
 fn usual(number: NumberType) -> Option<&'static str> {
     match number {
         NumberType::U8 => Some("n & 0xff"),
@@ -268,7 +268,7 @@ fn reader(layout: &Layout<'_>, root: &str, field: &str, literal: &str) -> String
         lines.push(format!("let {{ bit: bit{at}, before: last{at} }} = c{at};"));
     }
     lines.push(format!("const rows: {root}[{}] = new Array(count);", super::quoted(field)));
-    // Engines make the objects of a row in one piece of memory when nothing is read in between.
+    // Engines allocate the objects of a row in one piece of memory if no data is read between them.
     lines.push("for (let i = 0; i < count; i++) {".to_owned());
     for leaf in &layout.leaves {
         lines.extend((0..parts(leaf)).flat_map(|part| cell(leaf, part)).map(|line| format!("  {line}")));
@@ -283,17 +283,17 @@ fn tag(number: NumberType) -> String {
     format!("{number:?}").to_lowercase()
 }
 
-/// Values of a leaf in a row.
+/// Number of values of a leaf in a row.
 fn parts(leaf: &Leaf) -> usize {
     Kind::of(leaf).map_or(0, |kind| kind.values())
 }
 
-/// The name of one of the values of a leaf in a row.
+/// Returns the name of one of a leaf's values in a row.
 fn value(leaf: &Leaf, part: usize) -> String {
     if parts(leaf) == 1 { format!("n{}", leaf.at) } else { format!("n{}_{part}", leaf.at) }
 }
 
-/// The value of a leaf, of values that have names.
+/// Returns the expression for the value of a leaf whose values have names.
 fn named(leaf: &Leaf) -> String {
     match leaf.kind {
         LeafKind::Numbers(..) => {
@@ -303,7 +303,7 @@ fn named(leaf: &Leaf) -> String {
     }
 }
 
-/// The statements that read one of the values of a leaf in row `i`.
+/// Returns the statements that read one of a leaf's values in row `i`.
 fn cell(leaf: &Leaf, part: usize) -> Vec<String> {
     let (value, column) = (value(leaf, part), leaf.at);
     match Kind::of(leaf) {

@@ -1,4 +1,4 @@
-//! Types: the types that a TypeScript program sees.
+//! Generates the types that a TypeScript program uses.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::{is_identifier, key, quoted};
 use nowcast_wire::Shape;
 use nowcast_wire::shape::{Definition, DefinitionKind, Field, NumberType, Type, Variant};
 
-/// The largest array that is written as a tuple.
+/// Maximum length of an array that is written as a tuple.
 const TUPLE_MAX: u32 = 4;
 
 /// The names that a module has assigned so far. Shapes of one module may share definitions.
@@ -22,7 +22,7 @@ struct Scope<'s> {
 }
 
 impl Names {
-    /// Declares all named types of a shape that are not declared yet; returns the name of the root.
+    /// Declares all named types of a shape that are not declared yet. Returns the name of the root.
     pub(super) fn declare(&mut self, shape: &Shape, body: &mut String) -> String {
         let mut fresh = Vec::new();
         let mut names = Vec::new();
@@ -53,7 +53,8 @@ impl Names {
         }
     }
 
-    /// The name of a definition, and whether it is new. Different definitions of one name are numbered.
+    /// Returns the name of a definition, and whether the name is new. If definitions differ but have the same name, they are
+    /// numbered.
     fn name(&mut self, definition: &Definition) -> (String, bool) {
         if definition.name.is_empty() {
             return (String::new(), false);
@@ -66,7 +67,7 @@ impl Names {
                     self.taken.insert(name.clone(), definition.clone());
                     return (name, true);
                 }
-                // Fields of the same names and types; the definitions to which they refer are compared by their own names.
+                // The fields have the same names and types. The definitions that they refer to are compared by their own names.
                 Some(known) if same(known, definition) => return (name, false),
                 Some(_) => {}
             }
@@ -75,7 +76,7 @@ impl Names {
     }
 }
 
-/// Whether two definitions are equal. Indices of other definitions differ between shapes, so names decide.
+/// Whether two definitions are equal. The indices of other definitions differ between shapes, so the names are compared.
 fn same(a: &Definition, b: &Definition) -> bool {
     let fields =
         |a: &[Field], b: &[Field]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name);
@@ -89,7 +90,7 @@ fn same(a: &Definition, b: &Definition) -> bool {
     }
 }
 
-/// The fields of a root that is a struct, on one line.
+/// Returns the fields of a root struct, on one line.
 pub(super) fn members(shape: &Shape) -> String {
     let names = shape.definitions.iter().map(|definition| definition.name.clone()).collect();
     let scope = Scope { shape, names };

@@ -1,4 +1,4 @@
-//! The sizes that a game save reaches without a contract: from JSON, with the shape inferred.
+//! Tests the size of a game save that was converted from JSON, with an inferred shape.
 
 use nowcast_wire::Effort;
 use nowcast_wire::save::{Compression, Options};

@@ -1,4 +1,4 @@
-//! The tools as programs use them. One program holds all scenarios, because each program is linked by itself.
+//! Tests the tools as programs use them. All scenarios are in one program, because each test program is linked separately.
 
 mod game_save;
 mod typescript;

@@ -1,5 +1,5 @@
-//! Generated TypeScript is stored where other programs of this repository use it; this test compares it with the
-//! generator.
+//! Generated TypeScript is stored where other programs of this repository use it. This test compares the stored files with the
+//! output of the generator.
 
 use std::path::Path;
 
@@ -26,12 +26,12 @@ fn the_committed_module_of_the_world_session_is_up_to_date() {
     );
 }
 
-/// A module next to its schema.
+/// Checks a module that lies next to its schema.
 fn holds(schema: &str, import_from: &str) {
     is_kept(schema, &schema.replace(".schema", ".ts"), import_from);
 }
 
-/// Compares a module with the generator's output; `NOWCAST_UPDATE=1` writes it first.
+/// Compares a module with the generator's output. With `NOWCAST_UPDATE=1`, writes the module first.
 fn is_kept(schema: &str, module: &str, import_from: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let types = schema::parse(&std::fs::read_to_string(root.join(schema)).unwrap()).unwrap();

@@ -1,6 +1,7 @@
-//! Reading untrusted MessagePack: `rmp` knows the bytes, the bounds are ours.
+//! Reads untrusted MessagePack. `rmp` decodes single items, and this module enforces the limits.
 //!
-//! `rmp`'s own readers know no depth, no memory limit and no place of an error, which a reader of hostile bytes needs.
+//! The readers of `rmp` have no limit of depth or memory, and their errors name no position. A reader of hostile bytes needs all
+//! three.
 
 use std::rc::Rc;
 
@@ -12,18 +13,18 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
 use crate::limits::Limits;
 
-/// Reads one MessagePack value that takes all of `bytes`.
+/// Reads one MessagePack value, which must take all of `bytes`.
 ///
 /// # Errors
-/// Fails if the bytes are no MessagePack value, if bytes follow it, or if it exceeds the default limits.
+/// Fails if the bytes are not a MessagePack value, if bytes follow it, or if it exceeds the default limits.
 pub fn from_slice(bytes: &[u8]) -> Result<Value> {
     from_slice_with(bytes, &Limits::MESSAGE)
 }
 
-/// Reads one MessagePack value that takes all of `bytes`, within given limits.
+/// Reads one MessagePack value, which must take all of `bytes`, within the given limits.
 ///
 /// # Errors
-/// Fails if the bytes are no MessagePack value, if bytes follow it, or if it exceeds the limits.
+/// Fails if the bytes are not a MessagePack value, if bytes follow it, or if it exceeds the limits.
 pub fn from_slice_with(bytes: &[u8], limits: &Limits) -> Result<Value> {
     let mut input = Input::new(bytes, 0, limits);
     let value = next_value(&mut input)?;
@@ -31,10 +32,10 @@ pub fn from_slice_with(bytes: &[u8], limits: &Limits) -> Result<Value> {
     Ok(value)
 }
 
-/// Reads one value from all of `bytes`, which may contain msgpackr's records.
+/// Reads one value, which must take all of `bytes` and may contain msgpackr's records.
 ///
 /// # Errors
-/// Fails if the bytes are no such value, if bytes follow it, or if it exceeds the limits.
+/// Fails if the bytes are not such a value, if bytes follow it, or if it exceeds the limits.
 pub fn from_slice_with_records(bytes: &[u8], limits: &Limits) -> Result<Value> {
     let mut input = Input::new(bytes, 0, limits);
     let value = Reader { input: &mut input, records: Some(Records::new(bytes.len())) }.value(0)?;
@@ -42,7 +43,7 @@ pub fn from_slice_with_records(bytes: &[u8], limits: &Limits) -> Result<Value> {
     Ok(value)
 }
 
-/// Reads one value that is a part of a message, out of the message's memory limit.
+/// Reads one value that is a part of a message. Its memory counts towards the message's limit.
 pub(crate) fn from_input(bytes: &[u8], origin: usize, outer: &mut Input<'_>) -> Result<Value> {
     let mut input = Input::new(bytes, origin, outer.limits());
     input.share_memory(outer);
@@ -52,15 +53,15 @@ pub(crate) fn from_input(bytes: &[u8], origin: usize, outer: &mut Input<'_>) -> 
     Ok(value)
 }
 
-/// Reads one value at the place of an input, out of the input's memory limit.
+/// Reads one value at the current position of an input. Its memory counts towards the input's limit.
 pub(crate) fn next_value(input: &mut Input<'_>) -> Result<Value> {
     Reader { input, records: None }.value(0)
 }
 
-/// Reads values out of an input.
+/// Reads values from an input.
 struct Reader<'i, 'de> {
     input: &'i mut Input<'de>,
-    /// The definitions of msgpackr's records so far, if the reader accepts records.
+    /// The definitions of msgpackr's records read so far; `None` if the reader does not accept records.
     records: Option<Records>,
 }
 
@@ -140,7 +141,7 @@ impl Reader<'_, '_> {
 
     fn list(&mut self, length: usize, depth: usize) -> Result<Value> {
         let depth = self.deeper(depth)?;
-        // No capacity is reserved, because a length proves nothing until its items are there.
+        // No capacity is reserved, because a length can be false until the items have arrived.
         let mut items = Vec::new();
         for _ in 0..length {
             items.push(self.value(depth)?);
@@ -182,7 +183,7 @@ impl Reader<'_, '_> {
 }
 
 impl Reader<'_, '_> {
-    /// The record that a byte refers to, if any.
+    /// Returns the record that a byte refers to, if the byte refers to one.
     fn record_reference(&mut self, byte: u8, depth: usize) -> Result<Option<Value>> {
         let first = i32::from(byte & 0x3f);
         let known = |reader: &Self, id| reader.records.as_ref().and_then(|records| records.get(id));
@@ -198,7 +199,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A definition, if the extension that begins here is one: its first record.
+    /// Reads a definition and its first record, if the extension at this position is a definition.
     fn record_definition(&mut self, size: usize, depth: usize) -> Result<Option<Value>> {
         if self.records.is_none() || self.input.peek() != Some(DEFINITION) {
             return Ok(None);
@@ -237,7 +238,7 @@ impl Reader<'_, '_> {
         Ok(Value::Map(pairs))
     }
 
-    /// Accounts for a repeated name.
+    /// Charges the limit for a repeated name.
     fn repeat(&mut self, bytes: usize) -> Result<()> {
         let Some(records) = &mut self.records else { return Ok(()) };
         records.repeat(bytes).map_err(|max| {
@@ -262,7 +263,7 @@ mod tests {
 
     #[test]
     fn repeated_names_end_at_their_limit() {
-        // A name of 400 bytes, and references to it.
+        // The input defines a name of 400 bytes, and refers to it repeatedly.
         let mut bytes = vec![0xdc, 1, 144, 0xd4, 0x72, 0x40, 0x91, 0xda, 1, 144];
         bytes.extend([b'n'; 400]);
         bytes.push(0xc0);

@@ -1,7 +1,7 @@
-//! The record extension of msgpackr: names of keys once, then values by position.
+//! The record extension of msgpackr. The names of a record's keys are written once, and its values by position.
 //!
-//! `d4 72 id` (or `d5 72 id high`) and a list of names define a record, followed by its first values. After that the
-//! bytes 40 to 7f, which would be small integers, refer to a record by its id.
+//! `d4 72 id` (or `d5 72 id high`) and a list of names define a record. The values of the first record follow. Afterwards the
+//! bytes 40 to 7f, which would otherwise be small integers, refer to a record by its id.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,8 +11,8 @@ use super::Value;
 /// The extension type of a definition: the letter r.
 pub(super) const DEFINITION: u8 = 0x72;
 
-/// Maximum bytes of repeated names for each byte of the input, plus a constant. A reference of a few bytes repeats all
-/// names of its record, so without this limit a small input could fill the allowed memory.
+/// Maximum number of bytes of repeated names for each byte of the input, in addition to a constant. A reference of a few bytes
+/// repeats all names of its record. Without this limit, a small input could therefore fill the allowed memory.
 const NAMES_PER_BYTE_MAX: usize = 64;
 const NAMES_BESIDES_MAX: usize = 64 * 1024;
 
@@ -29,12 +29,12 @@ pub(super) struct Records {
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) names: Rc<[Value]>,
-    /// Whether references to this id carry a second byte.
+    /// Whether references to this id have a second byte.
     pub(super) two_bytes: bool,
 }
 
 impl Records {
-    /// No records, for an input of this length.
+    /// Makes an empty table, for an input of this length.
     pub(super) fn new(input_bytes: usize) -> Self {
         let names_max = input_bytes.saturating_mul(NAMES_PER_BYTE_MAX).saturating_add(NAMES_BESIDES_MAX);
         Self { known: BTreeMap::new(), names_left: names_max, names_max }
@@ -48,14 +48,14 @@ impl Records {
         self.known.insert(id, record);
     }
 
-    /// Accounts for a repeated name; where too many were repeated, the error is how many bytes there may be.
+    /// Charges the limit for a repeated name. If the limit is exceeded, returns the maximum number of bytes as an error.
     pub(super) fn repeat(&mut self, bytes: usize) -> Result<(), usize> {
         self.names_left = self.names_left.checked_sub(bytes).ok_or(self.names_max)?;
         Ok(())
     }
 }
 
-/// The id that two bytes of a definition or reference name.
+/// Returns the id that the two bytes of a definition or reference stand for.
 pub(super) fn wide_id(first: i32, high: u8) -> i32 {
     let id = first + (i32::from(high) << 5);
     if high == 0 || first >= 32 { id } else { -id }

@@ -1,9 +1,9 @@
-//! A value of any type, known only when the program runs.
+//! A value whose type is known only at run time.
 
 /// A value of any type that MessagePack has.
 ///
-/// Integers are kept in one form: everything up to `i64::MAX` is [`Int`](Self::Int), so that equal numbers are equal values.
-/// Floats are equal when their bits are.
+/// Every integer has only one form, so that equal numbers are equal values: all integers up to `i64::MAX` are [`Int`](Self::Int).
+/// Floats are equal if their bits are equal.
 ///
 /// ```
 /// use nowcast_wire::{any, Value};
@@ -35,7 +35,7 @@ pub enum Value {
     Bytes(Vec<u8>),
     /// A list.
     List(Vec<Value>),
-    /// Pairs of key and value, in order; keys may repeat.
+    /// Pairs of key and value, in order. Keys may occur several times.
     Map(Vec<(Value, Value)>),
     /// A time: seconds since 1970, and nanoseconds below 10^9.
     Time(i64, u32),
@@ -55,7 +55,7 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if the value is a text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// The number, if it is one, possibly rounded.
+    /// Returns the number, possibly rounded, if the value is a number.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Int(value) => Some(*value as f64),

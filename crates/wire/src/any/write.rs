@@ -1,4 +1,4 @@
-//! Writing MessagePack, in the shortest form of every value.
+//! Writes MessagePack, with each value in its shortest form.
 
 use rmp::encode;
 

@@ -1,4 +1,4 @@
-//! Columns: all values of one leaf together, each column in a suitable coding.
+//! Columns. A column holds all values of one leaf, in a suitable coding.
 
 mod number;
 mod pack;
@@ -23,9 +23,9 @@ pub(crate) mod coding {
     pub(crate) const SINGLE: u8 = 0x05;
     pub(crate) const PLANES: u8 = 0x06;
     pub(crate) const SHORT: u8 = 0x07;
-    /// Plus a width index.
+    /// Added to a width index.
     pub(crate) const PACKED: u8 = 0x10;
-    /// Plus a width index.
+    /// Added to a width index.
     pub(crate) const DELTA: u8 = 0x20;
 
     pub(crate) const ALL_FALSE: u8 = 0x00;

@@ -2,40 +2,40 @@
 
 use crate::limits::EXACT_MAX;
 
-/// A number of fixed width, as a column sees it.
+/// A number of fixed width that a column can hold.
 pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
-    /// The bytes of one value, lowest first.
+    /// The bytes of one value, the lowest byte first.
     type Bytes: Copy + Send + Sync + AsRef<[u8]>;
-    /// Bytes of one value.
+    /// Number of bytes of one value.
     const WIDTH: usize = size_of::<Self::Bytes>();
     /// The name used in errors.
     const NAME: &'static str;
-    /// Least and greatest value that packed and delta coding may yield; none for floats.
+    /// The least and the greatest value that packed and delta coding may yield; `None` for floats.
     const EXACT: Option<(i64, i64)>;
-    /// 10^e scaling applies.
+    /// Whether the number can be scaled by a power of ten.
     const DECIMAL: bool = Self::EXACT.is_none();
 
     /// The value as bytes.
     fn to_bytes(self) -> Self::Bytes;
     /// The inverse of [`to_bytes`](Self::to_bytes).
     fn from_bytes(bytes: Self::Bytes) -> Self;
-    /// Bytes as values side by side.
+    /// Returns bytes as adjacent values.
     fn cells(bytes: &[u8]) -> &[Self::Bytes];
     /// Bytes as adjacent values, to be written.
     fn cells_mut(bytes: &mut [u8]) -> &mut [Self::Bytes];
-    /// All bits, zero-extended: equal exactly when the bytes are.
+    /// All bits, extended by zeros. Two values have equal bits exactly if their bytes are equal.
     fn bits(self) -> u64;
     /// The inverse of [`bits`](Self::bits).
     fn from_bits(bits: u64) -> Self;
-    /// The value as an exact integer in the range of `EXACT`; `None` outside, and for floats.
+    /// The value as an exact integer within `EXACT`; `None` outside of this range, and for floats.
     fn exact(self) -> Option<i64>;
-    /// A value from an integer in the range of `EXACT`.
+    /// Makes the value of an integer within `EXACT`.
     fn from_exact(value: i64) -> Self;
-    /// For floats: the value in f64.
+    /// For floats: the value as `f64`.
     fn to_f64(self) -> f64 {
         0.0
     }
-    /// For floats: rounded from f64.
+    /// For floats: the value of a rounded `f64`.
     fn from_f64(_: f64) -> Self {
         Self::default()
     }
@@ -52,7 +52,8 @@ pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
         Self::cells(bytes).first().map_or_else(Self::default, |bytes| Self::from_bytes(*bytes))
     }
 
-    /// Appends all values to a zeroed tail, which compiles to a plain loop or one copy, unlike appending one by one.
+    /// Appends all values into a tail that was filled with zeros. This compiles to a simple loop or to one copy, while appending
+    /// one by one does not.
     #[inline]
     fn put_all(values: impl ExactSizeIterator<Item = Self>, out: &mut Vec<u8>) {
         let start = out.len();
@@ -63,7 +64,7 @@ pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
     }
 }
 
-/// Methods of all numbers whose bytes are in the machine's order, lowest first.
+/// Methods of all numbers whose bytes are in the order of the machine, the lowest byte first.
 macro_rules! little_endian {
     ($type:ident) => {
         type Bytes = [u8; size_of::<$type>()];

@@ -1,8 +1,8 @@
-//! Unsigned numbers at a fixed small width.
+//! Unsigned numbers with a fixed small width.
 
 use super::Number;
 
-/// Bits of each width index.
+/// Number of bits for each width index.
 const BITS: [usize; 9] = [0, 1, 2, 4, 8, 16, 24, 32, 48];
 
 /// The smallest width index that holds `value`; `None` beyond 48 bits.
@@ -11,7 +11,7 @@ pub(crate) fn width_for(value: u64) -> Option<u8> {
     BITS.iter().position(|width| *width >= bits).map(|index| index as u8)
 }
 
-/// Bytes that `count` numbers take; `None` for an index that does not exist.
+/// Number of bytes that `count` numbers take; `None` for an index that does not exist.
 pub(crate) fn packed_len(count: usize, width: u8) -> Option<usize> {
     BITS.get(usize::from(width)).map(|bits| (count * bits).div_ceil(8))
 }
@@ -52,7 +52,7 @@ fn put<const N: usize>(tail: &mut [u8], values: impl Iterator<Item = u64>) {
     }
 }
 
-/// Appends the differences of neighbours, less `step`; they fit the width.
+/// Appends the differences of neighbours, minus `step`. They must fit the width.
 pub(crate) fn pack_steps<T: Number>(values: &[T], step: i64, width: u8, out: &mut Vec<u8>) {
     let numbers = values.len().saturating_sub(1);
     let start = out.len();
@@ -74,10 +74,10 @@ pub(crate) fn pack_steps<T: Number>(values: &[T], step: i64, width: u8, out: &mu
     }
 }
 
-/// Packs several steps into a byte, from two slices side by side, which vectorises well.
+/// Packs several steps into each byte. Reads them from two adjacent slices, which vectorises well.
 #[inline]
 fn put_steps<const PER_BYTE: usize, T: Number>(tail: &mut [u8], values: &[T], step: i64) {
-    // The remaining bits are equal in 32 bits, for any whole difference.
+    // The remaining bits are the same if they are computed in 32 bits, for any whole difference.
     let above = |before: &T, after: &T| {
         (exact(after) as u32).wrapping_sub(exact(before) as u32).wrapping_sub(step as u32) as u8
     };
@@ -101,7 +101,7 @@ fn exact<T: Number>(value: &T) -> i64 {
     value.exact().unwrap_or_default()
 }
 
-/// Calls `each` with every number in order. `data` has `packed_len` bytes. Returns false when unused bits are set.
+/// Calls `each` with every number in order. `data` must have `packed_len` bytes. Returns false if unused bits are set.
 #[inline]
 pub(crate) fn unpack(data: &[u8], count: usize, width: u8, mut each: impl FnMut(u64)) -> bool {
     match BITS[usize::from(width)] {
@@ -127,8 +127,9 @@ pub(crate) fn unpack(data: &[u8], count: usize, width: u8, mut each: impl FnMut(
     true
 }
 
-/// Fills `values` with sums, each by `step` and a number of the width greater than the one before, the first greater than `sum`.
-/// Nothing is looked at: all must be in range. Returns false when unused bits are set, and `None` for widths beyond a byte.
+/// Fills `values` with running sums. Each value exceeds the previous one by `step` and by a number of the width; the first
+/// exceeds `sum`. Checks no value: all must be in range. Returns false if unused bits are set, and `None` for widths above a
+/// byte.
 pub(crate) fn sum_steps<T: Number>(
     data: &[u8],
     width: u8,

@@ -1,4 +1,4 @@
-//! Reading columns of numbers and bools.
+//! Reads columns of numbers and bools.
 
 use std::borrow::Cow;
 
@@ -7,24 +7,24 @@ use crate::error::{ErrorKind, Result};
 use crate::input::Input;
 use crate::limits::{DICTIONARY_MAX, PLAIN_ROWS_MAX};
 
-/// The codings that are allowed inside the current one.
+/// The kind of coding that contains the current one. It determines which codings are allowed.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Nesting {
     Top,
-    /// Inside of decimal, single or short, which cannot contain each other.
+    /// Inside of decimal, single or short. These cannot contain each other.
     Scaled,
-    /// Inside of sparse: none that holds another column.
+    /// Inside of sparse. No coding that contains another column is allowed.
     Sparse,
 }
 
-/// Reads `rows` numbers of the current block: plain values, or a column.
+/// Reads `rows` numbers of the current block, as plain values or as a column.
 #[inline]
 pub(crate) fn read_numbers<T: Number>(rows: usize, input: &mut Input<'_>) -> Result<Vec<T>> {
     input.charge(rows, size_of::<T>())?;
     if input.is_plain() { raw(rows, input) } else { column(rows, input, Nesting::Top) }
 }
 
-/// Reads `rows` numbers of the current block. Numbers that are unpacked in the message are not copied.
+/// Reads `rows` numbers of the current block. If the numbers are unpacked in the message, they are not copied.
 #[inline]
 pub(crate) fn read_cells<'de, T: Number>(
     rows: usize,
@@ -42,7 +42,7 @@ pub(crate) fn read_cells<'de, T: Number>(
     Ok(Cow::Owned(values.into_iter().map(T::to_bytes).collect()))
 }
 
-/// Reads lengths or counts; `rows` decides whether they are plain.
+/// Reads lengths or counts. `rows` determines whether they are plain.
 pub(crate) fn read_lengths(rows: usize, input: &mut Input<'_>) -> Result<Vec<u32>> {
     input.charge(rows, 4)?;
     if rows <= PLAIN_ROWS_MAX {
@@ -117,7 +117,7 @@ fn column<T: Number>(rows: usize, input: &mut Input<'_>, nesting: Nesting) -> Re
     }
 }
 
-/// f32 to f64 with the payload of a NaN kept.
+/// Converts `f32` to `f64` and keeps the payload of a NaN.
 fn widen(single: f32) -> f64 {
     f64::from(single)
 }
@@ -151,11 +151,11 @@ fn packed<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Inpu
 fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input<'_>) -> Result<Vec<T>> {
     let first = exact::<T>(range, input)?;
     let step = input.zigzag()?;
-    // No two values in range are farther apart than this.
+    // No two values in range differ by more than this.
     check::<T>(step.saturating_abs(), (0, 2 * crate::limits::EXACT_MAX), input)?;
     let bytes = take_packed(rows - 1, width, input)?;
     let mut values = vec![T::from_exact(first); rows];
-    // No value can exceed this. If it is in range, no single value needs a check.
+    // No value can exceed this one. If it is in range, single values need no check.
     let farthest = first.saturating_add((rows as i64 - 1).saturating_mul(step.saturating_add(0xff)));
     if step >= 0
         && farthest <= range.1
@@ -167,7 +167,7 @@ fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input
     let mut value = first;
     let (mut least, mut greatest) = (first, first);
     let clean = unpack(bytes, rows - 1, width, |offset| {
-        // A hostile sum can leave the range, which is reported. Wrapping keeps it defined.
+        // With hostile data the sum can leave the range, which is reported later. The wrapping addition keeps it defined.
         value = value.wrapping_add(step + offset as i64);
         least = least.min(value);
         greatest = greatest.max(value);
@@ -213,7 +213,7 @@ fn dictionary<T: Number>(rows: usize, input: &mut Input<'_>) -> Result<Vec<T>> {
     Ok(values)
 }
 
-/// Reads codes below `entries`, at the smallest width that holds them all.
+/// Reads codes below `entries`, at the smallest width that fits all of them.
 pub(super) fn read_codes(
     rows: usize,
     entries: usize,

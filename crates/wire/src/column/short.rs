@@ -1,11 +1,11 @@
-//! Doubles that were singles once, and went through short decimals on their way: the numbers of most JSON.
+//! Doubles that came from singles through their short decimal form. Most numbers in JSON are like this.
 
 /// Doubles hold every whole number up to this one.
 const WHOLE_MAX: f64 = (1u64 << 53) as f64;
 
-/// The double for a single in a short column: the decimal with the fewest places that rounds to this single.
+/// Returns the double for a single in a short column: the decimal with the fewest places that rounds to this single.
 ///
-/// Section 5.2 of the specification gives the steps in doubles, so that every language takes the same ones.
+/// Section 5.2 of the specification states the steps in doubles, so that every language computes the same result.
 pub(super) fn widen(single: f32) -> f64 {
     let size = f64::from(single.abs());
     if !size.is_finite() {
@@ -18,8 +18,8 @@ pub(super) fn widen(single: f32) -> f64 {
         if whole > WHOLE_MAX {
             break;
         }
-        // Half a step of a single is at most 2^-24 of it. If the difference is larger, the division would only confirm
-        // the mismatch.
+        // Half a step of a single is at most 2^-24 of its value. If the difference is larger, the division cannot lead to a match
+        // and is skipped.
         if (whole - product).abs() > product * (1.0 / (1u64 << 23) as f64) {
             continue;
         }
@@ -31,13 +31,13 @@ pub(super) fn widen(single: f32) -> f64 {
     single.into()
 }
 
-/// The single that [`widen`] maps to this double, if there is one.
+/// Returns the single that [`widen`] maps to this double, if there is one.
 pub(super) fn narrow(wide: f64) -> Option<f32> {
     let single = wide as f32;
     (single.is_finite() && widen(single).to_bits() == wide.to_bits()).then_some(single)
 }
 
-/// 10^e, exact in f64 up to e = 22.
+/// Returns 10^e, which is exact in `f64` up to e = 22.
 pub(super) fn power_of_ten(exponent: u8) -> f64 {
     const POWERS: [f64; 23] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn every_single_widens_to_a_double_that_narrows_to_it() {
-        // Every 65,521st bit pattern, a prime, so that all exponents and many mantissas occur.
+        // Tests every 65,521st bit pattern. This is a prime, so all exponents and many mantissas occur.
         for bits in (0..=u32::MAX).step_by(65_521) {
             let single = f32::from_bits(bits);
             let wide = widen(single);
@@ -85,7 +85,7 @@ mod tests {
     fn ordinary_singles_widen_to_no_more_digits_than_they_print() {
         for step in 0..100_000u32 {
             let single = step as f32 * 0.731 - 36_000.25;
-            // If two decimals are equally near, printers differ in the last digit.
+            // If two decimals are equally near, printers may choose another last digit.
             assert!(widen(single).to_string().len() <= single.to_string().len(), "{single}");
         }
     }

@@ -1,4 +1,4 @@
-//! Columns of text: lengths, or a dictionary; the text itself lies in the text area.
+//! Columns of text: lengths, or a dictionary. The text itself is in the text area.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ fn put_direct<'a>(texts: impl Iterator<Item = &'a str> + Clone, writer: &mut Wri
     texts.for_each(|text| writer.put_text(text));
 }
 
-/// The distinct texts and a code for each row, where that saves bytes.
+/// Returns the distinct texts and a code for each row, if a dictionary saves bytes.
 fn dictionary<'a>(texts: impl ExactSizeIterator<Item = &'a str>) -> Option<(Vec<&'a str>, Vec<u16>)> {
     let rows = texts.len();
     let mut known = BTreeMap::new();
@@ -61,7 +61,7 @@ fn dictionary<'a>(texts: impl ExactSizeIterator<Item = &'a str>) -> Option<(Vec<
             }
             entries.push(text);
         } else {
-            // A repeat saves its text and its length.
+            // A repetition saves its text and its length.
             repeated += text.len() + 1;
         }
         codes.push(code as u16);
@@ -120,7 +120,7 @@ fn read_dictionary(rows: usize, input: &mut Input<'_>) -> Result<Spans> {
             *slot = (start, end);
         }
     })?;
-    // Every repeat becomes a copy, so a long text with a million codes must be paid for in full.
+    // Every repetition becomes a copy. So a long text with a million codes must be charged in full.
     input.charge(1, repeated)?;
     Ok(spans)
 }

@@ -1,4 +1,4 @@
-//! Writing columns of numbers and bools: which coding, and its bytes.
+//! Writes columns of numbers and bools: chooses a coding, and writes its bytes.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,7 +8,7 @@ use super::{Number, coding, pack, pack_steps, packed_len, short, width_for};
 use crate::limits::{DICTIONARY_MAX, EXACT_MAX, PLAIN_ROWS_MAX};
 use crate::output::{Effort, Writer, put_varint, varint_len, zigzag};
 
-/// Writes numbers of the current block: plain values, or a column.
+/// Writes numbers of the current block, as plain values or as a column.
 #[inline]
 pub(crate) fn write_numbers<T: Number>(values: &[T], writer: &mut Writer<'_>) {
     if writer.is_plain() {
@@ -18,7 +18,7 @@ pub(crate) fn write_numbers<T: Number>(values: &[T], writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes numbers of the current block from their rows. Unpacked numbers are not gathered first.
+/// Writes numbers of the current block from their rows. Unpacked numbers are written without collecting them first.
 #[inline]
 pub(crate) fn write_number_rows<T: Number>(
     rows: impl ExactSizeIterator<Item = T> + Clone,
@@ -34,19 +34,19 @@ pub(crate) fn write_number_rows<T: Number>(
     }
 }
 
-/// Whether all bits are the same: mostly the second row has the answer.
+/// Whether all bits are the same. In most cases the second row decides.
 #[inline]
 fn are_same<T: Number>(mut rows: impl Iterator<Item = T>) -> bool {
     let first = rows.next().map(T::bits);
     rows.all(|value| Some(value.bits()) == first)
 }
 
-/// Whether fast writers look for the least and greatest value. For floats that gains nothing, for bytes little.
+/// Whether fast writers determine the least and the greatest value. For floats this gains nothing, and for bytes little.
 const fn is_surveyed<T: Number>() -> bool {
     T::EXACT.is_some() && T::WIDTH > 1
 }
 
-/// Writes lengths or counts; their number decides whether they are plain.
+/// Writes lengths or counts. Their number determines whether they are plain.
 pub(crate) fn write_lengths(lengths: &[u32], writer: &mut Writer<'_>) {
     if lengths.len() <= PLAIN_ROWS_MAX {
         lengths.iter().for_each(|length| writer.put_varint(u64::from(*length)));
@@ -71,7 +71,7 @@ pub(crate) fn write_bools(bools: &[bool], writer: &mut Writer<'_>) {
     }
 }
 
-/// Which codings that hold another column may be chosen.
+/// The codings containing another column that may be chosen.
 #[derive(Clone, Copy)]
 struct Allowed {
     scaled: bool,
@@ -165,20 +165,20 @@ fn put_choice<T: Number>(values: &[T], choice: Choice<T>, effort: Effort, out: &
     }
 }
 
-/// The lowest byte of every value, then the next.
+/// Writes the lowest byte of every value, then the next byte of every value, and so on.
 fn put_planes<T: Number>(values: &[T], out: &mut Vec<u8>) {
     for plane in 0..T::WIDTH {
         out.extend(values.iter().map(|value| (value.bits() >> (8 * plane)) as u8));
     }
 }
 
-/// Writes codes below `entries`, at the smallest width that holds them all.
+/// Writes codes below `entries`, at the smallest width that fits all of them.
 pub(super) fn put_codes(codes: &[u16], entries: usize, out: &mut Vec<u8>) {
     let width = width_for(entries as u64 - 1).unwrap_or_default();
     pack(codes.iter().map(|code| u64::from(*code)), width, out);
 }
 
-/// One pass over the values. Values that are not surveyed are only compared until they differ.
+/// Chooses a coding in one pass over the values. Values that are not surveyed are only compared until two of them differ.
 #[inline]
 fn choose_fast<T: Number>(values: &[T]) -> Choice<T> {
     if are_same(values.iter().copied()) {
@@ -190,7 +190,7 @@ fn choose_fast<T: Number>(values: &[T]) -> Choice<T> {
     integers(values).map_or(Choice::Raw, |(choice, _)| choice)
 }
 
-/// The better of packed and delta, with its size, if it beats raw.
+/// Returns the smaller one of packed and delta coding and its size, if it is smaller than raw coding.
 fn integers<T: Number>(values: &[T]) -> Option<(Choice<T>, usize)> {
     let Survey { first, least, spread, step, steps } = Survey::take(values)?;
     let raw = 1 + values.len() * T::WIDTH;
@@ -206,20 +206,20 @@ fn integers<T: Number>(values: &[T]) -> Option<(Choice<T>, usize)> {
     packed.into_iter().chain(delta).min_by_key(|(_, size)| *size).filter(|(_, size)| *size < raw)
 }
 
-/// The facts about a column that packed and delta coding need.
+/// The properties of a column that packed and delta coding need.
 #[derive(Debug, PartialEq)]
 struct Survey {
     first: i64,
     least: i64,
     /// The difference of the greatest and the least value.
     spread: u64,
-    /// The least difference between neighbours, and how far the greatest is from it.
+    /// The least difference between neighbours, and the distance from it to the greatest difference.
     step: i64,
     steps: u64,
 }
 
 impl Survey {
-    /// The bounds of rising values, such as most ids: their ends. `None` for all others.
+    /// Returns the bounds of rising values, such as most ids, from their two ends. Returns `None` for all other values.
     fn of_rising<T: Number>(values: &[T]) -> Option<Self> {
         if T::WIDTH > 4 {
             return None;
@@ -227,13 +227,14 @@ impl Survey {
         let exact = |value: &T| value.exact().unwrap_or_default();
         let (mut least, mut greatest) = (i32::MAX, i32::MIN);
         for (before, after) in values.iter().zip(&values[1..]) {
-            // In 32 bits, several of which processors compare at once; a step between distant numbers wraps.
+            // The difference is computed in 32 bits, because processors compare several such values at once. A step between
+            // distant numbers wraps.
             let step = (exact(after) as i32).wrapping_sub(exact(before) as i32);
             least = least.min(step);
             greatest = greatest.max(step);
         }
         let (first, last) = (exact(&values[0]), exact(&values[values.len() - 1]));
-        // Few and small steps cannot have wrapped.
+        // If there are few steps and all are small, they cannot have wrapped.
         let is_near = i64::from(greatest).saturating_mul(values.len() as i64) < 1 << 31;
         (least >= 0 && last >= first && is_near).then(|| Self {
             first,
@@ -244,13 +245,13 @@ impl Survey {
         })
     }
 
-    /// None if a value is outside the range of these codings.
+    /// Returns `None` if a value is outside the range of these codings.
     fn take<T: Number>(values: &[T]) -> Option<Self> {
         Self::of_rising(values).or_else(|| Self::of_any(values))
     }
 
     fn of_any<T: Number>(values: &[T]) -> Option<Self> {
-        // Only 64-bit numbers can be inexact, so for all others this costs nothing.
+        // Only 64-bit numbers can be inexact, so for all other numbers this check costs nothing.
         if values.iter().any(|value| value.exact().is_none()) {
             return None;
         }
@@ -275,7 +276,7 @@ impl Survey {
     }
 }
 
-/// The smallest of all codings.
+/// Chooses the smallest of all codings.
 fn choose_small<T: Number>(values: &[T], allowed: Allowed) -> Choice<T> {
     let census = Census::take(values);
     if census.distinct == Some(1) {
@@ -322,7 +323,7 @@ fn choose_small<T: Number>(values: &[T], allowed: Allowed) -> Choice<T> {
     if matches!(best, Choice::Raw) && compress_better_as_planes(values) { Choice::Planes } else { best }
 }
 
-/// Whether a compressor gains more from bytes grouped by rank than from unpacked values.
+/// Whether a compressor gains more if the bytes are grouped by rank than if the values are unpacked.
 fn compress_better_as_planes<T: Number>(values: &[T]) -> bool {
     // Shorter columns do not repay the reader's work.
     const ROWS_MIN: usize = 64;
@@ -336,7 +337,7 @@ fn compress_better_as_planes<T: Number>(values: &[T]) -> bool {
     planes + planes / 32 < raw
 }
 
-/// The size of a column, by writing it.
+/// Determines the size of a column by writing it.
 fn measure<T: Number>(values: &[T], allowed: Allowed) -> usize {
     let mut out = Vec::new();
     column(values, Effort::Small, allowed, &mut out);
@@ -355,7 +356,7 @@ struct Census<T> {
 impl<T: Number> Census<T> {
     fn take(values: &[T]) -> Self {
         let mut codes: HashMap<u64, (u16, u32), _> = HashMap::default();
-        // A dictionary that grows with the column saves nothing.
+        // A dictionary that grows with the column would save nothing.
         let entries_max = (values.len() / 2 + 2).min(DICTIONARY_MAX);
         let mut distinct = Some(0);
         for value in values {
@@ -391,7 +392,7 @@ impl<T: Number> Census<T> {
     }
 }
 
-/// The value that more than `half` rows have (Boyer and Moore 1981).
+/// Returns the value that more than `half` rows have (Boyer and Moore 1981).
 fn majority<T: Number>(values: &[T], half: u32) -> Option<T> {
     let mut candidate = values[0];
     let mut lead = 0u32;
@@ -405,7 +406,7 @@ fn majority<T: Number>(values: &[T], half: u32) -> Option<T> {
     (votes as u32 > half).then_some(candidate)
 }
 
-/// All values as integers times a power of ten, if every one is restored with the same bits.
+/// Returns all values as integers times a power of ten, if every value is restored with the same bits.
 fn decimals<T: Number>(values: &[T]) -> Option<(u8, Vec<i64>)> {
     let mut exponent = 0;
     for value in values {
@@ -431,7 +432,7 @@ fn scale<T: Number>(value: T, exponent: u8) -> Option<i64> {
     .then_some(scaled as i64)
 }
 
-/// All values as singles, if every one is restored.
+/// Returns all values as singles, if every value is restored.
 fn narrowed<T: Number>(values: &[T], narrow: impl Fn(f64) -> Option<f32>) -> Option<Vec<f32>> {
     if T::WIDTH != 8 {
         return None;
@@ -444,7 +445,8 @@ fn exact_single(wide: f64) -> Option<f32> {
     (!wide.is_nan() && f64::from(single).to_bits() == wide.to_bits()).then_some(single)
 }
 
-/// A multiplicative hash of the bits of a number. The input is the writer's own, so it needs no protection against collisions.
+/// A multiplicative hash of the bits of a number. It needs no protection against collisions, because the writer itself produces
+/// the input.
 #[derive(Default)]
 struct BitsHasher(u64);
 
@@ -480,7 +482,7 @@ mod tests {
         assert!(agree(&[u32::MAX - 9, u32::MAX - 9, u32::MAX - 1, u32::MAX]));
         assert!(agree(&[-4i32, -3, -3, 900_000]));
         assert!(agree(&[0u16, 1, 2, u16::MAX]));
-        // Steps that wrap in 32 bits, once and all the way round.
+        // These steps wrap in 32 bits, once and all the way round.
         assert!(!agree(&[u32::MAX, 0, 1, 2]));
         assert!(!agree(&[i32::MAX, i32::MIN, 5, 6]));
         assert!(!agree(&[0u32, 1 << 30, 1 << 31, 3 << 30, 0, 1]));

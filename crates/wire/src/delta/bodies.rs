@@ -1,15 +1,16 @@
 //! A predictor for rigid bodies that fly, tumble, collide and come to rest.
 //!
-//! It combines mechanics with learned parts:
+//! The predictor combines mechanics with learned parts:
 //!
-//! 1. A body's own motion (velocity and rotation from the last baselines, gravity, the floor) is extrapolated. The weight of each part
-//!    depends on whether the motion was recently free or full of contacts, and is learned for each such class.
-//! 2. Bodies in contact move together. The rigid motion of their group at the baseline is one input of step 1. The
-//!    group's motion since then is learned while the frame is decoded, as an affine field that the first few bodies
-//!    determine for the others.
-//! 3. The remaining error is similar for neighbours: the nearest bodies that are already decoded correct the guess.
+//! 1. The motion of a body is extrapolated: velocity and rotation from the last baselines, gravity, and the floor. The weight of
+//!    each part is learned for several classes of motion. A class depends on whether the motion was recently free or full of
+//!    contacts.
+//! 2. Bodies in contact move together. The rigid motion of their group at the baseline is one input of step 1. The group's motion
+//!    since the baseline is learned while the frame is decoded. It is an affine field, which the first few bodies determine for
+//!    the others.
+//! 3. The remaining error is similar for neighbours, so the nearest bodies that are already decoded correct the guess.
 //!
-//! The errors of the neighbours also indicate to the entropy coder how reliable the guess is.
+//! The errors of the neighbours also tell the entropy coder how reliable the guess is.
 
 use super::fit::Fit;
 use super::frame::Layout;
@@ -28,9 +29,10 @@ pub struct BodyColumns {
     pub orientation: usize,
     /// The bits of the orientation's components.
     pub orientation_bits: u32,
-    /// A flag that is set if a body touches others of one group, if the layout has one. Without it, all bodies may.
+    /// A flag that is set if a body touches other bodies of its group; `None` if the layout has no such flag. Without it, every
+    /// body may be touching others.
     pub touching: Option<usize>,
-    /// Gravity in position steps per tick and tick.
+    /// Gravity, in position steps per tick squared.
     pub gravity: Vector,
     /// The axis along which gravity pulls towards a floor at zero.
     pub up: usize,
@@ -38,20 +40,20 @@ pub struct BodyColumns {
     pub size: f64,
 }
 
-/// Predicts rigid bodies, as `spec/DELTA.md`, section 10, defines.
+/// Predicts rigid bodies as defined in `spec/DELTA.md`, section 10.
 #[derive(Debug, Clone)]
 pub struct Bodies {
     columns: BodyColumns,
-    /// Ticks from the baseline to the frame.
+    /// Number of ticks from the baseline to the frame.
     ahead: f64,
     /// The rows that move, in their order.
     motions: Vec<Motion>,
-    /// The number of those rows before the current row.
+    /// Number of moving rows before the current row.
     passed: usize,
     group: Rigid,
     moves: [Fit<MOVE>; CLASSES],
     turns: [Fit<TURN>; CLASSES],
-    /// The group's motion beyond the extrapolation, for each axis as a function of the position.
+    /// The group's motion in addition to the extrapolation, for each axis as a function of the position.
     field: Fit<4, 3>,
     spin: Spin,
     known: Neighbours,
@@ -62,21 +64,21 @@ pub struct Bodies {
 
 const MOVE: usize = 5;
 const TURN: usize = 3;
-/// Four degrees of freedom from contact, alone or in the group.
+/// Number of classes: four degrees of contact, each for a lone body and for a body in the group.
 const CLASSES: usize = 8;
 const CLASS_GROUP: usize = 4;
 
-/// Squared differences between short and long averages of velocity (steps per tick) and of rotation (orientation steps per
-/// tick), up to which a motion counts as free, as nearly free, and as disturbed.
+/// Limits of the squared differences between short and long averages, of velocity (steps per tick) and of rotation (orientation
+/// steps per tick). Up to these limits, a motion counts as free, as nearly free, and as disturbed.
 const CLASS_LIMITS: [f64; 3] = [0.5, 2.0, 10.0];
-/// Squared difference from the group's motion up to which a body belongs to it.
+/// Maximum squared difference from the group's motion for a body of the group.
 const GROUP_LIMIT: f64 = 150.0;
 /// Minimum variances of the errors of positions (steps) and rotations (radians).
 const NOISE_MOVE: f64 = 20.0;
 const NOISE_TURN: f64 = 0.0003;
-/// The rules of motion are learned more slowly than the field of one frame.
+/// Factor of the noise of rotations for the rules of motion, which are learned more slowly than the field of one frame.
 const NOISE_TURN_RULES: f64 = 3.0;
-/// Maximum number of entities: each changed body is a possible neighbour of every other.
+/// Maximum number of entities. It is limited because each changed body is a possible neighbour of every other one.
 const ENTITIES_MAX: usize = 4_096;
 
 /// The motion of a body at the baseline.
@@ -84,9 +86,9 @@ const ENTITIES_MAX: usize = 4_096;
 struct Motion {
     row: usize,
     moving: bool,
-    /// Its orientation.
+    /// The orientation of the body.
     orientation: [f64; 4],
-    /// Means over the last two baselines, and over all of them.
+    /// Mean velocities, over the last two baselines and over all of them.
     velocity: Vector,
     velocity_long: Vector,
     turning: Vector,
@@ -96,7 +98,7 @@ struct Motion {
     class_turn: usize,
 }
 
-/// The rotation of the group beyond the extrapolation.
+/// The rotation of the group in addition to the extrapolation.
 #[derive(Debug, Clone, Copy)]
 struct Spin {
     turn: Vector,
@@ -107,18 +109,18 @@ struct Spin {
 #[derive(Debug, Clone, Copy, Default)]
 struct Expected {
     row: Option<usize>,
-    /// Its motion and orientation at the baseline.
+    /// Motion and orientation of the row at the baseline.
     motion: Motion,
     orientation_start: [f64; 4],
     /// The inputs of the fits for each axis, and of the field.
     move_inputs: [[f64; MOVE]; 3],
     turn_inputs: [[f64; TURN]; 3],
     field_inputs: [f64; 4],
-    /// Before and after the correction by neighbours.
+    /// The position before and after the correction by neighbours.
     place: Vector,
     place_near: Vector,
     turn: Vector,
-    /// In sixteenths of a step.
+    /// The expected error, in sixteenths of a step.
     doubt: f64,
     orientation: [f64; 4],
     /// The guesses of the components, once the largest component is known.
@@ -168,7 +170,7 @@ impl Bodies {
         let velocity_long = scaled(difference(x0, x2), 1.0 / long);
         let turning = scaled(rotation(q1, q0), 1.0 / short);
         let turning_long = scaled(rotation(q2, q0), 1.0 / long);
-        // In free flight the two means differ by the velocity that gravity adds between the middles of their times.
+        // In free flight the two means differ by the velocity that gravity adds between the midpoints of their periods.
         let fall = scaled(self.columns.gravity, (long - short) / 2.0);
         let disturbed = difference(difference(velocity, velocity_long), fall);
         let disturbed_turn = scaled(difference(turning, turning_long), self.steps_per_radian());
@@ -187,7 +189,7 @@ impl Bodies {
     }
 
     fn steps_per_radian(&self) -> f64 {
-        // A component is half the angle, and M √2 / 2 steps long.
+        // A component is half of the angle and is M √2 / 2 steps long.
         f64::from((1 << self.columns.orientation_bits) - 1) * 0.353_553_390_593_273_8
     }
 
@@ -251,7 +253,7 @@ impl Bodies {
         [1.0, from[0], from[1], from[2]]
     }
 
-    /// Predicts a row: its own motion, the group's, the neighbours'.
+    /// Predicts a row from its own motion, the group's motion and its neighbours.
     fn expect(&mut self, row: usize, base: &[i32]) {
         while self.motions.get(self.passed).is_some_and(|motion| motion.row < row) {
             self.passed += 1;
@@ -291,7 +293,7 @@ impl Bodies {
         };
     }
 
-    /// The components of the current row if `largest` is the one left out.
+    /// Guesses the components of the current row, given that `largest` is the component that is left out.
     fn guess_components(&mut self, base: &[i32], largest: i32) {
         let BodyColumns { orientation, orientation_bits: bits, .. } = self.columns;
         let values = components(self.expected.orientation, bits, (largest & 3) as usize);
@@ -362,7 +364,7 @@ impl Predictor for Bodies {
         let Expected { motion, move_inputs, turn_inputs, .. } = self.expected;
         let (place, orientation) = (self.place(values), self.orientation(values));
         let left = difference(place, self.expected.place);
-        // A body with a large error had a collision; its error gives little information about the others.
+        // A body with a large error had a collision. Its error gives little information about other bodies.
         let noise = NOISE_MOVE + dot(left, left);
         let moved = rotation(self.expected.orientation_start, orientation);
         let left_turn = difference(moved, self.expected.turn);
@@ -406,7 +408,7 @@ impl Predictor for Bodies {
     }
 }
 
-/// Initially a lone body is assumed to fly, and a body in a group to be carried.
+/// At the start, a lone body is assumed to fly, and a body in a group is assumed to be carried by the group.
 fn start_moves() -> [Fit<MOVE>; CLASSES] {
     let alone = Fit::new([1.0, 0.2, 0.0, 1.0, 1.0], [0.01, 0.1, 0.1, 0.1, 0.1]);
     let grouped = Fit::new([1.0, 0.2, 0.3, 0.0, 0.0], [0.01, 0.1, 0.1, 0.01, 0.01]);
@@ -429,7 +431,7 @@ fn class(disturbed: f64) -> usize {
     CLASS_LIMITS.iter().filter(|&&limit| disturbed >= limit).count()
 }
 
-/// The component that is left out. The doubt is the margin by which it is the largest.
+/// Guesses which component is left out. The doubt is derived from the margin by which this component is the largest.
 fn largest(orientation: [f64; 4]) -> Guess {
     let sizes = orientation.map(f64::abs);
     let mut best = 0;
@@ -449,7 +451,7 @@ fn largest(orientation: [f64; 4]) -> Guess {
 }
 
 fn rounded(value: f64, doubt: f64, from: i32) -> Guess {
-    // Beyond this range a guess is useless, and within it whole numbers stay exact.
+    // Outside of this range a guess is useless. Within it, whole numbers stay exact.
     let value = value.clamp(-1e9, 1e9);
     let whole = (value + 0.5).floor();
     let rest = value - whole;

@@ -1,4 +1,4 @@
-//! The codec: header, entities, rows.
+//! The codec, which encodes the header, the entities and the rows of a frame.
 
 use crate::entropy::EntropyError;
 use crate::entropy::arith::{Decoder, Encoder};
@@ -17,7 +17,7 @@ use super::{DeltaError, Limits, Mode};
 /// Encodes frames and decodes them.
 ///
 /// Both ends have a codec with the same layout and predictor. The writer chooses the mode of each frame. Between frames a codec
-/// keeps only scratch memory: the learned state is in the baselines.
+/// keeps only scratch memory, because the learned state is in the baselines.
 #[derive(Debug, Clone)]
 pub struct Codec<P = Linear> {
     layout: Layout,
@@ -26,7 +26,7 @@ pub struct Codec<P = Linear> {
     predictor: P,
 }
 
-/// Header of the small mode of this version; that of version 1 has no bit 3.
+/// The header of the small mode in this version. The header of version 1 has no bit 3.
 const HEADER_SMALL: u8 = 0b1001;
 const HEADER_DEPTH_SHIFT: u32 = 1;
 const HEADER_DEPTH: u8 = 0b110;
@@ -37,7 +37,7 @@ const fn header(mode: Mode, depth: usize) -> u8 {
 }
 
 impl<P: Predictor> Codec<P> {
-    /// Creates a codec that writes in `mode` and reads both modes.
+    /// Creates a codec that writes in `mode`, and reads both modes.
     pub fn new(layout: Layout, mode: Mode, predictor: P) -> Self {
         Self { layout, mode, limits: Limits::default(), predictor }
     }
@@ -49,8 +49,8 @@ impl<P: Predictor> Codec<P> {
         self
     }
 
-    /// Sets the mode of the frames written from now on. State learned in the other mode is not used, so a switch costs the bytes of learning
-    /// again.
+    /// Sets the mode of frames that are written from now on. State that was learned in the other mode is not used, so after a
+    /// switch the first frames are larger.
     pub fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
     }
@@ -62,9 +62,9 @@ impl<P: Predictor> Codec<P> {
 
     /// Appends `frame` to `out` and returns the baseline that it becomes once it is acknowledged.
     ///
-    /// `past` are baselines that the peer has acknowledged, newest first. The frame is encoded against the first; the others
-    /// (at most [`Past::DEPTH`] in all) improve the guesses. The protocol that carries the bytes also carries the ticks of the frame and of
-    /// these baselines.
+    /// `past` are baselines that the peer has acknowledged, newest first. The frame is encoded against the first one. The others
+    /// improve the guesses; there are at most [`Past::DEPTH`] in all. The protocol that carries the bytes also carries the ticks
+    /// of the frame and of these baselines.
     ///
     /// # Errors
     /// [`DeltaError::Frame`] if the frame does not fit the layout.
@@ -108,11 +108,11 @@ impl<P: Predictor> Codec<P> {
         }
     }
 
-    /// Reads the frame of `tick` from all of `bytes`, encoded against `past`, and returns the baseline that it becomes.
+    /// Reads the frame of `tick` from all of `bytes`, which was encoded against `past`. Returns the baseline that it becomes.
     ///
     /// # Errors
-    /// Any [`DeltaError`] except misuse, if [`Codec::encode`] did not write these bytes against the same past.
-    /// Damaged bytes may also decode to another frame: the carrier has to detect damage.
+    /// Any [`DeltaError`] except misuse, if [`Codec::encode`] did not write these bytes against the same past. Damaged bytes may
+    /// also decode to another frame, so the carrier must detect damage.
     pub fn decode(&mut self, tick: u32, bytes: &[u8], past: &[&Baseline]) -> Result<Baseline, DeltaError> {
         let past = &past[..past.len().min(Past::DEPTH)];
         let (&header, body) = bytes.split_first().ok_or(EntropyError::Truncated)?;
@@ -144,10 +144,10 @@ impl<P: Predictor> Codec<P> {
         self.baseline(tick, coded, learnt)
     }
 
-    /// Like [`Codec::encode`], for ends that keep only frames: the bytes depend on the frames alone.
+    /// Like [`Codec::encode`], for ends that keep only frames. The bytes depend only on the frames.
     ///
-    /// Use it if many receivers with different losses share one encoding, or if a baseline for each receiver takes too
-    /// much memory. It costs some bytes, because nothing is learned from packet to packet.
+    /// Use it if many receivers with different losses share one encoding, or if a baseline for each receiver takes too much
+    /// memory. The result is a little larger, because nothing is learned from packet to packet.
     ///
     /// # Errors
     /// [`DeltaError::Frame`] if a frame does not fit the layout.
@@ -214,7 +214,7 @@ impl<P: Predictor> Codec<P> {
         })
     }
 
-    /// The learned state of the newest baseline, or the initial state.
+    /// Returns the learned state of the newest baseline, or the initial state if there is none.
     fn means(&self, past: &[&Baseline]) -> Box<Means> {
         match past.first().map(|baseline| &baseline.learnt) {
             Some(Learnt::Fast(means)) => means.clone(),

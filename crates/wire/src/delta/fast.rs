@@ -8,7 +8,7 @@ use super::learnt::{Means, SITUATIONS};
 use super::predict::magnitude;
 use super::walk::{Scene, Symbols};
 
-/// The fast mode over either direction of bits.
+/// The fast mode, for reading or writing bits.
 pub(super) struct Fast<'a, B> {
     pub(super) bits: B,
     pub(super) means: &'a mut Means,

@@ -1,6 +1,6 @@
-//! Least squares, one case at a time (recursive least squares, Plackett 1950).
+//! Least squares, updated with one case at a time (recursive least squares, Plackett 1950).
 
-// Indices read like the formulas.
+// With indices, the code looks like the formulas.
 #![allow(clippy::needless_range_loop)]
 
 /// `M` linear functions of the same `N` inputs, fitted to the observed cases.
@@ -13,7 +13,7 @@ pub(super) struct Fit<const N: usize, const M: usize = 1> {
 
 /// Variance that a weight gains from one frame to the next.
 const DRIFT: f64 = 1e-6;
-/// Bound of a covariance. Beyond it the fit starts again.
+/// Maximum of a covariance. If it is exceeded, the fit starts again.
 const SPREAD_MAX: f64 = 1e4;
 
 impl<const N: usize, const M: usize> Fit<N, M> {
@@ -40,7 +40,7 @@ impl<const N: usize, const M: usize> Fit<N, M> {
         sums
     }
 
-    /// Updates the weights with the errors of predictions, whose variance is `noise`.
+    /// Updates the weights with the errors of predictions. `noise` is the variance of these errors.
     pub(super) fn learn(&mut self, inputs: &[f64; N], errors: [f64; M], noise: f64) {
         let mut gain = [0.0; N];
         let mut total = noise;
@@ -52,7 +52,7 @@ impl<const N: usize, const M: usize> Fit<N, M> {
             gain[at] = sum;
             total += inputs[at] * sum;
         }
-        // Rounding can make the covariance negative; then the case is skipped.
+        // Rounding can make the covariance negative. If so, the case is skipped.
         if !(total >= noise && total < 1e30) {
             return;
         }
@@ -72,7 +72,7 @@ impl<const N: usize, const M: usize> Fit<N, M> {
         memory.extend(self.spread.iter().flatten());
     }
 
-    /// Restores the values that [`Fit::store`] appended, unless they are out of bounds, and returns the rest.
+    /// Restores the values that [`Fit::store`] appended, unless they are out of bounds. Returns the remaining values.
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let Some((mine, rest)) = memory.split_at_checked(Self::STORED) else { return &[] };
         let (weights, spread) = mine.split_at(M * N);

@@ -1,4 +1,4 @@
-//! Frames: rows of whole numbers, one row for each entity.
+//! Frames consist of rows of whole numbers, one row for each entity.
 
 use super::DeltaError;
 
@@ -15,18 +15,19 @@ pub struct Layout {
 /// One property of an entity, quantised to whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// One column: any number. Differences wrap at 32 bits.
+    /// One column with any number. Differences wrap at 32 bits.
     Number,
-    /// One column: an angle in 2^`bits` steps for a full turn; 1 to 16 bits.
+    /// One column with an angle: 2^`bits` steps make a full turn. 1 to 16 bits.
     Angle {
         /// The width of the column.
         bits: u32,
     },
-    /// One column: 0 or 1.
+    /// One column with 0 or 1.
     Flag,
-    /// Four columns: the index of the largest of x, y, z, w, then the three others, each in `bits` (2 to 15) bits.
+    /// Four columns: the index of the largest component of x, y, z, w, and the three other components in `bits` (2 to 15) bits
+    /// each.
     ///
-    /// With M = 2^`bits` - 1, a stored s means (2 s - M) / (M √2). The largest is positive.
+    /// With M = 2^`bits` - 1, a stored s stands for (2 s - M) / (M √2). The largest component is positive.
     Orientation {
         /// The width of the three smaller components.
         bits: u32,
@@ -45,7 +46,7 @@ pub(super) enum Column {
     Largest {
         bits: u32,
     },
-    /// One of the three others.
+    /// One of the three other components.
     Component {
         bits: u32,
         first: usize,
@@ -59,7 +60,7 @@ impl Layout {
     /// Creates a layout of these fields, in this order.
     ///
     /// # Errors
-    /// [`DeltaError::Layout`] if a width is out of range, or there are no columns or too many.
+    /// [`DeltaError::Layout`] if a width is out of range, if there are no columns, or if there are too many.
     pub fn new(fields: &[Field]) -> Result<Self, DeltaError> {
         let mut columns = Vec::new();
         for &field in fields {
@@ -102,7 +103,7 @@ impl Layout {
 
     /// Whether all values of a row are within the ranges of their columns.
     pub(super) fn check(&self, row: &[i32]) -> Result<(), DeltaError> {
-        // Without a branch for each column, because every frame that serves as a baseline is checked.
+        // The check has no branch for each column, because it runs for every frame that serves as a baseline.
         if row.iter().zip(&self.tops).fold(true, |holds, (&value, &top)| holds & (value as u32 <= top)) {
             Ok(())
         } else {
@@ -114,8 +115,8 @@ impl Layout {
         &self.columns
     }
 
-    /// For each column, the number of its group. Neighbouring columns of one kind, such as x, y and z, are similar enough to share a
-    /// model.
+    /// Returns the number of the group of each column. Neighbouring columns of one kind, such as x, y and z, share a model
+    /// because they are similar.
     pub(super) fn groups(&self) -> &[usize] {
         &self.groups
     }
@@ -140,7 +141,7 @@ impl Column {
         value as u32 <= self.top()
     }
 
-    /// The largest value of this column; the largest unsigned number if every value is allowed.
+    /// The largest value of this column. If the column allows every value, the largest unsigned number.
     #[inline]
     fn top(self) -> u32 {
         match self {
@@ -151,7 +152,7 @@ impl Column {
         }
     }
 
-    /// `to` - `from`; the shorter way around if the column is a circle.
+    /// Returns `to` - `from`. If the column is a circle, takes the shorter way around.
     pub(super) fn difference(self, to: i32, from: i32) -> i32 {
         match self {
             Self::Angle { bits } => to.wrapping_sub(from) << (32 - bits) >> (32 - bits),
@@ -177,12 +178,12 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// An empty frame.
+    /// Makes an empty frame.
     pub fn new(tick: u32) -> Self {
         Self { tick, ..Self::default() }
     }
 
-    /// An empty frame with memory for `rows` rows of `width` numbers.
+    /// Makes an empty frame with memory for `rows` rows of `width` numbers.
     pub fn with_capacity(tick: u32, rows: usize, width: usize) -> Self {
         Self { tick, ids: Vec::with_capacity(rows), values: Vec::with_capacity(rows * width) }
     }
@@ -190,7 +191,7 @@ impl Frame {
     /// Creates a frame of rows that are already in one array.
     ///
     /// # Errors
-    /// [`DeltaError::Frame`] if ids do not rise, or the rows are not those of `layout`.
+    /// [`DeltaError::Frame`] if the ids do not rise, or if the rows do not fit `layout`.
     pub fn from_rows(
         tick: u32,
         layout: &Layout,
@@ -206,7 +207,7 @@ impl Frame {
         Self { tick, ids, values }
     }
 
-    /// Appends the row of an entity whose id is larger than all before it.
+    /// Appends the row of an entity. Its id must be larger than all earlier ids.
     pub fn push(&mut self, id: u32, row: &[i32]) {
         self.ids.push(id);
         self.values.extend_from_slice(row);
@@ -217,7 +218,7 @@ impl Frame {
         self.tick
     }
 
-    /// The ids of the entities, rising.
+    /// The ids of the entities, in rising order.
     pub fn ids(&self) -> &[u32] {
         &self.ids
     }
@@ -248,7 +249,7 @@ impl Frame {
         self.values.chunks_exact(layout.width()).try_for_each(|row| layout.check(row))
     }
 
-    /// Like [`Frame::check`], without the values of the rows.
+    /// Like [`Frame::check`], but does not check the values of the rows.
     pub(super) fn check_rows(&self, layout: &Layout) -> Result<(), DeltaError> {
         if self.values.len() != self.ids.len() * layout.width() {
             return Err(DeltaError::Frame { reason: "rows and ids do not match in number" });

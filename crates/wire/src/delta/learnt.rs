@@ -1,4 +1,4 @@
-//! The state that the modes learned from earlier frames. It belongs to a baseline.
+//! The state that the modes learned from earlier frames. It is part of a baseline.
 
 use crate::entropy::expect::Expectation;
 use crate::entropy::model::{Node, Numbers};
@@ -10,11 +10,11 @@ use super::frame::Layout;
 pub(super) enum Learnt {
     Fast(Box<Means>),
     Small(Box<Models>),
-    /// No state: the models start in their initial state.
+    /// No learned state, so the models have their initial state.
     Nothing,
 }
 
-/// State of the fast mode: mean residuals, for each column and situation.
+/// The state of the fast mode: mean residuals, for each column and situation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Means {
     /// Running means of zigzagged residuals in sixteenths.
@@ -23,12 +23,12 @@ pub(super) struct Means {
 
 pub(super) const SITUATIONS: usize = 32 * 16;
 
-/// The initial assumption about a column.
+/// The initial state of a column.
 static COLUMN: [u32; SITUATIONS] = {
     let mut means = [0; SITUATIONS];
     let mut situation = 0;
     while situation < SITUATIONS {
-        // The value of the first half octave of a magnitude, twice, because zigzag doubles.
+        // The value for the first half octave of a magnitude, doubled because zigzag doubles numbers.
         let own = (situation / 16) as u32;
         means[situation] = if own < 4 { own * 2 } else { (2 + (own & 1)) << (own / 2) };
         situation += 1;
@@ -45,10 +45,10 @@ impl Means {
 /// State of the small mode.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Models {
-    /// Whether rows change: rows that were unchanged for long, and others.
+    /// Whether rows change. Rows that were unchanged for a long time have models of their own.
     pub(super) still: [Node; 32],
     pub(super) moving: [Node; SIZES * 4],
-    /// For each column: whether a flag or a largest component equals its guess, and if not, its value.
+    /// For each column: whether a flag or a largest component equals its guess, and otherwise its value.
     pub(super) choices: Vec<[Node; 2 * CHOICES]>,
     /// For each column, the expected size of residuals.
     pub(super) expectations: Vec<Expectation>,

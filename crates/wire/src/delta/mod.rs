@@ -1,8 +1,8 @@
 //! Replication deltas: the state of many entities, encoded as the difference from states that the peer has acknowledged.
 //!
-//! **Learned state belongs to a baseline.** A [`Baseline`] is a frame together with the state that its coding left. The sender
-//! keeps the baselines it sent and encodes against one that was acknowledged. The receiver keeps those to which the sender may still refer. So a
-//! lost packet costs its own frame and nothing else: the ends cannot drift apart.
+//! **Learned state belongs to a baseline.** A [`Baseline`] is a frame together with the state that was learned while the frame
+//! was coded. The sender keeps the baselines that it sent, and encodes against an acknowledged one. The receiver keeps those to
+//! which the sender may still refer. So a lost packet costs only its own frame, and the states of the two ends cannot diverge.
 //!
 //! ```
 //! use nowcast_wire::delta::{Codec, Field, Frame, Layout, Linear, Mode};
@@ -35,8 +35,8 @@
 //! | you know better how your entities move | your own [`Predictor`] |
 //! | many viewers with different losses share one encoding | [`Codec::encode_against_frames`] |
 //!
-//! This module does not know sessions: the protocol that carries the bytes states the tick of the frame and those of its baselines, and
-//! tracks acknowledgements. `spec/DELTA.md` specifies the format.
+//! This module does not know sessions. The protocol that carries the bytes states the ticks of the frame and of its baselines,
+//! and tracks acknowledgements. `spec/DELTA.md` specifies the format.
 
 mod baseline;
 mod bodies;
@@ -70,14 +70,15 @@ use crate::entropy::EntropyError;
 pub enum Mode {
     /// Masks and adaptive Rice codes.
     Fast,
-    /// Adaptive contexts and an arithmetic coder: about a sixth smaller, several times the work.
+    /// Adaptive contexts and an arithmetic coder. The result is about a sixth smaller, and the work is several times as much.
     Small,
 }
 
 /// Limits of a decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of entities in a frame. A range coder can name a million rows in a hundred bytes, so this bounds time and memory.
+    /// Maximum number of entities in a frame. A range coder can name a million rows in a hundred bytes, so this limit bounds time
+    /// and memory.
     pub entities_max: usize,
 }
 
@@ -87,7 +88,7 @@ impl Default for Limits {
     }
 }
 
-/// Reason why a frame could not be coded.
+/// The reason why a frame could not be coded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DeltaError {
     /// The caller described an impossible layout.
@@ -102,13 +103,13 @@ pub enum DeltaError {
         /// The reason.
         reason: &'static str,
     },
-    /// The bytes start with a header of another version or with reserved bits.
+    /// The header of the bytes has another version or reserved bits.
     #[error("incompatible: header {header:#04x} is not of this version of the format")]
     Header {
         /// The first byte.
         header: u8,
     },
-    /// The bytes were encoded against another number of baselines.
+    /// The bytes were encoded against a different number of baselines.
     #[error("invalid message: coded against {needed} baselines, given {given}")]
     Baselines {
         /// The number of baselines in the header.

@@ -1,8 +1,9 @@
-//! Prediction errors of the bodies already decoded in a frame, and the correction they give for bodies near them.
+//! The prediction errors of the bodies that are already decoded in a frame, and the correction that they give for bodies near
+//! them.
 
 use super::rigid::{Vector, difference, dot, scaled};
 
-/// Squared distance, in body sizes, within which neighbours count. Their weight falls beyond half a size.
+/// Squared distance, in body sizes, within which neighbours count. Their weight decreases from half a size on.
 const NEAR_LIMIT: f64 = 16.0;
 const NEAR_SOFT: f64 = 0.25;
 /// The weight of the assumption that the error is zero.
@@ -23,7 +24,7 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// All components in one array. The last is 1, so that its weighted sum is the sum of the weights.
+    /// Returns all components in one array. The last component is 1, so its weighted sum is the sum of the weights.
     fn parts(&self) -> Parts {
         let Self { place, turn, size } = *self;
         [place[0], place[1], place[2], turn[0], turn[1], turn[2], size, 1.0]
@@ -32,7 +33,7 @@ impl Left {
 
 type Parts = [f64; 8];
 
-/// The bodies decoded so far. Their order is the order of all sums.
+/// The bodies decoded so far. All sums are computed in their order.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbours {
     /// The inverse square of a body's size.
@@ -43,7 +44,7 @@ pub(super) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Creates an empty table for bodies of a size in steps.
+    /// Creates an empty table for bodies of this size, in steps.
     pub(super) fn new(size: f64) -> Self {
         Self { unit: 1.0 / (size * size), places: [const { Vec::new() }; 3], left: Vec::new() }
     }
@@ -60,7 +61,8 @@ impl Neighbours {
         self.left.push(left.parts());
     }
 
-    /// Returns the weighted means around a position. Weights are computed without branches, several at a time; most are zero.
+    /// Returns the weighted means around a position. The weights are computed without branches, several at a time. Most of them
+    /// are zero.
     pub(super) fn near(&self, place: Vector) -> Left {
         let mut sums: Parts = [0.0; 8];
         let [(x, x_rest), (y, y_rest), (z, z_rest)] =
@@ -81,7 +83,7 @@ impl Neighbours {
         mean(sums)
     }
 
-    /// The weight of a body at a position; zero beyond the range.
+    /// Returns the weight of a body at a position. It is zero outside of the range.
     #[inline]
     fn weight(&self, known: Vector, place: Vector) -> f64 {
         let from = difference(known, place);

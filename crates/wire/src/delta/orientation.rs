@@ -1,12 +1,13 @@
 //! Orientations as the smallest three components of a unit quaternion.
 //!
-//! Everything here is `f64` with operations that IEEE 754 defines exactly, in an order that the specification fixes, so both
-//! ends round alike.
+//! All computations use `f64` and operations that IEEE 754 defines exactly, in an order that the specification fixes. So both
+//! ends round in the same way.
 
-/// The indices of the components that are stored, for each largest one.
+/// For each largest component, the indices of the components that are stored.
 pub(super) const OTHERS: [[usize; 3]; 4] = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]];
 
-/// The quaternion (x, y, z, w) of the four columns from `first` on, in units of 1 / (M √2), not normalised any further.
+/// Returns the quaternion (x, y, z, w) of the four columns from `first` on. It is in units of 1 / (M √2), and is not normalised
+/// further.
 pub(super) fn unpack(row: &[i32], first: usize, bits: u32) -> [f64; 4] {
     let top = f64::from((1 << bits) - 1);
     let largest = (row[first] & 3) as usize;
@@ -22,17 +23,18 @@ pub(super) fn unpack(row: &[i32], first: usize, bits: u32) -> [f64; 4] {
     }
 }
 
-/// The three stored components of a quaternion in the units of [`unpack`] if `largest` is the one left out, unrounded.
+/// Returns the three stored components of a quaternion in the units of [`unpack`], unrounded, given that `largest` is left out.
 pub(super) fn components(quaternion: [f64; 4], bits: u32, largest: usize) -> [f64; 3] {
     let top = f64::from((1 << bits) - 1);
-    // A quaternion and its negative are the same orientation; the one left out is positive.
+    // A quaternion and its negative are the same orientation. The sign is chosen so that the component that is left out is
+    // positive.
     let sign = if quaternion[largest] < 0.0 { -1.0 } else { 1.0 };
     let [a, b, c] = OTHERS[largest];
     let part = |index: usize| (sign * quaternion[index] + top) / 2.0;
     [part(a), part(b), part(c)]
 }
 
-/// The stored components of a row's orientation as they would be if `largest` were left out, rounded.
+/// Returns the rounded components of a row's orientation that would be stored if `largest` were left out.
 pub(super) fn in_frame_of(row: &[i32], first: usize, bits: u32, largest: i32) -> [i32; 3] {
     if row[first] == largest {
         return [row[first + 1], row[first + 2], row[first + 3]];

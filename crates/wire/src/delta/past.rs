@@ -1,14 +1,14 @@
-//! The baselines of a frame, with their rows aligned to the rows of the frame.
+//! The baselines of a frame. Their rows are aligned to the rows of the frame.
 
 use super::baseline::Baseline;
 
-/// The input of both ends while a frame is coded: up to [`Past::DEPTH`] acknowledged baselines, newest first.
+/// The common input of both ends when a frame is coded: up to [`Past::DEPTH`] acknowledged baselines, newest first.
 #[derive(Debug)]
 pub struct Past<'a> {
     tick: u32,
     width: usize,
     baselines: &'a [&'a Baseline],
-    /// For each baseline, the index of each of the frame's rows in it; empty if the ids are equal.
+    /// For each baseline, the index in it of each row of the frame. Empty if the ids are equal.
     places: [Vec<u32>; Past::DEPTH],
     rows: usize,
 }
@@ -40,12 +40,12 @@ impl<'a> Past<'a> {
         self.baselines.len()
     }
 
-    /// The age of baseline `depth` in ticks before the frame; 0 if there is none.
+    /// The age of baseline `depth`, in ticks before the frame; 0 if there is no such baseline.
     pub fn age(&self, depth: usize) -> u32 {
         self.baselines.get(depth).map_or(0, |baseline| self.tick.wrapping_sub(baseline.frame().tick()))
     }
 
-    /// The row of the frame's entity `row` in baseline `depth`, if it was there.
+    /// Returns the row that the entity of the frame's row `row` has in baseline `depth`, if it has one.
     #[inline]
     pub fn row(&self, depth: usize, row: usize) -> Option<&'a [i32]> {
         let baseline = self.baselines.get(depth)?;
@@ -71,7 +71,7 @@ impl<'a> Past<'a> {
         self.changes(row) & 1 == 1
     }
 
-    /// The history of changes that [`Baseline`] keeps for the frame's `row`; 0 if it was not there.
+    /// Returns the history of changes that [`Baseline`] keeps for the frame's `row`; 0 if the entity was not in the baseline.
     #[inline]
     pub(super) fn changes(&self, row: usize) -> u8 {
         self.place(0, row).map_or(0, |place| self.baselines[0].changes[place])
@@ -79,7 +79,7 @@ impl<'a> Past<'a> {
 
     /// Whether the frame has the rows of the newest baseline, at the same indices.
     pub(super) fn same_ids(&self) -> bool {
-        // For a frame without rows, no indices are known either.
+        // The list of indices is also empty for a frame without rows, so the numbers of rows are compared.
         self.newest().is_some_and(|newest| self.places[0].is_empty() && newest.frame().len() == self.rows)
     }
 
@@ -88,7 +88,7 @@ impl<'a> Past<'a> {
     }
 }
 
-/// Both lists rise, so one pass over both finds all.
+/// The ids of both lists rise, so one pass over both lists finds all common ids.
 fn line_up(ids: &[u32], others: &[u32]) -> Vec<u32> {
     let mut at = 0;
     ids.iter()

@@ -1,4 +1,4 @@
-//! Prediction of a row before it is coded. The better the guess, the fewer bits remain.
+//! Predicts a row before it is coded. The better the guess, the fewer bits are needed.
 
 use super::frame::{Column, Layout};
 use super::orientation;
@@ -17,35 +17,34 @@ pub struct Guess {
     pub moved: i32,
 }
 
-/// The hook for knowledge about the motion of entities.
+/// Predicts the motion of entities. Implement it to use knowledge about your entities.
 ///
-/// Both ends run the same predictor over the same frames in the same order, so its results must be equal to the last bit on all
-/// machines: integers, or `f64` with only `+ - * /`, `sqrt`, comparisons and `floor`, which
-/// IEEE 754 defines exactly.
+/// Both ends run the same predictor over the same frames in the same order. Therefore its results must be equal to the last bit
+/// on all machines. Use integers, or `f64` with only `+ - * /`, `sqrt`, comparisons and `floor`, which IEEE 754 defines exactly.
 pub trait Predictor {
-    /// Prepares for the rows of a frame. `memory` is the result of [`Predictor::memory`] after the baseline, or empty.
+    /// Prepares for the rows of a frame. `memory` is the result of [`Predictor::memory`] after the baseline was coded, or empty.
     fn start(&mut self, layout: &Layout, past: &Past<'_>, memory: &[f64]);
 
-    /// Guesses one column of a row whose earlier columns are known. Rows come in the order of their ids, and only rows that
-    /// changed.
+    /// Guesses one column of a row whose earlier columns are known. It is called only for rows that changed, in the order of
+    /// their ids.
     fn guess(&mut self, past: &Past<'_>, row: usize, column: usize, known: &[i32]) -> Guess;
 
     /// Receives the true values of a changed row.
     fn learn(&mut self, past: &Past<'_>, row: usize, values: &[i32]);
 
-    /// Returns the memory that is kept with the baseline that this frame becomes.
+    /// Returns the memory that is stored with the baseline that this frame becomes.
     fn memory(&self) -> Vec<f64> {
         Vec::new()
     }
 
-    /// Maximum number of entities in a frame of this predictor. It is lower if the work grows faster than the number of
-    /// entities, so that no packet can ask for more than a moment of work.
+    /// Maximum number of entities in a frame of this predictor. The limit is lower if the work grows faster than the number of
+    /// entities. So no packet can cause more than a moment of work.
     fn entities_max(&self) -> usize {
         usize::MAX
     }
 }
 
-/// Extrapolates each value with its speed between the last two baselines.
+/// Extrapolates each value with its velocity between the last two baselines.
 #[derive(Debug, Clone, Default)]
 pub struct Linear {
     columns: Vec<Column>,
@@ -66,7 +65,7 @@ impl Predictor for Linear {
         let before = past.row(1, row).unwrap_or(base);
         let oldest = past.row(2, row).unwrap_or(before);
         let [now, then, first] = [base, before, oldest].map(|row| match kind {
-            // Components are only comparable if the same one is left out.
+            // Components can be compared only if the same component is left out in both rows.
             Column::Component { bits, first } => {
                 orientation::in_frame_of(row, first, bits, known[first])[column - first - 1]
             }
@@ -82,10 +81,10 @@ impl Predictor for Linear {
     fn learn(&mut self, _: &Past<'_>, _: usize, _: &[i32]) {}
 }
 
-/// Steps beyond this are jumps, not motion.
+/// A step larger than this is a jump, not motion.
 const STEP_MAX: u32 = 1 << 20;
 
-/// The distance covered in `ahead` ticks at a speed of `step` in `behind` ticks, to the nearest whole number.
+/// Returns the distance covered in `ahead` ticks, rounded to a whole number. The velocity is `step` in `behind` ticks.
 fn extrapolate(step: i32, ahead: u32, behind: u32) -> i32 {
     if step.unsigned_abs() > STEP_MAX || behind == 0 || behind > 255 || ahead > 255 {
         return 0;

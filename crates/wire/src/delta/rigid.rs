@@ -41,7 +41,7 @@ pub(super) fn rotation(from: [f64; 4], to: [f64; 4]) -> Vector {
     scaled([turn[0], turn[1], turn[2]], 2.0 / turn[3])
 }
 
-/// The inverse of [`rotation`]: turns an orientation. Its length does not change.
+/// The inverse of [`rotation`]: rotates an orientation, whose length stays the same.
 pub(super) fn turned(orientation: [f64; 4], by: Vector) -> [f64; 4] {
     let half = scaled(by, 0.5);
     let length = (1.0 + dot(half, half)).sqrt();
@@ -58,7 +58,7 @@ pub(super) struct Rigid {
 
 /// Minimum number of bodies of a group.
 const GROUP_MIN: usize = 8;
-/// Number of repetitions of the fit, with less weight for bodies that deviate.
+/// Number of times that the fit is repeated. Bodies that deviate get less weight each time.
 const PASSES: usize = 3;
 
 impl Rigid {
@@ -67,7 +67,7 @@ impl Rigid {
         sum(self.velocity, cross(self.turning, difference(point, self.centre)))
     }
 
-    /// The motion that most of these bodies (positions and velocities) share; none if there are too few.
+    /// Returns the motion that most of these bodies (positions and velocities) share; `None` if there are too few bodies.
     pub(super) fn of(bodies: &[(Vector, Vector)]) -> Option<Self> {
         if bodies.len() < GROUP_MIN {
             return None;
@@ -83,7 +83,7 @@ impl Rigid {
         Some(rigid)
     }
 
-    /// Least squares for velocity and turning; bodies that deviate from the last result have less weight.
+    /// Fits velocity and rotation by least squares. If `weighted`, bodies that deviate from the last result have less weight.
     fn fit(&mut self, bodies: &[(Vector, Vector)], weighted: bool) {
         let mut total = 0.0;
         let mut arm = [0.0; 3];
@@ -104,7 +104,7 @@ impl Rigid {
             angular = sum(angular, scaled(cross(from, velocity), weight));
             add_inertia(&mut inertia, from, weight);
         }
-        // Everything is moved to the weighted centre, about which velocity and turning are independent.
+        // All positions are moved to the weighted centre, about which velocity and rotation are independent.
         let mean = scaled(arm, 1.0 / total);
         add_inertia(&mut inertia, mean, -total);
         self.turning = solve(inertia, difference(angular, cross(mean, momentum)));

@@ -1,4 +1,4 @@
-//! The small mode: every decision has an adaptive probability by context, and an arithmetic coder writes it.
+//! The small mode. Every decision has an adaptive probability that depends on its context, and an arithmetic coder writes it.
 
 use crate::entropy::EntropyError;
 use crate::entropy::arith::Coder;
@@ -10,7 +10,7 @@ use super::learnt::{CHOICES, Models, SIZES};
 use super::predict::magnitude;
 use super::walk::{Scene, Symbols, sixteenths};
 
-/// The small mode over either direction of an arithmetic coder.
+/// The small mode, for encoding or decoding.
 pub(super) struct Small<'a, C> {
     pub(super) coder: C,
     models: &'a mut Models,
@@ -24,7 +24,8 @@ impl<'a, C: Coder> Small<'a, C> {
         Self { coder, models, recent: [level(0); 3] }
     }
 
-    /// The residual of a flag is 1 if the guess was wrong; that of a largest component is its distance along the other three.
+    /// Codes a flag or a largest component. The residual of a flag is 1 if the guess was wrong. The residual of a largest
+    /// component is its distance from the guess, among the other three.
     fn choice(&mut self, residual: i32, column: usize, scene: &Scene) -> Result<i32, EntropyError> {
         let nodes = &mut self.models.choices[column];
         let flag = scene.kind == Column::Flag;
@@ -58,7 +59,8 @@ impl<'a, C: Coder> Small<'a, C> {
         ];
         let expectation = &mut self.models.expectations[column];
         let expected = expectation.expect(&inputs);
-        // A positive sign means away from the value in the baseline, a negative sign back towards it.
+        // A positive sign stands for a direction away from the value in the baseline, and a negative sign for one back towards
+        // it.
         let sign = if guess.moved > 0 { -1 } else { 1 };
         let told = self.models.numbers[scene.group].code(
             &mut self.coder,
@@ -73,13 +75,13 @@ impl<'a, C: Coder> Small<'a, C> {
     }
 }
 
-/// The half octave of a logarithm; the first if it is not a number.
+/// Returns the half octave of a logarithm; the first one if the logarithm is not a number.
 #[inline]
 fn class(expected: f64) -> usize {
     if expected > 0.0 { (2.0 * expected + 0.5).min((CLASSES - 1) as f64) as usize } else { 0 }
 }
 
-/// The least size of each magnitude, as a level.
+/// The smallest size of each magnitude, as a level.
 const LEVELS_OF_DOUBT: [f64; 32] = {
     let mut levels = [0.0; 32];
     let mut at = 0;
@@ -108,7 +110,7 @@ impl<C: Coder> Symbols for Small<'_, C> {
     }
 
     fn mask(&mut self, _: u64, _: u64) -> Result<u64, EntropyError> {
-        // With these contexts a value that equals its guess costs almost nothing.
+        // With these contexts, a value that equals its guess costs almost no bits.
         Ok(u64::MAX)
     }
 

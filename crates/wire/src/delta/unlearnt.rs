@@ -1,19 +1,20 @@
-//! Baselines built from frames alone, without the state that coding left.
+//! Baselines that are built only from frames, without learned state.
 
 use super::baseline::Baseline;
 use super::frame::{Frame, Layout};
 use super::learnt::Learnt;
 use super::past::Past;
 
-/// Error assumed for a deviation by the bend of a motion, in sixteenths of a step: about half of the bend is expected to be predicted.
+/// Error that is assumed for each deviation of a motion from a straight line, in sixteenths of a step. About half of the
+/// deviation is expected to be predicted.
 const ERROR_OF_BEND: u32 = 8;
 const BEND_MAX: u32 = 4_000;
 
 impl Baseline {
-    /// Builds baselines from frames alone, newest first.
+    /// Builds baselines from frames, newest first.
     ///
-    /// The learned state is estimated from the frames, so it depends on them alone and not on the
-    /// packets by which an end received them (`spec/DELTA.md`, section 13).
+    /// The learned state is estimated from the frames. So it depends only on them, and not on the packets by which an end
+    /// received them (`spec/DELTA.md`, section 13).
     pub(super) fn of_frames(layout: &Layout, frames: &[&Frame]) -> Vec<Self> {
         let mut baselines: Vec<Self> = frames.iter().map(|&frame| Self::unlearnt(frame.clone())).collect();
         let Some((newest, older)) = baselines.split_first_mut() else { return baselines };

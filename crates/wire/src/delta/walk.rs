@@ -1,4 +1,4 @@
-//! The one description of a frame's bytes, for both directions and both modes.
+//! Defines the bytes of a frame once, for both directions and both modes.
 
 use crate::entropy::EntropyError;
 
@@ -7,24 +7,26 @@ use super::past::Past;
 use super::predict::{Guess, Predictor};
 use super::{DeltaError, Limits};
 
-/// A mode in one direction. Each call takes the symbol to write, or ignores it and reads one, and returns the symbol.
+/// A mode in one direction. A writer passes the symbol to write to each call. A reader's argument is ignored, and the call reads
+/// a symbol. Both return the symbol.
 pub(super) trait Symbols {
     fn plain(&mut self, value: u32, bits: u32) -> Result<u32, EntropyError>;
     fn row_changed(&mut self, changed: bool, scene: &Scene) -> Result<bool, EntropyError>;
     /// Whether this mode writes masks.
     const MASKS: bool;
-    /// Codes the columns of a changed row in which a guess may have failed. `quiet` are the columns without a recent failure.
+    /// Codes a mask of the columns of a changed row in which a guess may have failed. `quiet` are the columns that had no recent
+    /// failure.
     fn mask(&mut self, missed: u64, quiet: u64) -> Result<u64, EntropyError>;
     fn value(&mut self, residual: i32, column: usize, scene: &Scene) -> Result<i32, EntropyError>;
 }
 
-/// The context before a symbol is coded, from which modes choose models.
+/// The context of a symbol before it is coded. Modes choose their models from it.
 pub(super) struct Scene {
-    /// Whether the row changed in the baseline (lowest bit), in the baseline of that, and so on.
+    /// Whether the row changed in the baseline (lowest bit), in the baseline of that baseline (next bit), and so on.
     pub(super) changed: u8,
-    /// Whether the previous rows changed, the last in the lowest bit.
+    /// Whether the previous rows changed, with the last row in the lowest bit.
     pub(super) near_changed: usize,
-    /// The flags of the row in the baseline, first in the lowest bit.
+    /// The flags of the row in the baseline, with the first flag in the lowest bit.
     pub(super) flags: u8,
     /// The greatest movement of a column of the row between the last two baselines.
     pub(super) speed: u32,
@@ -32,21 +34,21 @@ pub(super) struct Scene {
     pub(super) kind: Column,
     /// The group of the column.
     pub(super) group: usize,
-    /// The recent error of its guesses, in sixteenths of a step.
+    /// The recent error of the column's guesses, in sixteenths of a step.
     pub(super) error: u16,
-    /// The error of the guesses of this row so far, or of the row before, in sixteenths of a step.
+    /// The error of the guesses in this row so far, or in the previous row, in sixteenths of a step.
     pub(super) row_error: u32,
     pub(super) guess: Guess,
 }
 
-/// The output of a walk besides symbols.
+/// The output of a walk in addition to symbols.
 pub(super) struct Walked {
     pub(super) values: Vec<i32>,
     pub(super) changes: Vec<u8>,
     pub(super) errors: Vec<u16>,
 }
 
-/// Walks over the rows of a frame with the given ids. `truth` holds the values when writing.
+/// Walks over the rows of a frame that has the given ids. When writing, `truth` holds the values.
 pub(super) fn rows<S: Symbols, P: Predictor>(
     symbols: &mut S,
     predictor: &mut P,
@@ -66,7 +68,7 @@ pub(super) fn rows<S: Symbols, P: Predictor>(
     Ok(walk.out)
 }
 
-/// All rows as in the newest baseline, because most do not change.
+/// Starts with all rows as in the newest baseline, because most rows do not change.
 fn start(past: &Past<'_>, width: usize) -> Walked {
     let rows = past.rows();
     let changes = Vec::with_capacity(rows);
@@ -102,7 +104,7 @@ struct Walk<'a, S, P> {
     last_error: u32,
 }
 
-/// The error with which a new row starts: nothing is known of it.
+/// The error with which a new row starts, because nothing is known about it.
 const FRESH_ERROR: u16 = 1 << 12;
 
 impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
@@ -124,7 +126,7 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         if let Some(base) = base {
             scene.changed = self.past.changes(row);
             scene.flags = self.flags(base);
-            // Most rows rest. Nothing is computed for them that is not coded.
+            // Most rows rest. For them, nothing is computed that is not coded.
             if scene.changed != 0 {
                 scene.speed = self.past.row(1, row).map_or(0, |before| speed(self.columns, base, before));
             }
@@ -142,7 +144,7 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         truth: Option<&[i32]>,
         scene: &mut Scene,
     ) -> Result<(), DeltaError> {
-        // Unchanged rows need no check.
+        // Unchanged rows need no check, because they equal the baseline.
         truth.map_or(Ok(()), |truth| self.layout.check(truth))?;
         let width = self.columns.len();
         let at = row * width;
@@ -179,14 +181,15 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         Ok(())
     }
 
-    /// Columns whose recent guesses were right are not coded one by one while all of them stay right.
+    /// Codes which columns have wrong guesses. Columns whose recent guesses were right are not coded one by one while all of them
+    /// stay right.
     fn mask(&mut self, row: usize, known: bool, truth: Option<&[i32]>) -> Result<u64, EntropyError> {
         if !S::MASKS {
             return Ok(u64::MAX);
         }
         let mut missed = 0;
         if let Some(truth) = truth {
-            // A reader computes these guesses one by one, as it decodes the columns before them.
+            // A reader computes these guesses one by one, while it decodes the earlier columns.
             for column in 0..self.columns.len() {
                 let guess = self.guess(row, column, known, Some(truth));
                 let rest = residual(self.columns[column], truth[column], guess.value);
@@ -199,7 +202,7 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         self.symbols.mask(missed, quiet)
     }
 
-    /// The guess for a column, given those before it: their true values when writing, otherwise the decoded values.
+    /// Guesses a column, given the columns before it. When writing, these are the true values; otherwise the decoded ones.
     #[inline]
     fn guess(&mut self, row: usize, column: usize, known: bool, truth: Option<&[i32]>) -> Guess {
         let start = row * self.columns.len();
@@ -207,7 +210,7 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
             let before = truth.unwrap_or(&self.out.values[start..]);
             return self.predictor.guess(self.past, row, column, &before[..column]);
         }
-        // The row before is the best guess for a row that is not in the baseline.
+        // For an entity that is not in the baseline, the previous row is the best guess.
         let before = start.checked_sub(self.columns.len());
         let value = before.map_or(0, |before| self.out.values[before + column]);
         Guess { value, lean: 0, doubt: 31, moved: 0 }
@@ -219,7 +222,7 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
     }
 }
 
-/// The size of a residual in sixteenths of a step; larger ones are limited.
+/// The size of a residual in sixteenths of a step. Larger residuals are limited.
 #[inline]
 pub(super) fn sixteenths(rest: i32) -> u32 {
     rest.unsigned_abs().min(4_000) * 16
@@ -228,7 +231,7 @@ pub(super) fn sixteenths(rest: i32) -> u32 {
 fn residual(kind: Column, value: i32, guess: i32) -> i32 {
     match kind {
         Column::Flag => value ^ (guess & 1),
-        // The other indices are numbered from the guess on.
+        // The other indices are numbered from the guess on, in a circle.
         Column::Largest { .. } => value.wrapping_sub(guess) & 3,
         _ => kind.difference(value, guess),
     }
@@ -251,7 +254,7 @@ fn speed(columns: &[Column], base: &[i32], before: &[i32]) -> u32 {
         .min(1 << 20)
 }
 
-/// Codes the entities of the frame: those of the baseline that stay, and the new ones.
+/// Codes the entities of the frame: those of the baseline that remain, and the new ones.
 pub(super) fn ids<S: Symbols>(
     symbols: &mut S,
     frame: Option<&Frame>,
@@ -279,7 +282,7 @@ pub(super) fn ids<S: Symbols>(
     let mut next = 0u32;
     let mut added = Vec::new();
     for at in 0..count {
-        // A gap is coded as its width in bits, then its bits.
+        // A gap is coded as its width in bits, followed by these bits.
         let gap = fresh.get(at).map_or(0, |id| id - next);
         let bits = symbols.plain(32 - gap.leading_zeros(), 6)?;
         if bits > 32 {

@@ -1,15 +1,15 @@
-//! The shape that values have, found by looking at them: writing without a contract.
+//! Infers a shape from values, so that values can be written without a declared type.
 
 use crate::any::Value;
 use crate::shape::{Definition, DefinitionKind, Field, NumberType, Shape, Type};
 
-/// An object with more keys is a map whose keys are data, not a struct.
+/// An object with more keys than this is a map whose keys are data, and not a struct.
 const FIELDS_OF_A_STRUCT_MAX: usize = 64;
-/// Objects with more distinct keys, few of which each object has, are maps.
+/// If objects have more distinct keys than this, and each object has only few of them, they are maps.
 const FIELDS_OF_SPARSE_STRUCTS_MAX: usize = 12;
 
-/// Infers the shape of rows: a type that holds every one of them exactly, except that whole numbers among fractions become
-/// floats.
+/// Infers the shape of rows. The resulting type represents every row exactly, except that whole numbers become floats if they
+/// occur among fractions.
 ///
 /// ```
 /// use nowcast_wire::{Value, infer};
@@ -39,16 +39,16 @@ enum Kind {
     #[default]
     Nothing,
     Bool,
-    /// The least and the greatest.
+    /// The least and the greatest integer.
     Integer(i64, u64),
-    /// Whether an integer that a float cannot hold was seen, too.
+    /// Whether an integer was also seen that a float cannot represent.
     F32,
     F64,
     Text,
     Bytes,
     List(Box<Guess>),
     Object(Object),
-    /// Keys that are not text.
+    /// A map whose keys are not text.
     Map(Box<(Guess, Guess)>),
     Mixed,
 }
@@ -56,7 +56,7 @@ enum Kind {
 #[derive(Debug, Default)]
 struct Object {
     rows: usize,
-    /// Name, number of occurrences, values seen.
+    /// The name, the number of occurrences, and the values seen so far.
     fields: Vec<(String, usize, Guess)>,
 }
 
@@ -143,7 +143,7 @@ fn map(mut guesses: Box<(Guess, Guess)>, pairs: &[(Value, Value)]) -> Kind {
     Kind::Map(guesses)
 }
 
-/// Whether keys can be names of fields: text, of a length that names have, and each only once.
+/// Whether all keys can be names of fields. Such a key is a text, has an allowed length, and occurs only once.
 fn are_fields(pairs: &[(Value, Value)]) -> bool {
     let mut names = std::collections::BTreeSet::new();
     pairs.iter().all(|(key, _)| {
@@ -171,7 +171,7 @@ fn object(mut object: Object, pairs: &[(Value, Value)]) -> Kind {
 }
 
 impl Object {
-    /// Whether the keys are data.
+    /// Whether the keys are data, and not names of fields.
     fn is_map(&self) -> bool {
         let seen: usize = self.fields.iter().map(|(_, seen, _)| seen).sum();
         let sparse = seen * 4 < self.fields.len() * self.rows;
@@ -186,9 +186,9 @@ struct Definitions(Vec<Definition>);
 impl Definitions {
     fn resolve(&mut self, guess: &Guess, name: &str) -> Type {
         let ty = match &guess.kind {
-            // Nothing but nil: the unit is read as nil.
+            // Only nil was seen. The unit is read back as nil.
             Kind::Nothing => return Type::Unit,
-            // Nil is a value of MessagePack.
+            // Nil is a value of MessagePack, so no option is needed.
             Kind::Mixed => return Type::Any,
             Kind::Bool => Type::Bool,
             Kind::Integer(low, high) => integer_type(*low, *high),
@@ -218,7 +218,7 @@ impl Definitions {
         for (name, seen, guess) in &object.fields {
             let mut ty = self.resolve(guess, name);
             if *seen < object.rows {
-                // A missing key differs from a key whose value is nil.
+                // A missing key differs from a key whose value is nil, so the field needs a second option.
                 if !matches!(ty, Type::Option(_)) {
                     ty = Type::Option(Box::new(ty));
                 }
@@ -248,7 +248,7 @@ fn fits_signed(low: i64, high: u64, bits: u32) -> bool {
     low.unsigned_abs() <= limit && high < limit
 }
 
-/// `light_color` as the name of a type: `LightColor`.
+/// Makes the name of a type, such as `LightColor` from `light_color`.
 fn type_name(name: &str) -> String {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let capital = |word: &str| {
@@ -259,6 +259,6 @@ fn type_name(name: &str) -> String {
     while name.len() > crate::limits::NAME_BYTES_MAX {
         name.pop();
     }
-    // An empty name would make it a tuple.
+    // An empty name would make the struct a tuple.
     if name.is_empty() { "Object".to_owned() } else { name }
 }

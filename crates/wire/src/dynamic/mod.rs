@@ -1,4 +1,4 @@
-//! Values of any shape without a Rust type, for tools.
+//! Values of any shape without a Rust type. Tools use them.
 
 mod infer;
 mod read;

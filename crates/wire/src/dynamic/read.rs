@@ -1,4 +1,4 @@
-//! Reading rows of any shape into dynamic values.
+//! Reads rows of any shape into dynamic values.
 
 use crate::any::{Value, read_values};
 use crate::column::{read_bools, read_texts};
@@ -24,7 +24,7 @@ use crate::types::{NONE, Numbers, Spans, ranks, read_bytes, read_indices, read_l
 /// ```
 ///
 /// # Errors
-/// Fails if the body is not one of this shape, if bytes follow it, or if it exceeds the default limits.
+/// Fails if the body is not a body of this shape, if bytes follow it, or if it exceeds the default limits.
 pub fn decode_value(shape: &Shape, body: &[u8]) -> Result<Value> {
     decode_value_with(shape, body, &Limits::MESSAGE)
 }
@@ -32,7 +32,7 @@ pub fn decode_value(shape: &Shape, body: &[u8]) -> Result<Value> {
 /// Reads a body of a shape within given limits.
 ///
 /// # Errors
-/// Fails if the body is not one of this shape, if bytes follow it, or if it exceeds the limits.
+/// Fails if the body is not a body of this shape, if bytes follow it, or if it exceeds the limits.
 pub fn decode_value_with(shape: &Shape, body: &[u8], limits: &Limits) -> Result<Value> {
     let layout = Layout::new(shape.clone());
     decode_in(&layout, body, 0, limits)
@@ -55,7 +55,7 @@ pub(crate) fn decode_in(layout: &Layout, body: &[u8], origin: usize, limits: &Li
     Ok(column.get(0, text))
 }
 
-/// Reads a chunk: rows with a text area.
+/// Reads a chunk, which consists of rows and a text area.
 pub(crate) fn open_rows(layout: &Layout, rows: usize, raw: &[u8], limits: &Limits) -> Result<Vec<Value>> {
     let mut input = Input::new(raw, 0, limits);
     let text = input.begin_body()?;
@@ -219,13 +219,13 @@ fn open_fields<'de>(
     Ok(columns)
 }
 
-/// Opens fields in order; an error names the field.
+/// Opens fields in order. An error names the field.
 pub(super) fn open_fields_with(fields: &[Field], mut open: impl FnMut(&Field) -> Result<()>) -> Result<()> {
     fields.iter().try_for_each(|field| open(field).map_err(|error: Error| error.inside(&field.name)))
 }
 
 impl DynamicColumn<'_> {
-    /// An absent option of an option is a missing key, unlike a key whose value is nil.
+    /// An absent option of an option is a missing key. A key whose value is nil is different.
     fn is_left_out(&self, row: usize) -> bool {
         matches!(self, Self::Option(ranks, inner)
             if ranks[row] == NONE && inner.as_deref().is_some_and(|inner| matches!(inner, Self::Option(..))))

@@ -1,4 +1,4 @@
-//! Sizes of the parts of a chunk: a walk that measures each leaf.
+//! Determines the sizes of the parts of a chunk, by a walk that measures each leaf.
 
 use super::read::{open, open_fields_with};
 use crate::column::{read_bools, read_lengths};
@@ -12,17 +12,17 @@ use crate::types::read_indices;
 /// The size of one leaf of a shape in a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafSize {
-    /// Names of fields from the root, joined by dots; `[]` is the element of a list or map.
+    /// Names of fields from the root, joined by dots. `[]` stands for the element of a list or map.
     pub path: String,
-    /// The stored part: the type, or `presence`, `length`, `variant`.
+    /// The stored part: the type of the leaf, or `presence`, `length`, `variant`.
     pub what: String,
-    /// The coding, where the leaf is a column.
+    /// The coding, if the leaf is a column.
     pub coding: &'static str,
-    /// Rows in all blocks of the leaf.
+    /// Number of rows in all blocks of the leaf.
     pub rows: usize,
-    /// Bytes of the leaf in the head of the body.
+    /// Number of bytes of the leaf in the head of the body.
     pub bytes: usize,
-    /// Bytes of the leaf in the text area.
+    /// Number of bytes of the leaf in the text area.
     pub text_bytes: usize,
 }
 
@@ -58,7 +58,7 @@ impl Walk<'_> {
         let (bytes, text_bytes) = (input.position() - start, input.text_position() - text);
         let (path, what) = (path.to_owned(), what.to_owned());
         match self.leaves.iter_mut().find(|leaf| leaf.path == path && leaf.what == what) {
-            // A type that contains itself meets its leaves once a level.
+            // If a type contains itself, its leaves occur again at each level.
             Some(leaf) => {
                 leaf.rows += rows;
                 leaf.bytes += bytes;
@@ -144,7 +144,7 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// The name of a column's coding byte.
+/// Returns the name of a column's coding byte.
 fn coding_name(what: &str, byte: Option<&u8>) -> &'static str {
     let Some(byte) = byte else { return "" };
     match (what, byte) {

@@ -1,4 +1,4 @@
-//! Writing dynamic values as rows of a shape.
+//! Writes dynamic values as rows of a shape.
 
 use crate::any::{self, Value};
 use crate::column::{U24, write_bools, write_lengths, write_numbers, write_texts};
@@ -9,10 +9,10 @@ use crate::quantise::{SmallestThree, quantise_angle};
 use crate::shape::{DefinitionKind, Field, NumberType, Range, Shape, Type, Variant};
 use crate::types::{Variants, write_bytes, write_quats};
 
-/// Appends the body of a value that fits a shape.
+/// Appends the body of a value. The value must fit the shape.
 ///
 /// # Errors
-/// Names the field whose value does not fit.
+/// Fails if a field's value does not fit, and names the field.
 pub fn encode_value(shape: &Shape, value: &Value, effort: Effort, out: &mut Vec<u8>) -> Result<()> {
     let layout = Layout::new(shape.clone());
     let census = layout.census(&shape.root);
@@ -32,7 +32,7 @@ pub fn encode_value(shape: &Shape, value: &Value, effort: Effort, out: &mut Vec<
     result
 }
 
-/// Appends a chunk: rows with a text area.
+/// Appends a chunk, which consists of rows and a text area.
 pub(crate) fn write_rows(layout: &Layout, rows: &[&Value], effort: Effort, out: &mut Vec<u8>) -> Result<()> {
     let root = &layout.shape.root;
     let mut result = Ok(());
@@ -163,7 +163,7 @@ fn fields(
 ) -> Result<()> {
     for (index, field) in declared.iter().enumerate() {
         let optional = matches!(&field.ty, Type::Option(_));
-        // A field that may be left out is an option of an option; a key that is there with nil is present.
+        // An option of an option is a field that may be left out. If its key exists with nil, the field is present.
         let omissible = matches!(&field.ty, Type::Option(inner) if matches!(**inner, Type::Option(_)));
         let mut column = Vec::with_capacity(rows.len());
         for row in rows {
@@ -190,7 +190,7 @@ fn fields(
     Ok(())
 }
 
-/// The value of a field, usually at the index of the shape.
+/// Finds the value of a field. It is usually at the same index as in the shape.
 fn find<'v>(row: &'v Value, index: usize, name: &str) -> Option<&'v Value> {
     match row {
         Value::Map(pairs) => match pairs.get(index) {
@@ -250,7 +250,7 @@ fn integer<T: TryFrom<i64> + TryFrom<u64>>(value: &Value) -> Option<T> {
     }
 }
 
-/// A float, also from an integer that it can hold exactly.
+/// Returns a float. Also accepts an integer that a float can represent exactly.
 fn double(value: &Value) -> Option<f64> {
     match value {
         Value::Int(value) if value.unsigned_abs() <= 1 << 53 => Some(*value as f64),

@@ -1,27 +1,27 @@
 //! A carry-free binary arithmetic coder.
 //!
-//! The coder keeps an interval `low..=high` of 32-bit numbers and splits it by the probability of each bit. Leading
-//! bytes on which both ends agree are final and leave the interval. At the end the writer writes only as many bytes as
-//! identify a number in the interval. The reader assumes zeros for missing bytes, and checks that the bytes are those
+//! The coder keeps an interval `low..=high` of 32-bit numbers, and splits it by the probability of each bit. If the leading bytes
+//! of both ends are equal, these bytes are final and leave the interval. At the end the writer writes only the bytes that are
+//! needed to identify a number in the interval. The reader assumes zeros for missing bytes, and checks that the bytes are those
 //! of an encoder.
 
 use super::EntropyError;
 
-/// One in the scale of probabilities.
+/// The probability 1 in the scale of probabilities.
 pub const ONE: u32 = 1 << 16;
 
-/// Smallest and largest distance of a probability from certainty, so that no bit costs more than eleven bits.
+/// Smallest distance of a probability from 0 and from 1, so that no bit costs more than eleven bits.
 pub const PROBABILITY_MIN: u32 = 32;
 
-/// Either direction of coding; see the [module](super) for why there is one trait for both.
+/// A coder of either direction. The [module](super) explains why both directions share one trait.
 pub trait Coder {
-    /// Codes one bit that is set with probability `set`/65,536 and returns it. A decoder ignores `bit`.
+    /// Codes one bit and returns it. The probability that it is set is `set`/65,536. A decoder ignores `bit`.
     ///
     /// # Errors
-    /// [`EntropyError::Truncated`] if a decoder has long run out of bytes.
+    /// [`EntropyError::Truncated`] if a decoder has read far beyond the end of its bytes.
     fn bit(&mut self, bit: bool, set: u32) -> Result<bool, EntropyError>;
 
-    /// Codes the lowest `count` bits of `value`, highest first, as bits without a bias, and returns them.
+    /// Codes the lowest `count` bits of `value`, highest first, each with probability 1/2. Returns these bits.
     ///
     /// # Errors
     /// Like [`Coder::bit`].
@@ -34,13 +34,15 @@ pub trait Coder {
     }
 }
 
-/// Splits an interval; both directions must do it alike. The product stays below 2^48, which JavaScript's numbers hold exactly.
+/// Splits an interval. Encoder and decoder must compute the same result. The product stays below 2^48, which JavaScript's numbers
+/// represent exactly.
 #[inline]
 fn split(low: u32, high: u32, set: u32) -> u32 {
     low + ((u64::from(high - low) * u64::from(set)) >> 16) as u32
 }
 
-/// The part of an interval for a bit. Both ends are computed without a branch, because bits are hard to predict.
+/// Returns the part of an interval that stands for a bit. Its two ends are computed without a branch, because bits are hard to
+/// predict.
 #[inline]
 fn half(low: u32, high: u32, middle: u32, bit: bool) -> (u32, u32) {
     (if bit { low } else { middle + 1 }, if bit { middle } else { high })
@@ -55,7 +57,7 @@ pub struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// Appends to `out`.
+    /// Makes an encoder that appends to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         Self { low: 0, high: u32::MAX, out }
     }
@@ -82,7 +84,7 @@ impl Coder for Encoder<'_> {
     }
 }
 
-/// Reads bits from bytes without other content.
+/// Reads bits from bytes that contain nothing else.
 #[derive(Debug)]
 pub struct Decoder<'a> {
     low: u32,
@@ -93,7 +95,7 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Starts at the first byte.
+    /// Makes a decoder that starts at the first byte.
     pub fn new(bytes: &'a [u8]) -> Self {
         let mut decoder = Self { low: 0, high: u32::MAX, code: 0, bytes, taken: 0 };
         for _ in 0..4 {
@@ -102,12 +104,12 @@ impl<'a> Decoder<'a> {
         decoder
     }
 
-    /// Checks that the bytes end where and how an encoder would have ended them.
+    /// Checks that the bytes end as an encoder would have ended them.
     ///
     /// # Errors
-    /// [`EntropyError::Trailing`] if they do not.
+    /// [`EntropyError::Trailing`] if the bytes end differently.
     pub fn finish(self) -> Result<(), EntropyError> {
-        // Four bytes are read ahead, so the encoder had written `taken - 4` before its last ones.
+        // Four bytes are read in advance, so the encoder had written `taken - 4` bytes before its last ones.
         let written = self.taken - 4;
         let (expected, count) = tail(self.low, self.high);
         if self.bytes.len() == written + count && self.bytes[written..] == expected[..count] {
@@ -131,7 +133,7 @@ impl Coder for Decoder<'_> {
         let bit = self.code <= middle;
         (self.low, self.high) = half(self.low, self.high, middle, bit);
         while (self.low ^ self.high) >> 24 == 0 {
-            // An encoder leaves out at most the four zero bytes that are read ahead.
+            // An encoder omits at most the four zero bytes that are read in advance.
             if self.taken >= self.bytes.len() + 4 {
                 return Err(EntropyError::Truncated);
             }
@@ -143,11 +145,11 @@ impl Coder for Decoder<'_> {
     }
 }
 
-/// The fewest bytes which, continued by zeros, name a number in `low..=high`.
+/// Returns the fewest bytes that, if zeros follow, stand for a number in `low..=high`.
 fn tail(low: u32, high: u32) -> ([u8; 4], usize) {
     for count in 0..4u32 {
         let unit = u32::MAX.checked_shr(8 * count).unwrap_or(0);
-        // The first multiple of the unit that is not below `low`.
+        // The first multiple of the unit that is at least `low`.
         let Some(value) = low.checked_add(unit).map(|value| value & !unit) else { continue };
         if value <= high {
             return (value.to_be_bytes(), count as usize);
@@ -221,7 +223,7 @@ mod tests {
         };
         assert_eq!(read(&bytes).as_ref(), Ok(&bits));
         for length in 0..bytes.len() {
-            // A cut message may be a whole one of other bits: telling that apart is the carrier's task.
+            // A truncated message may be a complete message of other bits. Only the carrier can distinguish the two.
             assert_ne!(read(&bytes[..length]).as_ref(), Ok(&bits), "cut to {length} of {}", bytes.len());
         }
         for extra in [0, 1, 0xff] {

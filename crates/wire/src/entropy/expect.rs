@@ -1,18 +1,18 @@
-//! Prediction of the size of a number from its context: least squares, one case at a time.
+//! Predicts the size of a number from its context, by least squares that are updated with one case at a time.
 //!
-//! Sizes are compared on a logarithmic scale. One such expectation replaces the votes of many contexts: it is computed
-//! once for a number, not once for a bit. Reals are used only with `+ - *` and `/`, in a fixed order, so all machines
+//! Sizes are compared on a logarithmic scale. One such expectation replaces the votes of many contexts, because it is computed
+//! once for a number and not once for each bit. The `f64` operations are only `+ - *` and `/`, in a fixed order, so all machines
 //! agree.
 
 /// Number of inputs of an expectation; the first is 1.
 pub const INPUTS: usize = 8;
 
-/// The inputs, centred: see [`level`].
+/// The inputs of an expectation. They are centred; see [`level`].
 pub type Inputs = [f64; INPUTS];
 
-/// A logarithm to the base of two in straight pieces, of a size in sixteenths.
+/// Returns a piecewise linear approximation of the base-2 logarithm, of a size in sixteenths.
 ///
-/// Half a step is added, so that small sizes are much alike. `size` is below 2^31.
+/// Half a step is added, so that small sizes have similar results. `size` must be below 2^31.
 #[inline]
 pub const fn log(size: u32) -> f64 {
     let size = size + 8;
@@ -20,7 +20,7 @@ pub const fn log(size: u32) -> f64 {
     octave as f64 - 1.0 + size as f64 * power_of_half(octave)
 }
 
-/// A size as an input of an expectation.
+/// Converts a size to an input of an expectation.
 #[inline]
 pub const fn level(size: u32) -> f64 {
     log(size) - 6.0
@@ -31,7 +31,7 @@ const fn power_of_half(octaves: u32) -> f64 {
     f64::from_bits((1_023 - octaves as u64) << 52)
 }
 
-/// A linear function of the inputs that follows the cases it is given (recursive least squares, Plackett 1950).
+/// A linear function of the inputs that is fitted to the observed cases (recursive least squares, Plackett 1950).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
     weights: Inputs,
@@ -41,11 +41,11 @@ pub struct Expectation {
 
 const WEIGHTS_START: Inputs = [6.0, 0.25, 0.25, 0.0, 0.25, 0.25, 0.0, 0.0];
 const SPREAD_START: f64 = 0.2;
-/// An expectation that was right to the octave is not changed, because learning is most of its cost.
+/// If the expectation was right to the octave, it is not changed, because learning is most of its cost.
 const SURPRISE: f64 = 1.0;
 /// Variance that a weight gains from one case to the next.
 const DRIFT: f64 = 5e-6;
-/// Beyond these limits, an expectation is invalid.
+/// An expectation outside of these limits is invalid.
 const WEIGHT_MAX: f64 = 1e3;
 const SPREAD_MAX: f64 = 1e4;
 const TOTAL_MAX: f64 = 1e30;
@@ -77,7 +77,7 @@ impl Expectation {
         product(&self.weights, inputs)
     }
 
-    /// Learns that the logarithm exceeded the expectation by `error`, if the error is large enough.
+    /// Learns that the logarithm exceeded the expectation by `error`, if this error is large enough.
     #[inline]
     pub fn learn(&mut self, inputs: &Inputs, error: f64) {
         if error.abs() > SURPRISE {
@@ -93,7 +93,7 @@ impl Expectation {
             }
         }
         let total = 1.0 + product(&gain, inputs);
-        // Rounding can make the covariance negative; then the case is skipped.
+        // Rounding can make the covariance negative. If so, the case is skipped.
         if !(1.0..TOTAL_MAX).contains(&total) {
             return;
         }
@@ -109,7 +109,7 @@ impl Expectation {
     }
 }
 
-/// The sum of products, by halves, as machines add that do so at once.
+/// Returns the sum of products, added by halves. This is the order in which machines add that process several numbers at once.
 #[inline]
 fn product(a: &Inputs, b: &Inputs) -> f64 {
     let mut four = [0.0; INPUTS / 2];

@@ -1,9 +1,9 @@
-//! Adaptive probabilities of one decision, and numbers coded as a few such decisions.
+//! Adaptive probabilities for single decisions, and numbers that are coded as a few such decisions.
 
 use super::EntropyError;
 use super::arith::{Coder, ONE, PROBABILITY_MIN};
 
-/// The learned probability of one decision, and the number of cases behind it.
+/// The learned probability of one decision, and the number of cases from which it was learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
     set: u16,
@@ -17,7 +17,8 @@ impl Default for Node {
 }
 
 impl Node {
-    /// The first cases count most; from then on, old cases fade with this many steps.
+    /// Number of cases after which the learning rate stays constant. Earlier cases have more weight, and old cases fade with
+    /// about this number of steps.
     const SEEN_MAX: u16 = 120;
 
     /// Codes one bit, and learns from it.
@@ -28,7 +29,7 @@ impl Node {
     pub fn code<C: Coder>(&mut self, coder: &mut C, bit: bool) -> Result<bool, EntropyError> {
         let set = u32::from(self.set);
         let bit = coder.bit(bit, set)?;
-        // The probability never leaves the range between these.
+        // The probability always stays between these two values.
         let target = if bit { ONE - PROBABILITY_MIN } else { PROBABILITY_MIN };
         let step = ((target as i32 - set as i32) * RATES[usize::from(self.seen & 127)]) >> 15;
         self.set = (set as i32 + step) as u16;
@@ -37,19 +38,19 @@ impl Node {
     }
 }
 
-/// Into how many classes expected sizes of numbers fall: half octaves of sixteenths.
+/// Number of classes of expected sizes. Each class is a half octave, of sizes in sixteenths.
 pub const CLASSES: usize = 36;
 
-/// Whole numbers of an expected size.
+/// Codes whole numbers of an expected size.
 ///
-/// A number is coded as: the number of bits beyond the expected ones, the highest of the bits below, and its sign. The
-/// rest is noise and is written unchanged.
+/// A number is coded as three parts: its number of bits beyond the expected number, the highest of the bits below, and its sign.
+/// All other bits are noise and are written unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     classes: [[Node; NODES]; CLASSES],
 }
 
-/// More bits than these share a node.
+/// All numbers of bits above this one share a node.
 const BITS_MAX: u32 = 11;
 const NODE_BELOW: usize = BITS_MAX as usize + 1;
 const NODE_SIGN: usize = NODE_BELOW + 6;
@@ -62,10 +63,10 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Codes `value`. `class` is its expected size, and `lean` (-1, 0, 1) the likely side of zero.
+    /// Codes `value`. `class` is its expected size, and `lean` (-1, 0, 1) is the likely side of zero.
     ///
     /// # Errors
-    /// The errors of the coder, and [`EntropyError::Range`] if the number does not fit 32 bits.
+    /// The errors of the coder, and [`EntropyError::Range`] if the number does not fit into 32 bits.
     #[inline]
     pub fn code<C: Coder>(
         &mut self,

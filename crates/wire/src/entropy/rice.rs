@@ -1,8 +1,8 @@
-//! Rice codes: a number divided by a power of two, its quotient in unary, its remainder in binary.
+//! Rice codes. A number is divided by a power of two. Its quotient is written in unary, and its remainder in binary.
 
 use super::EntropyError;
 
-/// From this quotient on, the number itself follows in 32 bits, so that a wrong parameter costs little.
+/// From this quotient on, the number itself follows in 32 bits. So a wrong parameter costs little.
 pub const QUOTIENT_MAX: u32 = 20;
 
 /// Maps whole numbers to natural ones: 0, -1, 1, -2, … become 0, 1, 2, 3, ….
@@ -17,9 +17,9 @@ pub fn unzigzag(value: u32) -> i32 {
     (value >> 1) as i32 ^ -((value & 1) as i32)
 }
 
-/// Either direction of writing bits, lowest first within each byte.
+/// Writes or reads bits, the lowest first within each byte.
 pub trait Bits {
-    /// Writes the lowest `count` (at most 32) bits of `value`, or reads as many; returns them.
+    /// Writes the lowest `count` (at most 32) bits of `value`, or reads that number of bits. Returns the bits.
     ///
     /// # Errors
     /// [`EntropyError::Truncated`] if a reader has no more bits.
@@ -40,7 +40,7 @@ pub trait Bits {
             return self.bits(value, 32);
         }
         let rest = if k == 0 { 0 } else { self.bits(value & ((1 << k) - 1), k)? };
-        // A quotient that the parameter cannot hold is lost at the upper end; no encoder writes it.
+        // A quotient that is too large for the parameter would lose its upper bits. No encoder writes such a quotient.
         u32::try_from(u64::from(quotient) << k).map(|high| high | rest).map_err(|_| EntropyError::Range)
     }
 }
@@ -54,7 +54,7 @@ pub struct BitWriter<'a> {
 }
 
 impl<'a> BitWriter<'a> {
-    /// Appends to `out`.
+    /// Makes a writer that appends to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         Self { held: 0, count: 0, out }
     }
@@ -81,7 +81,7 @@ impl Bits for BitWriter<'_> {
     }
 }
 
-/// Takes bits from bytes without other content.
+/// Reads bits from bytes that contain nothing else.
 #[derive(Debug)]
 pub struct BitReader<'a> {
     held: u64,
@@ -91,12 +91,12 @@ pub struct BitReader<'a> {
 }
 
 impl<'a> BitReader<'a> {
-    /// Starts at the first byte.
+    /// Makes a reader that starts at the first byte.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { held: 0, count: 0, bytes, taken: 0 }
     }
 
-    /// Checks that less than a byte is left, and only zeros.
+    /// Checks that less than one byte is left, and that it contains only zeros.
     ///
     /// # Errors
     /// [`EntropyError::Trailing`] otherwise.

@@ -1,4 +1,4 @@
-//! Save files: chunks of columns, compressed and checksummed, behind a header that names format and shapes.
+//! Save files. They consist of compressed chunks of columns with checksums, behind a header that names the format and the shapes.
 //!
 //! ```
 //! use nowcast_wire::{Wire, save};
@@ -16,8 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Use [`to_file`] and [`from_file`] for one value that fits in memory, and [`FileWriter`] and [`FileReader`] for
-//! streams of values, which keep one chunk at a time in memory.
+//! Use [`to_file`] and [`from_file`] for one value that fits in memory. Use [`FileWriter`] and [`FileReader`] for streams of
+//! values; they hold one chunk at a time in memory.
 
 mod file;
 mod read;
@@ -32,7 +32,7 @@ pub use write::FileWriter;
 use crate::error::Error;
 use crate::output::Effort;
 
-/// The first bytes of every save file: they show damage by a transfer in text mode.
+/// The first bytes of every save file. They reveal damage by a transfer in text mode.
 pub const MAGIC: [u8; 8] = *b"\x89NCS\r\n\x1a\n";
 /// The version of the container.
 pub const VERSION: u16 = 1;
@@ -43,7 +43,7 @@ mod kind {
     pub(super) const CHUNK: u8 = b'C';
     pub(super) const ABOUT: u8 = b'M';
     pub(super) const END: u8 = b'E';
-    /// Set in kinds that a reader may skip.
+    /// This bit is set in kinds that a reader may skip.
     pub(super) const ANCILLARY: u8 = 0x20;
 }
 
@@ -64,7 +64,7 @@ pub enum Compression {
 pub struct Options {
     /// Compression of chunks.
     pub compression: Compression,
-    /// The effort for columns before compression.
+    /// The effort of writing columns, before compression.
     pub effort: Effort,
 }
 
@@ -80,13 +80,13 @@ pub enum SaveError {
     /// The file system failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The contents are damaged, foreign, or too big.
+    /// The contents are damaged, have another format, or are too large.
     #[error(transparent)]
     Format(#[from] Error),
-    /// The file has another number of values than requested.
+    /// The number of values in the file is not one.
     #[error("the file holds {found} values where one was expected")]
     NotOne {
-        /// The number it holds.
+        /// The number of values in the file.
         found: u64,
     },
     /// The program was built without this compression.

@@ -11,10 +11,10 @@ use crate::plan::{Layout, Resolution};
 use crate::shape::Shape;
 use crate::wire::{Column, Read, Wire};
 
-/// LZ4 grows by at most this factor, and a little for the last literals.
+/// Maximum factor by which LZ4 data grows. The last literals add a few bytes.
 const LZ4_GROWTH_MAX: usize = 255;
 
-/// Reads a save file from anything that gives bytes.
+/// Reads a save file from any reader.
 pub struct FileReader<R> {
     input: R,
     limits: Limits,
@@ -80,12 +80,12 @@ impl<R: IoRead> FileReader<R> {
         self.shapes.iter().map(|layout| &layout.shape)
     }
 
-    /// The *about* record, once it was read.
+    /// The *about* record, if it has been read.
     pub fn about(&self) -> Option<&Value> {
         self.about.as_ref()
     }
 
-    /// The next chunk; none after the last.
+    /// Returns the next chunk; `None` after the last one.
     ///
     /// # Errors
     /// Fails if the file cannot be read, if it ends early, or if a checksum does not match.
@@ -156,7 +156,7 @@ impl<R: IoRead> FileReader<R> {
         Ok(())
     }
 
-    /// Reads a record and checks its sum.
+    /// Reads a record and checks its checksum.
     fn record(&mut self) -> Result<Record, SaveError> {
         let start = self.position;
         let mut head = vec![self.byte(start)?];
@@ -171,14 +171,14 @@ impl<R: IoRead> FileReader<R> {
         }
         let max = match head[0] {
             kind::SHAPE => SHAPE_BYTES_MAX,
-            // Chunks that do not shrink are stored uncompressed, so no chunk is longer than its contents and a few counts.
+            // A chunk that does not shrink is stored uncompressed. So no chunk is longer than its contents and a few counts.
             _ => self.limits.chunk_bytes_max.saturating_add(64),
         };
         if head.last().is_some_and(|byte| *byte >= 0x80) || length > max as u64 {
             return Err(Error::at(ErrorKind::TooMany { what: "bytes in a record", max }, start).into());
         }
         let origin = self.position;
-        // Grows as bytes arrive: a length proves nothing until the bytes are there.
+        // The buffer grows as bytes arrive, because the stated length may be false.
         let mut payload = Vec::new();
         self.input.by_ref().take(length).read_to_end(&mut payload)?;
         self.position += payload.len();
@@ -200,7 +200,7 @@ impl<R: IoRead> FileReader<R> {
         if self.fill(&mut byte)? { Ok(byte[0]) } else { Err(Error::at(ErrorKind::CutOff, start).into()) }
     }
 
-    /// Fills a buffer; false when the file ends before.
+    /// Fills a buffer. Returns false if the file ends before.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<bool, SaveError> {
         match self.input.read_exact(buffer) {
             Ok(()) => {
@@ -241,7 +241,7 @@ fn decompress(
             let decoder =
                 zstd::stream::read::Decoder::new(stored).map_err(|error| failed(error.to_string()))?;
             let mut raw = Vec::new();
-            // Grows as bytes come out, so that a promise alone allocates nothing.
+            // The buffer grows as bytes are decompressed, so that a false length alone allocates nothing.
             let read = decoder.take(raw_len as u64 + 1).read_to_end(&mut raw);
             read.map_err(|error| failed(error.to_string()))?;
             if raw.len() != raw_len {
@@ -266,7 +266,7 @@ impl Chunk<'_> {
         &self.raw
     }
 
-    /// The rows as a type, written by any version of it. They may borrow from the chunk.
+    /// Decodes the rows as a type. Any version of the type may have written them. The values may borrow from the chunk.
     ///
     /// # Errors
     /// Fails if the rows do not fit the type, or exceed the limits.
@@ -287,7 +287,7 @@ impl Chunk<'_> {
         Ok(column.values(0..self.rows, text).collect())
     }
 
-    /// The rows as dynamic values.
+    /// Decodes the rows as dynamic values.
     ///
     /// # Errors
     /// Fails if the rows are malformed, or exceed the limits.
@@ -295,7 +295,7 @@ impl Chunk<'_> {
         Ok(crate::dynamic::open_rows(self.layout, self.rows, &self.raw, self.limits)?)
     }
 
-    /// The bytes of each leaf of the shape, in the order of the shape: path, type, coding, bytes.
+    /// Returns the size of each leaf of the shape, in the order of the shape: path, type, coding, bytes.
     ///
     /// # Errors
     /// Fails if the rows are malformed, or exceed the limits.
@@ -305,12 +305,12 @@ impl Chunk<'_> {
 }
 
 impl<R> FileReader<R> {
-    /// Values read so far.
+    /// Number of values read so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Bytes of the file read so far.
+    /// Number of bytes of the file read so far.
     pub fn position(&self) -> usize {
         self.position
     }

@@ -1,4 +1,4 @@
-//! Writing save files, one chunk at a time.
+//! Writes save files, one chunk at a time.
 
 use std::io::Write;
 
@@ -9,12 +9,11 @@ use crate::plan::Layout;
 use crate::shape::Shape;
 use crate::wire::Wire;
 
-/// Writes a save file into anything that takes bytes. Forgetting [`finish`](Self::finish) leaves a file that readers report
-/// as cut off.
+/// Writes a save file into any writer. If [`finish`](Self::finish) is not called, readers report that the file was cut off.
 pub struct FileWriter<W> {
     output: W,
     options: Options,
-    /// Shapes already written, by their bytes.
+    /// The shapes that were already written, by their bytes.
     shapes: Vec<(Vec<u8>, Layout)>,
     chunks: u64,
     rows: u64,
@@ -40,10 +39,10 @@ impl<W: Write> FileWriter<W> {
         self.record(kind::ABOUT, &any::to_vec(about))
     }
 
-    /// Writes values of one type as one chunk. A chunk of some thousand rows compresses well and stays small in memory.
+    /// Writes values of one type as one chunk. A chunk of a few thousand rows compresses well and needs little memory.
     ///
     /// # Errors
-    /// Fails if the chunk cannot be written, or if this build lacks the compression.
+    /// Fails if the chunk cannot be written, or if this build does not have the compression.
     pub fn write<T: Wire>(&mut self, rows: &[T]) -> Result<(), SaveError> {
         if rows.is_empty() {
             return Ok(());
@@ -58,7 +57,7 @@ impl<W: Write> FileWriter<W> {
     /// Writes dynamic values of one shape as one chunk.
     ///
     /// # Errors
-    /// Fails if a value does not fit the shape, if the chunk cannot be written, or if this build lacks the compression.
+    /// Fails if a value does not fit the shape, if the chunk cannot be written, or if this build does not have the compression.
     pub fn write_values(&mut self, shape: &Shape, rows: &[&Value]) -> Result<(), SaveError> {
         if rows.is_empty() {
             return Ok(());
@@ -82,7 +81,7 @@ impl<W: Write> FileWriter<W> {
         Ok(self.output)
     }
 
-    /// The index of a shape, written before its first use.
+    /// Returns the index of a shape. A shape is written before its first use.
     fn shape(&mut self, shape: &Shape) -> Result<usize, SaveError> {
         let bytes = shape.to_bytes();
         if let Some(index) = self.shapes.iter().position(|(known, _)| *known == bytes) {
@@ -124,7 +123,7 @@ impl<W: Write> FileWriter<W> {
     }
 }
 
-/// The compression's code and the compressed bytes; none for none.
+/// Returns the code of the compression and the compressed bytes; `None` without compression.
 fn compress(raw: &[u8], compression: Compression) -> Result<Option<(u8, Vec<u8>)>, SaveError> {
     match compression {
         Compression::None => Ok(None),

@@ -1,4 +1,4 @@
-//! Putting a shape together while walking over Rust types.
+//! Builds a shape while walking over Rust types.
 
 use std::any::TypeId;
 
@@ -7,13 +7,14 @@ use super::{Definition, DefinitionKind, Field, Shape, Type, Variant};
 /// Collects the definitions that a type refers to.
 #[derive(Debug, Default)]
 pub struct ShapeBuilder {
-    /// Types of one name may differ, because two functions, or two versions of a crate, may each have one.
+    /// The types of the definitions. Different types may have the same name, because two functions, or two versions of a crate,
+    /// may each define one.
     keys: Vec<TypeId>,
     definitions: Vec<Definition>,
 }
 
 impl ShapeBuilder {
-    /// A struct: `fields` describes them the first time the type is met.
+    /// Defines a struct. `fields` is called when the type occurs for the first time, and describes its fields.
     pub fn define_struct<T: ?Sized>(
         &mut self,
         name: &str,
@@ -22,7 +23,7 @@ impl ShapeBuilder {
         self.define(typeid::of::<T>(), name, |builder| DefinitionKind::Struct(fields(builder)))
     }
 
-    /// An enum: `variants` describes them the first time the type is met.
+    /// Defines an enum. `variants` is called when the type occurs for the first time, and describes its variants.
     pub fn define_enum<T: ?Sized>(
         &mut self,
         name: &str,
@@ -37,7 +38,7 @@ impl ShapeBuilder {
         }
         let index = self.keys.len();
         self.keys.push(key);
-        // The place is taken before the fields are walked, so that a type may contain itself.
+        // The definition gets its index before the fields are visited, so that a type may contain itself.
         self.definitions.push(Definition { name: name.to_owned(), kind: DefinitionKind::Struct(Vec::new()) });
         self.definitions[index].kind = kind(self);
         Type::Ref(index as u32)
@@ -49,7 +50,7 @@ impl ShapeBuilder {
 }
 
 impl Field {
-    /// A field without a stated default.
+    /// Makes a field without a stated default.
     pub fn new(name: &str, ty: Type) -> Self {
         Self { name: name.to_owned(), ty, default: None }
     }
@@ -63,7 +64,7 @@ impl Field {
 }
 
 impl Variant {
-    /// A variant; without fields it is a plain name.
+    /// Makes a variant. A variant without fields is a plain name.
     pub fn new(name: &str, fields: Vec<Field>) -> Self {
         Self { name: name.to_owned(), fields }
     }

@@ -1,4 +1,4 @@
-//! Shapes as bytes, as in section 3 of the specification.
+//! Encodes shapes as bytes, as defined in section 3 of the specification.
 
 use super::{Definition, DefinitionKind, Field, NumberType, Range, Shape, Type, Variant, check};
 use crate::any;
@@ -9,7 +9,7 @@ use crate::limits::{
 };
 use crate::output::put_varint;
 
-/// The byte values of types and definitions.
+/// The byte values that stand for types and definitions.
 pub(crate) mod tag {
     pub(crate) const UNIT: u8 = 0x00;
     pub(crate) const BOOL: u8 = 0x01;
@@ -47,7 +47,7 @@ const NUMBERS: [NumberType; 10] = [
 ];
 
 impl Shape {
-    /// The bytes that are announced and hashed.
+    /// Returns the bytes that are announced and hashed.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_type(&self.root, &mut out);
@@ -61,7 +61,7 @@ impl Shape {
     /// Reads and checks a shape from untrusted bytes.
     ///
     /// # Errors
-    /// Fails if the bytes are no shape, or one beyond the limits of shapes.
+    /// Fails if the bytes are not a shape, or if the shape exceeds the limits of shapes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut input = Input::new(bytes, 0, &Limits::MESSAGE);
         if bytes.len() > SHAPE_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! Validity of shapes beyond their syntax, and the result of flattening them.
+//! Checks rules of shapes that the syntax does not express, and flattens shapes.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::limits::{DEPTH_MAX, FIELDS_MAX};
 /// Maximum nesting of types and definitions in a walk over a shape.
 const NESTING_MAX: usize = 4 * DEPTH_MAX;
 
-/// Checks every rule of section 3 that the syntax does not.
+/// Checks every rule of section 3 that the syntax does not enforce.
 pub(super) fn check(shape: &Shape) -> Result<(), ErrorKind> {
     let mut walk = Walk { shape, met: 0, depth: 0 };
     walk.ty(&shape.root)?;
@@ -33,7 +33,7 @@ pub(super) fn check(shape: &Shape) -> Result<(), ErrorKind> {
     Ok(())
 }
 
-/// A census of a type of a checked shape.
+/// Returns the census of a type in a checked shape.
 pub(super) fn census(shape: &Shape, ty: &Type) -> Census {
     let mut flatten = Flatten { shape, state: vec![State::New; shape.definitions.len()] };
     flatten.ty(ty).unwrap_or_default()
@@ -127,7 +127,7 @@ enum State {
     Done(Census),
 }
 
-/// Flattening with memory, so that a small shape with exponentially many leaves is refused in linear time.
+/// Flattens a shape and remembers the results. So a small shape with exponentially many leaves is refused in linear time.
 struct Flatten<'s> {
     shape: &'s Shape,
     state: Vec<State>,

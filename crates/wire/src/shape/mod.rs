@@ -1,4 +1,4 @@
-//! Shapes: the layout of a type's rows, as data that is sent.
+//! Shapes: the layout of a type's rows, as data that can be sent.
 
 mod build;
 mod bytes;
@@ -11,7 +11,7 @@ pub(crate) use check::is_tuple;
 
 use crate::any::Value;
 
-/// A type's layout: a root type, and the structs and enums it refers to.
+/// The layout of a type: a root type, and the structs and enums that it refers to.
 ///
 /// ```
 /// use nowcast_wire::{Shape, Wire};
@@ -29,14 +29,14 @@ use crate::any::Value;
 pub struct Shape {
     /// The type of a message of this shape.
     pub root: Type,
-    /// The structs and enums that `root` refers to, in the order in which a depth-first walk meets them.
+    /// The structs and enums that `root` refers to, in the order of a depth-first walk.
     pub definitions: Vec<Definition>,
 }
 
 /// A type of values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
-    /// The one empty value.
+    /// A type with a single, empty value.
     Unit,
     /// A truth value.
     Bool,
@@ -52,7 +52,7 @@ pub enum Type {
     Bytes,
     /// One MessagePack value.
     Any,
-    /// A value, or none.
+    /// A value, or no value.
     Option(Box<Type>),
     /// Any number of values.
     List(Box<Type>),
@@ -60,11 +60,11 @@ pub enum Type {
     Array(u32, Box<Type>),
     /// Pairs of key and value.
     Map(Box<Type>, Box<Type>),
-    /// A struct or enum: an index into the shape's definitions.
+    /// A struct or enum, as an index into the shape's definitions.
     Ref(u32),
     /// A number in steps.
     Range(Range),
-    /// A unit quaternion with this number of bits per component.
+    /// A unit quaternion, with this number of bits for each component.
     Quat(u8),
     /// An angle in radians, of 8 or 16 bits.
     Angle(u8),
@@ -118,25 +118,25 @@ pub enum DefinitionKind {
 /// A field of a struct or variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// The name, by which readers match it.
+    /// The name. Readers match fields by it.
     pub name: String,
     /// The type of its values.
     pub ty: Type,
-    /// The default that generated readers use if the field is missing, if one is stated.
+    /// The default for generated readers if the field is missing; `None` if no default is stated.
     pub default: Option<Value>,
 }
 
 /// A variant of an enum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// The name, by which readers match it.
+    /// The name. Readers match variants by it.
     pub name: String,
-    /// Its payload's fields; none for a plain name.
+    /// The fields of its payload; empty for a plain name.
     pub fields: Vec<Field>,
 }
 
 impl Shape {
-    /// The name that two ends compare: equal hashes mean equal layouts.
+    /// Returns the hash by which two ends compare shapes. Equal hashes mean equal layouts.
     pub fn hash(&self) -> u64 {
         fnv1a(&self.to_bytes())
     }
@@ -157,18 +157,18 @@ impl Shape {
         &self.definitions[index as usize]
     }
 
-    /// The type in schema notation.
+    /// Returns the type in schema notation.
     pub fn type_name(&self, ty: &Type) -> String {
         TypeName { shape: self, ty, nested: 0 }.to_string()
     }
 
-    /// Leaves of the flattened type, and whether the type is flat.
+    /// Returns the leaves of the flattened type, and whether the type is flat.
     pub(crate) fn census(&self, ty: &Type) -> Census {
         check::census(self, ty)
     }
 }
 
-/// The facts about a type that a block needs before it reads the first leaf.
+/// The properties of a type that a block needs before its first leaf is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     pub(crate) leaves: usize,
@@ -185,7 +185,7 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 impl NumberType {
-    /// Bytes of one value.
+    /// Number of bytes of one value.
     pub fn width(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
@@ -218,7 +218,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Writes a type; `nested` levels of structs with their fields, deeper ones by name.
+/// Writes the name of a type. Structs of the first `nested` levels are written with their fields, deeper ones by their names.
 struct TypeName<'s> {
     shape: &'s Shape,
     ty: &'s Type,

@@ -1,4 +1,4 @@
-//! Other wire forms for fields: ranges, angles, quaternions, variable-length integers.
+//! Alternative wire forms of fields: ranges, angles, quaternions and variable-length integers.
 
 use std::marker::PhantomData;
 
@@ -12,22 +12,22 @@ use crate::quantise::{SmallestThree, quantise_angle};
 use crate::shape::{Range, ShapeBuilder, Type};
 use crate::wire::{Adapt, Column, ReadAdapt, Rows};
 
-/// The bounds of a range, as a type: the expansion of `#[wire(range(low, high, step))]`.
+/// The bounds of a range as a type. `#[wire(range(low, high, step))]` expands to an implementation.
 pub trait RangeSpec {
     /// The bounds.
     const RANGE: Range;
 }
 
-/// `#[wire(range(…))]` on a field of f32, f64, or an array of them.
+/// The wire form of `#[wire(range(…))]`, for a field of `f32`, `f64`, or an array of them.
 pub struct RangeOf<S>(PhantomData<S>);
-/// `#[wire(angle(…))]` on a field of f32, f64, or an array of them.
+/// The wire form of `#[wire(angle(…))]`, for a field of `f32`, `f64`, or an array of them.
 pub struct Angle<const BITS: u8>;
-/// `#[wire(quat(…))]` on a field of `[f32; 4]` or `[f64; 4]` in the order x, y, z, w.
+/// The wire form of `#[wire(quat(…))]`, for a field of `[f32; 4]` or `[f64; 4]` in the order x, y, z, w.
 pub struct Quat<const BITS: u8>;
-/// `#[wire(var)]` on an integer field.
+/// The wire form of `#[wire(var)]`, for an integer field.
 pub struct Var;
 
-/// A scalar with another wire form: its type, and how a block of values is written.
+/// A scalar with an alternative wire form: its type, and how a block of values is written.
 pub trait Scalar<T> {
     /// The type in shapes.
     fn ty() -> Type;
@@ -67,11 +67,11 @@ impl<const BITS: u8, T: Into<f64>> Scalar<T> for Angle<BITS> {
     }
 }
 
-/// An integer that can travel in variable length.
+/// An integer that can be sent in variable length.
 pub trait VarInteger: Copy {
-    /// Whether it has a sign.
+    /// Whether the integer has a sign.
     const SIGNED: bool;
-    /// In the widest type of its family, as bits.
+    /// The bits of the value in the widest type of its family.
     fn to_bits(self) -> u64;
 }
 
@@ -126,7 +126,7 @@ macro_rules! scalar_adapter {
     };
 }
 
-/// The numbers that a quantiser takes.
+/// The numbers that a quantiser accepts.
 pub trait Float: Into<f64> + private::Sealed {}
 impl Float for f32 {}
 impl Float for f64 {}
@@ -141,7 +141,7 @@ scalar_adapter! { [S: RangeSpec,] RangeOf<S>, Float }
 scalar_adapter! { [const BITS: u8,] Angle<BITS>, Float }
 scalar_adapter! { [] Var, VarInteger }
 
-/// Opened scalars in another wire form.
+/// Opened scalars with an alternative wire form.
 pub struct AdaptedColumn<A, T> {
     values: Vec<T>,
     adapter: PhantomData<fn() -> A>,
@@ -183,7 +183,7 @@ fn open_adapted<T: FromNumbers + Default + Copy>(
     }
 }
 
-/// An array whose elements have another wire form.
+/// An array whose elements have an alternative wire form.
 pub struct Each<A>(PhantomData<A>);
 
 impl<A: Adapt<T>, T, const N: usize> Adapt<[T; N]> for Each<A> {
@@ -204,7 +204,7 @@ impl<'de, A: ReadAdapt<'de, T>, T, const N: usize> ReadAdapt<'de, [T; N]> for Ea
     type Column = EachColumn<A::Column, N>;
 }
 
-/// Opened arrays whose elements have another wire form.
+/// Opened arrays whose elements have an alternative wire form.
 pub struct EachColumn<C, const N: usize>(C);
 
 impl<'de, C: Column<'de>, const N: usize> Column<'de> for EachColumn<C, N> {
@@ -317,7 +317,7 @@ impl<'de, const BITS: u8, T: FromNumbers + Default> Column<'de> for QuatColumn<B
     }
 
     fn get(&self, row: usize, _: &'de str) -> [T; 4] {
-        // A field that the writer lacks reads as no rotation.
+        // If the writer does not have the field, it is read as the rotation by zero.
         let quat = self.0.get(row).copied().unwrap_or([0.0, 0.0, 0.0, 1.0]);
         quat.map(|component| T::from_float(component).unwrap_or_default())
     }

@@ -31,12 +31,12 @@ impl<T: Wire> Wire for Vec<T> {
         if T::BYTE {
             let lengths: Vec<u32> = rows.clone().map(|row| row.len() as u32).collect();
             write_lengths(&lengths, writer);
-            // Plain, so that the elements follow without a coding byte, for any number of them.
+            // In plain form, the elements follow without a coding byte, whatever their number.
             rows.for_each(|row| T::write_raw(row, writer));
             return;
         }
         if rows.len() == 1 {
-            // One list is contiguous: its elements are read in place.
+            // A single list is contiguous, so its elements are read in place.
             if let Some(only) = rows.next() {
                 writer.put_varint(only.len() as u64);
                 writer.block(only.len(), T::BITS, |writer| T::write(only.iter(), writer));
@@ -58,11 +58,11 @@ impl<'de, T: Read<'de>> Read<'de> for Vec<T> {
 pub struct ListColumn<'de, C> {
     spans: Spans,
     elements: Option<Box<C>>,
-    /// If elements are bytes: the rows as they lie in the message.
+    /// The rows as slices of the message, if the elements are bytes.
     bytes: Vec<&'de [u8]>,
 }
 
-/// Which elements belong to each row.
+/// The elements that belong to each row.
 pub(crate) enum Spans {
     One(usize),
     Each(usize),
@@ -71,7 +71,7 @@ pub(crate) enum Spans {
 }
 
 impl Spans {
-    /// Reads lengths and sums them up.
+    /// Reads the lengths and adds them up.
     pub(crate) fn open(rows: usize, input: &mut Input<'_>) -> Result<(Self, usize)> {
         if rows == 1 {
             let count = input.count()?;
@@ -213,7 +213,7 @@ where
     }
 }
 
-/// Collections that travel as lists.
+/// Collections that are sent as lists.
 macro_rules! as_list {
     ($($name:ident $(: $bound:path)? ;)*) => {$(
         impl<T: Wire $(+ $bound)?> Wire for $name<T> {
@@ -268,10 +268,10 @@ impl<'de, T: Read<'de> + Eq + Hash, S: BuildHasher + Default> Read<'de> for Hash
     type Column = CollectedColumn<'de, T::Column, HashSet<T, S>>;
 }
 
-/// Marks the type a column makes without owning a value, so that the column is as `Send` as its parts.
+/// Marks the type that a column produces without owning a value. So the column is `Send` if its parts are.
 type Makes<'de, L> = PhantomData<(&'de (), fn() -> L)>;
 
-/// Opened collections that travel as lists.
+/// Opened collections that are sent as lists.
 pub struct CollectedColumn<'de, C, L> {
     spans: Spans,
     elements: Option<Box<C>>,
@@ -313,7 +313,7 @@ where
     }
 }
 
-/// Writes maps: lengths, keys, values.
+/// Writes maps: first the lengths, then the keys, then the values.
 fn write_map<'a, M: 'a, K: Wire + 'a, V: Wire + 'a>(rows: impl Rows<'a, M>, writer: &mut Writer<'_>)
 where
     &'a M: IntoIterator<Item = (&'a K, &'a V)>,

@@ -19,7 +19,7 @@ pub(crate) use option::{NONE, ranks};
 pub(crate) use text::{read_bytes, write_bytes};
 pub(crate) use variants::read_indices;
 
-/// One value without an allocation, or many.
+/// Either one value, without an allocation, or many.
 #[derive(Debug)]
 pub(crate) enum Values<T> {
     One(T),
@@ -31,7 +31,7 @@ impl<T> Values<T> {
         Self::Many(Vec::new())
     }
 
-    /// The same value, repeated.
+    /// Makes the same value for all rows.
     pub(crate) fn repeated(value: T, rows: usize) -> Self
     where
         T: Clone,

@@ -1,4 +1,4 @@
-//! Numbers, and the conversions between them that lose nothing.
+//! Numbers, and the lossless conversions between them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,13 +12,13 @@ use crate::quantise::dequantise_angle;
 use crate::shape::{self, NumberType, ShapeBuilder, Type};
 use crate::wire::{Column, Read, Rows, Wire};
 
-/// An opened column of numbers, with a cell for each row.
+/// An opened column of numbers with one cell for each row.
 pub struct NumberColumn<'de, T: Number>(Cells<'de, T::Bytes>);
 
 enum Cells<'de, B> {
-    /// One value without an allocation.
+    /// One value, without an allocation.
     One(B),
-    /// Unpacked in the message.
+    /// Values that are unpacked in the message.
     Lent(&'de [B]),
     Own(Vec<B>),
 }
@@ -80,7 +80,7 @@ impl<'de, T: Number + FromNumbers> Column<'de> for NumberColumn<'de, T> {
     }
 }
 
-/// Reads the writer's number and converts it; an absent number reads as 0.
+/// Reads the writer's number and converts it. An absent number is read as 0.
 pub(super) fn open_converted<T: FromNumbers + Default + Copy>(
     plan: Plan<'_>,
     rows: usize,
@@ -98,13 +98,13 @@ pub(super) fn open_converted<T: FromNumbers + Default + Copy>(
     }
 }
 
-/// A plan that does not fit its column: excluded by the resolution of shapes.
+/// The error if a plan does not fit its column. The resolution of shapes prevents it.
 #[cold]
 pub(super) fn mismatch(input: &Input<'_>) -> Error {
     input.error(ErrorKind::TypeMismatch { writer: "resolved type".into(), reader: "column".into() })
 }
 
-/// Numbers of any type, in the widest of their family.
+/// Numbers of any type, converted to the widest type of their family.
 pub(crate) enum Numbers {
     Unsigned(Vec<u64>),
     Signed(Vec<i64>),
@@ -166,23 +166,23 @@ fn read_range(range: &shape::Range, rows: usize, input: &mut Input<'_>) -> Resul
     }
 }
 
-/// A number that can be made of the numbers a writer has.
+/// A number that can be converted from the writer's number.
 pub trait FromNumbers: Sized {
     /// The type in shapes.
     const TYPE: Type;
     /// The name in errors.
     const NAME: &'static str;
-    /// From an unsigned integer, if it fits.
+    /// Converts an unsigned integer, if it fits.
     fn from_unsigned(value: u64) -> Option<Self>;
-    /// From a signed integer, if it fits.
+    /// Converts a signed integer, if it fits.
     fn from_signed(value: i64) -> Option<Self>;
-    /// From a float; resolution has made sure that this type is one.
+    /// Converts a float. The resolution of shapes has checked that this type is a float.
     fn from_float(value: f64) -> Option<Self>;
-    /// From a float of half the width.
+    /// Converts a float of half the width.
     fn from_single(value: f32) -> Option<Self>;
 }
 
-/// Converts a column, or names the first value that does not fit.
+/// Converts a column. An error names the first value that does not fit.
 pub(super) fn convert<T: FromNumbers>(numbers: Numbers, input: &Input<'_>) -> Result<Vec<T>> {
     fn all<S: Copy + ToString, T: FromNumbers>(
         values: Vec<S>,

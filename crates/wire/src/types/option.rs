@@ -1,4 +1,4 @@
-//! Options: presence, and a block of the present values.
+//! Options. They are written as presence bits, and a block of the present values.
 
 use crate::column::{read_bools, write_bools};
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::wire::{Column, Read, Rows, Wire};
 /// The rank of an absent row.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// For each row its index among the present ones, and their number.
+/// Returns the index of each row among the present rows, and the number of present rows.
 pub(crate) fn ranks(present: &[bool]) -> (Vec<u32>, usize) {
     let mut count = 0u32;
     let rank = |present: &bool| {
@@ -25,7 +25,7 @@ pub(crate) fn ranks(present: &[bool]) -> (Vec<u32>, usize) {
     (ranks, count as usize)
 }
 
-/// Reads the writer's option as the reader's plain type: empty if absent.
+/// Reads the writer's option as the reader's plain type. An absent value becomes the empty value.
 pub(super) fn or_empty<T: Default + Copy>(
     bits: usize,
     rows: usize,
@@ -79,9 +79,9 @@ pub struct OptionColumn<C> {
 }
 
 enum Presence {
-    /// None is present.
+    /// No value is present.
     None,
-    /// All are, so a row is its own rank.
+    /// All values are present, so the index of a row is its rank.
     All,
     Some(Vec<u32>),
 }
@@ -129,7 +129,7 @@ where
     }
 }
 
-/// Opens a nested block, if it has rows: where types that contain themselves end.
+/// Opens a nested block, if it has rows. At an empty block, types that contain themselves end.
 pub(super) fn open_block<'de, C>(
     plan: Option<Plan<'_>>,
     rows: usize,

@@ -81,7 +81,7 @@ impl Read<'_> for () {
     type Column = UnitColumn;
 }
 
-/// Opened units: nothing at all.
+/// Opened units, which hold no data.
 pub struct UnitColumn;
 
 impl<'de> Column<'de> for UnitColumn {
@@ -98,7 +98,7 @@ impl<'de> Column<'de> for UnitColumn {
     fn get(&self, _: usize, _: &'de str) {}
 }
 
-/// Types that travel as a number of another type.
+/// Types that are sent as a number of another type.
 macro_rules! as_number {
     ($($type:ident as $number:ident $tag:ident, $column:ident, $from:expr, $check:expr;)*) => {$(
         impl Wire for $type {
@@ -156,7 +156,7 @@ as_number! {
     char as u32 U32, CharColumn, char::from_u32, ErrorKind::Char;
 }
 
-/// Pointers, written as the value they point to.
+/// Pointers, which are written as the value that they point to.
 macro_rules! pointer {
     ($($pointer:ident)*) => {$(
         impl<T: Wire> Wire for $pointer<T> {
@@ -172,7 +172,8 @@ macro_rules! pointer {
             where
                 Self: 'a,
             {
-                // Collected, so that a type that contains itself does not become an iterator without end.
+                // The values are collected first. Otherwise a type that contains itself would need an infinitely nested iterator
+                // type.
                 let values: Vec<&T> = rows.map(|row| &**row).collect();
                 T::write(values.iter().copied(), writer);
             }
@@ -203,7 +204,7 @@ where
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
-        // The block has paid for the pointers; this pays for the values they point to.
+        // The block has charged for the pointers. This charges for the values that they point to.
         input.charge(rows, size_of::<C::Item>())?;
         C::open(plan, rows, input).map(|inner| Self(inner, std::marker::PhantomData))
     }

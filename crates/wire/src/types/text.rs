@@ -117,21 +117,21 @@ impl<'de, T: From<&'de str>> Column<'de> for TextColumn<T> {
     }
 }
 
-/// The text of a row.
+/// Returns the text of a row.
 #[inline]
 fn part(text: &str, (start, end): (u32, u32)) -> &str {
     let end = if end == TO_THE_END { text.len() } else { end as usize };
     text.get(start as usize..end).unwrap_or_default()
 }
 
-/// Writes raw bytes: lengths, then all bytes.
+/// Writes raw bytes: first the lengths, then all bytes.
 pub(crate) fn write_bytes<'a>(rows: impl Iterator<Item = &'a [u8]> + Clone, writer: &mut Writer<'_>) {
     let lengths: Vec<u32> = rows.clone().map(|bytes| bytes.len() as u32).collect();
     write_lengths(&lengths, writer);
     rows.for_each(|bytes| writer.out.extend_from_slice(bytes));
 }
 
-/// Reads raw bytes, borrowed.
+/// Reads raw bytes, borrowed from the message.
 pub(crate) fn read_bytes<'de>(rows: usize, input: &mut Input<'de>) -> Result<Vec<&'de [u8]>> {
     input.charge(rows, 16)?;
     let lengths = read_lengths(rows, input)?;

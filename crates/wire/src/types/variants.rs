@@ -1,4 +1,4 @@
-//! Shared code of derived enums: reading and writing the variant of each row.
+//! Code shared by derived enums: reads and writes the variant of each row.
 
 use super::Values;
 use crate::column::{read_numbers, write_numbers};
@@ -7,20 +7,20 @@ use crate::input::Input;
 use crate::output::Writer;
 use crate::plan::Plan;
 
-/// Which variant each row is, and its place among the rows of that variant.
+/// The variant of each row, and the index of the row among the rows of that variant.
 pub struct Variants {
     /// The reader's variant.
     tags: Values<u16>,
     ranks: Values<u32>,
-    /// Rows of each of the writer's variants.
+    /// Number of rows of each of the writer's variants.
     counts: Vec<usize>,
 }
 
-/// Enums with more variants have indices of two bytes.
+/// From this number of variants on, an index has two bytes.
 const WIDE_FROM: usize = 257;
 
 impl Variants {
-    /// No rows.
+    /// Makes an empty value without rows.
     pub fn absent() -> Self {
         Self { tags: Values::none(), ranks: Values::none(), counts: Vec::new() }
     }
@@ -34,7 +34,8 @@ impl Variants {
         }
     }
 
-    /// Reads indices. `variants` is the number of the reader's own; unknown ones read as `other`, if there is one.
+    /// Reads indices. `variants` is the number of the reader's own variants. Unknown variants are read as `other`, if there is
+    /// one.
     ///
     /// # Errors
     /// Fails if an index is missing, or if it is unknown and there is no `other`.
@@ -81,12 +82,12 @@ impl Variants {
         }
     }
 
-    /// Rows of one of the writer's variants.
+    /// Number of rows of one of the writer's variants.
     pub fn rows_of(&self, variant: usize) -> usize {
         self.counts.get(variant).copied().unwrap_or(0)
     }
 
-    /// The reader's variant of a row, and the row's index in the variant; `None` if there is no such row.
+    /// Returns the reader's variant of a row, and the row's index in that variant; `None` if there is no such row.
     #[inline]
     pub fn get(&self, row: usize) -> Option<(u16, usize)> {
         Some((*self.tags.get(row)?, *self.ranks.get(row)? as usize))

@@ -1,4 +1,4 @@
-//! Replication deltas as an application meets them: loss, newcomers, hostile bytes, and the vectors of the specification.
+//! Tests replication deltas as an application uses them: loss, newcomers, hostile bytes, and the vectors of the specification.
 
 use std::fs;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ fn bodies() -> Bodies {
     })
 }
 
-/// A small generator, so that the same world moves on every machine.
+/// A small generator, so that the world moves in the same way on every machine.
 struct Dice(u32);
 
 impl Dice {
@@ -47,7 +47,7 @@ impl Dice {
     }
 }
 
-/// A world in which some bodies rest, some glide, some tumble, and some appear and disappear.
+/// Makes a world in which some bodies rest, some glide, some tumble, and some appear and disappear.
 fn world(seed: u32, entities: u32, frames: u32) -> Vec<Frame> {
     let mut dice = Dice(seed.wrapping_mul(2_654_435_761) | 1);
     let mut rows: Vec<[i32; 9]> = (0..entities)
@@ -89,7 +89,7 @@ fn world(seed: u32, entities: u32, frames: u32) -> Vec<Frame> {
         .collect()
 }
 
-/// Sends every frame against the newest ones that arrived; `arrives` decides which do. Returns all bytes.
+/// Sends every frame against the newest frames that arrived. `arrives` decides which ones arrive. Returns all bytes.
 fn converse<P: Predictor + Clone>(
     mode: Mode,
     predictor: &P,
@@ -128,7 +128,7 @@ fn frames_are_exact_when_packets_are_lost() {
     }
 }
 
-/// Regression: a frame without rows was treated as one with the rows of its baseline.
+/// Regression test: a frame without rows was treated like one with the rows of its baseline.
 #[test]
 fn when_all_entities_are_gone_the_frame_is_empty_and_others_may_follow() {
     for mode in MODES {
@@ -149,7 +149,7 @@ fn when_all_entities_are_gone_the_frame_is_empty_and_others_may_follow() {
 }
 
 #[test]
-fn a_world_at_rest_costs_next_to_nothing() {
+fn a_world_at_rest_costs_almost_no_bytes() {
     let still = world(3, 200, 1).remove(0);
     let frames: Vec<Frame> = (0..12)
         .map(|tick| Frame::from_rows(tick, &layout(), still.ids().to_vec(), still.values().to_vec()).unwrap())
@@ -186,7 +186,7 @@ fn extreme_values_wrap_instead_of_failing() {
 }
 
 #[test]
-fn misuse_is_named() {
+fn misuse_is_an_error_that_names_it() {
     assert!(matches!(Layout::new(&[]), Err(DeltaError::Layout { .. })));
     assert!(matches!(Layout::new(&[Field::Angle { bits: 17 }]), Err(DeltaError::Layout { .. })));
     let layout = Layout::new(&[Field::Flag]).unwrap();
@@ -223,8 +223,8 @@ fn bytes_for_another_past_are_refused_and_those_of_another_mode_are_read() {
 }
 
 #[test]
-fn a_bomb_of_entities_is_refused_before_any_row_is_read() {
-    // Sixteen million entities are announced: not the same ids, none to keep, then a count of all ones.
+fn too_many_announced_entities_are_refused_before_any_row_is_read() {
+    // Sixteen million entities are announced: the ids differ, none of them remain, and then comes a count with all bits set.
     let mut fast = vec![0, 0xfe, 0xff, 0xff, 0x01];
     fast.extend([0xff; 64]);
     let mut codec =
@@ -233,7 +233,7 @@ fn a_bomb_of_entities_is_refused_before_any_row_is_read() {
 }
 
 #[test]
-fn truncated_and_flipped_packets_never_panic_and_never_pass_for_the_frame_unnoticed_at_full_length() {
+fn truncated_and_flipped_packets_never_panic_and_are_never_mistaken_for_the_frame() {
     for mode in MODES {
         let frames = world(11, 25, 6);
         let mut codec = Codec::new(layout(), mode, bodies());
@@ -341,7 +341,7 @@ fn switching() -> Value {
     json!({ "mode": "fast", "layout": layout_json(), "predictor": { "kind": "linear" }, "steps": steps })
 }
 
-/// A row marked as changed may equal its baseline: our writers never write that, but readers accept it.
+/// A row that is marked as changed may equal its baseline. Our writers never write that, but readers accept it.
 fn changed_into_itself() -> Value {
     let fields = [Field::Number];
     let codec = || Codec::new(Layout::new(&fields).unwrap(), Mode::Fast, Linear::default());
@@ -367,7 +367,7 @@ fn linear(mode: Mode) -> Codec {
     Codec::new(layout(), mode, Linear::default())
 }
 
-/// A conversation whose ends keep only frames.
+/// A conversation between two ends that keep only frames.
 fn converse_in_frames(mode: Mode, frames: &[Frame], arrives: impl Fn(usize) -> bool) -> Vec<Vec<u8>> {
     let [mut sender, mut receiver] = [0; 2].map(|_| Codec::new(layout(), mode, Linear::default()));
     let mut known: Vec<&Frame> = Vec::new();
@@ -396,9 +396,9 @@ fn bytes_against_frames_do_not_depend_on_earlier_packets() {
     }
 }
 
-/// The conversations of `spec/vectors/delta/`: each packet with the frame it must decode to.
+/// Checks the conversations of `spec/vectors/delta/`: each packet, and the frame to which it must decode.
 ///
-/// `NOWCAST_BLESS=1` writes them again after a deliberate change of the format.
+/// `NOWCAST_BLESS=1` writes the files again after a deliberate change of the format.
 #[test]
 fn the_vectors_of_the_specification_hold() {
     let cases = [
@@ -411,7 +411,7 @@ fn the_vectors_of_the_specification_hold() {
     ];
     for (name, mode, physical) in cases {
         let frames = world(2026, 40, 14);
-        // The fourth and the eighth frame are lost, so later ones refer to older baselines.
+        // The fourth and the eighth frame are lost, so later frames refer to older baselines.
         let lost = [3, 7];
         let packets = if name.starts_with("frames") {
             converse_in_frames(mode, &frames, |at| !lost.contains(&at))

@@ -1,4 +1,4 @@
-//! Reading and writing of `#[derive(Wire)]`.
+//! Tests writing and reading with `#[derive(Wire)]`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 use nowcast_wire::{Effort, Shape, Wire, decode, decode_value, encode_to_vec, encode_value, encode_with};
 
-/// Writes in both ways, reads in both ways, and returns the fast body.
+/// Writes with both efforts, reads with both readers, and returns the fast body.
 fn round_trip<T: nowcast_wire::ReadOwned + PartialEq + Debug>(value: &T) -> Vec<u8> {
     let shape = Shape::of::<T>();
     assert_eq!(Shape::from_bytes(&shape.to_bytes()).unwrap(), shape);
@@ -49,7 +49,7 @@ struct Big {
 }
 
 #[test]
-fn the_three_messages_of_the_websocket_article_take_no_byte_too_many() {
+fn the_three_messages_of_the_websocket_article_have_the_minimum_size() {
     let text = "Hello World!".to_owned();
     let small = Small { text: text.clone(), num: 123 };
     let medium = Medium {
@@ -315,7 +315,7 @@ fn types_with_equal_names_are_distinguished() {
             message
         }};
     }
-    // Every one of these is called `types_with_equal_names_are_distinguished::Pose`.
+    // All of these types are called `types_with_equal_names_are_distinguished::Pose`.
     let (mut sender, mut receiver) = (nowcast_wire::Sender::default(), nowcast_wire::Receiver::default());
     let number = write_as!(sender, 7, u32);
     let text = write_as!(sender, "north".to_owned(), String);
@@ -337,8 +337,7 @@ fn types_with_equal_names_are_distinguished() {
         Part("north".to_owned())
     };
     let both = Both((one,), (other,));
-    let read =
-        decode_value(&shape_of(&both), &encode_to_vec(&both)).expect("the shape says what the bytes are");
+    let read = decode_value(&shape_of(&both), &encode_to_vec(&both)).expect("the shape describes the bytes");
     assert!(format!("{read:?}").contains("north"), "{read:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Any-values are plain MessagePack: `rmp-serde`, another implementation, reads them and writes them back.
+//! Values without a shape are plain MessagePack. Another implementation, `rmp-serde`, reads them and writes them back.
 
 use nowcast_wire::{Value, any};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Hostile and damaged bytes: errors with a name, in bounded time and memory.
+//! Hostile and damaged bytes cause named errors, in bounded time and memory.
 
 use std::panic::catch_unwind;
 
@@ -68,7 +68,7 @@ fn a_message_cut_at_any_byte_is_refused() {
 }
 
 #[test]
-fn a_flipped_bit_never_panics_and_both_readers_agree_about_it() {
+fn after_a_bit_flip_both_readers_return_the_same_and_never_panic() {
     let body = encode_to_vec(&world());
     let shape = Shape::of::<World>();
     for bit in 0..body.len() * 8 {
@@ -94,14 +94,14 @@ fn a_save_file_with_a_flipped_bit_or_cut_short_is_refused() {
 
 #[test]
 fn a_length_bomb_is_refused_before_memory_is_taken() {
-    // 2^32-1 equal numbers in ten bytes.
+    // The body announces 2^32-1 equal numbers in ten bytes.
     let bomb = from_hex("00 ffffffff0f 01 0000000000000000");
     let error = decode::<Vec<u64>>(&bomb).unwrap_err();
     assert_eq!(error.kind(), &ErrorKind::Memory { max: Limits::MESSAGE.memory_bytes_max });
     assert_eq!(error.party(), Party::Limit);
-    // A list of units takes no bytes at all.
+    // A list of units takes no bytes for its items.
     assert!(decode::<Vec<()>>(&from_hex("00 ffffffff0f")).is_err());
-    // Lists of lists of lists, each level a thousand times the one before.
+    // The body announces lists of lists of lists. Each level is a thousand times as long as the previous one.
     let shape = Shape::of::<Vec<Vec<Vec<Vec<()>>>>>();
     let body = from_hex("00 e807 01 e8030000 01 e8030000 01 e8030000");
     let error = decode_value(&shape, &body).unwrap_err();
@@ -110,7 +110,7 @@ fn a_length_bomb_is_refused_before_memory_is_taken() {
 
 #[test]
 fn a_long_text_repeated_by_a_dictionary_is_charged_in_full() {
-    // A million codes for one text of a thousand bytes: a gigabyte of copies.
+    // A million codes refer to one text of a thousand bytes, which would make a gigabyte of copies.
     let mut body = from_hex("e807 c0843d 02 01 e807");
     body.extend([b'x'; 1000]);
     let error = decode::<Vec<String>>(&body).unwrap_err();
@@ -123,21 +123,21 @@ fn nesting_a_hundred_thousand_deep_is_refused() {
     assert_eq!(any::from_slice(&deep).unwrap_err().kind(), &ErrorKind::Depth { max: 128 });
     let maps = [0x81, 0x01].repeat(100_000);
     assert_eq!(any::from_slice(&maps).unwrap_err().kind(), &ErrorKind::Depth { max: 128 });
-    // A list of itself: every level is one more byte.
+    // A list that contains itself. Every level costs only one byte.
     #[derive(Wire, Debug)]
     #[allow(dead_code)]
     struct Nest(Vec<Nest>);
     let body = [vec![0], vec![1; 100_000], vec![0]].concat();
     assert_eq!(decode::<Nest>(&body).unwrap_err().kind(), &ErrorKind::Depth { max: 128 });
     assert_eq!(decode_value(&Shape::of::<Nest>(), &body).unwrap_err().kind(), &ErrorKind::Depth { max: 128 });
-    // Types that nest.
+    // Nested types.
     let shape = [vec![0x18; 60_000], vec![0, 0]].concat();
     assert!(matches!(Shape::from_bytes(&shape).unwrap_err().kind(), ErrorKind::Depth { .. }));
 }
 
 #[test]
 fn a_small_shape_with_exponentially_many_leaves_is_refused() {
-    // Each definition holds the next one twice, thirty times over.
+    // Each definition contains the next one twice, thirty levels deep.
     let mut shape = from_hex("1c00 1f");
     for index in 0..30u8 {
         shape.extend([
@@ -195,7 +195,7 @@ fn an_id_cannot_be_announced_twice_differently() {
 #[test]
 fn a_chunk_that_promises_more_than_lz4_can_hold_is_refused() {
     let mut file = save::to_vec(&vec![0u8; 4000], save::Options::default()).unwrap();
-    // The chunk's record with a raw length of 100 MB and a right sum.
+    // The chunk's record claims a raw length of 100 MB and has a correct checksum.
     let position = 12 + file[12..].iter().position(|byte| *byte == b'C').unwrap();
     file.truncate(position);
     let mut record = vec![b'C', 12, 0, 1, 1, 0x80, 0xe1, 0xeb, 0x17, 0x1f, 0, 1, 0, 0xff];
@@ -212,7 +212,7 @@ fn names_of_javascript_are_only_names() {
     assert_eq!(value.get("__proto__"), Some(&1.into()));
 }
 
-/// Bodies of the vectors, as seeds for mutations.
+/// Returns the bodies of the vectors, as starting points for mutations.
 fn corpus() -> Vec<(Shape, Vec<u8>)> {
     let case = |case: &serde_json::Value| {
         let hex = |key: &str| from_hex(case[key].as_str().unwrap());
@@ -244,11 +244,11 @@ proptest! {
             }
         }
         if let Ok(value) = decode_value(&shape, &body) {
-            // Every value that reads can be written and read again.
+            // Every value that was read can be written and read again.
             let mut again = Vec::new();
             nowcast_wire::encode_value(&shape, &value, nowcast_wire::Effort::Small, &mut again).unwrap();
             let back = decode_value(&shape, &again).unwrap();
-            // A damaged quaternion may leave out a component that is not the largest; a writer never does.
+            // A damaged quaternion may leave out a component that is not the largest. A writer never does that.
             let has_quat = format!("{shape:?}").contains("Quat");
             prop_assert!(has_quat || back == value);
         }
@@ -279,7 +279,7 @@ proptest! {
 }
 
 #[test]
-fn writing_something_endless_is_the_programs_mistake() {
+fn writing_an_endless_value_panics() {
     #[derive(Wire)]
     struct Nest(Vec<Nest>);
     let deep = (0..200).fold(Nest(vec![]), |inner, _| Nest(vec![inner]));

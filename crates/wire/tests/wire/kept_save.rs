@@ -1,4 +1,4 @@
-//! Every release keeps a save file that all later ones must read.
+//! Every release stores a save file in the repository. All later releases must read it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn game() -> Game {
 }
 
 #[test]
-fn every_kept_file_is_read() {
+fn every_stored_save_file_is_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/saves");
     if std::env::var_os("NOWCAST_BLESS").is_some() {
         std::fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! The wire format as its users meet it. One program holds all scenarios, because each program is linked by itself.
+//! Tests the wire format as its users use it. All scenarios are in one program, because each test program is linked separately.
 
 mod common;
 mod delta;

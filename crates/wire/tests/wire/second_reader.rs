@@ -1,4 +1,4 @@
-//! `spec/DELTA.md` suffices to write a reader: one in Python, which runs the code on the page, reads the vectors.
+//! Shows that `spec/DELTA.md` suffices to write a reader. A reader in Python runs the code on that page and reads the vectors.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ fn a_reader_written_from_the_page_alone_reads_every_delta() {
     reader.arg(spec.join("vectors/delta")).arg(spec.join("vectors/delta/bodies-steps.json"));
     let output = match reader.output() {
         Ok(output) => output,
-        // `NOWCAST_WITHOUT` names missing programs of a machine, separated by commas.
+        // `NOWCAST_WITHOUT` names the programs that the machine does not have, separated by commas.
         Err(_) if std::env::var("NOWCAST_WITHOUT").is_ok_and(|without| without.contains("python3")) => {
             return eprintln!("left out, because NOWCAST_WITHOUT names python3");
         }

@@ -1,4 +1,4 @@
-//! The vectors that bind every implementation. `NOWCAST_BLESS=1` writes those that this crate can generate.
+//! Checks the vectors that bind every implementation. With `NOWCAST_BLESS=1`, writes those that this crate can generate.
 
 use crate::common::{bless, blessing, cases, from_hex, from_json, to_hex, to_json};
 use nowcast_wire::{Effort, Receiver, Shape, decode_value, encode_value};
@@ -85,7 +85,7 @@ fn save_files_are_read() {
     if blessing() {
         bless("saves.json", "Whole save files and the values in them.", &crate::samples::saves());
     }
-    // The other implementation also writes some.
+    // The TypeScript implementation also writes some of the files.
     for case in cases("saves.json").into_iter().chain(cases("saves-typescript.json")) {
         let name = text(&case, "name");
         let file = from_hex(text(&case, "file"));

@@ -1,4 +1,4 @@
-//! Version N of a type is read by N-1 and N+1.
+//! Version N of a type is read by versions N-1 and N+1.
 
 use crate::common::{bless, blessing, cases, from_hex, from_json, to_hex, to_json};
 use nowcast_wire::{
@@ -37,7 +37,8 @@ mod v1 {
 mod v2 {
     use nowcast_wire::Wire;
 
-    /// Fields moved, widened, became optional, came and went; an enum gained a variant.
+    /// Compared with the previous version, fields moved, were widened, became optional, were added and were removed. An enum has
+    /// one more variant.
     #[derive(Wire, Debug, PartialEq, Clone)]
     pub(crate) struct Player {
         pub(crate) level: u32,
@@ -158,7 +159,7 @@ fn the_old_version_reads_the_next_one() {
 }
 
 #[test]
-fn the_version_after_the_next_reads_both() {
+fn the_third_version_reads_the_first_and_the_second() {
     let from_old: v3::Player = read(&old()).unwrap();
     assert_eq!((from_old.level, from_old.health, from_old.home), (23, 0.0, None));
     assert_eq!(from_old.items[1], v3::Item { def: "rope".into(), count: 100, quality: v3::Quality::Fine });
@@ -180,7 +181,7 @@ fn newest() -> v3::Player {
     }
 }
 
-/// Reads a value of one version as another one: for `versions.json`, which binds every implementation.
+/// Reads a value of one version as another version, for `versions.json`, which binds every implementation.
 fn seen<V: Wire, R: Wire + ReadOwned>(name: &str, value: &V) -> Json {
     let mut case = json!({
         "name": name, "writer": to_hex(&Shape::of::<V>().to_bytes()), "body": to_hex(&encode_to_vec(value)),
@@ -211,7 +212,7 @@ fn the_vectors_of_versions_hold() {
         seen::<_, v3::Player>("2 as 3", &middle()),
         seen::<_, v3::Player>("3 as 3", &newest()),
         seen::<_, v3::Player>("3 as 3, an option that is absent", &full),
-        // A float does not read as the integer that it was.
+        // A float is not read as the integer that it was in the earlier version.
         seen::<_, v2::Player>("3 as 2, a type that changed", &newest()),
         seen::<_, v2::Mood>("the mood of 3 as 2", &newest().mood),
         seen::<_, v2::Mood>("the mood of 3 as 2, a variant of the future", &sleepy.mood),
@@ -227,7 +228,7 @@ fn the_vectors_of_versions_hold() {
     }
     let kept = cases("versions.json");
     assert_eq!(kept, made);
-    // And the results of generic readers for the same bodies.
+    // The results of generic readers for the same bodies are added.
     for case in &kept {
         let shape = |key: &str| Shape::from_bytes(&from_hex(case[key].as_str().unwrap())).unwrap();
         let body = from_hex(case["body"].as_str().unwrap());
@@ -254,7 +255,7 @@ fn a_value_that_does_not_fit_is_named_with_its_field() {
 }
 
 #[test]
-fn an_unknown_variant_without_a_place_to_go_is_named() {
+fn an_unknown_variant_without_a_catch_all_is_an_error_that_names_it() {
     #[derive(Wire, Debug)]
     #[allow(dead_code)]
     struct Player {

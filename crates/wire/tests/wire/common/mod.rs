@@ -1,12 +1,12 @@
-//! Values as the JSON of the vectors (section 12 of the specification).
+//! Represents values as the JSON of the vectors (section 12 of the specification).
 
 use nowcast_wire::Value;
 use serde_json::{Value as Json, json};
 
-/// 2^53 - 1, beyond which JSON numbers lose digits in JavaScript.
+/// 2^53 - 1. Larger JSON numbers lose digits in JavaScript.
 const SAFE: u64 = (1 << 53) - 1;
 
-/// A value as JSON with tags.
+/// Converts a value to JSON with tags.
 pub(crate) fn to_json(value: &Value) -> Json {
     match value {
         Value::Nil => Json::Null,
@@ -14,7 +14,7 @@ pub(crate) fn to_json(value: &Value) -> Json {
         Value::Int(value) if value.unsigned_abs() <= SAFE => json!(value),
         Value::Int(value) => json!({ "$i64": value.to_string() }),
         Value::Uint(value) => json!({ "$u64": value.to_string() }),
-        // Whole floats are tagged, so that they stay apart from integers.
+        // Whole floats get a tag, which distinguishes them from integers.
         Value::F32(value) => json!({ "$f32": format!("{:08x}", value.to_bits()) }),
         Value::F64(value) if value.is_finite() && value.fract() != 0.0 => json!(value),
         Value::F64(value) => json!({ "$f64": format!("{:016x}", value.to_bits()) }),
@@ -88,14 +88,14 @@ pub(crate) fn from_hex(hex: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
 }
 
-/// The cases of a vector file.
+/// Returns the cases of a vector file.
 pub(crate) fn cases(file: &str) -> Vec<Json> {
     let text = std::fs::read_to_string(path(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
     let json: Json = serde_json::from_str(&text).unwrap();
     json["cases"].as_array().unwrap().clone()
 }
 
-/// Writes a vector file, one case a line. Run with `NOWCAST_BLESS=1` after a deliberate change of the format.
+/// Writes a vector file, with one case in each line. Run it with `NOWCAST_BLESS=1` after a deliberate change of the format.
 pub(crate) fn bless(file: &str, about: &str, cases: &[Json]) {
     let lines: Vec<String> = cases.iter().map(|case| format!("    {case}")).collect();
     let text =

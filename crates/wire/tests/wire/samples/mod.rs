@@ -1,4 +1,4 @@
-//! The samples of the vectors: one for every rule of the specification.
+//! The samples for the vectors, one for every rule of the specification.
 
 use std::collections::BTreeMap;
 
@@ -179,7 +179,7 @@ pub(crate) fn values() -> Vec<Json> {
     cases
 }
 
-/// A value of a Rust type, written fast and small.
+/// Adds a value of a Rust type, written with both efforts.
 fn typed<T: Wire>(name: &str, value: &T, cases: &mut Vec<Json>) {
     let shape = Shape::of::<T>();
     let (fast, mut small) = (encode_to_vec(value), Vec::new());
@@ -212,7 +212,7 @@ fn list(ty: Type) -> Shape {
     root(Type::List(Box::new(ty)))
 }
 
-/// Every scalar alone, three times and five times.
+/// Adds every scalar alone, three times and five times.
 fn scalars(cases: &mut Vec<Json>) {
     use NumberType as N;
     let ints: [(N, i64, u64); 8] = [
@@ -275,7 +275,7 @@ fn dynamic(name: &str, shape: &Shape, value: &Value, cases: &mut Vec<Json>) {
     }
 }
 
-/// Every coding of columns, put together by hand.
+/// Adds every coding of columns, assembled by hand.
 fn columns(cases: &mut Vec<Json>) {
     use NumberType as N;
     let number = |number| list(Type::Number(number));
@@ -329,7 +329,7 @@ fn columns(cases: &mut Vec<Json>) {
     by_hand("angle, plain", list(Type::Angle(8)), "00 02 40 80");
 }
 
-/// Cases of `invalid.json`: name, shape, body, why.
+/// Cases of `invalid.json`: name, shape, body and reason.
 pub(crate) fn invalid() -> Vec<Json> {
     use NumberType as N;
     let number = |number| list(Type::Number(number));
