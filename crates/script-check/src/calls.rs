@@ -1,4 +1,4 @@
-//! Judges calls of the API: the number of their arguments, and the bindings of actions.
+//! Checks calls of the API: the number of arguments, and the bindings of actions.
 
 use crate::lexer::{Kind, Token};
 use crate::resolver::Resolver;
@@ -6,9 +6,9 @@ use crate::types::Type;
 
 /// The arguments of a call.
 pub(crate) struct Arguments {
-    /// Those that are certainly given.
+    /// The number of arguments that are certainly given.
     pub(crate) given: usize,
-    /// Whether the last expression may stand for any number of values.
+    /// Whether the last expression may yield any number of values.
     pub(crate) is_open: bool,
 }
 
@@ -30,7 +30,7 @@ impl Resolver<'_> {
             let message = format!("`{name}` is called with a dot, not with a colon: {module}.{name}(…)");
             return self.find(place, true, message);
         }
-        // `Kind.spawn(kind, …)` gives the subject as the first argument.
+        // `Kind.spawn(kind, …)` passes the subject as the first argument.
         let subjects = usize::from(arity.is_method && !has_colon);
         let (least, greatest) = (arity.least + subjects, arity.greatest.saturating_add(subjects));
         let Arguments { given, is_open } = *arguments;
@@ -48,8 +48,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Pages offer an action by its key or button of the mouse, or by the button that touch screens get for it. `tokens` begin with the
-    /// fourth argument; without one `arguments` is 3.
+    /// Checks that pages can offer an action. They offer it by its key or mouse button, or by the button that touch screens
+    /// show for it. `tokens` begin with the fourth argument. If there is none, `arguments` is 3.
     pub(crate) fn action(&mut self, place: &Token, name: &str, arguments: usize, binding: Option<&[Token]>) {
         let problem = match binding.map(fields_of) {
             None if arguments == 3 => format!(
@@ -67,7 +67,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The names of the fields of a table that the tokens begin with.
+/// Returns the names of the fields of the table at the beginning of the tokens.
 fn fields_of(tokens: &[Token]) -> Option<Vec<&str>> {
     if tokens.first()?.text != "{" {
         return None;

@@ -1,12 +1,12 @@
-//! The names that every module finds.
+//! The global names that every module can use.
 
 use std::collections::BTreeMap;
 
-/// Global names; those of libraries with their fields.
+/// Global names. Each library name has its fields.
 pub(crate) struct Globals(BTreeMap<String, Vec<String>>);
 
 impl Globals {
-    /// Reads the names from a state like the one of the rules, so that both always have the same.
+    /// Reads the names from a state that is made like that of the rules, so that both always have the same names.
     pub(crate) fn of_a_sandbox() -> Globals {
         Globals(nowcast_script::global_names())
     }

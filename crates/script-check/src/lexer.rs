@@ -11,7 +11,7 @@ pub(crate) enum Kind {
     /// A text between backticks, with the tokens of each expression in it.
     Interpolated(Vec<Vec<Token>>),
     Sign,
-    /// Behind the last token.
+    /// The end of the text.
     End,
 }
 
@@ -21,22 +21,22 @@ pub(crate) struct Token {
     pub(crate) kind: Kind,
     /// The text in the source; a text literal without its quotes.
     pub(crate) text: String,
-    /// From 1.
+    /// The line, from 1.
     pub(crate) line: u32,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub(crate) column: u32,
 }
 
-/// Signs of more than one letter, longest first.
+/// Signs of more than one character, the longest first.
 const SIGNS: [&str; 18] = [
     "...", "..=", "//=", "::", "->", "==", "~=", "<=", ">=", "+=", "-=", "*=", "/=", "%=", "^=", "..", "//",
     "@",
 ];
 
-/// Levels of texts within texts.
+/// Maximum nesting of texts within expressions of texts.
 const NESTING_MAX: usize = 64;
 
-/// Returns the tokens of a text that Luau loads. A text that it would not load is cut off where the lexer stops.
+/// Returns the tokens of a text that Luau loads. For any other text, the tokens end where the lexer stops.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let mut lexer = Lexer { rest: text, line: 1, column: 1 };
     let mut found = lexer.until_brace(0);
@@ -55,7 +55,7 @@ impl Lexer<'_> {
         Token { kind, text, line: self.line, column: self.column }
     }
 
-    /// Passes over `bytes` bytes, which end between two characters.
+    /// Skips `bytes` bytes, which end between two characters.
     fn skip(&mut self, bytes: usize) {
         let (passed, rest) = self.rest.split_at(bytes);
         for letter in passed.chars() {
@@ -68,8 +68,8 @@ impl Lexer<'_> {
         self.rest = rest;
     }
 
-    /// Reads tokens up to the end of the text, or inside of a text between backticks (`nesting` above 0) up to the brace that ends
-    /// the expression.
+    /// Reads tokens up to the end of the text. In an expression within backticks (`nesting` above 0), reads up to the brace
+    /// that ends the expression.
     fn until_brace(&mut self, nesting: usize) -> Vec<Token> {
         let mut found = Vec::new();
         let mut braces = 0;
@@ -182,7 +182,7 @@ fn quoted_length(text: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// `[[…]]` or `[=[…]=]` at the beginning of a text: the content, and the whole length.
+/// Reads `[[…]]` or `[=[…]=]` at the beginning of a text. Returns the content, and the whole length.
 fn long_bracket(text: &str) -> Option<(&str, usize)> {
     let inside = text.strip_prefix('[')?;
     let level = inside.len() - inside.trim_start_matches('=').len();
@@ -201,7 +201,7 @@ fn number(text: &str) -> (Kind, String, usize) {
         !(is_of_name(letter) || letter == '.' || is_sign)
     });
     let mut length = length.unwrap_or(text.len());
-    // `1..2` joins two numbers.
+    // `1..2` concatenates two numbers.
     if let Some(dots) = text[..length].find("..") {
         length = dots;
     }

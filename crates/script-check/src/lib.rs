@@ -1,13 +1,13 @@
-//! Reads the rules of a world without running them, and finds mistakes that would otherwise appear only when their line
-//! runs: undefined names, fields that the API, a library or a kind does not have, and actions that no page can offer.
+//! Reads the rules of a world without running them. It finds mistakes that would otherwise appear only when their line runs:
+//! undefined names, fields that the API, a library or a kind does not have, and actions that no page can offer.
 //!
-//! A parser reads the text as Luau loads it. A resolver follows scopes, and the types of values as far as the text shows them:
-//! `world`, kinds, entities, players, lists of these, arguments of actions. A value whose type the text does not show is never
-//! judged. A local that is assigned again has no known type.
+//! A parser reads the text with the grammar of Luau. A resolver tracks scopes and, if the text shows them, the types of
+//! values: `world`, kinds, entities, players, lists of these, arguments of actions. A value of unknown type is never
+//! reported. The type of a local variable that is assigned again is unknown.
 //!
-//! A finding is an error if its line cannot work: it raises an error whenever it runs, or names an undefined global. A
-//! field that only reads as nil, and an ignored argument, are warnings, and errors in a module that begins with
-//! `--!strict`. `--!nocheck` turns the checks of a module off.
+//! A finding is an error if its line cannot work: the line raises an error whenever it runs, or names an undefined global. A
+//! field that only reads as nil, and an ignored argument, are warnings, and errors in a module that begins with `--!strict`.
+//! `--!nocheck` turns the checks of a module off.
 //!
 //! ```
 //! use nowcast_script::{Limits, Script, Sources};
@@ -49,10 +49,10 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Bytes of stack for the parser, which calls itself for each level of nesting.
+/// Bytes of stack for the parser, which recurses for each level of nesting.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Every mistake that is visible in the text of a version, ordered by place. The version must load; `definition` has
+/// Returns every mistake that is visible in the text of a version, ordered by place. The version must load; `definition` has
 /// its declarations.
 ///
 /// # Panics
@@ -81,9 +81,9 @@ fn check_module(path: &str, text: &str, version: &Version<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let tokens = lexer::tokens(text);
-    // The first reading shows which locals are assigned after they were declared.
+    // The first pass finds the local variables that are assigned after their declaration.
     let mut first = Resolver::new(path, version, false, Default::default());
-    // The second reading stops at the same place.
+    // The second pass stops at the same place.
     let _ = parser::read(&tokens, &mut first);
     let mut second = Resolver::new(path, version, mode == Mode::Strict, first.assigned);
     if let Err(parser::Unreadable(token)) = parser::read(&tokens, &mut second) {
@@ -94,7 +94,7 @@ fn check_module(path: &str, text: &str, version: &Version<'_>) -> Vec<Finding> {
     second.findings
 }
 
-/// The strictness in the first comments of a module.
+/// The strictness that the first comments of a module state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Unchecked,

@@ -7,7 +7,7 @@ use crate::lexer::{Kind, Token};
 use crate::resolver::{Resolver, required};
 use crate::types::Type;
 
-/// Levels of blocks and expressions within each other. Luau loads fewer.
+/// Maximum nesting of blocks and expressions. Luau accepts less.
 const DEPTH_MAX: usize = 1_000;
 
 /// The place of the first token that the parser does not expect.
@@ -18,7 +18,7 @@ type Read<T> = Result<T, Unreadable>;
 /// The value of an expression.
 struct Value {
     ty: Type,
-    /// Whether it may be any number of values at the end of a list.
+    /// Whether it may yield any number of values at the end of a list.
     is_open: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn read(tokens: &[Token], resolver: &mut Resolver<'_>) -> Result<(), 
 }
 
 struct Parser<'t, 'r, 'a> {
-    /// The last one is [`Kind::End`].
+    /// The tokens. The last one is [`Kind::End`].
     tokens: &'t [Token],
     at: usize,
     depth: usize,
@@ -78,7 +78,7 @@ impl<'t> Parser<'t, '_, '_> {
         if self.peek().kind == Kind::Name { Ok(self.next()) } else { Err(self.unexpected()) }
     }
 
-    /// Reads something that may hold itself.
+    /// Reads a construct that can contain itself, and limits the nesting.
     fn deeper<R>(&mut self, work: impl FnOnce(&mut Self) -> Read<R>) -> Read<R> {
         if self.depth == DEPTH_MAX {
             return Err(self.unexpected());
@@ -130,7 +130,7 @@ impl<'t> Parser<'t, '_, '_> {
                 this.next();
                 this.statements()?;
                 this.expect("until")?;
-                // The condition sees the locals of the block.
+                // The condition is in the scope of the block.
                 this.expression().map(drop)
             }),
             "return" => {
@@ -277,7 +277,7 @@ impl<'t> Parser<'t, '_, '_> {
             self.next();
             return self.expressions().map(drop);
         }
-        // Nothing but a call is a statement.
+        // Of all expressions, only a call can be a statement.
         if value.is_open { Ok(()) } else { Err(self.unexpected()) }
     }
 
@@ -337,7 +337,7 @@ impl<'t> Parser<'t, '_, '_> {
         })
     }
 
-    /// A value with the signs before it and the cast behind it.
+    /// A value with its unary operators and its cast.
     fn operand(&mut self) -> Read<Value> {
         if ["not", "-", "#"].iter().any(|sign| self.take(sign)) {
             self.deeper(Self::operand)?;
@@ -433,7 +433,7 @@ impl<'t> Parser<'t, '_, '_> {
         Ok(())
     }
 
-    /// A value with its suffixes: fields, calls. At the beginning of a statement its last field may be assigned.
+    /// A value with its suffixes: fields and calls. At the beginning of a statement, its last field may be assigned.
     fn suffixed(&mut self, is_statement: bool) -> Read<Value> {
         let first = self.peek();
         let (mut ty, mut global) = if self.take("(") {
@@ -535,7 +535,7 @@ impl<'t> Parser<'t, '_, '_> {
         })
     }
 
-    /// An argument. A function that is given to the API has parameters of known types.
+    /// An argument. If it is a function that is passed to the API, the types of its parameters are known.
     fn argument(&mut self, of: &Type, word: Option<&Token>) -> Read<Value> {
         if !self.is("function") {
             return self.expression();
@@ -555,7 +555,7 @@ const WORDS: [&str; 21] = [
 const BINARY: [&str; 16] =
     ["+", "-", "*", "/", "//", "%", "^", "..", "==", "~=", "<", "<=", ">", ">=", "and", "or"];
 
-/// Whether a token behind a place sets it, alone or as one of several.
+/// Whether the token after a place assigns to this place, alone or as one of several.
 fn is_assignment(token: &Token) -> bool {
     const SIGNS: [&str; 10] = ["=", ",", "+=", "-=", "*=", "/=", "//=", "%=", "^=", "..="];
     token.kind == Kind::Sign && SIGNS.contains(&token.text.as_str())

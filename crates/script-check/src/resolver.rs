@@ -10,7 +10,7 @@ use crate::globals::Globals;
 use crate::lexer::Token;
 use crate::types::{NoField, Type};
 
-/// The knowledge of a version while one of its modules is read.
+/// The known facts about a version while one of its modules is read.
 pub(crate) struct Version<'a> {
     pub(crate) sources: &'a Sources,
     pub(crate) definition: &'a Definition,
@@ -31,7 +31,7 @@ pub(crate) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    /// `assigned` are the locals that an earlier pass over the module saw assigned.
+    /// `assigned` are the local variables that an earlier pass over the module found to be assigned.
     pub(crate) fn new(
         path: &'a str,
         version: &'a Version<'a>,
@@ -58,7 +58,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A name that is assigned, or declared as a function without `local`.
+    /// Resolves a name that is assigned, or declared as a function without `local`.
     pub(crate) fn assign(&mut self, name: &Token, cure: &str) {
         if self.scopes.iter().any(|scope| scope.contains_key(&name.text)) {
             self.assigned.insert(name.text.clone());
@@ -71,7 +71,7 @@ impl<'a> Resolver<'a> {
         self.find(name, true, message);
     }
 
-    /// A name that is read.
+    /// Resolves a name that is read.
     pub(crate) fn read(&mut self, token: &Token) -> Type {
         let name = token.text.as_str();
         if let Some(ty) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
@@ -99,7 +99,7 @@ impl<'a> Resolver<'a> {
         Type::Unknown
     }
 
-    /// A field of a value.
+    /// Resolves a field of a value.
     pub(crate) fn field(&mut self, of: &Type, name: &Token, is_set: bool) -> Type {
         let field = name.text.as_str();
         match of {
@@ -136,13 +136,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The kind that a call of `world.kind` with this name returns.
+    /// Returns the kind that a call of `world.kind` with this name returns.
     pub(crate) fn kind(&self, name: Option<&str>) -> Type {
         let kinds = &self.version.definition.kinds;
         Type::Kind(name.and_then(|name| kinds.iter().position(|kind| kind.name == name)))
     }
 
-    /// The name under which a module can be required from here, if there is one.
+    /// Returns the name under which this module can require another one, if there is such a name.
     fn module_called(&self, name: &str) -> Option<String> {
         if name == "world" || (name == "test" && self.path.starts_with("tests/")) {
             return Some(format!("@nowcast/{name}"));
@@ -164,7 +164,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The names in `world.state`: those with first values, and those that any module sets.
+/// Returns the names in `world.state`: names with initial values, and names that a module sets.
 pub(crate) fn states(sources: &Sources, definition: &Definition) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     if let nowcast_world::Value::Map(fields) = &definition.state {
@@ -183,7 +183,7 @@ pub(crate) fn states(sources: &Sources, definition: &Definition) -> BTreeSet<Str
     names
 }
 
-/// The value that a call of `require` returns.
+/// Returns the type of the value that a call of `require` returns.
 pub(crate) fn required(module: &str) -> Type {
     match module {
         "@nowcast/world" => Type::World,

@@ -1,9 +1,9 @@
-//! The types of values, as far as the text of a module shows them.
+//! The types of values that the text of a module shows.
 
 use nowcast_script::{instead, names_of};
 use nowcast_world::Definition;
 
-/// The type of a value, as far as the text shows it.
+/// The type of a value, if the text shows it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Type {
     Unknown,
@@ -13,7 +13,7 @@ pub(crate) enum Type {
     State,
     /// A kind, by its place in the definition.
     Kind(Option<usize>),
-    /// An entity of a kind, or of any.
+    /// An entity of a known or unknown kind.
     Entity(Option<usize>),
     Player,
     /// A library of Luau, by its global name.
@@ -25,14 +25,14 @@ pub(crate) enum Type {
     Hit,
     /// The controls of a player.
     Input,
-    /// A function of the API: the type that has it, and its name.
+    /// A function of the API: the type to which it belongs, and its name.
     Function(Box<Type>, String),
 }
 
 const HIT_FIELDS: [&str; 4] = ["entity", "distance", "point", "normal"];
 const INPUT_FIELDS: [&str; 5] = ["forward", "right", "yaw", "run", "jump"];
 
-/// The mistake about a field, and whether its line cannot work.
+/// The mistake in the use of a field, and whether its line cannot work.
 pub(crate) struct NoField {
     pub(crate) message: String,
     pub(crate) is_error: bool,

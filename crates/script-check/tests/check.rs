@@ -232,7 +232,7 @@ fn text_that_the_parser_cannot_read_is_a_warning_without_consequences() {
     assert!(!findings[0].is_error && findings[0].message.contains("cannot read"), "{findings:?}");
     assert_eq!((findings[0].line, findings[0].column), (1, 11));
 
-    // Every prefix of a text with all features of the language ends without a hang, with a finding or none.
+    // The checker ends for every prefix of a text with all features of the language, with or without a finding.
     for text in [
         WITH_EVERYTHING,
         "(((((",

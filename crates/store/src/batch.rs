@@ -1,4 +1,4 @@
-//! The changes of a world between two of its ticks, as one row of its journal.
+//! The changes of a world between two ticks, stored as one row of its journal.
 
 use nowcast_wire::{Effort, Limits as WireLimits, Wire};
 use nowcast_world::journal::{self, Entry, JournalError};
@@ -8,7 +8,8 @@ use crate::once::ActionId;
 /// Maximum bytes of one batch in the store.
 pub const BATCH_BYTES_MAX: usize = 16 << 20;
 
-/// Maximum number of steps in one batch: a day. So damaged or hostile bytes cannot make a reader take endless steps.
+/// Maximum number of steps in one batch: a day. The limit prevents damaged or hostile bytes from making a reader take
+/// endless steps.
 pub const BATCH_TICKS_MAX: u64 = 24 * 3_600 * nowcast_world::STEP_HZ as u64;
 
 /// The version of the format, which is the first byte.
@@ -16,29 +17,29 @@ const VERSION: u8 = 1;
 
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimits::MESSAGE };
 
-/// The changes of a world between two of its ticks.
+/// The changes of a world between two ticks.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Batch {
     /// The tick at which the previous batch ended.
     pub from_tick: u64,
-    /// The tick that the world has reached.
+    /// The tick at which the batch ends.
     pub through_tick: u64,
-    /// When it was recorded, in milliseconds since 1970.
+    /// The time at which the batch was recorded, in milliseconds since 1970.
     pub time_ms: u64,
     /// The changes, in order.
     pub entries: Vec<Entry>,
-    /// Durable actions among them, which must not happen again.
+    /// The durable actions among the changes, which must not be carried out again.
     pub done: Vec<ActionId>,
-    /// The host's notes for the next start, such as its sessions, in order.
+    /// The notes of the host for its next start, such as its sessions, in order.
     pub notes: Vec<Note>,
 }
 
 /// A note of the host, which the store does not read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
-    /// The world's tick.
+    /// The tick at which the note was recorded.
     pub tick: u64,
-    /// The host's note.
+    /// The content of the note.
     pub bytes: Vec<u8>,
 }
 
@@ -57,13 +58,13 @@ pub enum BatchError {
     /// The entries are damaged.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Its ticks contradict each other.
+    /// The ticks contradict each other.
     #[error("its ticks are not in order")]
     Ticks,
 }
 
 impl Batch {
-    /// Whether the batch contains only time.
+    /// Whether the batch contains no changes, so that it only records that time passed.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.done.is_empty() && self.notes.is_empty()
     }
@@ -143,7 +144,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Checks whether the store accepts it and a reader can follow it.
+    /// Checks whether a store accepts a batch with this span, and whether a reader can replay it.
     pub(crate) fn check(&self) -> Result<(), BatchError> {
         let ticks = self.through_tick.checked_sub(self.from_tick);
         let fits = self.through_tick <= TICK_MAX && self.time_ms <= TICK_MAX;
@@ -173,7 +174,7 @@ struct SavedAction {
 
 #[derive(Wire)]
 struct SavedNote {
-    /// Since the batch's first tick.
+    /// Ticks since the batch's first tick.
     #[wire(var)]
     ticks: u64,
     bytes: Vec<u8>,

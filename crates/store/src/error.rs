@@ -20,7 +20,7 @@ pub struct StoreError {
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The file belongs to another program. It was not changed.
-    #[error("it is no store of nowcast ({0})")]
+    #[error("it is not a store of nowcast ({0})")]
     Foreign(String),
     /// A newer release wrote it. It was not changed.
     #[error("it has format version {found}, and this program knows versions up to {known}")]
@@ -56,10 +56,10 @@ pub enum Problem {
         /// The fault.
         what: String,
     },
-    /// A world has this name already.
+    /// A world with this name exists already.
     #[error("there is a world of this name already")]
     Exists,
-    /// There is no world of this name.
+    /// No world with this name exists.
     #[error("there is no world of this name")]
     Missing,
     /// A record is larger than the store can read back.
@@ -76,7 +76,7 @@ pub enum Problem {
     /// find new data.
     #[error("{} was removed or replaced while it was open", .0.display())]
     Gone(PathBuf),
-    /// The disk did not keep up within the given time.
+    /// The disk was too slow: not everything was written within the given time.
     #[error("not everything was written within the given time")]
     Late,
     /// The writer has ended.
@@ -100,17 +100,21 @@ impl Problem {
             Problem::ReadOnly => {
                 "Give this user the right to write there, remount the disk, or choose another folder."
             }
-            Problem::Full => "Make room, or prune old states; waiting data is written then.",
-            Problem::Disk(_) => "Check the system's log for this disk; waiting data is tried again.",
+            Problem::Full => {
+                "Free space on the disk, or prune old states. Waiting data is written as soon as there is space."
+            }
+            Problem::Disk(_) => {
+                "Check the system's log for this disk. The server tries to write waiting data again."
+            }
             Problem::NoStore => "Choose the folder that the server names when it starts.",
             Problem::Damaged { .. } => {
                 "Keep a copy of the folder, read the undamaged data with salvage, or restore a backup."
             }
             Problem::Exists => "Choose another name.",
             Problem::Missing => "Check the list of worlds.",
-            Problem::TooLarge { .. } => "Keep less in the world, or take snapshots more often.",
+            Problem::TooLarge { .. } => "Store less data in the world, or take snapshots more often.",
             Problem::Gone(_) => {
-                "Put it back, or end the server and start it again. Nothing is kept until then."
+                "Put it back, or end the server and start it again. Nothing is stored until then."
             }
             Problem::Late => "Check the store's health: the disk is slow, full, or gone.",
             Problem::Closed => "Open it again.",

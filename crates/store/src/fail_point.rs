@@ -1,31 +1,31 @@
 //! Named steps of writing, at which a test can kill the process.
 //!
 //! With the feature `fail-points` the environment variable [`VARIABLE`] names one step and a count, such as
-//! `after-commit:3`. The process kills itself at that pass of the step, by SIGKILL where there are signals. Without the
-//! feature a step does nothing. It is a variable and not a hook, because the tests kill the released program in a
-//! separate process.
+//! `after-commit:3`. When the process reaches the step for that time, it kills itself, by SIGKILL on systems with signals.
+//! Without the feature a step does nothing. The step is chosen by an environment variable and not by a hook, because the
+//! tests kill the released program in a separate process.
 
 /// A step of writing, approximately in the order in which a command passes them.
 #[cfg_attr(not(feature = "fail-points"), expect(unreachable_pub, reason = "only trials name steps"))]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FailPoint {
-    /// The world has applied the commands; the store does not have them.
+    /// The world has applied the commands, but the store does not have them yet.
     BeforeAppend,
     /// A batch waits in the queue of the writer.
     AfterAppend,
-    /// The writer has taken a group from the queue. The transaction has not begun.
+    /// The writer has taken a group of jobs from the queue. The transaction has not begun.
     GroupTaken,
     /// A part of a group is written, in an open transaction.
     BetweenRows,
-    /// All of a group is written, and not committed.
+    /// The whole group is written, but not committed.
     BeforeCommit,
-    /// A group is committed; no caller was answered.
+    /// The group is committed, but no caller has been answered.
     AfterCommit,
     /// Some of the callers that wait for a commit were answered.
     BetweenConfirmations,
-    /// All of them were answered.
+    /// All callers that wait for a commit were answered.
     AfterConfirmations,
-    /// A world was saved as bytes; the store does not have them.
+    /// A world was saved as bytes, but the store does not have them yet.
     SnapshotTaken,
     /// The store has the batch that leads to a snapshot, but not the snapshot.
     SnapshotAnnounced,
@@ -33,17 +33,17 @@ pub enum FailPoint {
     SnapshotGiven,
     /// A snapshot's row is written, but not that of its world, in an open transaction.
     SnapshotHalfWritten,
-    /// Snapshots are stored, and no older rows are deleted yet.
+    /// Snapshots are stored, but no older rows are deleted yet.
     BeforePrune,
     /// Old snapshots are deleted, but not the batches before them, in an open transaction.
     HalfPruned,
-    /// Old rows are deleted, and their pages are not returned yet.
+    /// Old rows are deleted, but their pages are not returned to the file system yet.
     AfterPrune,
-    /// A new database is complete, but has no final name yet.
+    /// A new database is complete, but does not have its final name yet.
     DatabaseMade,
 }
 
-/// Marks that the process is at this step.
+/// Reports that the process is at this step.
 #[cfg(not(feature = "fail-points"))]
 pub(crate) fn pass(_: FailPoint) {}
 
@@ -113,7 +113,7 @@ mod armed {
         }
     }
 
-    /// The step at which this process ends.
+    /// The step at which this process kills itself.
     #[derive(Debug)]
     struct Armed {
         point: FailPoint,
@@ -121,14 +121,14 @@ mod armed {
     }
 
     impl Armed {
-        /// Reads `after-commit:3`.
+        /// Parses a text such as `after-commit:3`.
         fn read(text: &str) -> Option<Armed> {
             let (name, passages) = text.split_once(':')?;
             let passages = passages.parse().ok().filter(|passages| *passages > 0)?;
             Some(Armed { point: FailPoint::named(name)?, passages_left: AtomicU32::new(passages) })
         }
 
-        /// Whether this is the passage at which to end.
+        /// Whether the process must end now, because it reached the step for the given time.
         fn is_due(&self, point: FailPoint) -> bool {
             self.point == point && self.passages_left.fetch_sub(1, Ordering::Relaxed) == 1
         }
@@ -150,12 +150,12 @@ mod armed {
     /// Reads [`VARIABLE`] now instead of at the first step.
     ///
     /// # Panics
-    /// Panics if it names no step, because a test that kills nothing would seem to prove that nothing is lost.
+    /// Panics if the variable names no step. Otherwise a test that kills nothing would seem to prove that nothing is lost.
     pub(crate) fn check_environment() {
         armed();
     }
 
-    /// Records that the process is at this step, and may end it.
+    /// Records that the process is at this step, and kills it if this is the chosen step.
     pub(crate) fn pass(point: FailPoint) {
         if armed().is_some_and(|armed| armed.is_due(point)) {
             die();
@@ -166,7 +166,7 @@ mod armed {
         #[cfg(unix)]
         {
             use rustix::process::{Signal, getpid, kill_process};
-            // A process may always kill itself. If that fails, it ends in another way.
+            // A process is always allowed to kill itself. If the signal fails all the same, the process aborts.
             let _ = kill_process(getpid(), Signal::KILL);
         }
         std::process::abort()

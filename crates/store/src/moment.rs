@@ -1,4 +1,4 @@
-//! Moments of a world's past, in the notation for people.
+//! Moments of a world's past, and their notation as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,11 +18,11 @@ use crate::saved::Moment;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// This long ago.
+    /// The moment this long ago.
     Ago(Duration),
-    /// At this time, in milliseconds since 1970.
+    /// The moment at this time, in milliseconds since 1970.
     TimeMs(u64),
-    /// After this many steps of the world.
+    /// The moment after this many steps of the world.
     Tick(u64),
 }
 
@@ -81,7 +81,7 @@ pub fn read_duration(text: &str) -> Option<Duration> {
     Some(Duration::from_secs(digits.parse::<u64>().ok()?.saturating_mul(seconds)))
 }
 
-/// A time in UTC for people, to the second: `2026-11-23T10:00:00Z`.
+/// A time in UTC as text, to the second: `2026-11-23T10:00:00Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UtcTime(
     /// In milliseconds since 1970.
@@ -124,7 +124,7 @@ fn read_time(text: &str) -> Option<u64> {
     is_time.then_some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + milliseconds)
 }
 
-/// Returns the digits of a text with separators at exactly these places, or without separators.
+/// Returns the digits of a text. The text has separators at exactly these places, or no separators.
 fn without(text: &str, separator: char, places: &[usize]) -> Option<String> {
     let digits: String = text.chars().filter(|c| *c != separator).collect();
     let is_placed = text
@@ -148,7 +148,7 @@ fn months(year: u64) -> [u64; 12] {
     [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 }
 
-/// Days since 1970 until a year begins.
+/// Number of days from 1970 to the beginning of a year.
 fn days_until(year: u64) -> u64 {
     let leaps = |year: u64| year / 4 - year / 100 + year / 400;
     (year - 1_970) * 365 + leaps(year - 1) - leaps(1_969)
@@ -166,7 +166,7 @@ fn days_of(year: u64, month: u64, day: u64) -> Option<u64> {
 
 /// Returns the date this many days after the first of January 1970.
 fn date_of(days: u64) -> (u64, u64, u64) {
-    // No year has fewer than 365 days, so the estimate is never too early.
+    // Every year has at least 365 days, so the estimated year is never too early.
     let mut year = 1_970 + days / 365;
     while days_until(year) > days {
         year -= 1;

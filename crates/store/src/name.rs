@@ -19,7 +19,7 @@ impl WorldName {
     /// Checks a name.
     ///
     /// # Errors
-    /// Fails if the name is empty, too long, or has characters that do not show.
+    /// Fails if the name is empty, too long, or has control characters.
     pub fn new(name: &str) -> Result<WorldName, NameError> {
         let is_good = (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.chars().any(char::is_control);
         if is_good { Ok(WorldName(name.into())) } else { Err(NameError) }

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number of clients of one world whose actions are remembered. Beyond that [`Once::has_room`] is false for a new
-/// client until the oldest one is a day old; [`Once::insert`] evicts the oldest one in any case.
+/// Number of clients of one world whose actions are remembered. If this number is reached, [`Once::has_room`] is false for a
+/// new client until the oldest remembered client is a day old. [`Once::insert`] evicts the oldest client in any case.
 pub const CLIENTS_MAX: usize = 16_384;
 
-/// Durable actions that one client may have under way. A client with this many unanswered actions starts no other.
+/// Maximum number of unanswered durable actions of one client. A client with this many starts no further action.
 pub const UNDER_WAY_MAX: usize = 64;
 
-/// Steps of the world after its last durable action until a client is forgotten: one day.
+/// A client may be forgotten when the world has taken this many steps since the client's last durable action: one day.
 pub const ONCE_TICKS: u64 = 24 * 3_600 * nowcast_world::STEP_HZ as u64;
 
-/// The id that a client gives to one durable action. It is the same for each retry.
+/// The id that a client gives to one durable action. Each retry has the same id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ActionId {
     /// Identifies the client across all reconnections.
@@ -21,7 +21,7 @@ pub struct ActionId {
     pub number: u64,
 }
 
-/// The durable actions that were done. A snapshot stores all of them, a batch only new ones.
+/// The durable actions that were done. A snapshot stores all of them; a batch stores only the new ones.
 ///
 /// ```
 /// use nowcast_store::{ActionId, Once};
@@ -43,15 +43,15 @@ pub struct Once {
 pub(crate) struct Numbers {
     /// Every number up to this one is done, or was abandoned by the client.
     pub(crate) floor: u64,
-    /// Done numbers beyond it.
+    /// Done numbers above `floor`.
     pub(crate) above: BTreeSet<u64>,
     /// The tick of the last new action.
     pub(crate) tick: u64,
 }
 
 impl Once {
-    /// Records an action. Returns false if it was done before. A number that lies [`UNDER_WAY_MAX`] actions behind
-    /// counts as done: the client had its answer, because otherwise it could not have begun the later ones.
+    /// Records an action. Returns false if it was done before. A number that lies [`UNDER_WAY_MAX`] actions behind counts as
+    /// done. The client must have received its answer, because otherwise it could not have begun the later actions.
     pub fn insert(&mut self, id: ActionId, tick: u64) -> bool {
         if self.contains(id) {
             return false;

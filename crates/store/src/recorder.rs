@@ -20,17 +20,17 @@ pub const REST_TICKS: u64 = nowcast_world::STEP_HZ as u64;
 /// Steps until the next snapshot of a world with changes: a minute, the maximum that a restart replays.
 pub const SNAPSHOT_TICKS: u64 = 60 * nowcast_world::STEP_HZ as u64;
 
-/// The same for a world at rest: an hour, because steps at rest are replayed quickly.
+/// Steps until the next snapshot of a world at rest: an hour, because steps at rest are replayed quickly.
 pub const SNAPSHOT_REST_TICKS: u64 = 60 * SNAPSHOT_TICKS;
 
-/// Bytes of a world's journal, in memory, after which a snapshot is due. This limits the data that a restart reads and
-/// that pruning cannot delete, even if clients send a lot.
+/// A snapshot is due when the journal since the last one takes this many bytes in memory. The limit bounds the data that a
+/// restart reads and that pruning cannot delete, even if clients send many commands.
 pub const SNAPSHOT_JOURNAL_BYTES: usize = 32 << 20;
 
 /// Steps until a refused snapshot is retried: a second.
 const RETRY_TICKS: u64 = nowcast_world::STEP_HZ as u64;
 
-/// Completions that wait for one snapshot. Further ones fail at once.
+/// Maximum number of completions that wait for one snapshot. Further completions fail at once.
 pub const COMPLETIONS_MAX: usize = 65_536;
 
 /// Records the changes of one world. All commands go to the world through it, so that none is missed.
@@ -53,7 +53,7 @@ pub struct Recorder {
     /// Bytes of the batches since the last snapshot.
     journal_bytes: usize,
     journal_bytes_max: usize,
-    /// No snapshot is tried before this tick, because one was refused.
+    /// No snapshot is tried before this tick, because the last one was refused.
     retry_tick: u64,
     completions_lost: u64,
 }
@@ -63,12 +63,12 @@ pub struct Recorder {
 pub enum Attempt {
     /// The world applied it.
     First,
-    /// It was applied before. The completion is called when that is stored.
+    /// The world had already applied it. The completion is called when the action is stored.
     Again,
 }
 
 impl Recorder {
-    /// Makes a recorder of a new world. It is stored from its first snapshot on.
+    /// Makes a recorder of a new world. The world is stored from its first snapshot on.
     pub fn new(name: WorldName, origin: Origin, world: &World) -> Recorder {
         let mut recorder = Recorder::at(name, origin, world.tick(), Once::default());
         recorder.needs_snapshot = true;
@@ -115,13 +115,13 @@ impl Recorder {
         Ok(())
     }
 
-    /// Records a command that the world has accepted by another way than [`Recorder::apply`].
+    /// Records a command that was applied to the world without [`Recorder::apply`].
     pub fn took(&mut self, world: &World, command: Command) {
         self.note_command(world.tick(), command);
     }
 
-    /// Applies a command that must happen once and be durable. `then` is called when it is stored; only then may the
-    /// client be answered. A client without an answer retries with the same id.
+    /// Applies a command that must be carried out exactly once and be durable. `then` is called when the command is stored,
+    /// and only then may the client be answered. A client without an answer retries with the same id.
     ///
     /// If the world does not accept the command, the completion is dropped and the client may retry. A command that is
     /// accepted and then refused ([`nowcast_world::Event::Refused`]) counts as done, and is refused in every replay.
@@ -146,15 +146,15 @@ impl Recorder {
         Ok(attempt)
     }
 
-    /// Records a durable action that the world has accepted by another way than [`Recorder::apply_once`]. The caller
-    /// must check whether it was done before ([`Recorder::once`]).
+    /// Records a durable action that was applied to the world without [`Recorder::apply_once`]. The caller must check
+    /// whether it was done before ([`Recorder::once`]).
     pub fn took_once(&mut self, world: &World, id: ActionId, command: Command) {
         self.note_command(world.tick(), command);
         self.once.insert(id, world.tick());
         self.batch.done.push(id);
     }
 
-    /// Records a note of the host. It is in [`SavedWorld::notes`] until a snapshot has the host's state.
+    /// Records a note of the host. [`SavedWorld::notes`] contains it until a snapshot has the host's state.
     pub fn note(&mut self, world: &World, bytes: Vec<u8>) {
         self.batch.notes.push(Note { tick: world.tick(), bytes });
     }
@@ -169,8 +169,8 @@ impl Recorder {
         }
     }
 
-    /// Passes the changes since the last call to the store, if there are any. For a world in motion it also records the
-    /// tick, for one at rest once a second.
+    /// Passes the changes since the last call to the store, if there are any. It also records the tick: for a world in
+    /// motion at each call, for a world at rest once a second.
     pub fn flush(&mut self, world: &World, store: &dyn Store, now_ms: u64) {
         if self.needs_snapshot {
             self.forget_batch();
@@ -188,8 +188,8 @@ impl Recorder {
         }
     }
 
-    /// The same up to the last step, even without changes. Call it before the world ends, so that it continues from
-    /// there.
+    /// Passes everything up to the last step, even without changes. Call it before the world ends, so that the world later
+    /// continues from this step.
     pub fn flush_all(&mut self, world: &World, store: &dyn Store, now_ms: u64) {
         if self.needs_snapshot {
             self.forget_batch();
@@ -240,13 +240,14 @@ impl Recorder {
         }
     }
 
-    /// Whether nothing more is stored before a snapshot: at the beginning, and after the store had no room.
+    /// Whether the store accepts nothing more before a snapshot. This is so at the beginning, and after the store had no
+    /// room.
     pub fn needs_snapshot(&self) -> bool {
         self.needs_snapshot
     }
 
-    /// Whether it is time for a snapshot: because [`Recorder::needs_snapshot`], or to keep the replay of a restart
-    /// short. False while the store has no room, because a useless snapshot also costs the world's thread.
+    /// Whether a snapshot is due, because of [`Recorder::needs_snapshot`] or to keep the replay of a restart short. False
+    /// while the store has no room, because a snapshot that is refused also costs time of the world's thread.
     pub fn is_snapshot_due(&self, world: &World, store: &dyn Store) -> bool {
         let max = if self.is_unlike_snapshot { SNAPSHOT_TICKS } else { SNAPSHOT_REST_TICKS };
         let is_long = self.journal_bytes >= self.journal_bytes_max;
@@ -260,7 +261,7 @@ impl Recorder {
         self.journal_bytes_max = bytes.min(SNAPSHOT_JOURNAL_BYTES);
     }
 
-    /// Records that the world has another definition or other rules, for the next snapshot.
+    /// Sets the new origin for the next snapshot, after the definition or the rules of the world have changed.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
         self.needs_snapshot = true;
@@ -277,7 +278,7 @@ impl Recorder {
     }
 
     fn note_command(&mut self, tick: u64, command: Command) {
-        // Like in the world, only the newest of several consecutive inputs of a player counts.
+        // As in the world, only the newest of several consecutive inputs of a player counts.
         if let Command::Input { player, input } = &command
             && let Some(Entry { tick: last_tick, record }) = self.batch.entries.last_mut()
             && let Record::Command(Command::Input { player: last, input: newest }) = record
@@ -310,8 +311,8 @@ impl Recorder {
         match store.append(&self.name, batch, std::mem::take(&mut self.then)) {
             Ok(()) => pass(FailPoint::AfterAppend),
             Err(refused) => {
-                // The next snapshot will contain these commands, so they need no journal. Callers that wait for them wait for the
-                // snapshot.
+                // The next snapshot will contain the effects of these commands, so they need no journal. Callers that wait
+                // for them wait for the snapshot.
                 self.then = refused.then;
                 self.needs_snapshot = refused.why != RefusedWhy::Closed;
                 self.give_up_if_gone(store);
@@ -319,7 +320,7 @@ impl Recorder {
         }
     }
 
-    /// Fails the completions that wait for a snapshot if the store's files are gone, because that may last for ever.
+    /// Fails the completions that wait for a snapshot if the store's files are gone, because the files may never come back.
     fn give_up_if_gone(&mut self, store: &dyn Store) {
         if !self.then.is_empty() && matches!(store.health(), Health::Gone { .. }) {
             self.then.drain(..).for_each(|then| then(Err(Lost)));

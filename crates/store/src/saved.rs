@@ -14,25 +14,25 @@ pub enum Moment {
     /// The newest stored moment.
     #[default]
     Last,
-    /// After this many steps. A moment in the future is the newest.
+    /// The moment after this many steps. A moment in the future stands for the newest stored one.
     Tick(u64),
-    /// At a time in milliseconds since 1970, exact to a step if the world's clock ran evenly. A moment in the future is
-    /// the newest.
+    /// The moment at a time in milliseconds since 1970, exact to a step if the world's clock ran evenly. A moment in the
+    /// future stands for the newest stored one.
     TimeMs(u64),
 }
 
-/// All data that is needed to rebuild a world. [`SavedWorld::replay`] does that.
+/// All data that is needed to rebuild a world. [`SavedWorld::replay`] rebuilds it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SavedWorld {
     /// Its name.
     pub name: WorldName,
-    /// The beginning of the replay.
+    /// The snapshot from which the replay begins.
     pub snapshot: Snapshot,
-    /// The changes since, in order.
+    /// The changes since the snapshot, in order.
     pub batches: Vec<Batch>,
     /// The last tick of the world.
     pub tick: u64,
-    /// The unreadable parts that were omitted. Only a salvage omits anything.
+    /// The unreadable parts that were left out. Only a salvage leaves out parts.
     pub damage: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub struct Stretch {
     pub next: Vec<Entry>,
     /// The last tick of these changes.
     pub through_tick: u64,
-    /// Its time, in milliseconds since 1970.
+    /// The time of the last tick, in milliseconds since 1970.
     pub through_ms: u64,
 }
 
@@ -68,13 +68,13 @@ pub enum ReturnError<E> {
 }
 
 impl SavedWorld {
-    /// Rebuilds the world to the last bit: `make` restores it from the snapshot's bytes, with its definition and rules
-    /// at that time, and the journal is replayed. Each recorded hash is compared.
+    /// Rebuilds the world to the last bit. `make` restores the world from the bytes of the snapshot, with the definition and
+    /// the rules of that time. Then the journal is replayed, and each recorded hash is compared.
     ///
     /// It takes as long as the steps of the world since the snapshot.
     ///
     /// # Errors
-    /// Fails if `make` fails, if an entry of the journal does not fit the world, or if a hash is another than was recorded.
+    /// Fails if `make` fails, if an entry of the journal does not fit the world, or if a hash differs from the recorded one.
     pub fn replay<E>(
         &self,
         make: impl FnOnce(&Snapshot) -> Result<World, E>,
@@ -90,9 +90,9 @@ impl SavedWorld {
         Ok(world)
     }
 
-    /// Rebuilds the world approximately if [`SavedWorld::replay`] finds another hash, because its rules or the program
-    /// have changed: it applies the same commands without comparing hashes. A host that continues from there begins
-    /// with a snapshot ([`crate::Continuity::BeginsAnew`]).
+    /// Rebuilds the world approximately: it applies the same commands without comparing hashes. Use it if
+    /// [`SavedWorld::replay`] finds another hash because the rules or the program have changed. A host that continues from
+    /// this world begins with a snapshot ([`crate::Continuity::BeginsAnew`]).
     ///
     /// # Errors
     /// Fails if `make` fails, or if an entry of the journal does not fit the world.
@@ -136,10 +136,10 @@ impl SavedWorld {
     /// Returns the world as one save file, which [`crate::SqliteStore::import`] reads.
     ///
     /// # Errors
-    /// Fails as [`write_file`] does.
+    /// Fails for the reasons of [`write_file`].
     pub fn to_file(&self) -> Result<Vec<u8>, FileError> {
         let mut batches = self.batches.clone();
-        // Time without changes is in no batch.
+        // Time without changes is not recorded in a batch.
         let from_tick = batches.last().map_or(self.snapshot.tick, |batch| batch.through_tick);
         if from_tick < self.tick {
             let time_ms = self.time_ms();

@@ -1,4 +1,4 @@
-//! A world at one tick, and its save file.
+//! Snapshots of a world, and world files.
 
 use nowcast_wire::save::{Chunk, FileReader, FileWriter, Options, SaveError};
 use nowcast_wire::shape::{DefinitionKind, Type};
@@ -22,13 +22,13 @@ const WHAT: &str = "nowcast world";
 /// The version of the content.
 const VERSION: i64 = 1;
 
-/// Bytes of a world in one chunk with its own checksum.
+/// Maximum bytes of a world in one chunk. Each chunk has its own checksum.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Maximum size of the header at the beginning of a file.
 pub(crate) const HEAD_BYTES: usize = 4 << 10;
 
-/// A batch is one row, and the rows of one chunk are in memory at a time.
+/// A batch is one row, and all rows of a chunk are in memory at the same time.
 const CHUNK_BYTES_MAX: usize = BATCH_BYTES_MAX + (1 << 20);
 
 const _: () = assert!(PIECE_BYTES < CHUNK_BYTES_MAX && CHUNK_BYTES_MAX < WORLD_BYTES_MAX);
@@ -36,7 +36,7 @@ const _: () = assert!(PIECE_BYTES < CHUNK_BYTES_MAX && CHUNK_BYTES_MAX < WORLD_B
 const LIMITS: WireLimits =
     WireLimits { memory_bytes_max: 256 << 20, chunk_bytes_max: CHUNK_BYTES_MAX, ..WireLimits::FILE };
 
-/// The origin of a world. With its seed and commands the world can be rebuilt.
+/// The origin of a world: the data from which, together with the commands, the world can be rebuilt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Origin {
     /// A hash of its definition.
@@ -52,11 +52,11 @@ pub struct Origin {
 pub struct Snapshot {
     /// The present origin of the world.
     pub origin: Origin,
-    /// Number of its steps.
+    /// Number of steps that the world had taken.
     pub tick: u64,
     /// [`nowcast_world::World::hash`] right after [`nowcast_world::World::snapshot`].
     pub hash: u64,
-    /// When it was taken, in milliseconds since 1970.
+    /// The time at which it was taken, in milliseconds since 1970.
     pub time_ms: u64,
     /// The bytes of [`nowcast_world::World::snapshot`].
     pub world: Vec<u8>,
@@ -69,11 +69,11 @@ pub struct Snapshot {
 /// The reason why a file is not a world.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The container is damaged or of another kind.
+    /// The save file is damaged, or the file is not a save file.
     #[error(transparent)]
     Save(#[from] SaveError),
-    /// It is a save file with other content.
-    #[error("the file is a save file, and not of a world")]
+    /// The file is a save file with other content.
+    #[error("the file is a save file, but not of a world")]
     Foreign,
     /// A newer program wrote it.
     #[error("the file has version {found}, and this program reads versions up to {VERSION}")]
@@ -84,7 +84,7 @@ pub enum FileError {
     /// A batch in it is damaged.
     #[error("batch {index}: {error}")]
     Batch {
-        /// The index in the file, from 0.
+        /// The index of the batch in the file, from 0.
         index: usize,
         /// The fault.
         error: BatchError,
@@ -96,7 +96,7 @@ pub enum FileError {
 
 /// Writes a world as one save file, which `nowcast save inspect` can read: a snapshot, and the batches after it.
 ///
-/// A row of the store holds such a file without batches; an export holds one with them.
+/// A row of the store holds such a file without batches; an export is such a file with batches.
 ///
 /// # Errors
 /// Returns the errors of [`FileWriter`]. Writing to memory causes none.
@@ -132,20 +132,20 @@ pub fn write_file(name: &str, snapshot: &Snapshot, batches: &[Batch]) -> Result<
 /// Reads the output of [`write_file`]: the world's name, the snapshot, the batches. The bytes are untrusted.
 ///
 /// # Errors
-/// Fails if the bytes are no save file of a world, or are damaged.
+/// Fails if the bytes are not a save file of a world, or are damaged.
 pub fn read_file(bytes: &[u8]) -> Result<(String, Snapshot, Vec<Batch>), FileError> {
     let mut reader = FileReader::new(bytes, LIMITS)?;
     let mut parts = Parts::default();
     while let Some(chunk) = reader.next_chunk()? {
         let taken = parts.take(&chunk);
-        // Unknown parts of a newer file are reported as such, not as damage.
+        // Unknown parts of a newer file are reported as a newer version, not as damage.
         check_about(reader.about())?;
         taken?;
     }
     let head = parts.head.ok_or(FileError::Foreign)?;
     let WorldHead { name, tick, hash, time_ms, definition, sources, seed } = head;
     if tick > TICK_MAX || time_ms > TICK_MAX {
-        return Err(FileError::Invalid("its tick or its time is beyond all numbers"));
+        return Err(FileError::Invalid("its tick or its time does not fit into 63 bits"));
     }
     let origin = Origin { definition, sources, seed };
     let Parts { world, host, once, batches, .. } = parts;

@@ -14,23 +14,23 @@ use crate::snapshot::{Origin, Snapshot};
 /// # Blocking
 /// [`append`](Self::append), [`snapshot`](Self::snapshot), [`mark`](Self::mark), [`unmark`](Self::unmark),
 /// [`has_room`](Self::has_room), [`health`](Self::health) and [`stats`](Self::stats) never wait for a disk, so a thread
-/// that steps a world may call them. It may not call the others.
+/// that steps a world may call them. Such a thread must not call the other methods.
 ///
 /// # Order
 /// Data is stored in the order of the calls: when a completion reports that something is stored, all earlier data is
 /// stored, too.
 pub trait Store: Send + Sync {
-    /// Stores a batch. It must begin where the last one ended; after a refusal only a snapshot can follow. The store's
-    /// own thread encodes it.
+    /// Stores a batch. It must begin at the tick at which the last one ended. After a refusal, the next record must be a
+    /// snapshot. The store's own thread encodes it.
     ///
     /// # Errors
-    /// Returns why the batch is not taken, and the completions that came with it.
+    /// Returns why the batch is refused, and the completions that were passed with it.
     fn append(&self, world: &WorldName, batch: Batch, then: Vec<Completion>) -> Result<(), Refused>;
 
-    /// Stores a snapshot. The first one of a name creates the world. A refused one can be passed again later.
+    /// Stores a snapshot. The first snapshot with a name creates the world. A refused snapshot can be passed again later.
     ///
     /// # Errors
-    /// Returns why the snapshot is not taken, and the completions that came with it.
+    /// Returns why the snapshot is refused, and the completions that were passed with it.
     fn snapshot(
         &self,
         world: &WorldName,
@@ -42,7 +42,7 @@ pub trait Store: Send + Sync {
     /// Waits until everything that was passed before is stored.
     ///
     /// # Errors
-    /// Fails if the store cannot keep it in time.
+    /// Fails if the store cannot write everything in time.
     fn commit(&self, within: Duration) -> Result<(), StoreError>;
 
     /// Returns a stored world; `None` if there is no such world, or if that moment is not stored.
@@ -57,7 +57,7 @@ pub trait Store: Send + Sync {
     /// Fails if the store cannot be read.
     fn list(&self) -> Result<Vec<Summary>, StoreError>;
 
-    /// Deletes history over the retention, never the newest state of a world. Expired marks are deleted, too.
+    /// Deletes history that exceeds the retention, but never the newest state of a world. Expired marks are deleted, too.
     ///
     /// # Errors
     /// Fails if the store cannot be read or written.
@@ -67,13 +67,13 @@ pub trait Store: Send + Sync {
     /// refused, the completion is dropped.
     ///
     /// # Errors
-    /// Returns why the mark is not taken.
+    /// Returns why the mark is refused.
     fn mark(&self, mark: Mark, now_ms: u64, then: MarkCompletion) -> Result<(), Refused>;
 
     /// Removes a mark.
     ///
     /// # Errors
-    /// Returns why the mark is not taken back.
+    /// Returns why the mark is not removed.
     fn unmark(&self, kind: MarkKind, key: &[u8], then: Vec<Completion>) -> Result<(), Refused>;
 
     /// Returns the valid marks of a kind.
@@ -95,24 +95,25 @@ pub trait Store: Send + Sync {
 /// The relation of a snapshot to the journal before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Continuity {
-    /// The earlier batches lead to it.
+    /// The earlier batches lead to the snapshot.
     Follows,
-    /// They do not: the world has another past, another definition, or a part of its journal is missing.
+    /// The earlier batches do not lead to the snapshot: the world has another past or another definition, or a part of its
+    /// journal is missing.
     BeginsAnew,
 }
 
-/// Called once on the store's own thread: `Ok` when its record is stored. It must not wait.
+/// A callback that the store's own thread calls once, with `Ok` when the record is stored. The callback must not wait.
 pub type Completion = Box<dyn FnOnce(Result<(), Lost>) + Send>;
 
-/// The same for a mark: whether it was new.
+/// The callback for a mark, which receives whether the mark was new.
 pub type MarkCompletion = Box<dyn FnOnce(Result<bool, Lost>) + Send>;
 
-/// The record was not stored. The store had to refuse it later than at once, or was closed.
+/// The record was not stored. The store accepted it but could not write it, or was closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("it was not kept")]
 pub struct Lost;
 
-/// The store refused a record. Completions are returned uncalled.
+/// A refused record. The completions are returned and were not called.
 pub struct Refused {
     /// The reason.
     pub why: RefusedWhy,
@@ -126,13 +127,13 @@ pub enum RefusedWhy {
     /// The queue is full. This is counted.
     #[error("the disk is behind, and its queue is full")]
     Full,
-    /// An earlier record of this world is missing: pass a snapshot.
+    /// An earlier record of this world is missing, so the next record must be a snapshot.
     #[error("a part of the world's journal is missing, and a snapshot has to come first")]
     SnapshotNeeded,
     /// The files of the store were removed or replaced.
     #[error("the files of the store were removed or replaced")]
     Gone,
-    /// It is larger than the store can read back, or its ticks are not in order.
+    /// The record is larger than the store can read back, or its ticks are not in order.
     #[error("it is too large, or its ticks are not in order")]
     Invalid,
     /// The store is closed.
@@ -195,15 +196,15 @@ pub struct Stats {
     pub commit_max: Duration,
     /// Stored batches.
     pub batches: u64,
-    /// Their bytes.
+    /// Bytes of these records.
     pub batch_bytes: u64,
     /// Stored snapshots.
     pub snapshots: u64,
-    /// Their bytes.
+    /// Bytes of these records.
     pub snapshot_bytes: u64,
     /// Refused batches. Each begins a hole that ends with a snapshot, or lies in one.
     pub batches_dropped: u64,
-    /// Their bytes.
+    /// Bytes of these records.
     pub batch_bytes_dropped: u64,
     /// Refused snapshots.
     pub snapshots_dropped: u64,
@@ -218,13 +219,13 @@ pub struct Stats {
 /// An entry of the list of worlds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
-    /// Its name.
+    /// The name of the world.
     pub name: WorldName,
     /// The last stored tick.
     pub tick: u64,
-    /// When it was first stored, in milliseconds since 1970.
+    /// The time at which it was first stored, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it was last stored.
+    /// The time at which it was last stored.
     pub changed_ms: u64,
     /// The origin in its newest snapshot.
     pub origin: Origin,
@@ -232,7 +233,7 @@ pub struct Summary {
     pub snapshots: u64,
     /// Number of stored batches.
     pub batches: u64,
-    /// Bytes of both.
+    /// Bytes of all snapshots and batches.
     pub bytes: u64,
     /// The time of the oldest snapshot, where the history begins.
     pub since_ms: u64,
@@ -241,10 +242,10 @@ pub struct Summary {
 /// The length of the stored history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Retention {
-    /// Older records are removed. The newest snapshot before that time stays, so that the whole period can be viewed.
+    /// Older records are removed. The newest snapshot before the period stays, so that the whole period can be viewed.
     pub keep: Duration,
-    /// Bytes of snapshots and batches of all worlds together. Beyond them the oldest of the largest world go. The newest
-    /// snapshot of each world and its later batches stay.
+    /// Maximum bytes of snapshots and batches of all worlds together. If there are more, the oldest records of the largest
+    /// world are removed. The newest snapshot of each world and its later batches stay.
     pub bytes_max: u64,
 }
 
@@ -280,10 +281,10 @@ pub const MARK_KEY_BYTES_MAX: usize = 256;
 /// The longest note of a mark, in bytes.
 pub const MARK_NOTE_BYTES_MAX: usize = 1_024;
 
-/// Maximum stored marks. Further ones are lost, which their completions report.
+/// Maximum number of stored marks. Further marks are lost, and their completions report it.
 pub const MARKS_MAX: u64 = 1 << 20;
 
-/// Something that holds for a time.
+/// A fact that holds for a limited time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// The purpose.

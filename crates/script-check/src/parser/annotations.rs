@@ -1,4 +1,4 @@
-//! Passes over types, which editors judge.
+//! Skips type annotations, which editors check.
 
 use super::{Parser, Read};
 use crate::lexer::Kind;
@@ -79,7 +79,7 @@ impl Parser<'_, '_, '_> {
         Ok(())
     }
 
-    /// A bracket, up to its closing one.
+    /// Skips from a bracket to its closing bracket.
     fn skip_brackets(&mut self) -> Read<()> {
         let mut depth = 0;
         loop {

@@ -1,8 +1,9 @@
 //! The store that is built in: one SQLite database in one folder.
 //!
-//! One thread (`writer.rs`) writes the jobs that other threads put into a queue (`queue.rs`): all worlds in one transaction, at
-//! most every 30 ms by default, with a write-ahead log that is synced at each commit. Readers have connections of their own
-//! (`reader.rs`). `pack.rs` encodes rows. `schema.rs` has the tables and the checks before a file is touched.
+//! Other threads put jobs into a queue (`queue.rs`), and one thread (`writer.rs`) writes them. It writes the jobs of all
+//! worlds in one transaction, at most every 30 ms by default. The write-ahead log is synced at each commit. Readers have
+//! connections of their own (`reader.rs`). `pack.rs` encodes rows. `schema.rs` has the tables and the checks before a file
+//! is touched.
 
 mod pack;
 mod prune;
@@ -33,20 +34,20 @@ use crate::store::{
 use queue::{Content, NotTaken, Queue, Work};
 use writer::Writer;
 
-/// The time that a request waits for the writer, such as [`Store::prune`].
+/// Maximum time that a request, such as [`Store::prune`], waits for the writer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Memory of a remembered client, about.
+/// Approximate memory of a remembered client, in bytes.
 const CLIENT_BYTES: usize = 128;
 
-/// Keeps worlds in an SQLite database. Dropping it writes the waiting jobs, if the disk accepts them, and waits for that unless
-/// [`close`](Self::close) gave up.
+/// Stores worlds in an SQLite database. Dropping the store writes the waiting jobs, if the disk accepts them. The drop waits
+/// for this, unless [`close`](Self::close) gave up before.
 pub struct SqliteStore {
     queue: Arc<Queue>,
     folder: PathBuf,
     places: schema::Places,
     writer: Option<JoinHandle<()>>,
-    /// Whether the writer did not end in time, so that no call waits for it any more.
+    /// Whether the writer did not end in time. If so, no call waits for it any more.
     is_abandoned: AtomicBool,
 }
 
@@ -55,8 +56,9 @@ pub struct SqliteStore {
 pub struct Options {
     /// Bytes that may wait for the disk. Jobs beyond the limit are refused, and their worlds continue with a snapshot later.
     pub queue_bytes_max: usize,
-    /// The shortest time between the beginnings of two transactions. A killed process loses this time, a step, and the time of
-    /// a commit: together the 50 ms of `docs/STORAGE.md`. Each transaction costs a sync of the disk.
+    /// The shortest time between the beginnings of two transactions. A killed process loses the changes of this time, of one
+    /// step, and of the duration of a commit: together the 50 ms of `docs/STORAGE.md`. Each transaction costs a sync of the
+    /// disk.
     pub commit_interval: Duration,
 }
 
@@ -95,11 +97,11 @@ impl SqliteStore {
         Ok(SqliteStore { queue, folder: folder.to_owned(), places, writer: Some(writer), is_abandoned })
     }
 
-    /// Writes the waiting jobs and ends the writer, for at most the given time. Nothing is accepted any more. The
-    /// folder stays locked while the writer runs.
+    /// Writes the waiting jobs and ends the writer. It waits for at most the given time. From then on the store accepts
+    /// nothing. The folder stays locked while the writer runs.
     ///
     /// # Errors
-    /// The reason why the writer did not end in time, or lost the jobs.
+    /// Returns the reason why the writer did not end in time or lost jobs.
     pub fn close(&self, within: Duration) -> Result<(), StoreError> {
         let until = Instant::now() + within;
         let written = self.queue.wait(within);
@@ -111,19 +113,20 @@ impl SqliteStore {
         outcome.map_err(|problem| self.failed(problem))
     }
 
-    /// Adds a world from a save file ([`SqliteReader::export`]) under a name that no world has. Waits for the disk.
+    /// Adds a world from a save file ([`SqliteReader::export`]) under an unused name. Waits for the disk.
     ///
     /// # Errors
-    /// Fails if the bytes are no save file of a world, if a world has the name already, or if the database cannot be written.
+    /// Fails if the bytes are not a save file of a world, if a world has the name already, or if the database cannot be
+    /// written.
     pub fn import(&self, world: &WorldName, file: &[u8]) -> Result<(), StoreError> {
         self.take_file(world, None, file)
     }
 
-    /// Adds a world from a save file. A world that has the name already is renamed to `aside`, with all of its past and damage, in the
-    /// same transaction. Waits for the disk.
+    /// Adds a world from a save file. A world that has the name already is renamed to `aside`, with its whole history and
+    /// its damage, in the same transaction. Waits for the disk.
     ///
     /// # Errors
-    /// [`Problem::Exists`] when a world has the other name already.
+    /// Returns [`Problem::Exists`] if a world has the name `aside` already.
     pub fn replace(&self, world: &WorldName, aside: &WorldName, file: &[u8]) -> Result<(), StoreError> {
         self.take_file(world, Some(aside), file)
     }
@@ -138,7 +141,7 @@ impl SqliteStore {
         self.request(work, file.len(), &answered).map_err(|problem| self.failed(problem).of(world))
     }
 
-    /// Removes a world and all of its past. Waits for the disk.
+    /// Removes a world and its whole history. Waits for the disk.
     ///
     /// # Errors
     /// Fails if no world has the name, or if the database cannot be written.
@@ -153,7 +156,7 @@ impl SqliteStore {
     /// # Errors
     /// Fails if the database cannot be opened.
     pub fn reader(&self) -> Result<SqliteReader, StoreError> {
-        // Files that replaced the store's are another store.
+        // If other files have replaced those of the store, they are another store.
         self.places.check().map_err(|problem| self.failed(problem))?;
         SqliteReader::open(&self.folder)
     }
@@ -162,7 +165,7 @@ impl SqliteStore {
         StoreError::new(&schema::database(&self.folder), problem)
     }
 
-    /// Gives the writer a job, and waits for its answer.
+    /// Puts a job into the queue of the writer, and waits for the answer.
     fn request<T>(
         &self,
         work: Work,

@@ -1,4 +1,5 @@
-//! Encodes rows, on the writer's thread because it takes time, and only once even if a row is written several times.
+//! Encodes rows. This runs on the writer's thread because it takes time. A row is encoded only once, even if it is written
+//! several times.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +8,13 @@ use crate::name::WorldName;
 use crate::snapshot::write_file;
 use crate::sqlite::queue::{Content, Job, Work};
 
-/// Maximum number of steps in one row of joined batches, because history and pruning work by rows.
+/// Maximum number of steps in one row of joined batches. History and pruning work by rows, so rows must not be too long.
 const JOINED_TICKS_MAX: u64 = 15;
 
 /// Maximum bytes in memory of joined batches.
 const JOINED_BYTES_MAX: usize = 1 << 20;
 
-/// Packs everything in a group. Consecutive changes of one world become one row: columns of many entries take fewer
+/// Packs all jobs of a group. Consecutive changes of one world become one row, because columns of many entries take fewer
 /// bytes.
 pub(super) fn pack(group: &mut Vec<Job>) {
     join(group);
@@ -26,7 +27,7 @@ pub(super) fn pack(group: &mut Vec<Job>) {
                 }
             }
             Work::Snapshot { world, snapshot, file, .. } if file.is_none() => {
-                // Writing into memory does not fail; if it did, the job would be lost as one without a file.
+                // Writing into memory does not fail. If it failed, the job would be treated as lost.
                 *file = write_file(world.as_str(), snapshot, &[]).ok();
                 snapshot.world = Vec::new();
                 snapshot.host = Vec::new();
@@ -37,7 +38,7 @@ pub(super) fn pack(group: &mut Vec<Job>) {
 }
 
 fn join(group: &mut Vec<Job>) {
-    // For each world the index of the batch that the next one may join.
+    // For each world, the index of the batch that the next batch may be joined to.
     let mut open: BTreeMap<WorldName, usize> = BTreeMap::new();
     let mut joined: Vec<Job> = Vec::with_capacity(group.len());
     for mut job in group.drain(..) {

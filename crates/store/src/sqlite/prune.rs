@@ -1,4 +1,4 @@
-//! Which records of the past are removed.
+//! Decides which records of the history are removed.
 
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -7,10 +7,10 @@ use rusqlite::{Transaction, params};
 use crate::fail_point::{FailPoint, pass};
 use crate::store::{Pruned, Retention};
 
-/// Rows that one transaction deletes, so that other jobs wait no longer than for a large snapshot.
+/// Maximum number of rows that one transaction deletes, so that other jobs wait no longer than for a large snapshot.
 const PRUNE_ROWS: i64 = 4_096;
 
-/// A snapshot, and the batches up to the next one.
+/// A snapshot, and the batches up to the next snapshot.
 struct Stretch {
     /// The number of the snapshot.
     number: i64,
@@ -18,7 +18,7 @@ struct Stretch {
     bytes: u64,
 }
 
-/// The stretches of a world, the oldest first.
+/// Returns the stretches of a world, the oldest first.
 struct History {
     world: i64,
     stretches: VecDeque<Stretch>,
@@ -61,8 +61,8 @@ impl History {
     }
 }
 
-/// Drops the oldest stretch of the largest world until all worlds fit, so that a world that writes much does not take the
-/// past of the others. The newest stretch of each world stays.
+/// Drops the oldest stretch of the largest world until all worlds together fit. So a world that writes much does not cost
+/// other worlds their history. The newest stretch of each world stays.
 fn drop_beyond(histories: &mut [History], bytes_max: u64) {
     let mut largest: BinaryHeap<(u64, usize)> =
         histories.iter().enumerate().map(|(index, history)| (history.bytes(), index)).collect();
@@ -81,7 +81,8 @@ fn drop_beyond(histories: &mut [History], bytes_max: u64) {
 }
 
 /// Removes rows beyond the retention, a limited number at a time. Returns whether there are more. Snapshots go first, and then the
-/// batches before the oldest remaining snapshot, so the rest is whole whenever this ends.
+/// batches before the oldest remaining snapshot, so the remaining history is always complete, even if the removal is
+/// interrupted.
 pub(super) fn prune(
     transaction: &Transaction<'_>,
     retention: &Retention,

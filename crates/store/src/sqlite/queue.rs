@@ -15,21 +15,21 @@ use crate::store::{
     Completion, Continuity, Health, Lost, Mark, MarkCompletion, MarkKind, Pruned, Retention, Stats,
 };
 
-/// Age of the oldest waiting bytes from which on the health reports them.
+/// If the oldest waiting bytes are older than this, the health of the store reports a backlog.
 const BEHIND_AFTER: Duration = Duration::from_secs(1);
 
-/// The size of a job in addition to its payload.
+/// The size of a job without its payload.
 const JOB_BYTES: usize = 256;
 
-/// One thing to write.
+/// A job for the writer.
 pub(super) struct Job {
     pub(super) work: Work,
     pub(super) then: Vec<Completion>,
-    /// The number of given jobs that were joined into this one.
+    /// The number of submitted jobs that were joined into this job.
     pub(super) count: u64,
-    /// The bytes that it takes of the queue's limit.
+    /// The number of bytes that it counts toward the limit of the queue.
     pub(super) bytes: usize,
-    /// The time at which it was given.
+    /// The time at which it was put into the queue.
     pub(super) at: Instant,
 }
 
@@ -58,7 +58,7 @@ pub(super) enum Work {
         kind: MarkKind,
         key: Vec<u8>,
     },
-    /// Removes some old rows; the answer says whether there are more.
+    /// Removes some old rows. The answer says whether more rows must be removed.
     Prune {
         retention: Retention,
         now_ms: u64,
@@ -66,7 +66,7 @@ pub(super) enum Work {
         is_more: bool,
         answer: SyncSender<Result<(Pruned, bool), Problem>>,
     },
-    /// A whole world, under an unused name, or in the place of a world that is renamed to `aside`.
+    /// Adds a whole world under an unused name, or under the name of a world that is renamed to `aside`.
     Import {
         world: WorldName,
         aside: Option<WorldName>,
@@ -74,7 +74,7 @@ pub(super) enum Work {
         batches: Vec<Batch>,
         answer: SyncSender<Result<(), Problem>>,
     },
-    /// Removes a world with its past.
+    /// Removes a world with its history.
     Remove {
         world: WorldName,
         answer: SyncSender<Result<(), Problem>>,
@@ -83,7 +83,7 @@ pub(super) enum Work {
 
 /// The content of a batch.
 pub(super) enum Content {
-    /// Not encoded yet.
+    /// The batch, which is not encoded yet.
     Given(Batch),
     /// The body of its row; `None` if the batch has no entries.
     Row(Option<Vec<u8>>),
@@ -97,7 +97,7 @@ impl Work {
         }
     }
 
-    /// Answers the thread that requested the work with the reason why it cannot be done.
+    /// Sends the reason why the work cannot be done to the thread that requested it.
     pub(super) fn refuse(&self, problem: Problem) {
         // The requesting thread may have stopped waiting.
         match self {
@@ -108,10 +108,10 @@ impl Work {
     }
 }
 
-/// The queue between the threads that give work and the writer's thread.
+/// The queue between the threads that submit jobs and the writer's thread.
 pub(super) struct Queue {
     state: Mutex<State>,
-    /// Notified when the writer has something to do.
+    /// Notified when there is work for the writer.
     work: Condvar,
     /// Notified when jobs were written, failed, or the writer has ended.
     kept: Condvar,
@@ -123,20 +123,20 @@ struct State {
     jobs: Vec<Job>,
     /// Bytes of the waiting jobs and of those that are being written.
     bytes: usize,
-    /// The time at which the oldest job that is being written was given.
+    /// The time at which the oldest of the jobs that are being written was put into the queue.
     in_flight_since: Option<Instant>,
     /// Jobs that were accepted.
     given: u64,
     /// Jobs that were written or lost.
     done: u64,
-    /// A thread waits for the writer: the next transaction begins at once.
+    /// Whether a thread waits for the writer. If so, the next transaction begins at once.
     is_hurried: bool,
     is_closing: bool,
     is_closed: bool,
     /// Worlds whose journal has a hole until their next snapshot.
     holes: BTreeSet<WorldName>,
     failure: Option<(String, &'static str)>,
-    /// The file that was removed or replaced, until it is back. Nothing is accepted in the meantime.
+    /// The file that was removed or replaced. Until it is back, no job is accepted.
     gone: Option<PathBuf>,
     stats: Stats,
 }
@@ -173,7 +173,7 @@ impl Queue {
             return Err((NotTaken::Closed, then));
         }
         let is_gone = state.gone.is_some();
-        // One job alone may be larger than the queue: it is bounded by its own maximum.
+        // A job may be larger than the limit of the queue if the queue is empty, because each job has its own maximum size.
         let is_full = is_gone || state.bytes > 0 && state.bytes + bytes > self.bytes_max;
         let full = || if is_gone { NotTaken::Gone } else { NotTaken::Full };
         let is_in_hole = work.world().is_some_and(|world| state.holes.contains(world));
@@ -207,8 +207,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Moves the waiting jobs to `group`, not before `not_before` unless a thread waits for them. Returns false if the queue is
-    /// closing: then no jobs follow.
+    /// Moves the waiting jobs to `group`, not before `not_before` unless a thread waits for them. Returns false if the queue
+    /// is closing and no further jobs follow.
     pub(super) fn take(&self, group: &mut Vec<Job>, not_before: Instant) -> bool {
         let mut state = self.lock();
         loop {
@@ -232,7 +232,7 @@ impl Queue {
         !state.is_closing
     }
 
-    /// Notes that a group is committed, and calls its completions.
+    /// Records that a group is committed, and calls its completions.
     pub(super) fn keep(&self, group: Vec<Job>, took: Duration) {
         {
             let mut state = self.lock();
@@ -303,7 +303,7 @@ impl Queue {
         !self.lock().jobs.is_empty()
     }
 
-    /// Notes that a file of the store was removed or replaced, and drops the waiting jobs.
+    /// Records that a file of the store was removed or replaced, and drops the waiting jobs.
     pub(super) fn detach(&self, path: PathBuf) {
         let jobs = {
             let mut state = self.lock();
@@ -313,14 +313,14 @@ impl Queue {
         self.lose(jobs);
     }
 
-    /// Notes that the files are back.
+    /// Records that the files are back.
     pub(super) fn attach(&self) {
         let mut state = self.lock();
         state.gone = None;
         state.failure = None;
     }
 
-    /// Notes that nothing could be written.
+    /// Records that nothing could be written.
     pub(super) fn fail(&self, cause: String, cure: &'static str) {
         let mut state = self.lock();
         state.failure = Some((cause, cure));
@@ -376,13 +376,13 @@ impl Queue {
         }
     }
 
-    /// Accepts nothing from now on; the writer ends after it has tried once to write the waiting jobs.
+    /// Closes the queue, which accepts nothing from now on. The writer tries once to write the waiting jobs, and then ends.
     pub(super) fn close(&self) {
         self.lock().is_closing = true;
         self.work.notify_one();
     }
 
-    /// Notes that the writer has ended.
+    /// Records that the writer has ended.
     pub(super) fn ended(&self) {
         let jobs = {
             let mut state = self.lock();

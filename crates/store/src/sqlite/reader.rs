@@ -1,4 +1,4 @@
-//! Reads a store, also while another process writes.
+//! Reads a store, even while another process writes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::sqlite::row::{Row, kind_number};
 use crate::sqlite::schema::{self, Database};
 use crate::store::{Mark, MarkKind, Summary};
 
-/// Reads the store of a folder. Any number of processes may do so, also while one writes.
+/// Reads the store of a folder. Any number of processes may read it at once, even while one process writes.
 pub struct SqliteReader {
     database: Database,
     folder: PathBuf,
@@ -45,7 +45,7 @@ struct Place {
 }
 
 impl SqliteReader {
-    /// Opens a store. It changes nothing.
+    /// Opens a store for reading, without changing it.
     ///
     /// # Errors
     /// Fails if there is no store in the folder, or if it cannot be read or is of a newer version.
@@ -69,8 +69,8 @@ impl SqliteReader {
         self.load_world(world, moment).map_err(|problem| self.failed(problem).of(world))
     }
 
-    /// Returns a world at a moment with the later changes, for the given time or until the journal restarts. `None` as
-    /// for [`SqliteReader::load`].
+    /// Returns a world at a moment with the later changes, for the given time or until the journal restarts. Returns `None`
+    /// in the cases of [`SqliteReader::load`].
     ///
     /// # Errors
     /// Fails if the database cannot be read, or if a record of the world is damaged.
@@ -111,8 +111,8 @@ impl SqliteReader {
         Ok(found.map_err(|error| self.failed(error.into()).of(world))?.map(unsigned))
     }
 
-    /// Returns the readable part of a damaged world: the newest snapshot that is whole, and the batches that follow it
-    /// without a hole. The omissions are in [`SavedWorld::damage`].
+    /// Returns the readable part of a damaged world: the newest undamaged snapshot, and the batches that follow it without a
+    /// hole. [`SavedWorld::damage`] lists the parts that were left out.
     ///
     /// # Errors
     /// Fails if the database cannot be read at all.
@@ -123,7 +123,7 @@ impl SqliteReader {
     /// Returns a world at a moment as one save file: the snapshot before it and the journal since.
     ///
     /// # Errors
-    /// Fails if no world has the name, if nothing is kept of that moment, or if the database cannot be read.
+    /// Fails if no world has the name, if the moment is not stored, or if the database cannot be read.
     pub fn export(&self, world: &WorldName, moment: Moment) -> Result<Vec<u8>, StoreError> {
         let Some(saved) = self.load(world, moment)? else {
             return Err(self.failed(Problem::Missing).of(world));
@@ -131,7 +131,8 @@ impl SqliteReader {
         saved.to_file().map_err(|error| self.failed(Problem::damaged("the world", error)).of(world))
     }
 
-    /// Copies the whole store at this moment into a new file. It may take long; a writing process is not blocked.
+    /// Copies the present state of the whole store into a new file. This may take a long time, but does not block a writing
+    /// process.
     ///
     /// # Errors
     /// Fails if the file is there already, or if it cannot be written.
@@ -154,7 +155,7 @@ impl SqliteReader {
         Ok(report)
     }
 
-    /// Asks SQLite whether the database is whole. Returns SQLite's complaints; none in normal operation.
+    /// Lets SQLite check the database. Returns the faults that SQLite reports; none in normal operation.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
@@ -235,8 +236,8 @@ impl SqliteReader {
         Ok(summaries)
     }
 
-    /// Returns the origin of a world. A damaged snapshot has none: loading it is an error, and a list shows the other
-    /// values.
+    /// Returns the origin of a world. For a damaged snapshot it returns none: loading it fails, but a list can still show
+    /// the other values.
     fn origin(&self, id: i64) -> Result<Origin, Problem> {
         let select = "SELECT substr(file, 1, ?) FROM snapshots WHERE world = ? ORDER BY number DESC LIMIT 1";
         let beginning: Option<Vec<u8>> = self
@@ -247,7 +248,7 @@ impl SqliteReader {
         Ok(beginning.and_then(|beginning| read_origin(&beginning).ok()).unwrap_or_default())
     }
 
-    /// The newest first.
+    /// Returns the numbers of the snapshots, the newest first.
     fn numbers_of_snapshots(&self, id: i64) -> Result<Vec<i64>, Problem> {
         let select = "SELECT number FROM snapshots WHERE world = ? ORDER BY number DESC";
         let mut statement = self.database.connection.prepare(select)?;
@@ -276,7 +277,7 @@ impl SqliteReader {
         let through_tick = tick_of(&saved, through).min(saved.tick);
         let tick = tick_of(&saved, moment).min(through_tick);
         let [time_ms, through_ms] = [tick, through_tick].map(|tick| time_at(&saved, tick));
-        // Changes before the step after the last one belong only to the end of the record.
+        // Changes that apply only in the step after the last one are needed only at the end of the record.
         let is_end = through_tick == saved.tick;
         let is_next = |entry: &Entry| entry.tick >= tick && (is_end || entry.tick < through_tick);
         let next = saved.entries().filter(is_next).collect();
@@ -291,7 +292,7 @@ impl SqliteReader {
         moment: Moment,
         through: Moment,
     ) -> Result<Option<SavedWorld>, Problem> {
-        // Reads one consistent state of the database, even during writes.
+        // The transaction reads one consistent state of the database, even during writes.
         let _picture = self.database.connection.unchecked_transaction()?;
         let Some(place) = self.find(world)? else { return Ok(None) };
         let (column, limit) = match moment {
@@ -363,7 +364,7 @@ impl SqliteReader {
                 "a world's tick lies before its journal's end",
             ));
         }
-        // Time without changes is in no batch.
+        // Time without changes is not recorded in a batch.
         saved.tick = place.tick;
         Ok(())
     }
@@ -520,7 +521,7 @@ impl SqliteReader {
                 schema::sync_folder(folder.unwrap_or(Path::new(".")))
             });
         if copied.is_err() {
-            // An unfinished copy is useless. If it cannot be removed either, nothing can be done.
+            // An unfinished copy is useless, so it is removed. If the removal fails, too, nothing more can be done.
             let _ = std::fs::remove_file(&unfinished);
         }
         copied
@@ -529,7 +530,7 @@ impl SqliteReader {
 
 fn add(saved: &mut SavedWorld, batch: Batch, number: i64) -> Result<(), Problem> {
     if batch.from_tick < saved.tick {
-        return Err(Problem::damaged(format!("batch {number}"), "it begins before the one before ends"));
+        return Err(Problem::damaged(format!("batch {number}"), "it begins before the preceding batch ends"));
     }
     saved.tick = batch.through_tick;
     saved.batches.push(batch);
@@ -540,7 +541,7 @@ fn missing(number: i64) -> Problem {
     Problem::damaged(format!("batch {number}"), "it is missing")
 }
 
-/// The tick of a moment.
+/// Returns the tick of a moment.
 fn tick_of(saved: &SavedWorld, moment: Moment) -> u64 {
     match moment {
         Moment::Last => saved.tick,
@@ -555,7 +556,7 @@ fn ticks_in(time_ms: u64) -> u64 {
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
-/// The time of a tick, by the same reckoning as [`tick_at`]: that gives the same tick again.
+/// Returns the time of a tick. It is the inverse of [`tick_at`], which returns the same tick for this time.
 fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
     let before = saved.batches.iter().rev().find(|batch| batch.through_tick <= tick);
     let (since, since_ms) = match before {
@@ -568,8 +569,8 @@ fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
     since_ms.saturating_add(ms).min(latest_ms)
 }
 
-/// Returns the tick at a time, if the world's clock ran evenly between the entries before and after it. Entries with
-/// later times had not happened, even if the world was stalled for long.
+/// Returns the tick at a time, if the world's clock ran evenly between the entries before and after it. Entries with later
+/// times had not happened yet at this time, even if the world was stalled for a long time.
 fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
     let before = saved.batches.iter().rev().find(|batch| batch.time_ms <= time_ms);
     let (tick, since_ms) = match before {

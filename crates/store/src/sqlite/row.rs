@@ -3,7 +3,7 @@
 use crate::batch::Span;
 use crate::store::MarkKind;
 
-/// One batch with its position.
+/// One batch with its position in the journal.
 pub(super) struct Row<'a> {
     pub(super) world: i64,
     pub(super) number: i64,
@@ -24,7 +24,7 @@ impl Row<'_> {
     }
 }
 
-/// How a kind of mark is written.
+/// Returns the number that stands for a kind of mark in the database.
 pub(super) fn kind_number(kind: MarkKind) -> i64 {
     match kind {
         MarkKind::TokenUsed => 1,

@@ -30,7 +30,7 @@ const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Bytes of the log's file that are kept for reuse.
 const LOG_BYTES_MAX: i64 = 64 << 20;
 
-/// How long one connection waits for another of the same store.
+/// Time for which one connection waits for another connection of the same store.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// The number of a batch is one more than that of the previous batch. A snapshot has the number of its last batch. A
@@ -89,7 +89,7 @@ pub(super) struct FolderLock {
 }
 
 impl FolderLock {
-    /// Adds the database to the files that are checked for removal.
+    /// Adds the database to the files whose removal is detected.
     pub(super) fn watch_database(&mut self, folder: &Path) -> Result<(), StoreError> {
         let path = database(folder);
         self.places.add(&path).map_err(|error| StoreError::new(&path, error.into()))
@@ -100,7 +100,7 @@ impl FolderLock {
         self.places.0.first().map_or_else(PathBuf::new, |(folder, _)| database(folder))
     }
 
-    /// The files that are checked for removal.
+    /// The files whose removal is detected.
     pub(super) fn places(&self) -> &Places {
         &self.places
     }
@@ -108,8 +108,8 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // Closing is not enough: a child of this process between `fork` and `exec` shares the open file and its lock.
-        // If unlocking fails, the next process that opens the folder reports it.
+        // Closing the file is not enough, because a child of this process between `fork` and `exec` shares the open file and
+        // its lock. If unlocking fails, the next process that opens the folder reports an error.
         let _ = self.lock.unlock();
         if let Some(folder) = &self.folder {
             let _ = folder.unlock();
@@ -130,10 +130,10 @@ impl Places {
         Ok(())
     }
 
-    /// Checks whether all files are still the ones that were opened.
+    /// Checks whether all files are still the files that were opened.
     ///
     /// # Errors
-    /// [`Problem::Gone`] names the first one that is not.
+    /// Returns [`Problem::Gone`] with the first file that is not.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let is_there =
             |path: &Path, known: &Identity| fs::metadata(path).is_ok_and(|found| identity(&found) == *known);
@@ -172,7 +172,8 @@ pub(super) fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
         Err(FolderTaken) => return Err(in_use(folder, file)),
     };
     file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(failed)?;
-    // The pid is for the error above. The lock holds without it, and opening the database reports a full disk.
+    // The pid is written only for the error above. The lock is held even if writing the pid fails. If the disk is full,
+    // opening the database reports it.
     let _ = writeln!(file, "{}", std::process::id());
     let mut places = Places::default();
     places.add(folder).and_then(|()| places.add(&path)).map_err(failed)?;
@@ -185,10 +186,10 @@ fn in_use(folder: &Path, lock: File) -> StoreError {
     StoreError::new(folder, Problem::InUse { pid })
 }
 
-/// Another process has locked the folder itself.
+/// Here another process has locked the folder itself.
 struct FolderTaken;
 
-/// Locks the folder itself if the system can. On other file systems the file `lock` has to suffice.
+/// Locks the folder itself, if the file system supports that. Otherwise only the file `lock` protects the folder.
 fn lock_folder_itself(folder: &Path) -> Result<Option<File>, FolderTaken> {
     if !cfg!(unix) {
         return Ok(None);
@@ -201,7 +202,7 @@ fn lock_folder_itself(folder: &Path) -> Result<Option<File>, FolderTaken> {
     }
 }
 
-/// A connection to a store that was checked.
+/// A connection to a store whose file was checked.
 pub(super) struct Database {
     pub(super) connection: Connection,
     /// Dropped after the connection.
@@ -236,7 +237,7 @@ pub(super) fn open_writer(folder: &Path) -> Result<Database, StoreError> {
     })
 }
 
-/// Opens the database for reading, also while another process writes.
+/// Opens the database for reading, even while another process writes.
 pub(super) fn open_reader(folder: &Path) -> Result<Database, StoreError> {
     open(folder, |path, is_known| {
         if !is_known && !examine(path)? {
@@ -250,14 +251,14 @@ pub(super) fn open_reader(folder: &Path) -> Result<Database, StoreError> {
     })
 }
 
-/// Opens one file at a time, and passes to `make` whether this process has it open already.
+/// Opens only one file at a time. `make` receives whether this process has the file open already.
 fn open(
     folder: &Path,
     make: impl FnOnce(&Path, bool) -> Result<Connection, Problem>,
 ) -> Result<Database, StoreError> {
     let path = database(folder);
     let mut files = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    // One file may have several paths. If there is no folder, there is no file either.
+    // The path is made canonical, because one file may have several paths. If there is no folder, there is no file, either.
     let name = folder.canonicalize().map_or_else(|_| path.clone(), |folder| database(&folder));
     let connection =
         make(&path, files.contains_key(&name)).map_err(|problem| StoreError::new(&path, problem))?;
@@ -275,12 +276,12 @@ fn open_existing(path: &Path) -> Result<Connection, Problem> {
         return Err(Problem::Disk(format!("the file system allows no write-ahead log (it stays {mode})")));
     }
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // Truncates a log that was long once when it restarts.
+    // A log that has grown long is truncated when it restarts.
     connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES_MAX, |_| Ok(()))?;
-    // On macOS a plain sync leaves bytes in the disk's own memory.
+    // On macOS a plain sync leaves bytes in the cache of the disk.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-    // Whether it can be written is checked now and not at the first commit.
+    // This checks now, and not only at the first commit, whether the database can be written.
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK;")?;
     Ok(connection)
 }
@@ -311,8 +312,8 @@ fn judge(id: i32, version: i64) -> Result<(), Problem> {
     }
 }
 
-/// Whether there is a database. Returns an error if there is another file. It only reads bytes, so a foreign file is
-/// never changed, not even by a recovery.
+/// Returns whether there is a database, or an error if there is a file that is not a database. It only reads bytes, so a
+/// foreign file is never changed, not even by a recovery.
 fn examine(path: &Path) -> Result<bool, Problem> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -333,7 +334,8 @@ fn examine(path: &Path) -> Result<bool, Problem> {
         return Err(Problem::damaged("the header", "the file was cut off"));
     };
     judge(id, version.into())?;
-    // With a log next to it the file may be shorter than its header states, because the log has the rest.
+    // If there is a log next to the file, the file may be shorter than its header states, because the log has the missing
+    // pages.
     let log = path.with_file_name("worlds.db-wal");
     if !log.metadata().is_ok_and(|log| log.len() > 0) {
         check_length(&header, pages, file.metadata()?.len())?;
@@ -364,7 +366,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
             _ => {}
         }
     }
-    // The remains of a removed database would be used for this one.
+    // SQLite would apply the remaining files of a removed database to the new one.
     for name in ["worlds.db-wal", "worlds.db-journal"] {
         if folder.join(name).exists() {
             let what = format!("{name} is there without worlds.db: put that back, or take this away, too");
@@ -387,7 +389,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A new name is durable after its folder is synced.
+/// The new name of a file is durable only after its folder is synced.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), Problem> {
     #[cfg(unix)]
     File::open(folder)?.sync_all()?;

@@ -31,7 +31,7 @@ const PAGES_FREED: u32 = 1_024;
 pub(super) struct Writer {
     pub(super) database: Database,
     pub(super) queue: Arc<Queue>,
-    /// Released when the writer ends, however late.
+    /// Released when the writer ends, even if that is late.
     pub(super) lock: FolderLock,
     pub(super) commit_interval: Duration,
     /// Whether the database may have unused pages to return to the file system.
@@ -42,7 +42,7 @@ pub(super) struct Writer {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,
-    /// It does not fit the state of the database, and never will.
+    /// The job does not fit the state of the database, so it can never be written.
     Lost,
 }
 
@@ -59,7 +59,7 @@ impl Writer {
                 match self.commit(&mut group) {
                     Ok(()) => pause = PAUSE_MIN,
                     Err(Problem::Gone(path)) => {
-                        // The next process would not find new data.
+                        // Data that is written now would not be found by the next process.
                         self.queue.detach(path);
                         self.queue.lose(std::mem::take(&mut group));
                         self.wait_for_files();
@@ -100,8 +100,8 @@ impl Writer {
         }
     }
 
-    /// Writes a group as one transaction and empties it. After an error nothing of the group is confirmed, and the group still has
-    /// all jobs that can be tried again.
+    /// Writes a group as one transaction and empties the group. After an error, no job of the group is confirmed, and the
+    /// group still has all jobs that can be tried again.
     fn commit(&mut self, group: &mut Vec<Job>) -> Result<(), Problem> {
         pack(group);
         pass(FailPoint::GroupTaken);
@@ -109,15 +109,15 @@ impl Writer {
         let mut fates = Vec::with_capacity(group.len());
         let transaction =
             self.database.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // This process holds SQLite's lock for writing here, so another one that replaced the file `lock` waits in `open` until this
-        // transaction ends, and this process writes nothing after that.
+        // This process holds SQLite's lock for writing here. If another process replaced the file `lock`, it waits in `open`
+        // until this transaction ends. This process then writes nothing more.
         self.lock.places().check()?;
         if let Err(error) = write_all(&transaction, group, &mut fates) {
             drop(transaction);
             let is_of_the_job = group.get(fates.len()).is_some_and(|job| is_of_the_job(&job.work, &error));
             let problem = Problem::from(error);
             if is_of_the_job {
-                // This job would always fail, and all others with it.
+                // This job would fail in every retry, and the other jobs of the group would fail with it.
                 let bad = group.remove(fates.len());
                 bad.work.refuse(Problem::damaged("the database", &problem));
                 self.queue.lose(vec![bad]);
@@ -127,7 +127,7 @@ impl Writer {
         pass(FailPoint::BeforeCommit);
         transaction.commit()?;
         pass(FailPoint::AfterCommit);
-        // A folder that was removed in the meantime took the transaction with it.
+        // If the folder was removed in the meantime, the transaction is lost, too.
         self.lock.places().check()?;
         let has_freed = group.iter().any(|job| matches!(job.work, Work::Prune { .. } | Work::Remove { .. }));
         let (kept, lost): (Vec<_>, Vec<_>) =
@@ -142,10 +142,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns unused pages to the file system: all of them, or one portion after each transaction while jobs wait.
+    /// Returns unused pages to the file system. It returns all of them or, while jobs wait, one portion after each
+    /// transaction.
     fn return_pages(&mut self) {
         while self.has_unused_pages {
-            // Remaining pages are reused, so an error here loses nothing.
+            // SQLite reuses pages that remain, so an error here loses nothing.
             self.has_unused_pages = self.return_some_pages().unwrap_or(false);
             if self.queue.has_work() {
                 return;
@@ -165,8 +166,8 @@ impl Writer {
     }
 }
 
-/// Whether the job causes an error, rather than the disk. Batches and snapshots are the purpose of the store, so damage
-/// that prevents writing them is reported until it is repaired.
+/// Whether an error is caused by the job and not by the disk. For batches and snapshots this is never assumed: damage that
+/// prevents writing them is reported until it is repaired.
 fn is_of_the_job(work: &Work, error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     let is_bad_value =
@@ -189,7 +190,7 @@ fn write_all(
             Work::Batch { world, span, content: Content::Row(body) } => {
                 tables.append(world, *span, body.as_deref())?
             }
-            // `pack` leaves no batch unpacked.
+            // `pack` has packed all batches.
             Work::Batch { content: Content::Given(_), .. } => Fate::Lost,
             Work::Snapshot { world, snapshot, file: Some(file), continuity } => {
                 tables.snapshot(world, snapshot, file, *continuity)?;
@@ -236,7 +237,7 @@ struct Tables<'t> {
     find: Statement<'t>,
     append: Statement<'t>,
     advance: Statement<'t>,
-    /// The number of marks, once it was counted.
+    /// The number of marks, if it was counted already.
     marks: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Any files in the folder: an error names file, place and cure, and nothing is overwritten.
+//! Invalid files in the folder of a store. Each error names the file, the place and the cure, and nothing is overwritten.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn made() -> Folder {
     folder
 }
 
-/// Changes the database past the store, as a bad disk does.
+/// Changes the database without the store, as a faulty disk does.
 fn tamper(folder: &Folder, sql: &str) {
     let connection = Connection::open(folder.path().join("worlds.db")).unwrap();
     connection.execute_batch(sql).unwrap();
@@ -158,7 +158,7 @@ fn a_changed_batch_is_reported_with_its_place_and_a_salvage_reads_up_to_it() {
             "{:?}",
             report.damage
         );
-        // A host that continues a salvaged world begins with a snapshot, and no damaged record prevents that.
+        // A host that continues a salvaged world begins with a snapshot. The damaged records do not prevent this.
         let mut story = Story::resume(&saved, 1);
         assert!(story.recorder.needs_snapshot());
         story.play(&store, 30);
@@ -206,7 +206,7 @@ fn pages_of_noise_are_errors_and_never_a_panic() {
         let Ok(reader) = SqliteReader::open(folder.path()) else { continue };
         let _ = (reader.list(), reader.check_database());
         if let Ok(Some(saved)) = reader.load(&name("plaza"), Moment::Last) {
-            // A world that is read without an error equals the written one, to the last bit.
+            // If a world is read without an error, it equals the written world to the last bit.
             assert!(saved.replay(garden::restore).is_ok(), "round {round}");
         }
         let _ = (reader.salvage(&name("plaza")), reader.check(&name("plaza"), garden::restore));

@@ -1,5 +1,5 @@
-//! A disk that is really full: a small file system in memory, in a private mount namespace of the test. On systems
-//! without such namespaces the test reports that and does nothing.
+//! A full disk: a small file system in memory, in a private mount namespace of the test. On systems without such namespaces
+//! the test prints a message and does nothing.
 
 use std::path::Path;
 use std::process::Command as Process;
@@ -47,7 +47,7 @@ fn the_process_on_a_small_disk() {
     let ballast = folder.join("ballast");
     assert!(std::fs::write(&ballast, vec![1; 4 << 20]).is_err(), "the disk is small, and full now");
     let deadline = Instant::now() + PATIENCE;
-    // No call waits: the world takes its steps, even if the written data is lost.
+    // No call waits. The world takes its steps, even if data cannot be stored.
     while store.stats().batches_dropped == 0 || !matches!(store.health(), Health::Failing { .. }) {
         story.play(&store, 30);
         assert!(Instant::now() < deadline, "{:?}, {:?}", store.health(), store.stats());

@@ -29,7 +29,7 @@ impl Behaviour for Garden {
         }
         let cube = scene.kind("cube").expect("the definition has it");
         let at = [scene.random() as f32 * 6.0 - 3.0, 4.0, scene.random() as f32 * 6.0 - 3.0];
-        // A full world takes no more cubes.
+        // A full world accepts no more cubes.
         let _ = scene.spawn(cube, Spawn::at(at));
     }
 }
@@ -68,19 +68,19 @@ pub(crate) fn action(player: PlayerId, name: &str) -> Command {
     Command::Action { player, name: name.into(), arguments: Value::Map(Vec::new()) }
 }
 
-/// The number of a player's counts.
+/// Returns how often a player has counted.
 pub(crate) fn count(world: &World, player: u32) -> i64 {
     let count = world.scene().state(&format!("count {player}")).and_then(Value::as_f64);
     count.unwrap_or(0.0) as i64
 }
 
-/// A world with its recorder and players, whose actions are drawn from a seed.
+/// A world with its recorder and players. The actions of the players are drawn from a seed.
 pub(crate) struct Story {
     pub(crate) world: World,
     pub(crate) recorder: Recorder,
     random: Random,
     people: u32,
-    /// Milliseconds since 1970, which go with the steps.
+    /// The time in milliseconds since 1970, which advances with the steps.
     pub(crate) now_ms: u64,
 }
 

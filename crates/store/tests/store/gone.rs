@@ -1,5 +1,5 @@
-//! Files of an open store that another program removes, replaces or moves: nothing is confirmed that the next process
-//! would not find.
+//! Another program removes, replaces or moves files of an open store. The store then confirms only records that the next
+//! process can find.
 
 use std::fs;
 use std::time::Instant;

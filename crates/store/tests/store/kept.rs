@@ -1,4 +1,4 @@
-//! Every release keeps a world that all later ones must read: as a save file, and as a store.
+//! Each release stores a world, as a save file and as a store. All later releases must read it.
 //!
 //! `NOWCAST_BLESS=1 cargo test -p nowcast-store --test store kept` writes the files of a new release, and never
 //! overwrites old ones.
@@ -36,7 +36,7 @@ fn snapshot() -> Snapshot {
     }
 }
 
-/// One entry of each sort.
+/// One entry of each kind.
 fn batches() -> Vec<Batch> {
     let ada = PlayerId(1);
     let edit = |edit| Command::Edit { player: ada, edit };

@@ -1,7 +1,7 @@
-//! Processes that are really killed while they write.
+//! Processes that are killed while they write.
 //!
-//! Covered: SIGKILL at random moments of a process that steps a world in real time, and at each named step of its
-//! writing. Data in the kernel survives the process, so this does not test a power cut; `power.rs` does.
+//! Covered: a process that steps a world in real time is killed by SIGKILL at random moments, and at each named step of its
+//! writing. Data in the kernel survives the process, so these tests do not cover a power cut; `power.rs` does.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::{Folder, name, seeds};
 
 const FOLDER: &str = "NOWCAST_STORE_CHILD_FOLDER";
 const ACKED: &str = "NOWCAST_STORE_CHILD_ACKED";
-/// Set manually to measure the loss with another interval.
+/// An environment variable that is set manually to measure the loss with another interval.
 const INTERVAL_MS: &str = "NOWCAST_STORE_INTERVAL_MS";
 /// The name of a step of writing at which the process ends, and the number of passes.
 const FAIL_POINT: &str = "NOWCAST_FAIL_POINT";
@@ -29,21 +29,21 @@ const ADA: PlayerId = PlayerId(1);
 struct Said {
     /// Steps taken.
     tick: u64,
-    /// The last durable action that was begun, and the last that was confirmed.
+    /// The last durable action that was begun, and the last durable action that was confirmed.
     tried: u64,
     acked: u64,
 }
 
 /// The end of a process.
 enum End {
-    /// It is killed this long after it is ready.
+    /// The process is killed this long after it is ready.
     After(Duration),
-    /// It kills itself at a step.
+    /// The process kills itself at a step.
     #[cfg_attr(not(feature = "fail-points"), expect(dead_code, reason = "there are no steps"))]
     At(String),
 }
 
-/// Runs one process on the folder to its end, and returns its output.
+/// Runs one process on the folder until the process ends, and returns its output.
 fn run_and_kill(folder: &Path, acked: u64, end: &End) -> Said {
     let mut command = Process::new(std::env::current_exe().expect("a test knows its own program"));
     command
@@ -115,7 +115,7 @@ fn the_process_that_writes_until_it_is_killed() {
         let tick = story.world.tick();
         if ends_at_step && tick % 20 == 10 {
             story.snapshot(&store);
-            // The time that goes with a batch grows by a millisecond each step.
+            // The time of a batch grows by a millisecond in each step.
             let retention = Retention { keep: Duration::from_millis(5), ..Retention::default() };
             store.prune(&retention, garden::BEGIN_MS + tick).expect("the disk works");
         }
@@ -145,7 +145,7 @@ fn the_process_that_writes_until_it_is_killed() {
     }
 }
 
-/// Compares the stored world with the output of a process, and returns the tick of the world; none if nothing is
+/// Compares the stored world with the output of a process, and returns the tick of the world, or `None` if nothing is
 /// stored. Unconfirmed records of an earlier process may be stored.
 fn examine(folder: &Folder, said: &Said, tried: u64, place: &str) -> Option<u64> {
     let reader = SqliteReader::open(folder.path()).expect("a kill damages nothing");
@@ -227,7 +227,7 @@ fn a_kill_at_each_named_step_of_writing_loses_no_confirmed_action_and_doubles_no
             examine(&folder, &said, tried, &place);
             acked = said.acked;
         }
-        // A process that is killed at any later moment continues from there.
+        // After a kill at any later moment, the next process continues from there.
         let said = run_and_kill(folder.path(), acked, &End::After(Duration::from_millis(300)));
         examine(&folder, &said, said.tried.max(tried), &format!("after {}", point.name()));
         assert_undamaged(&folder);

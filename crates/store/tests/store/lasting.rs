@@ -1,4 +1,4 @@
-//! A world outlives its process.
+//! A world continues after its process has ended.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -39,7 +39,7 @@ fn a_world_is_restored_to_the_last_bit_and_continues_identically() {
     }
 }
 
-/// A store whose disk loses every snapshot but the first.
+/// A store whose disk loses every snapshot except the first one.
 struct Forgetful<'a>(&'a SqliteStore);
 
 impl Store for Forgetful<'_> {
@@ -96,7 +96,7 @@ fn a_snapshot_that_was_lost_leaves_its_mark_in_the_journal() {
     let saved = store.load(&plaza, Moment::Last).unwrap().unwrap();
     assert_eq!((saved.snapshot.tick, saved.tick), (0, 500));
     assert_eq!(garden::replay(&saved).hash(), story.world.hash());
-    // Without the marks it is another world, and the hashes differ.
+    // Without these entries the replay gives another world, whose hashes differ.
     let mut without = saved;
     without
         .batches
@@ -135,7 +135,7 @@ fn a_durable_action_is_confirmed_after_it_is_stored_and_happens_once() {
     let attempt = story.recorder.apply_once(&mut story.world, id, command, then).unwrap();
     story.recorder.flush(&story.world, &store, story.now_ms);
     assert_eq!((attempt, told.recv_timeout(PATIENCE).unwrap()), (Attempt::Again, Ok(())));
-    // A snapshot remembers it, too.
+    // A snapshot contains the done action, too.
     story.snapshot(&store);
     store.commit(PATIENCE).unwrap();
     let saved = store.load(&plaza, Moment::Last).unwrap().unwrap();
@@ -175,7 +175,7 @@ fn a_world_at_rest_costs_no_bytes_and_its_clock_continues() {
     let before = store.stats().batch_bytes;
     let saved = store.load(&plaza, Moment::Last).unwrap().unwrap();
     assert_eq!((saved.tick, saved.batches.len()), (600, 0));
-    // The batch before the snapshot records that the world was settled there.
+    // The batch before the snapshot records that the snapshot changed the world.
     assert!(before < 100, "{before} bytes");
 }
 

@@ -1,4 +1,4 @@
-//! The promises of the store, as scenarios.
+//! Scenarios for the guarantees of the store.
 
 mod bad_input;
 #[cfg(target_os = "linux")]
@@ -21,10 +21,10 @@ use std::time::Duration;
 
 use nowcast_store::{Completion, Lost, Options, SqliteStore, WorldName};
 
-/// Long enough for a disk that many share; nothing is measured by it.
+/// A deadline that is long enough for a disk that many tests share. No measurement depends on it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A folder of its own, which goes when the test is over.
+/// A folder of one test, which is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -61,14 +61,14 @@ fn completion() -> (Completion, Receiver<Result<(), Lost>>) {
     let (tell, told) = channel();
     (
         Box::new(move |outcome| {
-            // A test that has ended listens no more.
+            // The receiver is gone if the test has ended.
             let _ = tell.send(outcome);
         }),
         told,
     )
 }
 
-/// Number of seeds, or of rounds; `NOWCAST_SEEDS=1000` is the long form.
+/// Number of seeds, or of rounds. `NOWCAST_SEEDS=1000` runs the long form.
 fn seeds(short: u64) -> u64 {
     std::env::var("NOWCAST_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(short)
 }

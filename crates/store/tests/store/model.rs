@@ -1,4 +1,4 @@
-//! The store against a plain model in memory: random batches, snapshots, holes, ends and returns.
+//! Compares the store with a simple model in memory: random batches, snapshots, holes, and restarts.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +21,17 @@ struct Kept {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A batch this many ticks later, with this many notes.
+    /// Appends a batch that ends this many ticks later, with this many notes.
     Append(usize, u64, u8),
-    /// A batch that does not follow.
+    /// Appends a batch that does not follow the last record.
     Stray(usize),
-    /// A snapshot, this many ticks after the last.
+    /// Stores a snapshot, this many ticks after the last record.
     Snapshot(usize, u64),
-    /// Everything is stored, and the store is reopened.
+    /// Waits until everything is stored, and reopens the store.
     Reopen,
-    /// Everything is kept.
+    /// Waits until everything is stored.
     Commit,
-    /// Forgets all but the newest.
+    /// Prunes everything except the newest state.
     Prune,
 }
 
@@ -75,7 +75,8 @@ impl Both {
     fn give(&mut self, world: usize, batch: Batch) {
         let (then, told) = completion();
         let taken = self.store.append(&name(WORLDS[world]), batch.clone(), vec![then]);
-        // A batch that does not fit may be found out at once or later; both leave a hole until a snapshot.
+        // The store may refuse a batch that does not follow at once or later. In both cases the journal has a hole until the
+        // next snapshot.
         let is_kept = taken.is_ok() && told.recv_timeout(PATIENCE).expect("it is told").is_ok();
         match self.model.get_mut(&world) {
             Some(kept) if !kept.is_in_hole && kept.tick == batch.from_tick => {
@@ -140,7 +141,8 @@ proptest! {
                 Step::Reopen => {
                     let Both { store, model, time_ms } = both;
                     drop(store);
-                    // A hole belongs to the process that made it; afterwards the journal continues at its end.
+                    // A hole is remembered only by the process that made it. After a restart, the journal continues at its
+                    // end.
                     let model = model.into_iter().map(|(world, kept)| (world, Kept { is_in_hole: false, ..kept }));
                     both = Both { store: folder.open(), model: model.collect(), time_ms };
                     both.compare();

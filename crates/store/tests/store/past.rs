@@ -1,4 +1,4 @@
-//! Looking back, forgetting, taking along, and checking.
+//! Reading history, pruning, moving worlds, and checks.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn minute(folder: &Folder, seed: u64) -> Vec<u64> {
         hashes.push(story.world.hash());
         if tick % 600 == 0 {
             story.snapshot(&store);
-            // A snapshot settles the world.
+            // A snapshot changes the course of the world.
             hashes[tick as usize] = story.world.hash();
         }
     }
@@ -57,7 +57,7 @@ fn a_moment_is_followed_by_the_later_commands_to_the_same_hash() {
         let folder = Folder::new("stretch");
         let hashes = minute(&folder, seed);
         let reader = SqliteReader::open(folder.path()).unwrap();
-        // Across the snapshot at 600, to the end of the stored history, and from the end on.
+        // The periods cross the snapshot at tick 600, reach to the end of the stored history, and begin at its end.
         for (second, next, through) in [(7, 5, 720), (28, 60, 1_800), (30, 60, 1_800), (0, 0, 0)] {
             let moment = Moment::TimeMs(BEGIN_MS + second * 1_000);
             let stretch = reader.load_stretch(&name("plaza"), moment, Duration::from_secs(next));
@@ -98,7 +98,7 @@ fn commands_recorded_after_a_moment_are_not_in_it_even_after_a_long_stall() {
         story.world.step();
         story.recorder.flush(&story.world, &store, BEGIN_MS + now_ms);
     };
-    // Six steps in time, and six more that take ten seconds.
+    // Six steps at normal speed, and six more steps that take ten seconds.
     record(5, 100);
     record(5, 10_100);
     store.commit(PATIENCE).unwrap();
@@ -257,7 +257,7 @@ fn pruning_returns_all_pages_of_a_large_journal_while_the_store_is_open() {
     let bytes = || std::fs::metadata(folder.path().join("worlds.db")).unwrap().len();
     let retention = Retention { bytes_max: 1, ..Retention::default() };
     store.prune(&retention, BEGIN_MS + 1).unwrap();
-    // A checkpoint of SQLite's log brings the smaller size to the file.
+    // A checkpoint of SQLite's log applies the smaller size to the file.
     let deadline = std::time::Instant::now() + PATIENCE;
     while bytes() > 2_000_000 {
         assert!(std::time::Instant::now() < deadline, "{} bytes", bytes());
@@ -276,7 +276,7 @@ fn a_world_can_be_moved_as_one_file_and_continues_elsewhere() {
         let mut story = Story::resume(&saved, 6);
         assert_eq!(story.world.hash(), hashes[1_800]);
         story.play(&store, 100);
-        // At the end nothing happens for a while, which is in no batch.
+        // At the end nothing happens for a while. This time is not recorded in a batch.
         for _ in 0..120 {
             story.world.step();
             story.recorder.flush(&story.world, &store, story.now_ms);

@@ -1,9 +1,9 @@
-//! Power cuts, by a model of the disk.
+//! Power cuts, simulated with a model of the disk.
 //!
 //! The model: a cut keeps all synced data. Of later writes it keeps any sectors of 512 bytes, and any length of a file
-//! that has grown. Files are copied before and after one transaction. Each mixture of the two that the order of
-//! SQLite's syncs allows is opened: the log is synced before its pages are written to the database, and the database
-//! before the log is restarted.
+//! that has grown. Files are copied before and after one transaction. The test opens mixtures of the two states that the
+//! order of SQLite's syncs allows: the log is synced before its pages are written to the database, and the database is
+//! synced before the log is restarted.
 //!
 //! Not covered: disks that report a sync before it is done, sectors that change without a write, and whether SQLite and
 //! the kernel really sync in that order. For the latter, see SQLite's own tests; SQLite documents `synchronous=FULL` as
@@ -41,7 +41,8 @@ impl Disk {
     }
 }
 
-/// Some sectors of `after` where `before` was, and a length between the two. Sectors between are as the disk had them.
+/// Returns a mixture of two states of a file: some sectors of `after`, the other sectors of `before`, and a length between
+/// the two lengths.
 fn mix(before: &[u8], after: &[u8], random: &mut Random) -> Vec<u8> {
     let share = random.bits() % 5;
     let length = match random.bits() % 3 {
@@ -68,7 +69,7 @@ fn recover(disk: &Disk, scratch: &Folder) -> (u64, u64) {
     disk.write(scratch.path());
     let store = SqliteStore::open(scratch.path(), Options::default()).expect("a cut tears nothing");
     let saved = store.load(&name("plaza"), Moment::Last).expect("a cut tears nothing").expect("it is kept");
-    // The world continues, and writes over the torn bytes.
+    // The world continues, and overwrites the torn bytes.
     let mut story = Story::resume(&saved, 2);
     let found = (saved.tick, story.world.hash());
     story.play(&store, 6);
@@ -79,7 +80,7 @@ fn recover(disk: &Disk, scratch: &Folder) -> (u64, u64) {
     found
 }
 
-/// Writes all pending changes, and stops the writer there until it is released.
+/// Writes all pending changes. Then the writer is stopped until it is released.
 fn hold(story: &mut Story, store: &dyn Store) -> Sender<()> {
     let (stands, is_standing) = channel();
     let (release, released) = channel::<()>();
@@ -108,7 +109,7 @@ fn a_power_cut_leaves_the_state_before_a_commit_or_the_one_after_and_nothing_bet
         let before = (Disk::read(folder.path()), story.world.tick(), story.world.hash());
         let commits = store.stats().commits;
         (0..1 + random.bits() % 4).for_each(|_| story.world.step());
-        // Occasionally a large state, so that the log is checkpointed and restarted.
+        // Occasionally the state is large, so that the log is checkpointed and restarted.
         if random.bits().is_multiple_of(3) {
             let host = (0..110_000).flat_map(|_| random.bits().to_le_bytes()).collect();
             story.recorder.snapshot(&mut story.world, &store, story.now_ms, host);

@@ -1,4 +1,4 @@
-//! A disk that cannot keep up delays no world, and missed data is caught up.
+//! A disk that is too slow delays no world, and a later snapshot replaces the lost records.
 
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use nowcast_world::{Command, PlayerId};
 use super::garden::{self, BEGIN_MS, Story};
 use super::{Folder, PATIENCE, completion, name};
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
@@ -43,7 +43,7 @@ fn records_over_the_limit_are_counted_and_a_snapshot_catches_up() {
     story.world.step();
     let go = hold(&mut story);
     story.recorder.flush(&story.world, &store, story.now_ms);
-    // A durable action, which must be stored in the end, and a flood of chat, which fills the queue.
+    // A durable action, which must be stored eventually, and a flood of chat, which fills the queue.
     let id = ActionId { client: [1; 16], number: 1 };
     let (then, told) = completion();
     let mut flood = 0;
@@ -64,7 +64,7 @@ fn records_over_the_limit_are_counted_and_a_snapshot_catches_up() {
     story.recorder.flush(&story.world, &store, story.now_ms);
     assert!(store.stats().queued_bytes <= 64 << 10 && store.stats().batches_dropped > 0);
     assert!(matches!(store.health(), Health::Behind { worlds: 1, .. }), "{:?}", store.health());
-    // While there is no room, a snapshot is refused, and the action waits for the next one.
+    // While the queue has no room, a snapshot is refused, and the action waits for the next snapshot.
     assert!(!story.recorder.is_snapshot_due(&story.world, &store), "none is made in vain");
     go.send(()).unwrap();
     until("the disk keeps up again", || {
@@ -148,7 +148,7 @@ fn many_worlds_share_a_transaction() {
     }
 }
 
-/// The locks of this process on a file.
+/// Returns the locks of this process on a file.
 #[cfg(target_os = "linux")]
 fn locks(path: &std::path::Path) -> usize {
     use std::os::unix::fs::MetadataExt;
