@@ -62,6 +62,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     linger: u64,
 
+    /// Sample our servers with perf during each measurement, and show the shares of processor time by crate and function
+    #[arg(long)]
+    profile: bool,
+
     /// Omit Colyseus
     #[arg(long)]
     no_peers: bool,
@@ -72,7 +76,7 @@ pub(crate) struct Args {
 
     /// Measure instead the bytes of one client of worlds/asteroids with all headers, at 0, 1 and 5 % of loss, and the
     /// errors of its positions. Needs a checkout, and root or user namespaces
-    #[arg(long, conflicts_with_all = ["clients", "near", "crowds", "hz", "controls_hz", "repeats", "processes", "linger", "no_peers", "colyseus"])]
+    #[arg(long, conflicts_with_all = ["clients", "near", "crowds", "hz", "controls_hz", "repeats", "processes", "linger", "profile", "no_peers", "colyseus"])]
     asteroids: bool,
 
     /// The world of --asteroids
@@ -121,6 +125,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         repeats: args.repeats.unwrap_or(usual.repeats),
         processes: args.processes,
         linger: Duration::from_secs(args.linger),
+        profile: args.profile,
         peers: !args.no_peers,
         colyseus: args.colyseus.clone(),
         seed: args.seed,

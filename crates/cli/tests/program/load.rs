@@ -78,6 +78,31 @@ fn ten_clients_over_each_carrier_receive_all_updates_at_a_measurable_cost() {
     std::fs::remove_file(page).unwrap();
 }
 
+#[test]
+fn a_profile_shows_the_crates_of_a_server_or_an_error_names_perf() {
+    let page = fresh_page("profile");
+    let args =
+        ["--profile", "--clients", "5", "--near", "0", "--crowds", "0:0", "--seconds", "1", "--repeats", "1"];
+    let output = lab_load(&[&args[..], &["--no-peers"]].concat(), &page);
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            message.contains("perf cannot sample the server") && message.contains("linux-perf"),
+            "{message}"
+        );
+        return;
+    }
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let tables = report["sections"].as_array().unwrap().last().unwrap()["tables"].as_array().unwrap();
+    assert_eq!(tables.len(), 6, "crates and functions of three servers");
+    for table in tables {
+        let shares = column(table, "share");
+        let sum: f64 = shares.iter().filter_map(|(_, share)| *share).sum();
+        assert!(!shares.is_empty() && sum > 10.0 && sum < 101.0, "{shares:?}");
+    }
+    std::fs::remove_file(page).unwrap();
+}
+
 /// Precision of the rocks of worlds/asteroids, in metres, as its rules declare it.
 fn stated_precision() -> f64 {
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds/asteroids/world.luau");

@@ -4,11 +4,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Plan;
+use super::profile::Profile;
 use super::reader::Speech;
 use super::trial::{Measured, Scenario, Sight};
 use nowcast_lab_report::{
     Axis, BarChart, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table,
 };
+
+/// Maximum number of crates in the profile of a trial.
+const PROFILE_CRATES: usize = 16;
+
+/// Maximum number of functions in the profile of a trial.
+const PROFILE_FUNCTIONS: usize = 20;
 
 /// Returns the name of a server in tables.
 fn server_of(speech: Speech) -> &'static str {
@@ -58,6 +65,9 @@ pub(super) fn report(
         }
     }
     report.section(feelings(&trials));
+    if measured.iter().any(|one| one.profile.is_some()) {
+        report.section(profiles(&trials));
+    }
     report
 }
 
@@ -337,6 +347,38 @@ fn feelings(trials: &Trials<'_>) -> Section {
     section
 }
 
+/// Where the processor time of full servers went.
+fn profiles(trials: &Trials<'_>) -> Section {
+    let mut section = Section::new("Processor time of the server by crate");
+    section.text(
+        "Shares of the samples of `perf` during the measurement, in percent: the mean of all trials. A function counts for the crate of its path, or of the type whose method it is; functions that the compiler put into their callers count for the callers. C and C++ are Luau, SQLite and the system's libraries without a namespace.",
+    );
+    for (scenario, speech, these) in trials.full() {
+        let profiles: Vec<&Profile> = these.iter().filter_map(|one| one.profile.as_ref()).collect();
+        if profiles.is_empty() {
+            continue;
+        }
+        for (head, parts, rows_max) in [
+            ("crate", profiles.iter().map(|one| &one.crates).collect::<Vec<_>>(), PROFILE_CRATES),
+            ("function", profiles.iter().map(|one| &one.functions).collect(), PROFILE_FUNCTIONS),
+        ] {
+            let mut shares: BTreeMap<&str, f64> = BTreeMap::new();
+            for (name, share) in parts.iter().copied().flatten() {
+                *shares.entry(name).or_default() += share / profiles.len() as f64;
+            }
+            let mut shares: Vec<_> = shares.into_iter().collect();
+            shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+            let title = format!("{head}: {}", name_of(speech, scenario));
+            let mut table = Table::new(vec![Column::text(&title), Column::number("share", "%")]);
+            for (name, share) in shares.into_iter().take(rows_max) {
+                table.row(vec![Cell::text(name), Cell::number(share, 1)]);
+            }
+            section.table(table);
+        }
+    }
+    section
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::kernel::Traffic;
@@ -363,6 +405,7 @@ mod tests {
             resident_bytes_left: None,
             felt,
             server: ServerFigures { seen: Some(11.0), ..ServerFigures::default() },
+            profile: None,
         }
     }
 
@@ -380,6 +423,24 @@ mod tests {
         assert_eq!(cost.memory_kilobytes.quantile(0.5), 100.0);
         assert_eq!(cost.packets.quantile(0.5), 10.0);
         assert_eq!(cost.kilobytes.quantile(0.5), 2.0);
+    }
+
+    #[test]
+    fn a_profile_is_the_mean_of_all_trials_of_a_server() {
+        let mut all = [
+            measured(Speech::WebSocket, 1, 500, 10_000_000),
+            measured(Speech::WebSocket, 11, 1_500, 11_000_000),
+            measured(Speech::WebSocket, 11, 1_500, 11_000_000),
+        ];
+        for (one, share) in all[1..].iter_mut().zip([30.0, 50.0]) {
+            let part = |name: &str| [(name.to_owned(), share), ("less".to_owned(), 1.0)].into();
+            one.profile = Some(Profile { crates: part("quinn"), functions: part("quinn: poll") });
+        }
+        let section = profiles(&Trials::of(&all));
+        assert_eq!(section.tables.len(), 2);
+        let rows = &section.tables[0].rows;
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0], [Cell::text("quinn"), Cell::number(40.0, 1)]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod asteroids;
 mod findings;
 mod kernel;
 mod process;
+mod profile;
 mod reader;
 mod trial;
 
@@ -51,6 +52,8 @@ pub struct Plan {
     pub processes: u32,
     /// The server's memory is read this long after all clients have left; zero for never.
     pub linger: Duration,
+    /// Whether `perf` samples our servers during each measurement. Sampling costs them some percent.
+    pub profile: bool,
     /// Whether Colyseus is measured, if it is installed.
     pub peers: bool,
     /// The folder with the packages of Colyseus.
@@ -78,6 +81,7 @@ impl Plan {
             repeats: 3,
             processes: 2,
             linger: Duration::ZERO,
+            profile: false,
             peers: true,
             colyseus: COLYSEUS.into(),
             cores: two_cores(),
@@ -99,6 +103,9 @@ impl Plan {
     /// # Errors
     /// [`LoadError`]
     pub fn run(&self, progress: &mut (dyn FnMut(&str) + Send)) -> Result<Report, LoadError> {
+        if self.profile {
+            profile::check().map_err(LoadError::Profile)?;
+        }
         let peer = self.peer();
         let measure = || -> Result<_, LoadError> {
             let is_apart = go_apart().is_ok();
@@ -192,6 +199,11 @@ pub enum LoadError {
     /// The kernel's counts cannot be read.
     #[error("the kernel's counters cannot be read: {0}")]
     Kernel(io::Error),
+    /// `perf` is missing or may not sample the server.
+    #[error(
+        "perf cannot sample the server: {0}. Install the package linux-perf, or set kernel.perf_event_paranoid to 1 or less"
+    )]
+    Profile(io::Error),
     /// The folder of the trial.
     #[error("the trial's folder: {0}")]
     Folder(io::Error),

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::kernel::{self, Traffic};
 use super::process::{ProcessError, Program};
+use super::profile::{Profile, Profiler};
 use super::reader::{Felt, Orders, Said, Speech, Word};
 use super::{LoadError, Plan};
 use crate::crash::TrialFolder;
@@ -104,6 +105,8 @@ pub(super) struct Measured {
     pub(super) felt: Felt,
     /// The server's own figures.
     pub(super) server: ServerFigures,
+    /// Processor time of the server by crate, if it was requested (`Plan::profile`).
+    pub(super) profile: Option<Profile>,
 }
 
 /// The figures that a server reports of itself.
@@ -127,8 +130,12 @@ pub(super) fn run(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Mea
     std::thread::sleep(plan.measured.min(SETTLE_MAX));
     let before = Moment::now(&mut server, &readers)?;
     readers.tell(Word::Begin)?;
+    let profiler = (plan.profile && speech != Speech::Colyseus)
+        .then(|| Profiler::start(server.program.id(), &server.folder.path));
     std::thread::sleep(plan.measured);
     let after = Moment::now(&mut server, &readers)?;
+    let profiled = profiler.map(|profiler| profiler.and_then(Profiler::finish));
+    let profile = profiled.transpose().map_err(LoadError::Profile)?;
     let resident_bytes = kernel::resident_bytes(server.program.id()).map_err(LoadError::Kernel)?;
     let felt = readers.felt()?;
     drop(readers);
@@ -151,6 +158,7 @@ pub(super) fn run(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Mea
         resident_bytes_left,
         felt,
         server: after.said.since(&before.said, joined),
+        profile,
     })
 }
 
@@ -182,7 +190,7 @@ struct Server {
     program: Program,
     port: u16,
     speech: Speech,
-    _folder: TrialFolder,
+    folder: TrialFolder,
 }
 
 /// An answer of a server.
@@ -206,7 +214,7 @@ impl Server {
         };
         let program = Program::start(what, command, plan.cores[0])?;
         let port = program.hear(START_PATIENCE, port_in)?;
-        Ok(Server { program, port, speech, _folder: folder })
+        Ok(Server { program, port, speech, folder })
     }
 
     fn ask(&mut self) -> Result<SaidByServer, LoadError> {
