@@ -10,16 +10,16 @@ use crate::show::Show;
 
 /// Let bots play in a room, and show the measurements of clients and server
 ///
-/// The bots stroll, chat, and use the actions of the world (in the playground they fetch, pile up and throw blocks).
-/// They use sessions, as our own clients do, or the plain protocol, as stock WebSocket clients do. The report has
-/// connect times, intervals between updates, bytes, and the server's ticks and memory from its /metrics.
+/// The bots stroll, chat, and use the actions of the world. In the playground, they fetch, pile up and throw blocks. They use
+/// sessions, as our own clients do, or the plain protocol, as stock WebSocket clients do. The report shows connect times,
+/// intervals between updates, bytes, and the server's ticks and memory from its /metrics.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Number of bots
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=2000))]
     count: u16,
 
-    /// Seconds of play after all have joined
+    /// Seconds of play after all bots have joined
     #[arg(long, default_value_t = 30)]
     seconds: u64,
 

@@ -13,11 +13,11 @@ use nowcast_wire_tools::typescript;
 
 use crate::output;
 
-/// Turn a world, a schema, or shapes of Rust types into typed TypeScript
+/// Generate TypeScript types from a world, a schema, or shapes of Rust types
 ///
-/// A schema is a text file such as `struct Chat { from: u32, text: text }`. A shape of a Rust type is a file with the
-/// bytes of `nowcast_wire::Shape::of::<T>().to_bytes()`. Both become encoders and decoders. A world's folder becomes
-/// the types of its kinds, actions and events, for `joinWorld<Types>(…)`.
+/// A schema is a text file such as `struct Chat { from: u32, text: text }`. A shape of a Rust type is a file with the bytes of
+/// `nowcast_wire::Shape::of::<T>().to_bytes()`. From both, encoders and decoders are generated. From a world's folder, the types
+/// of its kinds, actions and events are generated, for `joinWorld<Types>(…)`.
 #[derive(clap::Args)]
 #[command(after_long_help = SCHEMAS)]
 pub(crate) struct Args {
@@ -132,7 +132,7 @@ fn world_types(folder: &Path, out: Option<&Path>) -> anyhow::Result<ExitCode> {
 /// The text that editors show for a durable action.
 const DURABLE: &str = "Durable: it happens once, and the promise is fulfilled when it is kept.";
 
-/// Named shapes, each with a note for people, or none.
+/// Writes named shapes. Each may have a note for people.
 fn section<'s>(
     module: &mut String,
     title: &str,
@@ -149,7 +149,7 @@ fn section<'s>(
     module.push_str("  };\n");
 }
 
-/// `my-world` as `MyWorld`.
+/// Returns a type name such as `MyWorld` for `my-world`.
 fn type_name(world: &str) -> String {
     let words = world.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let name: String =
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_s_name_becomes_a_type_s() {
+    fn the_type_is_named_after_the_folder() {
         for (world, name) in
             [("football", "Football"), ("my-world_2", "MyWorld2"), ("7", "World7"), ("", "World")]
         {

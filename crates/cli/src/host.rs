@@ -1,11 +1,11 @@
-//! Parsing of hosts on the command line.
+//! Parses hosts on the command line.
 
 use std::net::{IpAddr, ToSocketAddrs};
 
 use anyhow::bail;
 
-/// The addresses of a host; `localhost` may have one of each family. `flag` is the flag of the host on the command
-/// line.
+/// Returns the addresses of a host. `localhost` may have one in each address family. `flag` is the flag of the host on the
+/// command line.
 pub(crate) fn resolve(flag: &str, host: &str) -> anyhow::Result<Vec<IpAddr>> {
     if let Ok(address) = host.trim_matches(['[', ']']).parse() {
         return Ok(vec![address]);

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if args.mdns && config.hosts.iter().all(IpAddr::is_loopback) {
         output::note(
-            "Other machines will learn the name, but only this machine can reach it: leave out --host.",
+            "Other machines will learn the name, but only this machine can reach the service: omit --host.",
         );
     }
     runtime()?.block_on(async {
@@ -87,7 +87,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             ))?;
         }
         if !service.is_local() {
-            output::note("Another process has this name on this machine, so only the port leads here.");
+            output::note(
+                "Another process has this name on this machine, so clients reach this one only by its port.",
+            );
         }
         let mut number = 0_u64;
         let mut shown = JoinSet::new();
@@ -98,8 +100,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     number += 1;
                     shown.spawn(show(channel?, number));
                 }
-                // A listener whose output is closed ends.
-                Some(over) = shown.join_next() => over.context("a task that shows a channel broke down")??,
+                // If the output of a listener is closed, the listener ends.
+                Some(over) = shown.join_next() => over.context("a task that shows a channel failed")??,
                 () = &mut stop => return Ok(ExitCode::SUCCESS),
             }
         }
@@ -119,7 +121,7 @@ async fn show(channel: Channel, number: u64) -> Result<(), OutputLost> {
                 if let MessageKind::Command(id) = message.kind
                     && let Err(error) = channel.reply(id, &message.bytes).await
                 {
-                    output::line(format_args!("[{number}] the reply was not taken: {error}"))?;
+                    output::line(format_args!("[{number}] the reply could not be sent: {error}"))?;
                 }
             }
             Err(error) => {

@@ -1,4 +1,4 @@
-//! The `nowcast` program: one subcommand for each crate, no logic of its own.
+//! The `nowcast` program. It has one subcommand for each crate, and no logic of its own.
 
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod bots;
@@ -101,12 +101,12 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|error: anyhow::Error| output::fail(&error))
 }
 
-/// So `--seed -1` is reported as an invalid seed, and not as an unknown flag.
+/// Lets flags take negative numbers. So `--seed -1` is reported as an invalid seed, and not as an unknown flag.
 fn takes_negative_numbers(command: clap::Command) -> clap::Command {
     command.allow_negative_numbers(true).mut_subcommands(takes_negative_numbers)
 }
 
-/// Prints help unchanged, and a mistake on one line: the fault, a suggestion, and where to read more.
+/// Prints help unchanged. Prints a mistake on one line: the fault, a suggestion, and the command that shows more.
 fn explain(error: &clap::Error) -> ExitCode {
     if matches!(
         error.kind(),
@@ -123,7 +123,7 @@ fn explain(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let lines: Vec<&str> =
         text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
-    // The line that points to the help is added once, below.
+    // The line that points to the help is added once, at the end of this function.
     let is_said = |line: &&str| !line.is_empty() && !line.starts_with("For more information");
     let said = lines.into_iter().filter(is_said).collect::<Vec<_>>().join("; ");
     let said = said

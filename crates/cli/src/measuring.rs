@@ -1,4 +1,4 @@
-//! The peer of the page at `/lab` of a server, which measures its connection.
+//! The service that the page at `/lab` of a server connects to in order to measure its connection.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio::time::timeout;
 const NAME: &str = "lab";
 const SESSIONS_MAX: usize = 64;
 const SESSIONS_PER_ADDRESS_MAX: usize = 4;
-/// Measurements are short; longer connections are closed.
+/// Maximum duration of a connection. Measurements are short, so longer connections are closed.
 const STAY_MAX: Duration = Duration::from_secs(600);
 
-/// An echo service. `is_exposed` lets other machines measure without a token.
+/// Makes an echo service. `is_exposed` lets clients on other machines measure without a token.
 pub(crate) fn service(is_exposed: bool) -> ServiceConfig {
     let limits = AcceptLimits {
         sessions_max: SESSIONS_MAX,
@@ -21,7 +21,7 @@ pub(crate) fn service(is_exposed: bool) -> ServiceConfig {
         ..AcceptLimits::default()
     };
     let echo = ServiceConfig::new(NAME, |channel| async move {
-        // The result of a measurement concerns only its client.
+        // The end of a measurement concerns only its client.
         let _ = timeout(STAY_MAX, nowcast::echo(&channel)).await;
         channel.close(0, "measured");
     });

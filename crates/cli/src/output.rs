@@ -1,8 +1,8 @@
-//! The output of the program: the only module that writes to the standard output and the standard error.
+//! The output of the program. Only this module writes to the standard output and the standard error.
 //!
-//! An output that accepts no more bytes ends the command: silently and with the code of SIGPIPE if its reader has left
-//! (`| head`), with an error if it is full. Lines that the standard error does not accept are dropped, because their
-//! reader may have left. Text from a peer or a file passes [`printable()`] first.
+//! If the standard output accepts no more bytes, the command ends. If the reader has left (`| head`), it ends silently with the
+//! exit code of SIGPIPE. If the output is full, it ends with an error. Lines that the standard error does not accept are dropped,
+//! because its reader may have left. Text from a peer or a file first passes through [`printable()`].
 
 mod printable;
 
@@ -15,7 +15,7 @@ pub(crate) use printable::{printable, printable_json};
 /// The exit code that a shell reports for a program that ended by SIGPIPE.
 const EXIT_BY_SIGPIPE: u8 = 128 + 13;
 
-/// The standard output failed, so requested output is lost.
+/// A failure of the standard output, by which requested output is lost.
 #[derive(Debug)]
 pub(crate) struct OutputLost(io::Error);
 
@@ -52,7 +52,7 @@ pub(crate) fn note(line: impl Display) {
 /// Prints a text for people to the standard error, such as a progress bar.
 pub(crate) fn note_part(text: &str) {
     let mut out = io::stderr().lock();
-    // A failure means that the reader is gone.
+    // A failure means that the reader has left.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 

@@ -10,13 +10,13 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use crate::output::{self, OutputLost, printable};
 use crate::reach::{Reach, Stop, interrupted, milliseconds, runtime};
 
-/// Interval of checks for an answer.
+/// Interval at which the command checks for an answer.
 const LOOK: Duration = Duration::from_micros(500);
 
 /// Measure the round trip to a service, and name its carrier
 ///
-/// The channel is separate from those of the application: the service's endpoint answers. Ends with a summary after
-/// --count, or at Ctrl-C.
+/// The channel is separate from those of the application, because the service's endpoint answers. Prints a summary after --count
+/// pings, or at Ctrl-C.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -34,12 +34,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(10..=60_000))]
     timeout: u64,
 
-    /// Print a line of JSON for each, and one for the summary
+    /// Print a line of JSON for each ping, and one for the summary
     #[arg(long)]
     json: bool,
 }
 
-/// The replies so far.
+/// The replies received so far.
 #[derive(Default)]
 struct Tally {
     sent: u64,
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Pings until the count is reached or Ctrl-C, and prints a summary.
+/// Sends pings until the count is reached or Ctrl-C is pressed. Then prints a summary.
 async fn measure(args: &Args, channel: &Channel, opened: &str, stop: &mut Stop) -> anyhow::Result<ExitCode> {
     if let Some(carrier) = channel.status().carrier.filter(|carrier| carrier.is_local()) {
         bail!(
@@ -88,14 +88,14 @@ async fn ping(args: &Args, channel: &Channel, tally: &mut Tally) -> Result<(), O
         tally.round_trips.extend(answer);
         print(args, channel, tally.sent, answer)?;
         if let Phase::Closed(closed) = channel.status().phase {
-            output::note(format_args!("The channel is over: {}.", printable(&closed.to_string())));
+            output::note(format_args!("The channel has ended: {}.", printable(&closed.to_string())));
             break;
         }
     }
     Ok(())
 }
 
-/// Measures one round trip; `None` if its answer does not arrive in time.
+/// Measures one round trip. Returns `None` if no answer arrives within the timeout.
 async fn once(channel: &Channel, patience: Duration) -> Option<Duration> {
     let before = channel.status().stats.packets_acknowledged;
     channel.ping();
@@ -150,7 +150,8 @@ fn summarise(args: &Args, channel: &Channel, tally: &Tally) -> Result<(), Output
     Ok(())
 }
 
-/// Returns minimum, mean, maximum and jitter: the mean difference between consecutive times, as in RFC 3550.
+/// Returns the minimum, mean and maximum, and the jitter. The jitter is the mean difference between consecutive times, as in RFC
+/// 3550.
 fn spread(times: &[Duration]) -> [Duration; 4] {
     let mean = |sum: Duration, count: usize| sum / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
     let least = times.iter().min().copied().unwrap_or_default();
@@ -168,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_knows_least_mean_most_and_jitter() {
+    fn a_summary_has_minimum_mean_maximum_and_jitter() {
         let times = [10, 14, 12].map(Duration::from_millis);
         assert_eq!(spread(&times), [10, 12, 14, 3].map(Duration::from_millis));
         assert_eq!(spread(&[]), [Duration::ZERO; 4]);

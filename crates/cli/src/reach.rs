@@ -9,13 +9,13 @@ use nowcast::{CarrierKind, Channel, ConnectError, Connector, Trust};
 
 use crate::serve::asked_to_stop;
 
-/// Whether names on the network are found by multicast DNS.
+/// Whether this program finds names on the network by multicast DNS.
 const HAS_MULTICAST: bool = cfg!(feature = "mdns");
 
 /// The service, and how to connect to it
 #[derive(clap::Args)]
 pub(crate) struct Reach {
-    /// The service: NAME on this machine, HOST/NAME, HOST:PORT/NAME, or nowcast://HOST:PORT/NAME; ?token=TOKEN may follow
+    /// The service: NAME on this machine, HOST/NAME, HOST:PORT/NAME, or nowcast://HOST:PORT/NAME. ?token=TOKEN may follow
     #[arg(value_name = "NAME")]
     service: String,
 
@@ -27,7 +27,7 @@ pub(crate) struct Reach {
     #[arg(long = "carrier", value_name = "CARRIER")]
     carriers: Vec<CarrierName>,
 
-    /// Trust the certificate that the endpoint announces, for development in your own network
+    /// Trust the certificate that the endpoint announces. Only for development in your own network
     #[arg(long)]
     trust_announced: bool,
 }
@@ -45,7 +45,7 @@ enum CarrierName {
 }
 
 impl Reach {
-    /// The name as given, without a token.
+    /// Returns the name as given, without a token.
     pub(crate) fn name(&self) -> &str {
         self.service.split_once('?').map_or(&self.service, |(name, _)| name)
     }
@@ -91,7 +91,7 @@ impl Reach {
                 Err(error).context("`nowcast names` lists the names that are known here")
             }
             Err(ConnectError::Broken { place, cause }) if cause.contains("certificate") && !self.trust_announced => {
-                bail!("the certificate of {place} is not believed ({cause}): one for development is with --trust-announced")
+                bail!("the certificate of {place} is not trusted ({cause}): for a development certificate, use --trust-announced")
             }
             Err(error) if !HAS_MULTICAST && is_on_segment(&url) => Err(error).context(
                 "such hosts are found by multicast DNS, and this program was built without: build it with `cargo build \
@@ -102,7 +102,7 @@ impl Reach {
     }
 }
 
-/// Whether the address has no port and a host that multicast DNS finds.
+/// Whether the address has no port, and a host that multicast DNS can find.
 fn is_on_segment(url: &str) -> bool {
     let host = url.split('/').nth(2).unwrap_or_default();
     host == "local" || host.ends_with(".local")
@@ -130,16 +130,16 @@ pub(crate) fn interrupted() -> ExitCode {
     ExitCode::from(EXIT_BY_INTERRUPT)
 }
 
-/// Listens for Ctrl-C from its creation on, so that a command can clean up.
+/// Listens for Ctrl-C from its creation on, so that a command can clean up before it ends.
 pub(crate) struct Stop(Pin<Box<dyn Future<Output = ()>>>);
 
 impl Stop {
-    /// Must be called within a runtime.
+    /// Begins to listen. Must be called within a runtime.
     pub(crate) fn new() -> Self {
         Self(Box::pin(asked_to_stop()))
     }
 
-    /// Returns the result of this work, unless Ctrl-C arrives first.
+    /// Returns the result of `work`, or `None` if Ctrl-C is pressed first.
     pub(crate) async fn before<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),
@@ -148,7 +148,7 @@ impl Stop {
     }
 }
 
-/// A runtime for one command.
+/// Makes a runtime for one command.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -157,7 +157,7 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .context("cannot start the runtime")
 }
 
-/// Formats milliseconds with a sensible number of digits.
+/// Formats a time in milliseconds. The number of digits depends on its size.
 pub(crate) fn milliseconds(time: std::time::Duration) -> String {
     let ms = time.as_secs_f64() * 1_000.0;
     let digits = if ms < 1.0 {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_the_digits_that_matter() {
+    fn times_have_a_sensible_number_of_digits() {
         assert_eq!(milliseconds(Duration::from_micros(87)), "0.087 ms");
         assert_eq!(milliseconds(Duration::from_micros(12_345)), "12.3 ms");
         assert_eq!(milliseconds(Duration::from_millis(250)), "250 ms");

@@ -1,4 +1,4 @@
-//! `nowcast save`: pack, unpack, inspect, compare and convert files of values.
+//! `nowcast save` packs, unpacks, inspects, compares and converts files of values.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -23,23 +23,23 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Turn JSON or MessagePack into a save file
+    /// Convert JSON or MessagePack to a save file
     Pack {
-        /// JSON or MessagePack (msgpackr's records too)
+        /// A file of JSON or MessagePack (also with msgpackr's records)
         input: PathBuf,
         /// The save file; by default next to the input, with the extension ncs
         output: Option<PathBuf>,
         #[command(flatten)]
         options: WriteOptions,
     },
-    /// Turn a save file into JSON or MessagePack
+    /// Convert a save file to JSON or MessagePack
     Unpack {
         /// The save file
         input: PathBuf,
-        /// The result, by its extension; by default JSON to the standard output
+        /// The output file, whose extension selects the format; by default JSON is written to the standard output
         output: Option<PathBuf>,
     },
-    /// Show the shapes of a save file, and where its bytes go
+    /// Show the shapes of a save file, and the sizes of its parts
     Inspect {
         /// The save file
         input: PathBuf,
@@ -47,7 +47,7 @@ enum Command {
         #[arg(long, default_value_t = 24)]
         top: usize,
     },
-    /// Show the differences between two files, of any of the formats; fails if there are any
+    /// Show the differences between two files of any of the formats; fails if there are differences
     Diff {
         /// The old file
         before: PathBuf,
@@ -57,7 +57,7 @@ enum Command {
         #[arg(long, default_value_t = 50)]
         max: usize,
     },
-    /// Turn one format into another, by the extensions json, msgpack and ncs
+    /// Convert one format to another; the extensions json, msgpack and ncs select the formats
     Convert {
         /// The file to read
         input: PathBuf,
@@ -145,7 +145,7 @@ fn open(path: &Path) -> Result<(impl Read, Format, u64)> {
     Ok((std::io::Cursor::new(start).chain(file), format, bytes))
 }
 
-/// Converts into a new file that replaces the old one when it is complete.
+/// Converts into a new file. It replaces the old file when it is complete.
 fn convert_file(input: &Path, output: &Path, to: Format, options: Options) -> Result<()> {
     let (file, from, bytes) = open(input)?;
     let target = AtomicFile::create(output).with_context(|| format!("cannot write {}", output.display()))?;
@@ -162,7 +162,7 @@ fn convert_file(input: &Path, output: &Path, to: Format, options: Options) -> Re
     Ok(())
 }
 
-/// A progress line for long files.
+/// Shows the progress for long files on one line.
 struct Progress {
     bytes: u64,
     shown: Option<u64>,
@@ -171,7 +171,7 @@ struct Progress {
 
 impl Progress {
     fn new(bytes: u64) -> Self {
-        // Small files are done before anyone could read a line.
+        // Small files are converted before a person could read the line.
         Self { bytes, shown: None, visible: bytes > 8 << 20 && stderr().is_terminal() }
     }
 
@@ -252,7 +252,7 @@ fn merge(leaves: &mut Vec<LeafSize>, leaf: LeafSize) {
     }
 }
 
-/// The largest columns first, each with a bar.
+/// Adds a table of the largest columns, each with a bar.
 fn table(out: &mut String, mut leaves: Vec<LeafSize>, top: usize) -> Result<()> {
     const BAR: usize = 24;
     let size = |leaf: &LeafSize| leaf.bytes + leaf.text_bytes;
@@ -312,7 +312,7 @@ fn show_difference(before: &Path, after: &Path, max: usize) -> Result<ExitCode> 
     Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A value on one short line.
+/// Returns a value as one short line.
 fn label(value: &Value) -> String {
     const LENGTH_MAX: usize = 60;
     let text = match value {
@@ -331,12 +331,12 @@ fn label(value: &Value) -> String {
     }
 }
 
-/// 1 value, 2,000 values.
+/// Returns a number with a noun: `1 value`, `2,000 values`.
 fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
-/// 1234567 as 1,234,567.
+/// Returns a number with separators: 1,234,567 for 1234567.
 fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

@@ -2,7 +2,7 @@
 
 use crate::output::{self, OutputLost};
 
-/// Columns and rows of a terminal.
+/// Number of columns and rows of a terminal.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) columns: usize,
@@ -10,14 +10,14 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// Returns as many of these lines as fit.
+    /// Returns the lines that fit on the screen.
     pub(crate) fn page(self, lines: &[String]) -> String {
         let cut = |line: &String| line.chars().take(self.columns).collect::<String>();
         lines.iter().take(self.rows).map(cut).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// Switches to the terminal's alternate screen, so that its content returns afterwards.
+/// Switches to the terminal's alternate screen. The earlier content appears again afterwards.
 pub(crate) fn enter() -> Result<(), OutputLost> {
     output::text("\x1b[?1049h\x1b[?25l")
 }
@@ -27,7 +27,7 @@ pub(crate) fn leave() -> Result<(), OutputLost> {
     output::text("\x1b[?25h\x1b[?1049l")
 }
 
-/// Draws a page over the previous one without flicker: lines are overwritten, and their rests cleared.
+/// Draws a page over the previous one without flicker: each line is overwritten, and the rest of the line is cleared.
 pub(crate) fn draw(page: &str) -> Result<(), OutputLost> {
     let lines = page.replace('\n', "\x1b[K\r\n");
     output::text(&format!("\x1b[H{lines}\x1b[K\x1b[J"))

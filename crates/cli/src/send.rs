@@ -12,7 +12,7 @@ use crate::reach::{Reach, Stop, interrupted, runtime};
 
 /// Send a state, an event, or a command to a service, and print the reply of a command
 ///
-/// Values are texts; a value that begins with 0x is bytes in hexadecimal.
+/// Values are texts. A value that begins with 0x is bytes in hexadecimal.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub(crate) struct Args {
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..16))]
     lane: u8,
 
-    /// Seconds for the reply or the delivery
+    /// Seconds to wait for the reply or the delivery
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     timeout: u64,
 }
@@ -103,12 +103,13 @@ fn bytes(value: &str) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// Makes bytes printable for a terminal: as text if they are one without control characters, else in hexadecimal.
+/// Converts bytes to text that is safe for a terminal. Bytes that are not text, or that contain control characters, are shown in
+/// hexadecimal.
 pub(crate) fn text(bytes: &[u8]) -> String {
     printable(&raw_text(bytes))
 }
 
-/// The same for programs, including characters that a terminal would not show.
+/// Like [`text`], for output that programs read. Keeps characters that a terminal would not show.
 pub(crate) fn raw_text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(|character| character.is_control() && character != '\t') => {

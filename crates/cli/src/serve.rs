@@ -32,22 +32,22 @@ use crate::world::samples::Sample;
 
 /// Serve worlds that browsers and programs join
 ///
-/// Without a world, the sample worlds are served. Saved rules apply at once. A version that does not load is refused;
-/// one that fails in its first two seconds is rolled back with its effects.
+/// Without a folder, the sample worlds are served. If the rules of a world are saved, they apply at once. A version that does not
+/// load is refused. A version that fails in its first two seconds is rolled back together with its effects.
 ///
-/// The name of a room selects its world: football and football-2 show the world football. Every other room shows the
+/// The name of a room selects its world: the rooms football and football-2 show the world football. Every other room shows the
 /// first world.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Folders of worlds (`nowcast new` makes one), each served under its own name
+    /// Folders of worlds (`nowcast new` creates one), each served under its own name
     #[arg(value_name = "DIR")]
     dirs: Vec<PathBuf>,
 
-    /// A world's folder, under another name
+    /// The folder of a world, to be served under another name
     #[arg(long = "world", value_name = "NAME=DIR", value_parser = named_world)]
     worlds: Vec<(String, PathBuf)>,
 
-    /// Port for TCP and, for WebTransport, UDP; 0 lets the system choose one
+    /// Port for TCP and for the UDP of WebTransport; 0 lets the system choose one
     #[arg(long, default_value_t = 7777)]
     port: u16,
 
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long)]
     host: Option<String>,
 
-    /// Snapshots a second for clients that do not ask for another rate
+    /// Snapshots a second for clients that do not request another rate
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=60))]
     network_hz: u32,
 
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Limits::default().rooms_max)]
     rooms_max: usize,
 
-    /// Maximum number of open rooms that one address has opened
+    /// Maximum number of open rooms that clients of one address have opened
     #[arg(long, default_value_t = Limits::default().rooms_per_address_max)]
     rooms_per_address_max: usize,
 
@@ -79,8 +79,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Limits::default().connections_per_address_max)]
     connections_per_address_max: usize,
 
-    /// The file with the key that verifies tokens: `nowcast token` makes keys and tokens. Without a key all programs on
-    /// this machine may join
+    /// The file with the key that verifies tokens (`nowcast token` makes keys and tokens). Without a key, all programs on this
+    /// machine may join
     #[arg(long, value_name = "FILE")]
     token_key_file: Option<PathBuf>,
 
@@ -93,13 +93,13 @@ pub(crate) struct Args {
     #[arg(long = "allow-origin", value_name = "ORIGIN", value_parser = parse_origin)]
     origins: Vec<String>,
 
-    /// Address of a proxy before this server, such as 127.0.0.1, or a network such as 10.0.0.0/8. Its X-Forwarded-For
-    /// is trusted; may be repeated
+    /// Address of a proxy in front of this server, such as 127.0.0.1, or a network such as 10.0.0.0/8. The X-Forwarded-For header
+    /// of this proxy is trusted; may be repeated
     #[arg(long = "proxy", value_name = "ADDRESS")]
     proxies: Vec<Network>,
 
-    /// Certificate chain of this server in PEM, its own certificate first: for WebTransport, read again when it changes
-    /// [default: one made here, which pages of this server accept]
+    /// Certificate chain of this server in PEM, which begins with the server's own certificate. Used for WebTransport, and read
+    /// again when it changes [default: a certificate made here, which pages of this server accept]
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
@@ -107,21 +107,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Serve other machines of a local network over HTTPS, on the same port, with a certificate made here. Their
-    /// browsers warn once; then headsets and WebTransport work
+    /// Serve other machines on a local network over HTTPS, on the same port, with a certificate made here. Their browsers show a
+    /// warning once. Afterwards headsets and WebTransport work
     #[arg(long, conflicts_with_all = ["tls_cert", "insecure"])]
     self_signed: bool,
 
-    /// Disable WebTransport: browsers then join over WebSocket
+    /// Disable WebTransport, so that browsers join over WebSocket
     #[arg(long)]
     no_webtransport: bool,
 
-    /// UDP port that clients connect to for WebTransport, where it differs from --port: behind a relay, or the port mapping of a
-    /// container (`docker -p`)
+    /// UDP port that clients connect to for WebTransport, if it differs from --port: behind a relay, or behind the port mapping
+    /// of a container (`docker -p`)
     #[arg(long, value_name = "PORT", conflicts_with = "no_webtransport", value_parser = clap::value_parser!(u16).range(1..))]
     announced_udp_port: Option<u16>,
 
-    /// Longest time that one step of a world may take, in seconds: a room whose step takes longer is ended
+    /// Maximum time of one step of a world, in seconds. If a step takes longer, its room is ended
     #[arg(
         long,
         value_name = "SECONDS",
@@ -130,21 +130,21 @@ pub(crate) struct Args {
     )]
     step_timeout: u64,
 
-    /// Accept sessions from other machines over plain WebSocket, because a proxy encrypts them, or because the network
-    /// is trusted
+    /// Accept sessions from other machines over plain WebSocket. Use this only if a proxy encrypts them, or if the network is
+    /// trusted
     #[arg(long)]
     insecure: bool,
 
-    /// Show an operator's page to other machines without a token; may be repeated
+    /// Show one of the operator's pages to other machines without a token; may be repeated
     #[arg(long, value_name = "PAGE")]
     expose: Vec<Page>,
 
-    /// The folder for stored worlds, which outlive this process (docs/STORAGE.md); only one server can use it at a time
+    /// The folder for stored worlds, which outlive this process (docs/STORAGE.md). Only one server can use a folder at a time
     /// [default: $XDG_DATA_HOME/nowcast, or ~/.local/share/nowcast]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 
-    /// Store no worlds: each ends with its room
+    /// Store no worlds: each world ends with its room
     #[arg(long, conflicts_with = "data")]
     no_data: bool,
 
@@ -152,7 +152,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOURS", default_value_t = Retention::default().keep.as_secs() / 3_600)]
     keep_hours: u64,
 
-    /// Maximum megabytes of all stored worlds together; beyond that the oldest history of the largest world is deleted
+    /// Maximum size of all stored worlds together, in megabytes. Above it, the oldest history of the largest world is deleted
     #[arg(long, value_name = "MB", default_value_t = Retention::default().bytes_max >> 20)]
     keep_mb: u64,
 
@@ -160,7 +160,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Config::default().seed)]
     seed: u64,
 
-    /// Format of the logs on the standard error; RUST_LOG selects them
+    /// Format of the logs on the standard error. The variable RUST_LOG selects the lines that are logged
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 
@@ -190,17 +190,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = Config { logs: Some(logs.0.clone()), ..config(args)? };
     let advice = Encryption::of(&config);
     let kept = match &config.data {
-        Some(folder) => format!("Worlds are kept in {}.", folder.display()),
-        None => "Worlds are not kept.".to_owned(),
+        Some(folder) => format!("Worlds are stored in {}.", folder.display()),
+        None => "Worlds are not stored.".to_owned(),
     };
     let names: Vec<String> = config.worlds.iter().map(|world| world.name.clone()).collect();
     run_to_end(async {
         let mut stop = pin!(asked_to_stop());
         outlive_file_size_limit();
-        // A task of its own: scripts are loaded there, and may take their time.
+        // This runs in a task of its own, because loading the scripts may take a long time.
         let binding = tokio::spawn(Server::bind(config));
         let server = tokio::select! {
-            bound = binding => bound.context("the server cannot begin")?.map_err(with_flag)?,
+            bound = binding => bound.context("the server cannot start")?.map_err(with_flag)?,
             () = &mut stop => return Ok(ExitCode::SUCCESS),
         };
         let address = web_address(&server.addresses());
@@ -226,7 +226,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Runs a server on a runtime. Tasks that are blocked by a disk or a script do not delay the end of the program.
+/// Runs a server on a runtime. A task that is blocked by a disk or a script does not delay the end of the program.
 pub(crate) fn run_to_end(server: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let outcome = runtime.block_on(server);
@@ -234,25 +234,26 @@ pub(crate) fn run_to_end(server: impl Future<Output = anyhow::Result<ExitCode>>)
     outcome
 }
 
-/// Prints the address of the server. A reader that leaves early (`| head -1`) or a full disk does not end the server.
+/// Prints the address of the server. If the reader leaves early (`| head -1`) or the disk is full, the server continues.
 pub(crate) fn announce(text: impl Display) {
     if let Err(error) = output::line(text) {
-        warn!(%error, "cannot print where the server is");
+        warn!(%error, "cannot print the address of the server");
     }
 }
 
-/// Makes a write beyond the process's limit of file sizes (`ulimit -f`) fail, as on a full disk. Without a handler,
-/// SIGXFSZ would end the process.
+/// Makes a write beyond the process's file size limit (`ulimit -f`) fail, like a write to a full disk. Without a handler, SIGXFSZ
+/// would end the process.
 fn outlive_file_size_limit() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        // The handler stays when the stream of signals is dropped. Without one, the server runs until the limit is reached.
+        // The handler stays installed when the stream of signals is dropped. If it cannot be installed, the server runs until the
+        // limit is reached.
         let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
     }
 }
 
-/// `NAME=DIR`.
+/// Parses `NAME=DIR`.
 fn named_world(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((name, dir)) if !name.is_empty() && !dir.is_empty() => Ok((name.to_owned(), dir.into())),
@@ -260,7 +261,7 @@ fn named_world(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-/// Returns the worlds to serve: these folders, or else the sample worlds.
+/// Returns the worlds to serve: those of the given folders, or else the sample worlds.
 fn worlds(dirs: Vec<PathBuf>, named: Vec<(String, PathBuf)>) -> anyhow::Result<Vec<WorldConfig>> {
     let mut worlds = Vec::new();
     for dir in dirs {
@@ -335,7 +336,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
     })
 }
 
-/// Adds the flag for the library's advice.
+/// Adds to an error of the library the flag that helps.
 fn with_flag(error: BindError) -> anyhow::Error {
     use nowcast::BindError as Sockets;
     if let BindError::Store(store) = &error
@@ -358,7 +359,7 @@ fn with_flag(error: BindError) -> anyhow::Error {
         BindError::Config(advice) if advice.contains("anonymous entry") => {
             " (--token-key-file FILE, or --anonymous)".into()
         }
-        BindError::Store(_) => " (--data DIR chooses another folder, --no-data keeps no worlds)".into(),
+        BindError::Store(_) => " (--data DIR chooses another folder, --no-data stores no worlds)".into(),
         BindError::World(WorldError::BadName(_)) => ": give it another, --world NAME=DIR".into(),
         BindError::World(_) | BindError::Config(_) | BindError::Certificate(_) | BindError::Sockets(_) => {
             String::new()
@@ -367,16 +368,16 @@ fn with_flag(error: BindError) -> anyhow::Error {
     anyhow::anyhow!("{error}{flag}")
 }
 
-/// The encryption for browsers on other machines.
+/// The encryption of connections from browsers on other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encryption {
-    /// A certificate that authorities vouch for.
+    /// A certificate that an authority has signed.
     Certificate,
     /// A certificate made by this server.
     SelfSigned,
-    /// None, which is allowed.
+    /// No encryption, which the configuration allows.
     Plain,
-    /// None, so other machines are refused.
+    /// No encryption, so other machines are refused.
     Missing,
 }
 
@@ -391,7 +392,7 @@ impl Encryption {
     }
 }
 
-/// Returns the addresses for people on other machines, and the obstacles for them.
+/// Returns the addresses for people on other machines, and the reasons why these may not work.
 fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<String> {
     let Some(first) = addresses.iter().find(|address| !address.ip().is_loopback()) else { return Vec::new() };
     let reachable = if first.ip().is_unspecified() { addresses_of_this_machine() } else { vec![first.ip()] };
@@ -421,7 +422,7 @@ fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<
     }
 }
 
-/// Returns an address for a browser on this machine. `localhost` counts as secure there, with any port.
+/// Returns an address for a browser on this machine. Browsers regard `localhost` as secure, with any port.
 pub(crate) fn web_address(addresses: &[SocketAddr]) -> String {
     let Some(first) = addresses.first() else { return String::new() };
     if first.ip().is_loopback() || first.ip().is_unspecified() {
@@ -431,10 +432,10 @@ pub(crate) fn web_address(addresses: &[SocketAddr]) -> String {
     }
 }
 
-/// Maximum time that the end of the program waits for the last log lines.
+/// Maximum time for which the end of the program waits until the last log lines are written.
 const LOGS_PATIENCE: Duration = Duration::from_millis(300);
 
-/// The log. Dropping it writes the waiting lines, as far as possible.
+/// The log. Dropping it writes the waiting lines, within a time limit.
 struct Logs(LogWriter);
 
 impl Drop for Logs {
@@ -464,8 +465,8 @@ fn start_logging(format: LogFormat) -> anyhow::Result<Logs> {
     Ok(Logs(writer))
 }
 
-/// A connection is an open file, and many Unix systems allow a process only 1,024 of them unless it asks for more.
-/// Others have no such limit.
+/// Raises the limit of open files. A connection is an open file, and many Unix systems allow a process only 1,024 of them unless
+/// it asks for more. Other systems have no such limit.
 pub(crate) fn raise_open_files_limit() {
     #[cfg(unix)]
     raise_limit_of_unix();
@@ -475,12 +476,12 @@ pub(crate) fn raise_open_files_limit() {
 fn raise_limit_of_unix() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    // If the request is refused, the server supports fewer clients, and reports that at the limit.
+    // If the request is refused, the server supports fewer clients. It reports that when the limit is reached.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// Completes at Ctrl-C or, on Unix, at a termination signal or when the terminal closes. Signals count from the call
-/// on, not only while it is awaited.
+/// Completes at Ctrl-C. On Unix, it also completes at a termination signal, or when the terminal closes. Signals count from the
+/// call of this function, not only while the future is awaited.
 #[cfg_attr(not(unix), expect(clippy::manual_async_fn, reason = "on Unix it acts before it is awaited"))]
 pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     #[cfg(unix)]
@@ -507,14 +508,14 @@ pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
             return;
         }
         if tokio::signal::ctrl_c().await.is_err() {
-            // Without signals the process can only be ended from outside.
+            // Without signals, the process can only be ended from outside.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// Whether this program should outlive its terminal, as under `nohup` (known only on Linux; elsewhere false). Listening
-/// for the signal would undo that.
+/// Whether this program should outlive its terminal, as under `nohup`. Listening for the signal would undo that. Known only on
+/// Linux, elsewhere false.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     const HANGUP: u64 = 1;

@@ -1,4 +1,4 @@
-//! Output of an instrument's report for people and scripts.
+//! Shows the report of an instrument to people and scripts.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,26 +8,26 @@ use nowcast_lab::report::Report;
 
 use crate::output;
 
-/// Output of the figures
+/// The output of the figures
 #[derive(clap::Args)]
 pub(crate) struct Show {
     /// Print the figures as JSON instead of a table
     #[arg(long)]
     json: bool,
 
-    /// Write the page with the charts to this file, which needs no other file
+    /// Write the page with the charts to this file. The page needs no other file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
 impl Show {
-    /// Checks before the measurement whether the page can be written.
+    /// Checks before the measurement that the page can be written.
     pub(crate) fn check(&self, usual: Option<&str>) -> anyhow::Result<()> {
         self.html.as_deref().or(usual.map(Path::new)).map_or(Ok(()), check_writable)
     }
 
-    /// Prints the report, and writes the page with its charts to the given file, or else to `usual`, if the instrument
-    /// has a default file.
+    /// Prints the report. Writes the page with its charts to the given file, or else to `usual`, the default file of the
+    /// instrument, if it has one.
     pub(crate) fn show(&self, report: &Report, usual: Option<&str>) -> anyhow::Result<ExitCode> {
         let text = if self.json { report.to_json() + "\n" } else { report.to_terminal() };
         output::text(&text)?;

@@ -15,8 +15,8 @@ pub(crate) const KEY_VARIABLE: &str = "NOWCAST_TOKEN_KEY";
 
 /// Make a token that admits a client
 ///
-/// It is a JSON Web Token: any JWT library can make one, too. Clients pass it as `?token=…` in the address. Keep it
-/// short-lived.
+/// The token is a JSON Web Token, and any JWT library can make one. Clients pass it as `?token=…` in the address. Use a short
+/// lifetime.
 ///
 /// The key is an Ed25519 key in PEM or a secret of at least 32 bytes, from --key-file or the environment variable
 /// NOWCAST_TOKEN_KEY.
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long)]
     name: Option<String>,
 
-    /// The only room or service that the token is valid for [default: all]
+    /// The only room or service for which the token is valid [default: all]
     #[arg(long)]
     room: Option<String>,
 
@@ -39,9 +39,8 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = time)]
     lifetime: Duration,
 
-    /// Make the token valid for one entry: only the first client that presents it may join, and rejoin until it
-    /// expires. A server with stored worlds remembers this after a restart; other programs forget it, so use a short
-    /// lifetime
+    /// Make a single-use token: only the first client that presents it may join, and rejoin until it expires. A server with
+    /// stored worlds remembers used tokens after a restart. Other programs forget them, so use a short lifetime
     #[arg(long)]
     once: bool,
 
@@ -49,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 
-    /// Write a new random secret to this file, readable only by you, instead of making a token
+    /// Write a new random secret to this file, readable only by you, and make no token
     #[arg(long, value_name = "FILE", exclusive = true)]
     make_key: Option<PathBuf>,
 }
@@ -87,9 +86,9 @@ pub(crate) fn key(file: Option<&Path>) -> anyhow::Result<Option<TokenKey>> {
 
 fn make_key(path: &Path) -> anyhow::Result<ExitCode> {
     let mut options = std::fs::OpenOptions::new();
-    // An existing key may be in use.
+    // The file must not exist, because an existing key may be in use.
     options.write(true).create_new(true);
-    // On other systems every user who may enter the directory can read the file.
+    // On other systems, every user who has access to the directory can read the file.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).map_err(|error| {
@@ -108,7 +107,7 @@ fn make_key(path: &Path) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads `30s`, `10m`, `8h`, `7d`.
+/// Parses a time such as `30s`, `10m`, `8h` or `7d`.
 fn time(text: &str) -> Result<Duration, String> {
     let unit = |unit: char| match unit {
         's' => Some(1),

@@ -1,10 +1,10 @@
-//! The instruments, in a program that was built without them.
+//! Replaces the instruments in a program that was built without them.
 
 use std::process::ExitCode;
 
 use anyhow::bail;
 
-/// Further arguments, which do not change the answer.
+/// Any further arguments. They do not change the answer.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

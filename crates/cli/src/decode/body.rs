@@ -1,4 +1,4 @@
-//! Values without a shape id (`spec/WIRE.md`, section 4.1).
+//! Decodes values without a shape id (`spec/WIRE.md`, section 4.1).
 
 use nowcast_wire::schema;
 use nowcast_wire::shape::Type;
@@ -10,19 +10,19 @@ use super::reading::Reading;
 
 /// The messages of a world (`spec/WORLD.md`, section 3).
 const WORLD: &str = include_str!("../../../../packages/nowcast/src/world/session/messages.schema");
-/// Parts of other messages, which never appear alone.
+/// Types that are only parts of other messages.
 const PARTS: [&str; 6] = ["Definition", "Kind", "Action", "Declared", "Outcome", "Place"];
 
-/// The shapes for reading values.
+/// The shapes by which values are decoded.
 pub(super) struct Shapes {
     shapes: Vec<Shape>,
     is_world: bool,
-    /// The kinds of the last definition.
+    /// The kinds of the most recent definition.
     kinds: Kinds,
 }
 
 impl Shapes {
-    /// The shapes of a world's messages.
+    /// Returns the shapes of a world's messages.
     pub(super) fn of_a_world() -> Shapes {
         let mut shapes = schema::parse(WORLD).expect("a test of this module reads it");
         shapes.retain(|shape| !PARTS.contains(&name(shape).as_str()));
@@ -39,14 +39,14 @@ impl Shapes {
         !bytes.is_empty() && self.shapes.iter().any(|shape| decode_value(shape, bytes).is_ok())
     }
 
-    /// Reads the bytes by each shape that fits. Almost any bytes fit a text, so a reading with control characters
-    /// counts only if there is no other.
+    /// Decodes the bytes by each shape that fits. Almost any bytes fit a text, so a reading with control characters is returned
+    /// only if there is no other.
     pub(super) fn readings(&mut self, bytes: &[u8]) -> Vec<Reading> {
         self.readings_of(bytes, |_| true)
     }
 
-    /// The same for a lane on which a world sends one of the `expected` messages. Types of a given schema are tried
-    /// everywhere.
+    /// Like [`readings`](Self::readings), for a lane on which a world sends one of the `expected` messages. The types of a given
+    /// schema are tried on every lane.
     pub(super) fn readings_on_a_lane(&mut self, bytes: &[u8], expected: &[&str]) -> Vec<Reading> {
         let is_world = self.is_world;
         self.readings_of(bytes, |name| !is_world || expected.contains(&name))
@@ -78,7 +78,7 @@ fn name(shape: &Shape) -> String {
     .unwrap_or_else(|| "a value".into())
 }
 
-/// Returns bytes as text, if they are text.
+/// Returns the bytes as text, or no text if they are not text.
 pub(super) fn text_or_nothing(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.is_empty() && !text.chars().any(char::is_control) => format!("\"{text}\""),
@@ -90,12 +90,12 @@ pub(super) fn explain(fields: &mut Fields<'_>, shapes: &mut Shapes) -> Result<()
     let bytes = fields.rest();
     let readings = shapes.readings(bytes);
     if readings.is_empty() {
-        // The shape that read furthest explains most.
+        // If no shape fits, the shape that decoded the most bytes gives the most useful error.
         let failed = |shape| Some((shape, decode_value(shape, bytes).err()?));
         let errors = shapes.shapes.iter().filter_map(failed);
         let furthest = errors.max_by_key(|(_, error)| error.offset().unwrap_or(0));
         return match furthest {
-            None => fields.fault("body", "there is no shape to read it by: give --schema"),
+            None => fields.fault("body", "no shape is known for it: give --schema"),
             Some((shape, error)) => Err(Fault {
                 field: format!("{} {}", name(shape), error.path()).trim_end().to_owned(),
                 offset: error.offset().unwrap_or(0),
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_read_by_every_shape_that_fits() {
+    fn a_body_is_decoded_by_every_shape_that_fits() {
         let mut shapes = Shapes::of_a_world();
         let join = [5, 0, 2, 0, 0, 0, 5, 20, 0, 0, 0, 0, b'C', b'l', b'a', b'r', b'a'];
         let [reading] = &shapes.readings(&join)[..] else { panic!("one shape fits") };

@@ -1,14 +1,14 @@
-//! Messages of a world that define kinds, or are read by them (`spec/WORLD.md`, section 3).
+//! Messages of a world that define kinds, or that need these definitions to be decoded (`spec/WORLD.md`, section 3).
 
 use nowcast_wire::{Shape, Value, decode_value};
 
 use super::reading::{Reading, json};
 
-/// Names of kinds and the shapes of their attributes, for reading entities.
+/// Names of kinds and the shapes of their attributes, which are needed to decode entities.
 #[derive(Default)]
 pub(super) struct Kinds(Vec<(String, Option<Shape>)>);
 
-/// Reads a message of this name. A definition applies to all later messages.
+/// Describes a message of this name. A definition applies to all later messages.
 pub(super) fn reading(name: &str, value: Value, kinds: &mut Kinds) -> Reading {
     let definition = value.get("Define").and_then(|define| define.get("definition"));
     match (name, definition) {
@@ -51,7 +51,7 @@ fn define(name: &str, definition: &Value, kinds: &mut Kinds) -> Reading {
     Reading::with_parts(name, &head, parts)
 }
 
-/// Adds the name of the kind and the attributes to an entity, as far as the definition is known.
+/// Adds the name of the kind and the attributes to an entity, if the definition of its kind is known.
 fn entity(value: Value, kinds: &Kinds) -> Value {
     let index = value.get("kind").and_then(Value::as_f64).map(|index| index as usize);
     let Some((name, shape)) = index.and_then(|index| kinds.0.get(index)) else { return value };
@@ -80,9 +80,9 @@ fn shape(map: &Value, field: &str) -> Option<Shape> {
     }
 }
 
-/// The fields of a shape with their types, as schemas write them.
+/// Returns the fields of a shape with their types, in the notation of schemas.
 fn types(map: &Value, field: &str) -> String {
-    let Some(shape) = shape(map, field) else { return "that are no shape".into() };
+    let Some(shape) = shape(map, field) else { return "with an invalid shape".into() };
     let fields = shape.fields().unwrap_or_default();
     let fields: Vec<_> =
         fields.iter().map(|field| format!("{}: {}", field.name, shape.type_name(&field.ty))).collect();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_is_read_by_the_definition_before_it() {
+    fn an_entity_is_decoded_by_the_preceding_definition() {
         let lamp = Attributes::parse("lit: bool, power: range(0, 1, 0.5)").unwrap();
         let kind = Kind {
             name: "lamp".into(),
@@ -144,7 +144,7 @@ mod tests {
         assert!(said.contains("{\"Define\":{\"version\":7}}"), "{said}");
         assert!(said.contains("kind 0, lamp, attributes (lit: bool, power: range(0, 1, 0.5))"), "{said}");
         assert!(said.contains("action switch, arguments (lamp: u32?), durable"), "{said}");
-        assert!(said.contains("action break, arguments that are no shape"), "{said}");
+        assert!(said.contains("action break, arguments with an invalid shape"), "{said}");
         let said = lines(&mut shapes, &entity);
         assert!(said.contains("\"kind\":\"lamp\""), "{said}");
         assert!(said.contains("\"attributes\":{\"lit\":true,\"power\":0.5}"), "{said}");

@@ -4,16 +4,16 @@ use std::fmt::{Display, Write as _};
 
 use crate::output::printable;
 
-/// Maximum number of shown bytes of a field.
+/// Maximum number of bytes of a field that are shown.
 const SHOWN_BYTES_MAX: usize = 12;
-/// Maximum number of shown characters of a meaning.
+/// Maximum number of characters of a meaning that are shown.
 const SHOWN_CHARS_MAX: usize = 160;
 const VARINT_BYTES_MAX: usize = 10;
 
 /// A fault and its place.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// The name of the field on its page.
+    /// The name of the field in its specification.
     pub(super) field: String,
     pub(super) offset: usize,
     pub(super) cause: String,
@@ -57,12 +57,12 @@ impl<'a> Fields<'a> {
         Err(Fault { field: field.to_owned(), offset: self.at, cause: cause.to_string() })
     }
 
-    /// Adds a headline, which has no bytes of its own.
+    /// Adds a headline, which stands for no bytes.
     pub(super) fn title(&mut self, text: impl Display) {
         self.note(self.at, 0, &printable(&text.to_string()), "");
     }
 
-    /// Reads with the next fields indented.
+    /// Decodes fields that are indented below the previous one.
     pub(super) fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         self.depth += 1;
         let done = read(self);
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         done
     }
 
-    /// Reads exactly the next `length` bytes.
+    /// Decodes fields within exactly the next `length` bytes.
     pub(super) fn within<T>(
         &mut self,
         length: usize,
@@ -87,7 +87,7 @@ impl<'a> Fields<'a> {
         self.lines.push(Line { at, length, depth: self.depth, name, meaning });
     }
 
-    /// Takes the next bytes.
+    /// Decodes a field of `length` bytes.
     pub(super) fn take(
         &mut self,
         length: usize,
@@ -104,7 +104,7 @@ impl<'a> Fields<'a> {
         Ok(bytes)
     }
 
-    /// Reads a little-endian number of this many bytes.
+    /// Decodes a little-endian number of this many bytes.
     pub(super) fn number(
         &mut self,
         length: usize,
@@ -139,7 +139,7 @@ impl<'a> Fields<'a> {
         self.fault(name, "a varint that does not end")
     }
 
-    /// Reads a varint length that at least this many bytes must follow.
+    /// Decodes a varint length, and checks that at least this number of bytes follows.
     pub(super) fn length(&mut self, name: &str) -> Result<usize, Fault> {
         let left = self.rest().len();
         let (length, width) = self.peek_varint(name)?;
@@ -159,7 +159,7 @@ impl<'a> Fields<'a> {
         self.fault("end", format_args!("{} bytes follow the end of {what}", self.rest().len()))
     }
 
-    /// One line for each field: offset, bytes, name, meaning.
+    /// Returns one line for each field, with its offset, bytes, name and meaning.
     pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
         for line in &self.lines {
@@ -188,12 +188,12 @@ pub(super) fn as_is(value: u64) -> String {
     value.to_string()
 }
 
-/// Shows bytes without an explanation.
+/// Shows bytes without a meaning.
 pub(super) fn nothing(_: &[u8]) -> String {
     String::new()
 }
 
-/// Units of 16 µs as milliseconds.
+/// Converts units of 16 µs to milliseconds.
 pub(super) fn units(value: u64) -> String {
     format!("{:.3} ms", value as f64 * 0.016)
 }

@@ -1,4 +1,4 @@
-//! `nowcast decode`: explains bytes field by field.
+//! `nowcast decode` explains bytes field by field.
 
 mod body;
 mod definition;
@@ -22,7 +22,7 @@ use body::Shapes;
 use fields::{Fault, Fields};
 pub(crate) use world::WorldReader;
 
-/// Maximum input, larger than the largest packet and a small save.
+/// Maximum size of the input. It is larger than the largest packet and a small save file.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// Explain the bytes of a packet, a message, a movement payload or a save, field by field
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Recognises the kind: by its magic, else by the kind that reads to the end.
+/// Recognises the kind of the bytes: by their magic number, or else by the kind that can be decoded to the end.
 fn recognise(bytes: &[u8], shapes: &Shapes) -> Kind {
     let reads = |read: fn(&mut Fields<'_>) -> Result<(), Fault>| read(&mut Fields::new(bytes)).is_ok();
     if bytes.starts_with(b"\x89NCS") {
@@ -113,7 +113,7 @@ fn recognise(bytes: &[u8], shapes: &Shapes) -> Kind {
     } else if reads(replication::payload) {
         Kind::Replication
     } else {
-        // The fault of a packet is the most informative one.
+        // If no kind fits, the error of decoding a packet is the most informative one.
         Kind::Packet
     }
 }
@@ -149,17 +149,20 @@ fn input(args: &Args) -> anyhow::Result<Vec<u8>> {
 }
 
 fn hexadecimal(text: &str) -> anyhow::Result<Vec<u8>> {
-    // A message of the plain protocol is a text already.
+    // A message of the plain protocol is already text.
     if text.trim_start().starts_with('{') {
         return Ok(text.as_bytes().to_vec());
     }
     let digits: String =
         text.split_whitespace().map(|word| word.strip_prefix("0x").unwrap_or(word)).collect();
     if let Some(wrong) = digits.chars().find(|digit| !digit.is_ascii_hexdigit()) {
-        bail!("'{wrong}' is no hexadecimal digit: write bytes as 01 ff, or give a file with --file");
+        bail!("'{wrong}' is not a hexadecimal digit: write bytes as 01 ff, or give a file with --file");
     }
     if !digits.len().is_multiple_of(2) {
-        bail!("{} hexadecimal digits are no whole number of bytes: two make one", digits.len());
+        bail!(
+            "{} hexadecimal digits are not a whole number of bytes: write two digits for each byte",
+            digits.len()
+        );
     }
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).context("two digits are a byte");
     (0..digits.len()).step_by(2).map(byte).collect()
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_shows_in_the_bytes() {
+    fn the_kind_is_recognised_from_the_bytes() {
         let shapes = Shapes::of_a_world();
         let kind = |hex: &str| recognise(&hexadecimal(hex).unwrap(), &shapes);
         assert_eq!(kind("894e43530d0a1a0a01000000"), Kind::Save);

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::fields::{Fault, Fields, as_is};
 
-/// Records and entities of one message that are shown.
+/// Maximum number of records and entities of one message that are shown.
 const RECORDS_SHOWN_MAX: usize = 32;
 const MOVE: u64 = 1;
 const INPUT: u64 = 2;
 const INPUT_BYTES: usize = 7;
 const HEAD_BYTES: usize = 6;
-/// Sizes for `custom` and `custom16`: bytes of a record, of a coordinate, of an angle.
+/// Sizes for `custom` and `custom16`, each in bytes: of a record, of a coordinate, of an angle.
 const RECORDS: [(usize, usize, usize); 2] = [(22, 4, 2), (31, 8, 1)];
 
 pub(super) fn message(fields: &mut Fields<'_>) -> Result<(), Fault> {
@@ -51,7 +51,7 @@ fn object(fields: &mut Fields<'_>) -> Result<(), Fault> {
     })
 }
 
-/// Kinds, actions, entities: a line for each.
+/// Adds a line for each kind, action and entity.
 fn list(fields: &mut Fields<'_>, items: &[Value]) -> Result<(), Fault> {
     fields.inside(|fields| {
         items.iter().take(RECORDS_SHOWN_MAX).for_each(|item| fields.title(item));

@@ -1,14 +1,14 @@
-//! A value read by a shape, as lines of text.
+//! Shows a value that was decoded by a shape as lines of text.
 
 use nowcast_wire::Value;
 use nowcast_wire_tools::write_json;
 
 use super::fields::{Fault, Fields};
 
-/// A value read by a shape.
+/// A value that was decoded by a shape.
 pub(super) struct Reading {
     head: String,
-    /// A line for each part.
+    /// The parts of the value, one line each.
     parts: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Reading {
     }
 }
 
-/// A value as JSON, with raw bytes in hexadecimal.
+/// Returns a value as JSON, with raw bytes in hexadecimal.
 pub(super) fn json(value: &Value) -> String {
     let mut out = Vec::new();
     match write_json(&legible(value), &mut out) {

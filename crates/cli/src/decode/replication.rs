@@ -1,25 +1,25 @@
-//! Movement of a world (`spec/WORLD.md`, section 5) and deltas (`spec/DELTA.md`).
+//! Decodes movement of a world (`spec/WORLD.md`, section 5) and deltas (`spec/DELTA.md`).
 
 use nowcast_server::replication::Quantization;
 use nowcast_wire::delta::{Codec, Linear, Mode};
 
 use super::fields::{Fault, Fields, as_is, nothing};
 
-/// Maximum number of rows shown of a frame.
+/// Maximum number of rows of a frame that are shown.
 const ROWS_SHOWN_MAX: usize = 20;
 
-/// A payload of REPLICATION.
+/// Decodes a payload of REPLICATION.
 pub(super) fn payload(fields: &mut Fields<'_>) -> Result<(), Fault> {
     head_and_groups(fields).map(drop)
 }
 
-/// Summarises a payload in a line; `None` if the bytes are not a payload.
+/// Summarises a payload in one line; `None` if the bytes are not a payload.
 pub(super) fn summary(bytes: &[u8]) -> Option<String> {
     let (tick, controls, groups) = head_and_groups(&mut Fields::new(bytes)).ok()?;
     Some(format!("movement at step {tick}, controls {controls}, {groups} groups"))
 }
 
-/// The tick, the number of the controls, and the number of groups.
+/// Decodes the tick, the number of the input, and the number of groups.
 fn head_and_groups(fields: &mut Fields<'_>) -> Result<(u64, u64, usize), Fault> {
     let tick = fields.number(4, "tick", |tick| format!("step {tick} of the world"))?;
     let controls = fields.number(2, "controls", |number| match number {
@@ -44,7 +44,8 @@ fn record(fields: &mut Fields<'_>, depth: u64, is_alike: bool) -> Result<(), Fau
     fields.within(length, |fields| delta(fields, quantization))
 }
 
-/// The ages of a record, unless they are those of the previous record, and the quantization of a record without baselines.
+/// Decodes the ages of a record, unless it has those of the previous record. Also decodes the quantization of a record without
+/// baselines.
 fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Quantization>, Fault> {
     fields.varint("age", |age| format!("the frame is {age} steps older than the payload"))?;
     for _ in 0..depth {
@@ -68,7 +69,8 @@ fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Quantization>, Fa
     Ok(quantization)
 }
 
-/// A packet of `spec/DELTA.md`: its header, and its rows if the layout is that of a world and the packet has no baselines.
+/// Decodes a packet of `spec/DELTA.md`: its header, and its rows if the layout is that of a world and the packet has no
+/// baselines.
 pub(super) fn delta(fields: &mut Fields<'_>, quantization: Option<Quantization>) -> Result<(), Fault> {
     let whole = fields.rest();
     if whole.first().is_some_and(|header| !matches!(header & !0b110, 0 | 0b1001)) {
@@ -80,7 +82,7 @@ pub(super) fn delta(fields: &mut Fields<'_>, quantization: Option<Quantization>)
     })?;
     let length = fields.rest().len();
     if header >> 1 & 3 > 0 {
-        let why = "ids and rows; to read them takes the baselines";
+        let why = "ids and rows, which cannot be decoded without the baselines";
         return fields.take(length, "rows", |_| why.into()).map(drop);
     }
     let Some(quantization) = quantization else {

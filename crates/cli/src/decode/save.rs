@@ -6,7 +6,7 @@ use nowcast_wire::{Limits, Shape};
 use super::fields::{Fault, Fields, as_is, nothing};
 use super::reading::json;
 
-/// Maximum number of shown rows of a chunk.
+/// Maximum number of rows of a chunk that are shown.
 const ROWS_SHOWN_MAX: usize = 3;
 
 pub(super) fn file(fields: &mut Fields<'_>) -> Result<(), Fault> {
@@ -23,7 +23,7 @@ pub(super) fn file(fields: &mut Fields<'_>) -> Result<(), Fault> {
     while !fields.is_empty() {
         record(fields)?;
     }
-    // The reader decides: it checks sums, counts and values.
+    // The file reader decides whether the file is valid, because it checks checksums, counts and values.
     let values = values(whole).or_else(|error| fields.fault("save", error))?;
     fields.title(format_args!("{} values; the first:", values.len()));
     fields.inside(|fields| {

@@ -11,7 +11,7 @@ const CHECKSUM_BYTES: usize = 4;
 const HAS_ACK: u64 = 1;
 const HAS_RANGES: u64 = 2;
 
-/// Whether a session could read the packet.
+/// Whether a session could decode the packet.
 pub(super) fn is_packet(bytes: &[u8]) -> bool {
     Packet::read(bytes).is_ok()
 }
@@ -27,7 +27,7 @@ pub(super) fn packet(fields: &mut Fields<'_>, has_checksum: bool, shapes: &mut S
         Some(0..=0x7f) => data(fields, shapes),
         Some(other) => fields.fault("type", format_args!("0x{other:02x} is not a packet type")),
     });
-    // The session decides: it knows every limit.
+    // The session's own decoder decides whether the packet is valid, because it knows every limit.
     walked.and_then(|()| match Packet::read(&whole[..length]) {
         Ok(_) => Ok(()),
         Err(malformed) => Err(Fault {
@@ -275,7 +275,7 @@ pub(super) fn messages_of_a_key(lane: u8, key: u64) -> &'static [&'static str] {
     }
 }
 
-/// Reads a value of an application, which may be one of the `expected` messages of a world.
+/// Decodes a value of an application. It may be one of the `expected` messages of a world.
 fn value(
     fields: &mut Fields<'_>,
     name: &str,
@@ -292,7 +292,7 @@ fn value(
     fields.inside(|fields| readings.into_iter().try_for_each(|reading| reading.note(fields)))
 }
 
-/// Reads the movement of a world if possible, else an application's own bytes.
+/// Decodes the movement of a world if possible. Otherwise shows the bytes as an application's own.
 fn replication_or_bytes(fields: &mut Fields<'_>) -> Result<(), Fault> {
     if replication::payload(&mut Fields::new(fields.rest())).is_ok() {
         return replication::payload(fields);

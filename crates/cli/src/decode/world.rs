@@ -1,4 +1,4 @@
-//! Messages of a world on a session, one line each.
+//! Describes messages of a world on a session, one line for each message.
 
 use nowcast_world_protocol::session::{EntityState, StateKey, WORLD_LANE};
 
@@ -6,18 +6,18 @@ use super::body::Shapes;
 use super::{replication, session};
 use crate::output::printable;
 
-/// Reads messages of a world; entities by the definition before them.
+/// Describes messages of a world. Entities are decoded by the preceding definition.
 pub(crate) struct WorldReader {
     shapes: Shapes,
 }
 
 impl WorldReader {
-    /// Makes a reader without a definition.
+    /// Makes a reader that has no definition yet.
     pub(crate) fn new() -> WorldReader {
         WorldReader { shapes: Shapes::of_a_world() }
     }
 
-    /// Describes an event, or a state of this key, as printable text; `None` if it is not a message of a world.
+    /// Describes an event, or a state under this key, as printable text. Returns `None` if it is not a message of a world.
     pub(crate) fn message(&mut self, lane: u8, key: Option<u64>, bytes: &[u8]) -> Option<String> {
         if key.is_some() && bytes.is_empty() {
             return Some("gone".into());

@@ -12,8 +12,8 @@ use crate::show::Show;
 
 /// Compare WebTransport and WebSocket in a real browser while the link loses packets
 ///
-/// Runs `nowcast serve` on one emulated host and Chromium on another, opens the server's /lab page and returns its
-/// figures. Needs a checkout of Nowcast with its npm packages, Node and Chromium, and root or user namespaces.
+/// Runs `nowcast serve` on one emulated host and Chromium on another. Opens the server's /lab page and reports its figures. Needs
+/// a checkout of Nowcast with its npm packages, Node, Chromium, and root or user namespaces.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Round-trip time of the link
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Interval between two messages
     #[arg(long, default_value = "100ms", value_parser = links::interval)]
     interval: Duration,
-    /// Seed of the fate of packets
+    /// Seed for the loss and delay of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The browser's program

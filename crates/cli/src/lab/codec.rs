@@ -1,4 +1,4 @@
-//! `nowcast lab codec`: size and speed of our codec and of others.
+//! `nowcast lab codec` measures the size and speed of our codec and of others.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,23 +10,23 @@ use crate::show::Show;
 
 /// Compare encodings: messages, movement, a game save and replication deltas, in bytes and time
 ///
-/// Every codec's output is decoded and compared before its figure is printed. Sources of the tests: "A wire protocol"
-/// (movement), the MessagePack save-file article (save, cold start), the WebSocket formats article (messages).
+/// Before a figure is printed, the codec's output is decoded and compared. Sources of the tests: "A wire protocol" (movement),
+/// the MessagePack save-file article (save, cold start), the WebSocket formats article (messages).
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only these tests (default: all)
+    /// Run only these tests (default: all)
     #[arg(long, value_name = "TEST", value_parser = clap::builder::PossibleValuesParser::new(TESTS))]
     only: Vec<String>,
     /// Number of samples for each time
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..=1000))]
     samples: u16,
-    /// Measure deltas on a recording of your own: a file in the layout of moves.f64 or cubes.i32, with that ending
+    /// Measure deltas on your own recording: a file in the layout of moves.f64 or cubes.i32, with that extension
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Measure JavaScript codecs in Node too
+    /// Also measure JavaScript codecs in Node
     #[arg(long)]
     node: bool,
-    /// Measure JavaScript codecs in Chromium too, under a strict content security policy
+    /// Also measure JavaScript codecs in Chromium, under a strict content security policy
     #[arg(long)]
     browser: bool,
     /// The browser's program

@@ -8,12 +8,12 @@ use nowcast_lab::crash::{self, FailPoint, Plan};
 use crate::output;
 use crate::show::Show;
 
-/// Cut the power and kill servers: lost and doubled actions, and the time until clients move again
+/// Cut the power and kill servers: count lost and doubled actions, and measure the time until clients move again
 ///
-/// Power cuts are simulated at writes and syncs of a store, on a disk that also fails sometimes. Kills are SIGKILL of
-/// `nowcast serve`, every second one at a named step of its store's writing, with clients over WebTransport and
-/// WebSocket that walk and count by durable actions. Fails if a confirmed action is lost, doubled or damaged. Luanti's
-/// server (`apt-get install minetest-server`) is killed in the same way if it is installed. Takes about ten minutes.
+/// Power cuts are simulated at writes and syncs of a store, on a disk that also fails at random. Kills are SIGKILL of `nowcast
+/// serve`; every second kill happens at a named step of its store's writing. Clients over WebTransport and WebSocket walk, and
+/// count by durable actions. Fails if a confirmed action is lost, doubled or damaged. Luanti's server (`apt-get install
+/// minetest-server`) is killed in the same way if it is installed. Takes about ten minutes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Number of kills [default: 100; with --quick: 5]
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long)]
     cuts: Option<usize>,
 
-    /// Clients of the server that is killed
+    /// Number of clients of the server that is killed
     #[arg(long, default_value_t = Plan::CLIENTS, value_parser = clap::value_parser!(u8).range(1..=64))]
     clients: u8,
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// Seed of the kills and cuts, and of the clients
+    /// Seed of the kills, the cuts and the clients
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(if outcome.is_broken { ExitCode::FAILURE } else { shown })
 }
 
-/// The step of this name.
+/// Returns the step with this name.
 fn step(name: &str) -> Result<FailPoint, String> {
     crash::steps().find(|step| step.name() == name).ok_or_else(|| {
         let names: Vec<&str> = crash::steps().map(FailPoint::name).collect();

@@ -1,4 +1,4 @@
-//! `nowcast lab freshness`: age of the state that a receiver shows.
+//! `nowcast lab freshness` measures the age of the state that a receiver shows.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -15,16 +15,16 @@ use crate::show::Show;
 
 /// Measure the age of shown values, and the latency of events
 ///
-/// 100 keys at 60 Hz and ten events a second, over links with delay, loss, jitter, low capacity, a competing bulk
-/// transfer, or an outage of two seconds: real kernels and real protocol stacks on two emulated hosts. Needs root, or
-/// unprivileged user namespaces, like `nowcast lab link`. With --simulated: only our own session, in virtual time, each
-/// case beside its target.
+/// The sender puts 100 keys at 60 Hz and ten events a second. The links have delay, loss, jitter, low capacity, a competing bulk
+/// transfer, or an outage of two seconds. Two emulated hosts run real kernels and real protocol stacks. Needs root, or
+/// unprivileged user namespaces, like `nowcast lab link`. With --simulated, only our own session runs, in virtual time, and each
+/// result is shown beside its target.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run in virtual time over simulated links; needs no privileges
     #[arg(long, conflicts_with_all = ["seeds", "through", "links", "at_once"])]
     simulated: bool,
-    /// The (first) seed of the fate of packets
+    /// First seed for the loss and delay of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Seconds of each run, after a warm-up
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Measure only these peers [default: all that this program has]
     #[arg(long, visible_alias = "peers", value_name = "PEER", value_delimiter = ',', value_parser = peers(&Plan::measured()))]
     through: Vec<Peer>,
-    /// Measure only over these links: round trip in ms and loss in percent, or the name of a special link
+    /// Measure only over these links: the round trip in ms and the loss in percent, or the name of a special link
     #[arg(long = "link", value_name = "LINK", value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(Plan::LINKS))]
     links: Vec<String>,
     /// Number of simultaneous runs, each over its own link

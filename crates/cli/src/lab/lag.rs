@@ -12,12 +12,12 @@ use crate::show::Show;
 
 /// Repeat the paper's experiment: the delay of the last of 1,000 messages to a busy receiver
 ///
-/// "Updatable queues" (figure 8): the messages are sent at once; the receiver reads up to ten, works for 0, 33, 50 or
-/// 100 ms, and so on. A queue in which the newest value replaces older ones has no delay. Takes about half a minute on
-/// this machine, and some minutes between hosts.
+/// "Updatable queues" (figure 8): the sender sends all messages at once. The receiver repeatedly reads up to ten messages and
+/// then works for 0, 33, 50 or 100 ms. A queue in which the newest value replaces older ones has no delay. Takes about half a
+/// minute on this machine, and some minutes between hosts.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Between two processes of this machine, or two emulated hosts
+    /// Between two processes on this machine, or between two emulated hosts
     #[arg(long = "where", value_enum, default_value_t = Place::Local)]
     place: Place,
 
@@ -25,11 +25,11 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=100))]
     runs: u16,
 
-    /// Omit the peers, and measure only ours and the kernel's (local)
+    /// Omit the peers: measure only our queue and the kernel's (local)
     #[arg(long)]
     without_peers: bool,
 
-    /// Seed of the sender's start within the receiver's work (local), and of the fate of packets (remote)
+    /// Seed for the sender's start within the receiver's work (local), and for the loss and delay of packets (remote)
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -47,7 +47,7 @@ enum Place {
 
 const PAGE_LOCAL: &str = "lab-lag.html";
 const PAGE_REMOTE: &str = "lab-lag-remote.html";
-/// Simultaneous runs, each over its own link; the readers mostly sleep.
+/// Number of simultaneous runs, each over its own link. The readers sleep most of the time.
 const AT_ONCE: usize = 6;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {

@@ -1,4 +1,4 @@
-//! `nowcast lab latency`: an echo under delay and loss, through our channel and others.
+//! `nowcast lab latency` measures echoes under delay and loss, through our channel and others.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::show::Show;
 
 /// Measure the latency of small messages while the link loses packets
 ///
-/// 64 bytes every 100 ms, and every 20 ms, without waiting for earlier echoes: real kernels and real protocol stacks on
-/// two emulated hosts. Needs root, or unprivileged user namespaces, like `nowcast lab link`.
+/// The sender sends 64 bytes every 100 ms, and every 20 ms, without waiting for earlier echoes. Two emulated hosts run real
+/// kernels and real protocol stacks. Needs root, or unprivileged user namespaces, like `nowcast lab link`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Messages of each run at the longest interval
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Number of runs, each with another seed
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     seeds: u32,
-    /// The first seed of the fate of packets
+    /// First seed for the loss and delay of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Round-trip times
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Percentages of round trips that are lost
     #[arg(long, value_delimiter = ',', default_value = "0.1,1,5", value_parser = links::loss)]
     loss: Vec<f64>,
-    /// Times between messages
+    /// Intervals between messages
     #[arg(long, value_delimiter = ',', default_value = "100ms,20ms", value_parser = links::interval)]
     interval: Vec<Duration>,
     /// Measure only these peers [default: all that this program has]

@@ -1,4 +1,4 @@
-//! `nowcast lab link`: runs programs on emulated hosts, joined by a link with delay, loss and outages.
+//! `nowcast lab link` runs programs on emulated hosts that are joined by a link with delay, loss and outages.
 
 use std::ops::Range;
 use std::process::ExitCode;
@@ -12,9 +12,9 @@ use crate::output;
 
 /// Run programs on emulated hosts, joined by a link with delay, loss and outages
 ///
-/// Every host is a network namespace with a real kernel network stack. Host N has the address 10.77.0.N, and programs
-/// find the addresses in NOWCAST_HOST_1, NOWCAST_HOST_2, … Every setting applies to each direction, so a round trip
-/// takes twice the delay and is lost about twice as often.
+/// Every host is a network namespace with a real kernel network stack. Host N has the address 10.77.0.N. Programs find the
+/// addresses in the variables NOWCAST_HOST_1, NOWCAST_HOST_2, … Every setting applies to each direction. So a round trip takes
+/// twice the delay, and is lost about twice as often as a packet.
 ///
 /// Example, a world behind 50 ms of round trip and 1 % of loss:
 ///   nowcast lab link --delay 25ms --loss 0.5 --host 'nowcast serve --anonymous --host 10.77.0.2' -- nowcast bots --url ws://10.77.0.2:7777
@@ -24,8 +24,8 @@ pub(crate) struct Args {
     /// One-way delay of a packet: 25ms, 1.5s
     #[arg(long, default_value = "0ms", value_parser = units::duration)]
     delay: Duration,
-    /// Additional delay of single packets: up to this (10ms), this standard deviation (normal:3ms, on top of 3.5 times
-    /// as much), or 20 to 60 ms for this percentage of packets, as on Wi-Fi and mobile links (spikes:0.5)
+    /// Additional delay of single packets. 10ms: up to this delay. normal:3ms: this standard deviation, on top of 3.5 times as
+    /// much. spikes:0.5: 20 to 60 ms for this percentage of packets, as on Wi-Fi and mobile links
     #[arg(long, default_value = "0ms", value_parser = units::jitter)]
     jitter: Jitter,
     /// Let packets with less jitter overtake others [default: packets keep their order]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Percentage of packets lost
     #[arg(long, default_value = "0", value_parser = units::share)]
     loss: f64,
-    /// Lose packets in bursts of this mean length (Gilbert) instead of independently
+    /// Lose packets in bursts of this mean length (Gilbert model) instead of independently
     #[arg(long, value_name = "PACKETS", value_parser = burst, requires = "loss")]
     burst: Option<f64>,
     /// Percentage of packets that are overtaken by later ones
@@ -46,22 +46,22 @@ pub(crate) struct Args {
     /// Capacity of the narrowest hop a second: 10Mbit, 512kbit (default: unlimited)
     #[arg(long, value_parser = units::rate)]
     rate: Option<u64>,
-    /// Size of the buffer in front of that hop: 64KB, 1MB
+    /// Size of the buffer in front of the narrowest hop: 64KB, 1MB
     #[arg(long, default_value = "64KiB", value_parser = units::bytes, requires = "rate")]
     queue: usize,
     /// An outage, as START+LENGTH: 10s+2s (may be repeated)
     #[arg(long, value_parser = units::outage)]
     outage: Vec<Range<Duration>>,
-    /// Seed of the fate of packets
+    /// Seed for the loss and delay of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// A shell line to run on the next host, from host 2 on (may be repeated)
     #[arg(long = "host", value_name = "LINE")]
     hosts: Vec<String>,
-    /// Compare the configured properties of links with measurements of programs on the hosts, and run nothing else
+    /// Measure on the hosts whether links have the configured properties, and run nothing else
     #[arg(long, conflicts_with_all = ["hosts", "command"])]
     check: bool,
-    /// The program to run on host 1; when it ends, everything ends
+    /// The program to run on host 1; when it ends, all other programs are ended
     #[arg(last = true, required_unless_present = "check")]
     command: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! `nowcast lab load`: the cost of clients for a server.
+//! `nowcast lab load` measures the cost of clients for a server.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,25 +15,25 @@ use crate::show::Show;
 /// Measure the cost of clients for a server, compared with Colyseus: processor time, packets, bytes, memory, and the
 /// clients' delays
 ///
-/// Runs `nowcast serve` on one core, with a world of avatars that walk at random, and readers in processes on another
-/// core. They use WebTransport, WebSocket, and the plain protocol: clients that see all, 300 that see a fifth, and
-/// crowds among up to 100,000 things. `cargo xtask peers` installs Colyseus, which is measured in the same run. Compare
-/// the figures of two servers only within one run on an otherwise idle machine.
+/// Runs `nowcast serve` on one core, with a world of avatars that walk at random. Readers run in processes on another core, over
+/// WebTransport, WebSocket, and the plain protocol. Measures clients that see all avatars, 300 clients that see a fifth of them,
+/// and crowds among up to 100,000 things. `cargo xtask peers` installs Colyseus, which is measured in the same run. Compare the
+/// figures of two servers only within one run on an otherwise idle machine.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A quick run, in about five minutes: 100 and 200 clients, once
     #[arg(long)]
     quick: bool,
 
-    /// Numbers of clients that see all [default: 25,50,100,200; with --quick: 100,200]
+    /// Numbers of clients that see all avatars [default: 25,50,100,200; with --quick: 100,200]
     #[arg(long, value_name = "COUNT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=4_000))]
     clients: Vec<u32>,
 
-    /// Number of clients that see a fifth of the same number of avatars; 0 for none
+    /// Number of clients, each of which sees a fifth of as many avatars; 0 for none
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=4_000))]
     near: Option<u32>,
 
-    /// Numbers of clients and of things among them: CLIENTS:THINGS, several separated by commas; 0:0 for none [default:
+    /// Numbers of clients and of the things around them: CLIENTS:THINGS, several separated by commas; 0:0 for none [default:
     /// 100:1000,100:10000,100:100000,1000:9000; with --quick: 1000:9000]
     #[arg(long, value_name = "CLIENTS:THINGS", value_delimiter = ',', value_parser = crowd)]
     crowds: Vec<(u32, u32)>,
@@ -58,7 +58,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     processes: u32,
 
-    /// Measure the server's memory again this long after all have left; 120 shows the memory that it keeps
+    /// Measure the server's memory again this many seconds after all clients have left; 120 shows the memory that the server
+    /// keeps
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     linger: u64,
 
@@ -74,7 +75,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = COLYSEUS)]
     colyseus: PathBuf,
 
-    /// Measure instead the bytes of one client of worlds/asteroids with all headers, at 0, 1 and 5 % of loss, and the
+    /// Measure instead the bytes of one client of worlds/asteroids, including all headers, at 0, 1 and 5 % of loss, and the
     /// errors of its positions. Needs a checkout, and root or user namespaces
     #[arg(long, conflicts_with_all = ["clients", "near", "crowds", "hz", "controls_hz", "repeats", "processes", "linger", "profile", "no_peers", "colyseus"])]
     asteroids: bool,
@@ -83,7 +84,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "worlds/asteroids", requires = "asteroids")]
     world: PathBuf,
 
-    /// Seed of the walks, and of the fate of packets
+    /// Seed for the walks, and for the loss and delay of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -100,7 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         links::begin()?;
         plan.run_asteroids(&args.world, &mut progress)?
     } else {
-        // Without its own network namespace, it counts the packets of all programs, and reports that.
+        // Without a network namespace of its own, this instrument counts the packets of all programs. It then reports that.
         let _ = link::become_able();
         plan.run(&mut progress)?
     };
@@ -133,7 +134,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     })
 }
 
-/// Clients and things, as `1000:9000`.
+/// Parses a number of clients and a number of things, such as `1000:9000`.
 fn crowd(text: &str) -> Result<(u32, u32), String> {
     let read = |(clients, things): (&str, &str)| Some((clients.parse().ok()?, things.parse().ok()?));
     let crowd = text

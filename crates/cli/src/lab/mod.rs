@@ -1,4 +1,4 @@
-//! `nowcast lab …`: instruments.
+//! `nowcast lab …` runs the instruments.
 
 mod browser;
 mod codec;
@@ -18,7 +18,7 @@ mod store;
 
 use std::process::ExitCode;
 
-/// In the order that helps a new user.
+/// The instruments, in the order that helps a new user.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
@@ -49,17 +49,17 @@ enum Instrument {
     Soak(soak::Args),
     Crash(crash::Args),
     Store(store::Args),
-    /// The other process of an instrument; started by the instruments themselves
+    /// The other process of an instrument; the instruments start it themselves
     #[command(hide = true)]
     Child {
         orders: String,
     },
-    /// Clients that load a server; started by `load` itself
+    /// Clients that load a server; `load` starts them itself
     #[command(hide = true)]
     Readers {
         orders: String,
     },
-    /// One end of a measurement over a link; started on the hosts by the instruments themselves
+    /// One end of a measurement over a link; the instruments start it on the hosts themselves
     #[command(hide = true)]
     Host {
         orders: String,

@@ -1,4 +1,4 @@
-//! `nowcast lab motion`: accuracy of the motion that players see.
+//! `nowcast lab motion` measures the accuracy of the motion that players see.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,12 +9,12 @@ use super::links;
 use crate::output;
 use crate::show::Show;
 
-/// Measure the errors of the motion that players see: their own, predicted, and that of others, over links with delay
-/// and loss
+/// Measure the errors of the motion that players see: of their own predicted avatar, and of others, over links with delay and
+/// loss
 ///
-/// Runs `nowcast serve` on one emulated host, and the SDK on another: in Node over WebSocket, and in Chromium over
-/// WebTransport and WebSocket; on a free floor, and among blocks that are pushed. Needs a checkout of Nowcast with its
-/// npm packages and the SDK built, Node, Chromium for its part, and root or user namespaces.
+/// Runs `nowcast serve` on one emulated host, and the SDK on another: in Node over WebSocket, and in Chromium over WebTransport
+/// and WebSocket. Players walk on a free floor, and among blocks that they push. Needs a checkout of Nowcast with its npm
+/// packages and the SDK built, Node, Chromium for its part, and root or user namespaces.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A quick run over three links with Node only, in about a minute; the full run takes an hour
@@ -23,20 +23,20 @@ pub(crate) struct Args {
     /// Seconds of walking over each link
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=600))]
     seconds: Option<u32>,
-    /// Seed of the walks and of the fate of packets
+    /// Seed for the walks, and for the loss and delay of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only this client (may be repeated)
+    /// Measure only this client (may be repeated)
     #[arg(long, value_enum)]
     client: Vec<Which>,
-    /// Only the free floor
+    /// Measure only on the free floor
     #[arg(long)]
     free: bool,
-    /// Let two bots play worlds/football instead, at 100 ms and 5 % of loss, and record whether each kick was judged by
-    /// the picture that its player saw
+    /// Let two bots play worlds/football instead, at 100 ms and 5 % of loss. Records for each kick whether the server judged it
+    /// by the picture that the player saw
     #[arg(long, conflicts_with = "free")]
     football: bool,
-    /// Let a player with a headset wave its hands instead, and measure how others see them and the cost of that
+    /// Let a player with a headset wave its hands instead. Measures how others see the hands, and the cost of sending them
     #[arg(long, conflicts_with_all = ["free", "football"])]
     hands: bool,
     /// The browser's program
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     show: Show,
 }
 
-/// The platform of the SDK and its carrier.
+/// The platform of the SDK, and its carrier.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Which {
     /// Node, over WebSocket

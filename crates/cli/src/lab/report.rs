@@ -1,4 +1,4 @@
-//! `nowcast lab report`: runs every instrument and writes one page with all figures.
+//! `nowcast lab report` runs every instrument and writes one page with all figures.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use crate::show::check_writable;
 
 /// Run every instrument and write one page with all tables and charts
 ///
-/// The page needs no other file and no network. The same figures are written next to it as JSON.
+/// The page needs no other file and no network. The same figures are written to a JSON file next to it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Fewer runs: less than ten minutes instead of two hours

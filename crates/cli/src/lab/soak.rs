@@ -1,4 +1,4 @@
-//! `nowcast lab soak`: random runs of the session, checked against the laws.
+//! `nowcast lab soak` runs the session at random and checks the laws.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use nowcast_lab::soak::{self, Soak};
 
 use crate::output;
 
-/// Run many random lives of a session in virtual time and check the laws of the queue at both ends
+/// Run many random sessions in virtual time, and check the laws of the queue at both ends
 ///
-/// Values, events, commands, stalled readers, dead carriers, changing links, hostile packets: all from a seed. A broken
-/// law is printed with its seed and the shortest script that still breaks it.
+/// A seed determines each run: values, events, commands, stalled readers, dead carriers, changing links and hostile packets. If a
+/// law is broken, the seed is printed, and the shortest script that still breaks the law.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Number of seeds
@@ -19,14 +19,13 @@ pub(crate) struct Args {
     /// The first seed
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// Stop after this many minutes, even if seeds are left
+    /// Stop after this many minutes, even if seeds remain
     #[arg(long)]
     minutes: Option<f64>,
-    /// Use the session of the TypeScript SDK at one of the ends, in turns (needs a checkout with the SDK built, and
-    /// Node)
+    /// Use the session of the TypeScript SDK at one of the two ends, in turns (needs a checkout with the SDK built, and Node)
     #[arg(long)]
     typescript: bool,
-    /// Also kill the process at one end sometimes: only its disk survives, and durable actions still happen once
+    /// Sometimes also kill the process at one end. Only its disk survives, and durable actions must still happen exactly once
     #[arg(long)]
     restarts: bool,
     /// Print the outcome as JSON

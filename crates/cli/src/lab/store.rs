@@ -9,8 +9,8 @@ use crate::show::Show;
 
 /// Measure the cost of storing worlds: ticks, bytes of the journal, and the time to restore a world
 ///
-/// Ticks without storage, with it, and on a disk whose syncs take 20 ms longer; the journal of a world at rest and of
-/// one full of people; and a start with a minute to replay. Takes about six minutes and two cores.
+/// Measures ticks without storage, with it, and on a disk whose syncs take 20 ms longer. Measures the journal of a world at rest,
+/// and of a world full of people. Measures a start that replays a minute. Takes about six minutes and two cores.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A quick run, in about half a minute
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long)]
     bodies: Option<usize>,
 
-    /// Number of people who walk and turn all the time [default: 200; with --quick: 50]
+    /// Number of people who continually walk and turn [default: 200; with --quick: 50]
     #[arg(long)]
     players: Option<u32>,
 
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     seconds: Option<u64>,
 
-    /// Seed of the turns
+    /// Seed for the turns
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

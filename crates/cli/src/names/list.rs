@@ -11,11 +11,11 @@ use nowcast::names::{NamesError, PORT, Service, list};
 use crate::host::resolve;
 use crate::output::{self, OutputLost, printable};
 
-/// List the names of services, here or at a host
+/// List the names of services, on this machine or at a host
 #[derive(clap::Args)]
 #[group(id = "list")]
 pub(super) struct Args {
-    /// Ask the name server of this host, or HOST:PORT [default: this machine]
+    /// Ask the name server at this HOST or HOST:PORT [default: this machine]
     host: Option<String>,
 
     /// Print JSON
@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let here = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
             let served = match runtime.block_on(list(here)) {
                 Ok(services) => services,
-                // Most machines have no name server, and need none.
+                // Most machines have no name server, because they need none.
                 Err(NamesError::NoServer { .. }) => Vec::new(),
                 Err(error) => return Err(error.into()),
             };
@@ -112,12 +112,12 @@ fn print_table(host: Option<&str>, local: &[Advertised], served: &[Service]) -> 
     Ok(())
 }
 
-/// An address as written in URLs.
+/// Returns an address as written in URLs.
 fn text(host: IpAddr) -> String {
     if host.is_ipv6() { format!("[{host}]") } else { host.to_string() }
 }
 
-/// The two largest units: `5 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`.
+/// Shows an age in its two largest units: `5 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`.
 fn age(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {

@@ -11,8 +11,8 @@ use crate::serve::{asked_to_stop, raise_open_files_limit};
 
 /// Serve the ports of services to other programs and machines
 ///
-/// Services of this machine advertise here automatically, and their names end with them. Then an address needs no port:
-/// nowcast://HOST/NAME.
+/// Services on this machine advertise their names here automatically. A name disappears when its service ends. Addresses then
+/// need no port: nowcast://HOST/NAME.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// TCP port; 0 lets the system choose one
@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(long)]
     host: Option<String>,
 
-    /// Accept names of services on other machines, too
+    /// Also accept names of services on other machines
     #[arg(long)]
     allow_remote: bool,
 }
@@ -59,7 +59,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     let line = output::line(format_args!(
                         "{names} name{verb} advertised; `nowcast names` lists them."
                     ));
-                    // Services need their names even if no program reads the counts.
+                    // If the output fails, the server continues, because services need their names even if no program reads the
+                    // counts.
                     if let Err(lost) = line {
                         output::note(format_args!("{lost}; names are still served"));
                         return std::future::pending().await;

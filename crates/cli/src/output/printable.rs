@@ -1,17 +1,17 @@
-//! Foreign text that cannot control a terminal.
+//! Makes foreign text safe for a terminal.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Invisible letters and marks: fillers and joiners that are ignorable by default.
+/// Invisible letters and marks: fillers and joiners that fonts do not show.
 const INVISIBLE: [char; 11] = [
     '\u{34f}', '\u{115f}', '\u{1160}', '\u{17b4}', '\u{17b5}', '\u{180b}', '\u{180c}', '\u{180d}',
     '\u{180f}', '\u{3164}', '\u{ffa0}',
 ];
 
-/// Makes a text from a peer or a file safe for a terminal: control characters, direction marks and invisible characters
-/// are written as `\u{202e}`.
+/// Makes a text from a peer or a file safe for a terminal. Control characters, direction marks and invisible characters are
+/// written in the form `\u{202e}`.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut shown, character| {
         if is_shown(character) {
@@ -23,7 +23,7 @@ pub(crate) fn printable(text: &str) -> String {
     })
 }
 
-/// JSON on one line, with the same characters written as JSON's `\u202e`, so that its meaning stays.
+/// Returns JSON on one line. The same characters are written as JSON escapes such as `\u202e`, so the meaning does not change.
 pub(crate) fn printable_json(value: &Value) -> String {
     // Non-ASCII characters occur only in strings, and serde_json escapes all ASCII control characters except DEL.
     value.to_string().chars().fold(String::new(), |mut shown, character| {
@@ -38,13 +38,13 @@ pub(crate) fn printable_json(value: &Value) -> String {
     })
 }
 
-/// Whether the character is visible or a space: no control, format, private or unassigned character.
+/// Whether the character is visible or a space. Control, format, private and unassigned characters are not.
 fn is_shown(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // The library's debug form escapes all others. After a letter it does not escape combining marks, which are
-    // visible.
+    // The standard library's debug form escapes all other characters. After a letter it does not escape combining marks, which
+    // are visible.
     let behind_a_letter = ['a', character].iter().collect::<String>();
     let is_escaped = behind_a_letter.escape_debug().count() > 2;
     let is_space =
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn control_and_invisible_characters_are_printed_by_name() {
+    fn control_and_invisible_characters_are_escaped() {
         assert_eq!(printable("\x1b[2J\r\n\tx\x7f"), "\\u{1b}[2J\\u{d}\\u{a}\\u{9}x\\u{7f}");
         assert_eq!(printable("\u{9b}31m"), "\\u{9b}31m");
         for hidden in

@@ -1,8 +1,8 @@
-//! Keys pressed during a live view.
+//! Reads the keys that are pressed during a live view.
 
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// Reads the keys of a terminal without waiting for the end of a line. When dropped, it restores the terminal.
+/// Reads the keys of a terminal without waiting for the end of a line. Dropping this value restores the terminal.
 pub(super) struct Keys {
     pressed: Receiver<u8>,
     #[cfg(unix)]
@@ -10,7 +10,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Listens from now on. Without a terminal as the standard input there are no keys.
+    /// Begins to listen. If the standard input is not a terminal, there are no keys.
     pub(super) fn listen() -> Keys {
         let (heard, pressed) = channel(16);
         #[cfg(unix)]
@@ -37,7 +37,7 @@ impl Keys {
         }
     }
 
-    /// Waits for q.
+    /// Waits until q is pressed.
     pub(super) async fn quit(&mut self) {
         while let Some(key) = self.pressed.recv().await {
             if key.eq_ignore_ascii_case(&b'q') {
@@ -52,14 +52,14 @@ impl Keys {
 impl Drop for Keys {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // A terminal that is gone needs nothing.
+            // If the terminal is gone, nothing needs to be restored.
             let _ =
                 rustix::termios::tcsetattr(std::io::stdin(), rustix::termios::OptionalActions::Flush, before);
         }
     }
 }
 
-/// Lets the terminal deliver each key at once, without echo; Ctrl-C keeps its meaning. Returns the earlier settings.
+/// Sets the terminal to deliver each key at once, without echo. Ctrl-C keeps its meaning. Returns the earlier settings.
 #[cfg(unix)]
 fn single_keys() -> Option<rustix::termios::Termios> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};

@@ -19,14 +19,14 @@ use crate::screen;
 use keys::Keys;
 use overview::Overview;
 
-/// Interval between the two samples of rates, for output of one line.
+/// Interval between the two samples from which rates are computed, for output of a single sample.
 const ONCE: Duration = Duration::from_secs(1);
 
 /// Show the activity of a server: rooms, clients, ticks, scripts, bytes, ages
 ///
-/// A live view in a terminal, from the server's /metrics, until q or Ctrl-C. Otherwise, or with --once, a single
-/// sample. The server shows its metrics to programs on its own machine, to others with a token of the role operator, or
-/// if it was started with --expose metrics.
+/// Shows a live view in a terminal, from the server's /metrics, until q or Ctrl-C is pressed. If the output is not a terminal, or
+/// with --once, prints a single sample. The server shows its metrics to programs on its own machine, and to others with a token
+/// of the role operator, or if it was started with --expose metrics.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The server: HOST:PORT or http://HOST:PORT
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long)]
     once: bool,
 
-    /// An object of JSON, on one line; without --once one after each interval
+    /// Print an object of JSON on one line; without --once, print one after each interval
     #[arg(long)]
     json: bool,
 
@@ -71,16 +71,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         match stop.before(looking).await {
             Some(done) => done.map(|()| ExitCode::SUCCESS),
-            // Repeated lines end only by interruption; a single sample was not finished.
+            // Repeated output ends only by an interruption. A single sample was interrupted before it was complete.
             None => Ok(if args.once { interrupted() } else { ExitCode::SUCCESS }),
         }
     });
-    // A name lookup may still be running; the program does not wait for it.
+    // A name lookup may still be running, and the program does not wait for it.
     runtime.shutdown_background();
     ended
 }
 
-/// The address of the metrics.
+/// The address of the metrics, and the token.
 struct Server {
     host: String,
     token: Option<String>,
@@ -91,7 +91,7 @@ impl Server {
         let figures = Figures::fetch(&self.host, self.token.as_deref()).await;
         let figures = figures.with_context(|| {
             format!(
-                "no figures from {}; `nowcast serve` starts a server, the address may be another",
+                "no figures from {}: check the address, or start a server with `nowcast serve`",
                 self.host
             )
         })?;
@@ -117,7 +117,7 @@ fn host(server: &str) -> anyhow::Result<String> {
     Ok(if has_port { host.to_owned() } else { format!("{host}:7777") })
 }
 
-/// The token for the server; a text with a line end is no token.
+/// Returns the token for the server. A text with a line end is not a token.
 fn token(args: &Args) -> Option<String> {
     let token = args.token.clone().or_else(|| std::env::var("NOWCAST_TOKEN").ok());
     token.filter(|token| !token.is_empty() && token.chars().all(|sign| sign.is_ascii_graphic()))
@@ -146,7 +146,7 @@ async fn lines(args: &Args, server: &Server) -> anyhow::Result<()> {
     }
 }
 
-/// Shows the view until the user leaves it.
+/// Shows the view until the user ends it.
 async fn live(args: &Args, server: &Server, stop: &mut Stop) -> anyhow::Result<ExitCode> {
     let Some(first) = stop.before(server.look()).await else { return Ok(interrupted()) };
     let first = first?;
@@ -164,7 +164,7 @@ async fn live(args: &Args, server: &Server, stop: &mut Stop) -> anyhow::Result<E
     ended.unwrap_or(Ok(())).map(|()| ExitCode::SUCCESS)
 }
 
-/// Draws after each sample. If the server does not answer, it is tried again.
+/// Draws the view after each sample. If the server does not answer, retries at the next interval.
 async fn draw(args: &Args, server: &Server, first: (Instant, Figures)) -> anyhow::Result<Infallible> {
     let mut looks = looks(args);
     let mut overview = Overview::between(&first, &first);
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_named_short() {
+    fn a_server_may_be_named_in_short_form() {
         assert_eq!(host("127.0.0.1:7777").unwrap(), "127.0.0.1:7777");
         assert_eq!(host("http://box:80/metrics?x").unwrap(), "box:80");
         assert_eq!(host("box").unwrap(), "box:7777");

@@ -11,22 +11,22 @@ pub(super) const CLASSES: [&str; 3] = ["description", "event", "movement"];
 /// The distance bands of entities from a client's avatar, as `/metrics` names them.
 pub(super) const DISTANCES: [&str; 3] = ["near", "middle", "far"];
 
-/// A server between two samples.
+/// The activity of a server between two samples.
 pub(super) struct Overview {
     pub(super) clients: f64,
     pub(super) connections: f64,
     pub(super) resident_bytes: f64,
-    /// Cores that it kept busy.
+    /// Number of cores that the server kept busy.
     pub(super) cores: f64,
-    /// On TCP connections, a second.
+    /// Bytes received on TCP connections, for each second.
     pub(super) bytes_in: f64,
     pub(super) bytes_out: f64,
-    /// Messages of clients without effect, a second.
+    /// Messages of clients without effect, for each second.
     pub(super) dropped: f64,
     pub(super) rooms: Vec<Room>,
 }
 
-/// A room between two samples.
+/// The activity of a room between two samples.
 pub(super) struct Room {
     /// The name in the metrics. Escape it before display.
     pub(super) name: String,
@@ -34,21 +34,21 @@ pub(super) struct Room {
     pub(super) clients: f64,
     pub(super) entities: f64,
     pub(super) bodies_awake: f64,
-    /// In seconds; `None` if there was no tick.
+    /// Median duration of a tick, in seconds; `None` if there was no tick.
     pub(super) tick_p50: Option<f64>,
     pub(super) tick_p99: Option<f64>,
-    /// The part of it for rules and physics.
+    /// The part of the tick that rules and physics took.
     pub(super) step_p99: Option<f64>,
-    /// The share of its budget that the script spends.
+    /// The share of its budget that the script used.
     pub(super) script: f64,
-    /// Entities that a client sees.
+    /// Number of entities that a client sees.
     pub(super) in_sight: f64,
     /// Bytes a second, by [`CLASSES`].
     pub(super) bytes: [f64; CLASSES.len()],
-    /// A second.
+    /// Number of updates that were put off, for each second.
     pub(super) put_off: f64,
     pub(super) steps_skipped: f64,
-    /// In seconds, by [`DISTANCES`].
+    /// Ages of entities in seconds, by [`DISTANCES`].
     pub(super) ages: [f64; DISTANCES.len()],
 }
 
@@ -69,7 +69,7 @@ impl Overview {
         }
     }
 
-    /// JSON for scripts: rates by the second, times in milliseconds.
+    /// Returns JSON for scripts, with rates for each second and times in milliseconds.
     pub(super) fn to_json(&self) -> Value {
         let Overview { clients, connections, resident_bytes, cores, bytes_in, bytes_out, dropped, rooms } =
             self;
@@ -123,7 +123,7 @@ impl Span<'_> {
         self.now.value(name, labels).unwrap_or(0.0)
     }
 
-    /// The rate of a counter. A counter that decreased was restarted.
+    /// Returns the rate of a counter. If a counter decreased, the server was restarted.
     fn rate(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let before = self.before.value(name, labels).unwrap_or(0.0);
         self.by_the_second(self.level(name, labels) - before)
@@ -138,14 +138,15 @@ impl Span<'_> {
         if self.seconds > 0.0 { growth.max(0.0) / self.seconds } else { 0.0 }
     }
 
-    /// Returns a histogram of the time between the scrapes; of all time, where nothing was counted between them.
+    /// Returns a histogram of the time between the scrapes. If nothing was counted between them, returns a histogram of the whole
+    /// time.
     fn histogram(&self, name: &str, labels: &[(&str, &str)]) -> Buckets {
         let now = self.now.histogram(name, labels);
         let meanwhile = now.since(&self.before.histogram(name, labels));
         if meanwhile.count() > 0.0 { meanwhile } else { now }
     }
 
-    /// The room of a sample of a figure that every room has.
+    /// Returns the room that a sample belongs to. The sample must be of a figure that every room has.
     fn room(&self, sample: &Sample) -> Option<Room> {
         let (name, world) = (sample.label("room")?, sample.label("world").unwrap_or_default());
         let room = ("room", name);
@@ -178,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// A scrape at a moment, with a room that has counted this many quick and slow ticks.
+    /// Makes a scrape at a time, with a room that has counted these numbers of quick and slow ticks.
     fn look(at: Instant, quick: u32, slow: u32, bytes: u32) -> (Instant, Figures) {
         let all = quick + slow;
         let page = format!(

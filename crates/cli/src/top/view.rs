@@ -1,9 +1,9 @@
-//! The view: a few lines of the server, and a row for each room.
+//! The view: a few lines about the server, and a row for each room.
 
 use super::overview::{Overview, Room};
 use crate::output::printable;
 
-/// A live page: the metrics, and the problem of the newest sample.
+/// Returns a live page: the metrics, and the error of the newest sample, if there is one.
 pub(super) fn page(host: &str, overview: &Overview, trouble: Option<&str>) -> Vec<String> {
     let mut lines = lines(host, overview);
     if let Some(trouble) = trouble {
@@ -14,7 +14,7 @@ pub(super) fn page(host: &str, overview: &Overview, trouble: Option<&str>) -> Ve
     lines
 }
 
-/// One sample, as lines of text.
+/// Returns one sample as lines of text.
 pub(super) fn lines(host: &str, overview: &Overview) -> Vec<String> {
     let Overview { clients, connections, resident_bytes, cores, bytes_in, bytes_out, dropped, rooms } =
         overview;
@@ -68,7 +68,7 @@ pub(super) fn lines(host: &str, overview: &Overview) -> Vec<String> {
     lines
 }
 
-/// Returns the name of a room, with its world if that has another name.
+/// Returns the name of a room, followed by its world if the world has another name.
 fn name(room: &Room) -> String {
     let name = printable(&room.name);
     if room.world == room.name { name } else { format!("{name} ({})", printable(&room.world)) }
@@ -98,7 +98,7 @@ fn cells(room: &Room) -> [String; 13] {
     ]
 }
 
-/// Bytes in readable form.
+/// Formats a number of bytes for people.
 fn bytes(bytes: f64) -> String {
     if bytes >= 1e6 {
         format!("{:.1} MB", bytes / 1e6)
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_page_commands_no_terminal() {
+    fn a_hostile_metrics_page_cannot_control_the_terminal() {
         let page = "nowcast_room_clients{room=\"\u{1b}[2J\\nevil\",world=\"\u{202e}x\"} 1\n";
         let shown = super::page("box\u{7}", &overview(page), Some("it answers \u{1b}]0;x\u{7}")).join("\n");
         assert!(shown.chars().all(|sign| sign == '\n' || !sign.is_control()), "{shown:?}");

@@ -17,27 +17,28 @@ use crate::send::raw_text;
 use source::{Seen, Source};
 use tally::Tally;
 
-/// How often the view in a terminal is drawn.
+/// Interval at which the view in a terminal is drawn.
 const FRAME: Duration = Duration::from_millis(200);
 
 /// Show what a service sends: keys, events, rates, ages, carrier
 ///
-/// A live view in a terminal; otherwise, or with --lines, a line for each message. It connects as its own client, so it
-/// shows the messages to new clients. A world sends nothing to clients that do not join it: see --join.
+/// Shows a live view in a terminal. If the output is not a terminal, or with --lines, prints a line for each message. The command
+/// connects as a client of its own, so it shows the messages that a new client receives. A world sends nothing to clients that do
+/// not join it: see --join.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     reach: Reach,
 
-    /// A line for each message instead of the live view
+    /// Print a line for each message instead of the live view
     #[arg(long)]
     lines: bool,
 
-    /// A line of JSON for each message
+    /// Print a line of JSON for each message
     #[arg(long)]
     json: bool,
 
-    /// Join the world there under this name, and describe its messages in words
+    /// Join the world at this address under this name, and describe its messages in words
     #[arg(long, value_name = "NAME")]
     join: Option<String>,
 
@@ -79,13 +80,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             screen::leave()?;
         }
         if let Some(error) = ended? {
-            output::note(format_args!("The channel is over: {}.", printable(&error)));
+            output::note(format_args!("The channel has ended: {}.", printable(&error)));
         }
         Ok(ExitCode::SUCCESS)
     })
 }
 
-/// Draws a few times a second until the channel ends; returns the reason of the end.
+/// Draws at intervals until the channel ends. Returns the reason of the end.
 async fn live(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
     let mut tally = Tally::new(Instant::now());
     let mut frames = interval(FRAME);
@@ -105,7 +106,7 @@ async fn live(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
     }
 }
 
-/// Prints each message until the channel ends; returns the reason of the end.
+/// Prints each message until the channel ends. Returns the reason of the end.
 async fn lines(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
     loop {
         match source.next().await {

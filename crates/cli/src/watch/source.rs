@@ -1,4 +1,4 @@
-//! The source of messages.
+//! The source of the messages that are watched.
 
 use std::time::{Duration, Instant};
 
@@ -25,14 +25,14 @@ pub(super) struct Seen {
     /// The key of a state.
     pub(super) key: Option<u64>,
     pub(super) bytes: Vec<u8>,
-    /// The message in words, if it came from a world; safe for a terminal.
+    /// A description of the message, if it came from a world. The text is safe for a terminal.
     pub(super) words: Option<String>,
-    /// When it was produced, if known.
+    /// The time at which the message was produced, if known.
     pub(super) produced_at: Option<Instant>,
 }
 
 impl Seen {
-    /// Returns the text to show: the words, or up to `bytes_max` of the bytes as a text or in hexadecimal.
+    /// Returns the text to show: the description, or at most `bytes_max` of the bytes, as text or in hexadecimal.
     pub(super) fn shown(&self, bytes_max: usize) -> String {
         let of_bytes = || text(&self.bytes[..self.bytes.len().min(bytes_max)]);
         self.words.clone().unwrap_or_else(of_bytes)
@@ -44,7 +44,7 @@ impl Seen {
 }
 
 impl Source {
-    /// Connects over the best carrier, and joins the world there as `name`, if one is given.
+    /// Connects over the best carrier. If a name is given, joins the world there as `name`.
     pub(super) async fn open(reach: &Reach, name: Option<&str>) -> anyhow::Result<Source> {
         let channel = reach.connect().await?;
         if let Some(name) = name {
@@ -53,7 +53,7 @@ impl Source {
         Ok(Source { channel, reader: name.map(|_| WorldReader::new()) })
     }
 
-    /// The next message, or why there is none any more.
+    /// Returns the next message, or the reason why there are no more messages.
     pub(super) async fn next(&mut self) -> Result<Seen, String> {
         let message = self.channel.receive().await.map_err(|error| error.to_string())?;
         let kind = match message.kind {
@@ -62,7 +62,7 @@ impl Source {
             MessageKind::Command(_) => "command",
             MessageKind::Replication { .. } => "replication",
         };
-        // Values that need no network have no dates.
+        // Over a local carrier, messages have no time of production.
         let is_dated = !self.channel.status().carrier.is_some_and(CarrierKind::is_local);
         let produced_at = is_dated.then_some(message.produced_at);
         let (lane, key) = (message.lane.number(), message.key().map(Key::raw));
@@ -94,7 +94,7 @@ impl Source {
                 time(status.freshness),
                 time(status.freshness_p99),
             ),
-            // Counters of this end: a watcher sends little.
+            // The counters of this end are small, because a watcher sends little.
             format!(
                 "superseded {}   resent {}   resumed {}",
                 status.superseded, status.resent, status.resumed

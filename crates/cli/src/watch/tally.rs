@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 
 use super::source::Seen;
 
-/// Maximum keys that are shown separately; further ones are only counted.
+/// Maximum number of keys that are shown separately. Further keys are only counted.
 const KEYS_MAX: usize = 1_000;
 
-/// Maximum events that are kept for display.
+/// Maximum number of events that are stored for display.
 const EVENTS_MAX: usize = 50;
 
-/// Maximum bytes of a value that are kept for display, and maximum characters of its description.
+/// Maximum number of bytes of a value that are stored for display, and maximum number of characters of its description.
 const SHOWN_BYTES_MAX: usize = 64;
 const SHOWN_CHARS_MAX: usize = 512;
 
 /// Averaging time of rates.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Counters of the messages that arrived.
+/// Counters of the messages that have arrived.
 pub(super) struct Tally {
     pub(super) keys: BTreeMap<(u8, u64), Row>,
     pub(super) events: VecDeque<(Instant, u8, String)>,
@@ -27,7 +27,7 @@ pub(super) struct Tally {
     pub(super) bytes: Rate,
     pub(super) event_count: u64,
     pub(super) replicated: u64,
-    /// There were more keys than are shown one by one.
+    /// Whether there were more keys than are shown separately.
     pub(super) has_more_keys: bool,
     turned_at: Instant,
 }
@@ -40,7 +40,7 @@ pub(super) struct Row {
     pub(super) produced_at: Option<Instant>,
 }
 
-/// A count, and how fast it grows.
+/// A count, and the rate at which it grows.
 #[derive(Default)]
 pub(super) struct Rate {
     pub(super) total: u64,
@@ -107,7 +107,7 @@ impl Tally {
         }
     }
 
-    /// Brings the rates up to date once a second.
+    /// Updates the rates once a second.
     pub(super) fn turn(&mut self, now: Instant) {
         let elapsed = now.saturating_duration_since(self.turned_at);
         if elapsed < SECOND {

@@ -6,7 +6,7 @@ use super::tally::Tally;
 use crate::reach::milliseconds;
 use crate::screen::Size;
 
-/// The page: the state of the channel, keys, and the latest events in the remaining space.
+/// Returns the page: the state of the channel, the keys, and the latest events in the remaining lines.
 pub(super) fn page(head: &[String], tally: &Tally, size: Size) -> String {
     let mut lines = head.to_vec();
     lines.push(format!(

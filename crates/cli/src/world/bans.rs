@@ -1,4 +1,4 @@
-//! `nowcast world ban`, `unban` and `bans`: manages bans while no server runs.
+//! `nowcast world ban`, `unban` and `bans` manage bans while no server runs.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -11,27 +11,27 @@ use nowcast_server::{BANS_MAX, Ban, BanScope, BannedBy};
 use super::past::now_ms;
 use crate::output::{self, printable};
 
-/// Maximum wait for the disk.
+/// Maximum time to wait for the disk.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The client to ban, the worlds, and the duration.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The room; or with --world the world, for all of its rooms
+    /// The room, or with --world the world, for all of its rooms
     place: String,
-    /// Ban every bearer of a token with this name
+    /// Ban every client that presents a token with this name
     #[arg(long, value_name = "NAME", conflicts_with = "address", required_unless_present = "address")]
     token: Option<String>,
-    /// Ban every client from this address: of IPv6 its network of 64 bits; for 30 days at most
+    /// Ban every client from this address, for 30 days at most. For IPv6, the ban applies to the network of 64 bits
     #[arg(long, value_name = "ADDRESS")]
     address: Option<IpAddr>,
     /// In all rooms of the world
     #[arg(long)]
     world: bool,
-    /// Duration, such as 2h (s, m, h or d) [default: a day for an address; until it is lifted for a name]
+    /// Duration, such as 2h (s, m, h or d) [default for an address: one day; for a name: until it is lifted]
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     lasts: Option<Duration>,
-    /// Reason that the banned client is shown
+    /// Reason that is shown to the banned client
     #[arg(long, value_name = "TEXT", default_value = "")]
     why: String,
 }
@@ -40,7 +40,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     read_duration(text).ok_or_else(|| "expected how long, such as 2h (s, m, h or d)".to_owned())
 }
 
-/// Bans a client from the next start of the server on.
+/// Bans a client. The ban takes effect at the next start of the server.
 pub(super) fn ban(folder: &Path, args: Args) -> anyhow::Result<()> {
     let Args { place, token, address, world, lasts, why } = args;
     let scope = if world { BanScope::World(place) } else { BanScope::Room(place) };
@@ -80,7 +80,7 @@ pub(super) fn unban(folder: &Path, place: &str, who: &str) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Lists the bans, or those of one room or world.
+/// Lists all bans, or those of one room or world.
 pub(super) fn list(reader: &SqliteReader, place: Option<&str>) -> anyhow::Result<()> {
     let bans = read(reader, place)?;
     if bans.is_empty() {

@@ -1,4 +1,4 @@
-//! `nowcast check`: finds the mistakes of a world before a player joins it.
+//! `nowcast check` finds the mistakes of a world before a player joins it.
 
 use std::fmt::Arguments;
 use std::path::PathBuf;
@@ -16,11 +16,11 @@ use crate::output;
 
 /// Check a world: its kinds, actions, scripts, assets and tests
 ///
-/// Errors are printed with file, line, column and cure, and the exit code is 1: modules that do not load; undefined
-/// names; members that `world`, a kind, an entity or a library does not have; calls with too few arguments. Warnings
-/// leave the exit code 0: locals that a reload forgets, actions without a key, keys, looks, timers, ignored arguments,
-/// unused modules. In a module that begins with `--!strict`, names that read as nil are errors, too. Functions that the
-/// world calls at run time are read and not called; `nowcast test` runs them.
+/// Errors are printed with file, line, column and cure, and the exit code is 1. Errors are: modules that do not load; undefined
+/// names; members that `world`, a kind, an entity or a library does not have; calls with too few arguments. Warnings leave the
+/// exit code 0. They concern locals that a reload forgets, actions without a key, keys, looks, timers, ignored arguments, and
+/// unused modules. In a module that begins with `--!strict`, names that read as nil are errors, too. Functions that the world
+/// calls at run time are analysed but not called; `nowcast test` runs them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The world's folder
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A world's folder as it was named on the command line, with its modules.
+/// A world's folder as named on the command line, and its modules.
 struct Folder {
     path: String,
     sources: Sources,
@@ -68,7 +68,7 @@ impl Folder {
         self.sources.iter().map(|(path, _)| path).filter(|path| path.starts_with("tests/"))
     }
 
-    /// Returns the faults of tests that show before they run.
+    /// Returns the errors in tests that can be found without running them.
     fn broken_tests(&self) -> Vec<Fault> {
         let play = |test| Scenario::new(self.sources.clone(), test, Limits::DEFAULT);
         self.tests().filter_map(|test| play(test).err()).collect()
@@ -78,7 +78,7 @@ impl Folder {
         output::note(format_args!("{}", fault.in_folder(&self.path, &self.sources)));
     }
 
-    /// Prints the mistakes that the text of the modules shows.
+    /// Prints the mistakes that can be found in the text of the modules.
     fn print_findings(&self, findings: &[Finding]) {
         let folder = self.path.trim_end_matches('/');
         for Finding { file, line, column, is_error, message } in findings {
@@ -107,7 +107,7 @@ impl Folder {
     }
 }
 
-/// Returns the missing assets that looks name. A broken file is reported once, and not again as missing.
+/// Returns the assets that looks name and that do not exist. A broken file is reported once, and not also as missing.
 fn not_there(
     sources: &Sources,
     definition: &Definition,
@@ -122,7 +122,7 @@ fn not_there(
     (missing, unknown)
 }
 
-/// The file of a fault, as messages name it.
+/// Returns the file of a fault in the form that messages use.
 fn quoted(fault: &Fault) -> String {
     format!("{:?}", fault.file.as_deref().unwrap_or_default())
 }

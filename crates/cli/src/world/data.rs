@@ -1,15 +1,15 @@
-//! The default folder of stored worlds.
+//! Finds the folder of stored worlds.
 
 use std::env::var_os;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// The folder of stored worlds: the chosen one, or the default in this user's home.
+/// Returns the folder of stored worlds: the chosen one, or the default in this user's home.
 pub(crate) fn folder(chosen: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     chosen
         .or_else(of_user)
-        .context("this user has no home folder: say where worlds are kept, with --data DIR (a server also runs with --no-data)")
+        .context("this user has no home folder: name the folder of stored worlds with --data DIR (a server also runs with --no-data)")
 }
 
 /// Returns `$XDG_DATA_HOME/nowcast`, or `~/.local/share/nowcast`. A relative path is ignored (XDG Base Directory

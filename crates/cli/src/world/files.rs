@@ -1,14 +1,14 @@
-//! Files of worlds: read within bounds, and written where nothing is yet.
+//! Reads files of worlds within limits, and writes new files.
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
-/// Larger files are no worlds.
+/// Maximum size of a world's file.
 const FILE_BYTES_MAX: u64 = 2 << 30;
 
-/// The bytes of a file that may be a world.
+/// Reads a file that may be a world.
 pub(super) fn read_world_file(file: &Path) -> anyhow::Result<Vec<u8>> {
     let open = std::fs::File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     let mut bytes = Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn read_world_file(file: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file that is not there yet, to the disk.
+/// Writes a file that does not exist yet, and syncs it to the disk.
 pub(super) fn write_new(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let cannot = || format!("cannot make {}", file.display());
     let mut made = std::fs::File::create_new(file).with_context(cannot)?;

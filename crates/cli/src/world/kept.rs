@@ -1,4 +1,4 @@
-//! `nowcast world`: the worlds that a server keeps.
+//! `nowcast world` manages the worlds that a server has stored.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,10 +18,10 @@ use crate::output::{self, printable};
 
 /// Manage the worlds that a server has stored
 ///
-/// `list`, `show`, `export`, `replay`, `backup`, `check`, `bans`, `migrate --plan` and `restore` without `--replace`
-/// work while a server runs. `import`, `copy`, `migrate`, `restore`, `remove`, `prune`, `ban` and `unban` require that
-/// no server runs. On the pages of a running server, editors can view history at `/r/NAME?at=-5m`, and use `/ban` and
-/// `/unban` as lines of chat.
+/// `list`, `show`, `export`, `replay`, `backup`, `check`, `bans`, `migrate --plan` and `restore` without `--replace` work while a
+/// server runs. `import`, `copy`, `migrate`, `restore`, `remove`, `prune`, `ban` and `unban` require that no server uses the
+/// folder. On the pages of a running server, editors can view history at `/r/NAME?at=-5m`, and enter `/ban` and `/unban` as lines
+/// of chat.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The folder of the worlds [default: the folder of this user, which `nowcast serve` prints]
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// List the worlds: name, time played, bytes, time of the last change stored
+    /// List the worlds: name, time played, bytes, time of the last stored change
     List,
     /// Show the contents of a world: the number of entities of each kind, and the length of its history
     Show {
@@ -42,26 +42,26 @@ enum Command {
         #[command(flatten)]
         at: AtArgs,
     },
-    /// Write a world into one save file, which `nowcast save inspect` reads
+    /// Write a world into one save file, which `nowcast save inspect` can read
     Export {
         /// The world's name
         name: String,
-        /// The file to make; it must not be there yet
+        /// The file to create; it must not exist
         file: PathBuf,
         #[command(flatten)]
         at: AtArgs,
     },
-    /// Copy a world, in its current or an earlier state, to a new one; a room of that name shows it
+    /// Copy a world, in its current or an earlier state, to a new world; a room with the new name shows it
     Copy {
         /// The world's name
         name: String,
-        /// The name of the new one, which no world has yet
+        /// The name of the new world; no world may have it yet
         new: String,
         #[command(flatten)]
         at: AtArgs,
     },
-    /// Show an earlier state of a world in a browser, on this machine only: the world runs on from there, and nothing
-    /// of that is stored
+    /// Show an earlier state of a world in a browser, on this machine only. The world continues from that state, and nothing is
+    /// stored
     Replay {
         /// The world's name
         name: String,
@@ -71,12 +71,12 @@ enum Command {
         #[arg(long, default_value_t = 0)]
         port: u16,
     },
-    /// Apply the rules of a folder to a world, and print the changes; rules that fail with it change nothing
+    /// Apply the rules of a folder to a world, and print the changes. If the rules fail with this world, nothing is changed
     Migrate {
         /// Only print the changes
         #[arg(long)]
         plan: bool,
-        /// A kind whose entities are removed; may be repeated
+        /// A kind whose entities are to be removed; may be repeated
         #[arg(long = "lose", value_name = "KIND")]
         lost: Vec<String>,
         /// The world's name
@@ -84,7 +84,7 @@ enum Command {
         /// The folder of the rules
         dir: PathBuf,
     },
-    /// Take a world from a save file, under a name that no world has yet
+    /// Import a world from a save file, under a name that no world has yet
     Import {
         /// A file that `export` wrote
         file: PathBuf,
@@ -94,11 +94,10 @@ enum Command {
     },
     /// Copy all worlds in their current state to one file
     Backup {
-        /// The file to create; it must not exist. To use it, put it as `worlds.db` into a separate folder
+        /// The file to create; it must not exist. To use it, move it as `worlds.db` into a separate folder
         file: PathBuf,
     },
-    /// Restore a world from a file, or to an earlier state: prints the differences, and changes nothing without
-    /// --replace
+    /// Restore a world from a file, or to an earlier state. Prints the differences, and changes nothing without --replace
     Restore {
         /// The world's name
         name: String,
@@ -107,18 +106,18 @@ enum Command {
         file: Option<PathBuf>,
         #[command(flatten)]
         at: AtArgs,
-        /// Replace the world; its current state is kept with its history as NAME@STEP, a name that no room can have
+        /// Replace the world. Its current state and history are stored as NAME@STEP, a name that no room can have
         #[arg(long)]
         replace: bool,
     },
-    /// Read all that is kept, replay it, and compare every checksum and hash
+    /// Read and replay all stored data, and compare every checksum and hash
     Check {
-        /// Only this world
+        /// Check only this world
         name: Option<String>,
-        /// Write the readable part of damaged worlds to save files, and print the losses; the store does not change
+        /// Write the readable part of damaged worlds to save files, and print the losses; the store is not changed
         #[arg(long)]
         salvage: bool,
-        /// The file to make of the one world that is damaged [default: NAME.salvaged.ncs, here]
+        /// The file to create for the one damaged world [default: NAME.salvaged.ncs in the current folder]
         #[arg(long, value_name = "FILE", requires = "salvage")]
         into: Option<PathBuf>,
     },
@@ -129,36 +128,36 @@ enum Command {
     },
     /// Lift a ban
     Unban {
-        /// The room or the world of the ban
+        /// The room or the world to which the ban applies
         place: String,
         /// The name or the id of the ban, which `bans` shows
         who: String,
     },
-    /// List the bans: id, name, scope, mark, end, reason
+    /// List the bans: id, name, scope, criterion, end, reason
     Bans {
-        /// Only the bans of this room or world
+        /// List only the bans of this room or world
         place: Option<String>,
     },
     /// Delete the history of worlds; their current state stays
     Prune {
-        /// Hours of history that are kept
+        /// Hours of history to keep
         #[arg(long, default_value_t = 24)]
         keep_hours: u64,
-        /// Maximum megabytes of all worlds together; above that the oldest history of the largest world is deleted
+        /// Maximum size of all worlds together, in megabytes. Above it, the oldest history of the largest world is deleted
         #[arg(long, default_value_t = Retention::default().bytes_max >> 20)]
         keep_mb: u64,
     },
-    /// Forget a world with all of its past
+    /// Delete a world with its whole history
     Remove {
         /// The world's name
         name: String,
     },
 }
 
-/// A moment of the past.
+/// A time in the history of a world.
 #[derive(clap::Args)]
 struct AtArgs {
-    /// Moment of the world: an age, such as -5m (s, m, h or d), a time, such as 2026-11-23T10:00Z, or a number of steps
+    /// The time in the history: an age, such as -5m (s, m, h or d), a time, such as 2026-11-23T10:00Z, or a number of steps
     /// [default: now]
     #[arg(long = "at", value_name = "MOMENT", allow_hyphen_values = true)]
     moment: Option<At>,
@@ -212,7 +211,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Prune { keep_hours, keep_mb } => prune(&folder, keep_hours, keep_mb)?,
         Command::Remove { name } => {
             writer(&folder)?.remove(&world_name(&name)?)?;
-            output::line(format_args!("{name} is gone"))?;
+            output::line(format_args!("{name} was removed"))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -222,7 +221,7 @@ fn world_name(text: &str) -> anyhow::Result<WorldName> {
     Ok(WorldName::new(text)?)
 }
 
-/// Opens the existing store for changes; does not create one.
+/// Opens the existing store for changes. Does not create a store.
 fn writer(folder: &Path) -> anyhow::Result<SqliteStore> {
     drop(SqliteReader::open(folder)?);
     Ok(SqliteStore::open(folder, Options::default())?)
@@ -231,7 +230,7 @@ fn writer(folder: &Path) -> anyhow::Result<SqliteStore> {
 fn list(reader: &SqliteReader) -> anyhow::Result<()> {
     let worlds = reader.list()?;
     if worlds.is_empty() {
-        output::note("no world is kept yet");
+        output::note("no world is stored yet");
     }
     for Summary { name, tick, bytes, changed_ms, .. } in worlds {
         let name = printable(name.as_str());
@@ -284,20 +283,20 @@ fn import(folder: &Path, file: &Path, name: Option<String>) -> anyhow::Result<()
     let bytes = read_world_file(file)?;
     let (own, ..) = read_file(&bytes).with_context(|| format!("{} is no world", file.display()))?;
     let name = name.unwrap_or(own);
-    // A world under another name could never be shown.
+    // A world with an invalid name could never be shown.
     if !is_world_name(&name) {
         bail!(
-            "{} is no name of a room, so nothing was imported: a name is 1 to 32 of a-z, 0-9, - and _; give one with --name",
+            "{} is not a valid name of a room, so nothing was imported: a name is 1 to 32 of a-z, 0-9, - and _; give one with --name",
             printable(&name)
         );
     }
     let name = world_name(&name)?;
     SqliteStore::open(folder, Options::default())?.import(&name, &bytes)?;
-    output::line(format_args!("{} is kept in {}", printable(name.as_str()), folder.display()))?;
+    output::line(format_args!("{} is stored in {}", printable(name.as_str()), folder.display()))?;
     Ok(())
 }
 
-/// The world that was named, or all.
+/// Returns the named world, or all worlds.
 fn worlds(reader: &SqliteReader, name: Option<String>) -> anyhow::Result<Vec<WorldName>> {
     match name {
         Some(name) => Ok(vec![world_name(&name)?]),
@@ -334,7 +333,7 @@ fn prune(folder: &Path, keep_hours: u64, keep_mb: u64) -> anyhow::Result<()> {
     let keep = Duration::from_secs(keep_hours.saturating_mul(3_600));
     let retention = Retention { keep, bytes_max: keep_mb.saturating_mul(1 << 20) };
     let pruned = writer(folder)?.prune(&retention, now_ms())?;
-    output::line(format_args!("{} snapshots and {} batches are gone", pruned.snapshots, pruned.batches))?;
+    output::line(format_args!("{} snapshots and {} batches were deleted", pruned.snapshots, pruned.batches))?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! `nowcast world migrate`: a kept world under the rules of a folder.
+//! `nowcast world migrate` applies the rules of a folder to a stored world.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,10 +10,10 @@ use nowcast_server::{MigrationError, migrate, read_world};
 use super::past::{self, now_ms};
 use crate::output::{self, printable};
 
-/// Maximum wait for the disk.
+/// Maximum time to wait for the disk.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Prints the changes that the rules of a folder would make, and applies them unless only the plan is wanted.
+/// Prints the changes that the rules of a folder would make. Applies them unless only the plan is requested.
 pub(super) fn run(
     folder: &Path,
     name: &WorldName,
@@ -22,7 +22,7 @@ pub(super) fn run(
     is_plan: bool,
 ) -> anyhow::Result<ExitCode> {
     let sources = read_world(dir)?;
-    // A change of a world locks its folder from the beginning, so nothing happens between the plan and the change.
+    // A command that changes a world locks its folder from the beginning. So nothing can happen between the plan and the change.
     let store = if is_plan { None } else { Some(SqliteStore::open(folder, Options::default())?) };
     let saved = past::load(&SqliteReader::open(folder)?, name, Moment::Last)?;
     let migration = match migrate(&saved, sources, lost, now_ms()) {
@@ -30,7 +30,7 @@ pub(super) fn run(
         Err(error) => {
             output::note(format_args!("{}: {}", printable(name.as_str()), printable(&error.to_string())));
             if matches!(error, MigrationError::Refused(_)) {
-                output::note("nothing was changed; --lose KIND leaves the entities of a kind behind");
+                output::note("nothing was changed; --lose KIND removes the entities of a kind");
             } else {
                 output::note("nothing was changed");
             }

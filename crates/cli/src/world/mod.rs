@@ -1,4 +1,4 @@
-//! Worlds as folders: made, checked, and played by their tests.
+//! Commands for worlds in folders: to create, check and test them.
 
 mod bans;
 pub(crate) mod check;

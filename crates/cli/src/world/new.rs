@@ -1,4 +1,4 @@
-//! `nowcast new`: makes a world.
+//! `nowcast new` creates a world.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,19 +13,19 @@ use crate::output;
 /// Make a new world: a folder with rules in Luau, tests, and types for editors
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder to create; it must not exist. To be served under its name: 1 to 32 of a-z, 0-9, - and _
+    /// The folder to create; it must not exist. To be served under its name, it must be called by 1 to 32 of a-z, 0-9, - and _
     dir: PathBuf,
     /// Sample to start from
     #[arg(long, value_enum, default_value_t = Sample::Minimal)]
     template: Sample,
 }
 
-/// The place of the types of `@nowcast/…` for editors.
+/// Tells editors where the types of `@nowcast/…` are.
 const ALIASES: &str = "{\n\t\"aliases\": { \"nowcast\": \".nowcast\" }\n}\n";
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.dir.exists() {
-        bail!("{} is there already; nothing was changed", args.dir.display());
+        bail!("{} exists already; nothing was changed", args.dir.display());
     }
     check_name(&args.dir)?;
     for (path, text) in args.template.files() {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A world that cannot be served under the name of its folder is not made.
+/// Checks that a world can be served under the name of its folder. Otherwise it is not created.
 fn check_name(dir: &Path) -> anyhow::Result<()> {
     let Some(name) = dir.file_name().map(|name| name.to_string_lossy()) else {
         bail!("{} names no folder; nothing was made", dir.display());
@@ -63,7 +63,7 @@ fn check_name(dir: &Path) -> anyhow::Result<()> {
     )
 }
 
-/// A valid name that is similar to an invalid one.
+/// Returns a valid name that is similar to an invalid one.
 fn name_like(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
     let letters: String = name.chars().map(letter).collect();
@@ -74,7 +74,7 @@ fn name_like(name: &str) -> String {
     if taken.is_empty() { "my-world".to_owned() } else { taken.to_owned() }
 }
 
-/// The page that a new world comes with.
+/// Returns the README of a new world.
 fn readme(dir: &Path) -> String {
     let name = dir.file_name().map_or_else(|| "world".into(), |name| name.to_string_lossy());
     format!(

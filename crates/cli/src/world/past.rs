@@ -1,4 +1,4 @@
-//! Worlds as they were: copied into new rooms, or shown without being kept.
+//! Earlier states of worlds: copied into new rooms, or shown without being stored.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,10 +13,10 @@ use nowcast_server::{Config, Rules, Server, WorldConfig, is_world_name, kept_rul
 use crate::output::{self, printable};
 use crate::serve::{announce, asked_to_stop, run_to_end, web_address};
 
-/// Names that are tried for a world that makes room for another.
+/// Number of names that are tried for a world that is replaced.
 const ASIDE_TRIES: u32 = 100;
 
-/// The room of a world whose own name is no room name.
+/// The room of a world whose own name is not a valid name of a room.
 const ROOM: &str = "past";
 
 /// Copies an earlier state of a world to a new world.
@@ -33,13 +33,16 @@ pub(super) fn copy(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves an earlier state of a world until the request to stop. Nothing of that is stored.
+/// Serves an earlier state of a world until the program is asked to stop. Nothing is stored.
 pub(super) fn replay(folder: &Path, name: &WorldName, moment: Moment, port: u16) -> anyhow::Result<ExitCode> {
     let saved = load(&SqliteReader::open(folder)?, name, moment)?;
     let (offered, sources) =
         kept_rules(&saved.snapshot).map_err(|cause| anyhow::anyhow!("{name} cannot be shown: {cause}"))?;
     if let Err(error) = saved.replay(restore_kept) {
-        output::note(format_args!("it is only almost as it was: {}", printable(&error.to_string())));
+        output::note(format_args!(
+            "it differs slightly from the earlier state: {}",
+            printable(&error.to_string())
+        ));
     }
     let room = if is_world_name(name.as_str()) { name.clone() } else { WorldName::new(ROOM)? };
     let when = told(&saved);
@@ -78,13 +81,13 @@ pub(super) fn load(reader: &SqliteReader, name: &WorldName, moment: Moment) -> a
     }
 }
 
-/// The time of this state of a world.
+/// Describes the time of this state of a world.
 pub(super) fn told(saved: &SavedWorld) -> String {
     let seconds = now_ms().saturating_sub(saved.time_ms()) / 1_000;
     format!("at step {}, about {seconds} s ago", saved.tick)
 }
 
-/// Stores a world under a name that no room can have, so that no client continues it by chance.
+/// Stores a world under a name that no room can have, so that no client can continue it by accident.
 pub(super) fn aside(
     name: &WorldName,
     tick: u64,
@@ -101,7 +104,7 @@ pub(super) fn aside(
     bail!("there are {ASIDE_TRIES} worlds called {name}@{tick} already")
 }
 
-/// The requested moment, or the newest.
+/// Returns the requested time, or the newest one.
 pub(super) fn moment(at: Option<At>) -> Moment {
     at.map_or(Moment::Last, |at| at.moment(now_ms()))
 }
@@ -111,7 +114,7 @@ pub(super) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// A folder that is removed with its contents.
+/// A folder that is removed with its contents when this value is dropped.
 struct Copy(PathBuf);
 
 impl Copy {
@@ -124,7 +127,7 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // A folder that cannot be removed stays among the system's temporary files.
+        // If the folder cannot be removed, it stays among the system's temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

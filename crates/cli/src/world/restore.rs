@@ -1,4 +1,4 @@
-//! `nowcast world restore`: replaces a stored world by an earlier state, or by the state in a file.
+//! `nowcast world restore` replaces a stored world by an earlier state, or by the state in a file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,18 +16,19 @@ use super::files::read_world_file;
 use super::past;
 use crate::output::{self, printable};
 
-/// The target of a restore.
+/// The state to restore.
 pub(super) enum To {
     /// The world in a file.
     Saved(Box<SavedWorld>),
-    /// The world at a moment.
+    /// The state of the world at a time in its history.
     Moment(Moment),
 }
 
-/// Prints the differences. Restores the world if it is to be replaced, or does not exist. The replaced world is kept
+/// Prints the differences. Restores the world if it should be replaced, or if it does not exist. The replaced world is stored
 /// under another name.
 pub(super) fn run(folder: &Path, name: &WorldName, to: To, is_to_replace: bool) -> anyhow::Result<ExitCode> {
-    // A change of a world locks its folder from the beginning, so nothing happens between the report and the change.
+    // A command that changes a world locks its folder from the beginning. So nothing can happen between the report and the
+    // change.
     let is_to_write = is_to_replace || (matches!(to, To::Saved(_)) && !is_there(folder, name)?);
     let store = if is_to_write { Some(SqliteStore::open(folder, Options::default())?) } else { None };
     let reader = SqliteReader::open(folder)?;
@@ -47,7 +48,7 @@ pub(super) fn run(folder: &Path, name: &WorldName, to: To, is_to_replace: bool) 
     match tick {
         None => {
             store.import(name, &file)?;
-            output::line(format_args!("{shown} is kept in {}", folder.display()))?;
+            output::line(format_args!("{shown} is stored in {}", folder.display()))?;
         }
         Some(tick) => {
             let aside = past::aside(name, tick, |aside| store.replace(name, aside, &file))?;
@@ -65,7 +66,7 @@ fn is_there(folder: &Path, name: &WorldName) -> anyhow::Result<bool> {
     }
 }
 
-/// A world that `nowcast world export` wrote.
+/// Loads a world from a file that `nowcast world export` wrote.
 pub(super) fn load_file(file: &Path, name: &WorldName) -> anyhow::Result<SavedWorld> {
     let bytes = read_world_file(file)?;
     let (_, snapshot, batches) =
@@ -74,7 +75,7 @@ pub(super) fn load_file(file: &Path, name: &WorldName) -> anyhow::Result<SavedWo
     Ok(SavedWorld { name: name.clone(), snapshot, batches, tick, damage: Vec::new() })
 }
 
-/// Prints the differences from the stored state. Returns the tick of that state, if there is such a world.
+/// Prints the differences from the stored state. Returns the tick of that state, or `None` if there is no such world.
 fn tell_difference(
     reader: &SqliteReader,
     name: &WorldName,
@@ -95,7 +96,7 @@ fn tell_difference(
         output::line(format_args!("undone        {seconds} s of play"))?;
     }
     let now = match reader.load(name, Moment::Last) {
-        Ok(now) => now.context("it was there a moment ago")?,
+        Ok(now) => now.context("the world existed a moment ago")?,
         Err(error) => {
             output::note(format_args!(
                 "the stored world cannot be compared: {}",
@@ -120,7 +121,7 @@ fn tell_difference(
     Ok(Some(summary.tick))
 }
 
-/// Prints the kinds with more or fewer entities.
+/// Prints the kinds whose number of entities differs.
 fn tell_entities(now: &World, then: &World) -> anyhow::Result<()> {
     let (now, then) = (entities_by_kind(now), entities_by_kind(then));
     for kind in now.keys().chain(then.keys().filter(|kind| !now.contains_key(*kind))) {

@@ -1,4 +1,4 @@
-//! `nowcast world check --salvage`: writes the readable part of damaged worlds to save files.
+//! `nowcast world check --salvage` writes the readable part of damaged worlds to save files.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use nowcast_server::world::STEP_HZ;
 use super::files::write_new;
 use crate::output::{self, printable};
 
-/// Writes the readable part of each damaged world to a file, and prints the losses. The store does not change.
+/// Writes the readable part of each damaged world to a file, and prints the losses. The store is not changed.
 pub(super) fn run(
     reader: &SqliteReader,
     worlds: &[WorldName],
@@ -65,16 +65,18 @@ fn salvage(reader: &SqliteReader, world: &WorldName, file: &Path) -> anyhow::Res
     Ok(())
 }
 
-/// The part of the data that is known to be correct.
+/// Describes which part of the data is known to be correct.
 fn proof(saved: &SavedWorld) -> String {
     match saved.replay(restore_kept) {
         Ok(_) => "it was replayed, and every hash is right".to_owned(),
-        Err(error @ ReturnError::Replay(_)) => format!("it can be had, but not exactly as it was ({error})"),
-        Err(error @ ReturnError::Restore { .. }) => format!("whether it is right is not known ({error})"),
+        Err(error @ ReturnError::Replay(_)) => {
+            format!("it can be restored, but differs from its recording ({error})")
+        }
+        Err(error @ ReturnError::Restore { .. }) => format!("it could not be verified ({error})"),
     }
 }
 
-/// A file in this folder that is called like the world.
+/// Returns a file in the current folder that is named after the world.
 fn file_of(world: &WorldName) -> PathBuf {
     let letter = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '@') { c } else { '_' };
     let name: String = world.as_str().chars().map(letter).collect();
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_in_this_folder_whatever_the_name_of_a_world() {
+    fn a_salvaged_file_is_in_the_current_folder_for_every_name_of_a_world() {
         for (name, file) in [
             ("plaza", "plaza.salvaged.ncs"),
             ("plaza@500.2", "plaza@500_2.salvaged.ncs"),

@@ -1,4 +1,4 @@
-//! The sample worlds inside the program: the default worlds to serve, and templates for new ones.
+//! The sample worlds inside the program. They are served by default, and are templates for new worlds.
 
 use nowcast_script::{Assets, Sources};
 use nowcast_server::{Rules, WorldConfig};
@@ -37,7 +37,7 @@ impl Sample {
     const SERVED: [Sample; 5] =
         [Sample::Playground, Sample::Football, Sample::TowerDefence, Sample::Gallery, Sample::Robots];
 
-    /// Returns its name.
+    /// Returns the name of the sample.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Sample::Minimal => "minimal",
@@ -49,7 +49,7 @@ impl Sample {
         }
     }
 
-    /// Its files: path in its folder, and text.
+    /// Returns its files: each file's path in the folder, and its text.
     pub(crate) fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Sample::Minimal => sample!("minimal": "world.luau", "tests/ball.luau"),
@@ -65,7 +65,7 @@ impl Sample {
         }
     }
 
-    /// Its assets: path in its folder, and content.
+    /// Returns its assets: each asset's path in the folder, and its content.
     pub(crate) fn assets(self) -> &'static [(&'static str, &'static [u8])] {
         match self {
             Sample::Gallery => {
@@ -75,16 +75,16 @@ impl Sample {
         }
     }
 
-    /// Its assets, as they are served.
+    /// Returns its assets in the form in which they are served.
     fn checked_assets(self) -> Assets {
         let files = self.assets().iter().map(|(path, content)| ((*path).to_owned(), content.to_vec()));
         let (assets, faults) = Assets::read(files, &Assets::default());
-        // They were checked by a test; should one be wrong all the same, the world is refused for its name.
+        // A test has checked the assets. If one is nevertheless invalid, the world that names it is refused.
         faults.iter().for_each(|fault| tracing::error!(%fault, world = self.name(), "an asset"));
         assets
     }
 
-    /// The sample worlds, to be served.
+    /// Returns the sample worlds to be served.
     pub(crate) fn served() -> Vec<WorldConfig> {
         let world = |sample: Sample| {
             let sources = Sources::from_iter(sample.files().iter().copied());
@@ -105,7 +105,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn every_file_of_a_sample_world_is_carried() {
+    fn the_program_contains_every_file_of_a_sample_world() {
         for sample in Sample::value_variants() {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds").join(sample.name());
             let carried = Sources::from_iter(sample.files().iter().copied());

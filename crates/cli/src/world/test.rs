@@ -1,4 +1,4 @@
-//! `nowcast test`: plays worlds by their tests, in virtual time.
+//! `nowcast test` runs the tests of worlds in virtual time.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,14 +11,14 @@ use crate::output;
 
 /// Play worlds by the cases in their tests/, thousands of steps a second
 ///
-/// A case that fails is reported with its file, its line and its seed: `--seed` plays it again, step by step the same.
-/// The output of a case is shown when it fails.
+/// A case that fails is reported with its file, its line and its seed. With `--seed`, the case is repeated with exactly the same
+/// steps. The output of a case is shown if it fails.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The worlds' folders
     #[arg(required = true)]
     dirs: Vec<PathBuf>,
-    /// Play only cases whose names contain this
+    /// Run only cases whose names contain this text
     #[arg(long)]
     only: Option<String>,
     /// The first seed

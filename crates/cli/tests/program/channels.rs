@@ -1,4 +1,4 @@
-//! The commands for channels, as a new user tries them: the real program in several processes.
+//! Tests the commands for channels as a new user tries them: the real program, in several processes.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::own;
 
-/// The next line comes before this or never.
+/// Maximum wait for the next line.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A program that runs until the test ends, and its output.
@@ -33,7 +33,7 @@ impl Running {
         self.lines.recv_timeout(DEADLINE).expect("a further line")
     }
 
-    /// Lines up to one that contains this.
+    /// Returns the lines up to the first one that contains `part`.
     fn until(&mut self, part: &str) -> String {
         loop {
             let line = self.line();
@@ -71,14 +71,14 @@ fn complaint(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// A file of this test that does not exist yet.
+/// Returns the path of a file that does not exist yet and belongs to this test.
 fn fresh_file(name: &str) -> PathBuf {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     let _ = std::fs::remove_file(&file);
     file
 }
 
-/// A service that listens, and where.
+/// Starts a service, and returns it with its address.
 fn listen(name: &str, more: &[&str]) -> (Running, String) {
     let mut service = Running::start(&[&["listen", name], more].concat());
     let said = service.until("listens on port");

@@ -1,4 +1,4 @@
-//! `nowcast lab crash` as CI runs it: kills of the real program, and power cuts.
+//! Runs `nowcast lab crash` as CI does: kills of the real program, and power cuts.
 
 use std::process::Output;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::own;
 
 #[test]
-fn kills_and_power_cuts_lose_nothing_that_was_kept() {
+fn kills_and_power_cuts_lose_no_confirmed_action() {
     let mut command = own::program();
     command.args([
         "lab",

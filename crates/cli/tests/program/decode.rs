@@ -1,4 +1,4 @@
-//! `nowcast decode` on the vectors of the specification: valid input is decoded to the end, and faults are named.
+//! Runs `nowcast decode` on the vectors of the specification. Valid input is decoded to the end, and faults are named.
 
 use std::fs;
 use std::io::Write as _;
@@ -35,7 +35,7 @@ fn every_valid_packet_is_explained_to_its_end() {
     for packet in vectors("session/packets.json")["valid"].as_array().unwrap() {
         let hex = packet["hex"].as_str().unwrap();
         let said = explained(&["--as", "packet", hex]);
-        // Offsets, bytes and names add up to the packet.
+        // Together, the bytes of all lines are the packet, at the stated offsets.
         let has_bytes = |line: &&str| line.chars().nth(8).is_some_and(|digit| digit.is_ascii_hexdigit());
         let last = said.lines().rfind(has_bytes).unwrap();
         assert!(
@@ -47,7 +47,7 @@ fn every_valid_packet_is_explained_to_its_end() {
 }
 
 #[test]
-fn a_malformed_packet_is_named_with_its_field_and_place() {
+fn for_a_malformed_packet_the_field_and_offset_are_named() {
     for packet in vectors("session/packets.json")["malformed"].as_array().unwrap() {
         let said = complaint(&["--as", "packet", packet["hex"].as_str().unwrap()]);
         assert!(said.contains("malformed") && said.contains("at byte"), "{}: {said}", packet["name"]);
@@ -86,7 +86,7 @@ fn damage_in_a_save_is_found_and_reported() {
 }
 
 #[test]
-fn bytes_come_from_files_and_the_standard_input_too() {
+fn bytes_may_come_from_files_and_the_standard_input() {
     let path = std::env::temp_dir().join(format!("nowcast-decode-{}", std::process::id()));
     fs::write(&path, [2, 0, 127, 0, 0, 64, 1]).unwrap();
     assert!(explained(&["--file", path.to_str().unwrap()]).contains("input"));
@@ -99,7 +99,7 @@ fn bytes_come_from_files_and_the_standard_input_too() {
 }
 
 #[test]
-fn a_value_is_read_by_a_schema_of_ones_own() {
+fn a_value_is_decoded_by_a_given_schema() {
     let path = std::env::temp_dir().join(format!("nowcast-decode-{}.schema", std::process::id()));
     fs::write(&path, "struct Small { text: text, num: u8 }").unwrap();
     let said = explained(&["--as", "body", "--schema", path.to_str().unwrap(), "7b48656c6c6f"]);

@@ -1,4 +1,4 @@
-//! `nowcast serve` with worlds from hostile authors: it reports the rooms that it ends, stays small, and ends on
+//! Runs `nowcast serve` with worlds of hostile authors. The server reports the rooms that it ends, stays small, and ends on
 //! request.
 //!
 //! `cargo test --workspace --test program -- --nocapture hostile_worlds` prints the figures.
@@ -22,14 +22,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Maximum time for the program to end after a request, even while its scripts run.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(3);
 
-/// Memory of the process that a hostile world may bring about, in kilobytes.
+/// Maximum memory of the process with a hostile world, in kilobytes.
 const MEMORY_KB_MAX: u64 = 300_000;
 
-/// Work that no budget counts and no interrupt stops soon.
+/// Work that no budget counts and that no interrupt can stop soon.
 const HANG: &str = "local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b'
     while true do local _ = a < b end";
 
-/// A server with the world of one folder, and with a quiet world. The test removes both.
+/// A server with a hostile world in one folder, and with a quiet world. The test removes both folders.
 struct Server {
     child: Child,
     port: u16,
@@ -37,7 +37,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts it with these rules for `hostile`.
+    /// Starts a server with these rules for the world `hostile`.
     fn start(name: &str, rules: &str, arguments: &[&str]) -> Self {
         let folder = std::env::temp_dir().join(format!("nowcast-hostile-{name}-{}", std::process::id()));
         for (world, rules) in [("hostile", rules), ("quiet", QUIET)] {
@@ -47,7 +47,7 @@ impl Server {
         Self::again(folder, arguments)
     }
 
-    /// Starts a server of the worlds in a folder.
+    /// Starts a server with the worlds in an existing folder.
     fn again(folder: PathBuf, arguments: &[&str]) -> Self {
         let mut child = Self::spawn(&folder, arguments);
         let port = port_of(&mut child);
@@ -70,14 +70,14 @@ impl Server {
         until(&format!("{text:?} on {path}"), || get(self.port, path).contains(text));
     }
 
-    /// Requests the end of the program, and returns the time that it took.
+    /// Requests the end of the program. Returns the time that it took.
     fn terminate(&mut self) -> Duration {
         let begun = Instant::now();
         assert_eq!(end(&mut self.child, Signal::TERM), Some(0));
         begun.elapsed()
     }
 
-    /// A figure in `/proc/PID/status`, in kilobytes.
+    /// Returns a figure of `/proc/PID/status`, in kilobytes.
     fn memory_kb(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
         let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("Linux says it");
@@ -114,7 +114,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until a thread of a process has computed for 300 ms: an idle room or loader needs a small part of that.
+/// Waits until a thread of a process has computed for 300 ms. An idle room or loader needs much less.
 fn busy(pid: u32, name: &str) {
     until(&format!("a busy thread {name:?}"), || {
         let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
@@ -208,7 +208,7 @@ fn journal_of_a_room_that_was_ended_has_every_step_before_the_one_that_hung() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// Worlds that took gigabytes, each as the body of a hook of every step.
+/// Worlds that once took gigabytes of memory. Each text is the body of a hook that runs in every step.
 const GREEDY: [(&str, &str); 7] = [
     ("prints", "print(table.unpack(texts))"),
     ("state", "world.state.laughs = laughs"),
@@ -224,7 +224,7 @@ const GREEDY: [(&str, &str); 7] = [
 
 #[test]
 #[allow(clippy::disallowed_macros, reason = "the harness takes the figures of a test")]
-fn hostile_worlds_leave_the_process_small_and_a_neighbour_in_time() {
+fn with_hostile_worlds_the_process_stays_small_and_a_neighbouring_room_runs_on_time() {
     for (name, work) in GREEDY {
         let rules = format!(
             "local world = require('@nowcast/world')

@@ -1,5 +1,5 @@
-//! The short form of `nowcast lab load`: that the instrument works, with ten clients for a second. Its figures mean nothing here. The
-//! chapter of the asteroids needs network namespaces.
+//! The short form of `nowcast lab load`, with ten clients for one second. It tests only that the instrument works; its figures
+//! are not meaningful. The chapter about asteroids needs network namespaces.
 
 #![cfg(all(feature = "lab", target_os = "linux"))]
 
@@ -24,7 +24,7 @@ fn fresh_page(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("nowcast-{name}-{}.html", std::process::id()))
 }
 
-/// The figures of a column, with the texts of the first column.
+/// Returns the figures of a column, each with the text in the first column.
 fn column(table: &Value, name: &str) -> Vec<(String, Option<f64>)> {
     let columns = table["columns"].as_array().expect("a table has columns");
     let at = columns.iter().position(|column| column["name"] == name).unwrap_or_else(|| panic!("no {name}"));
@@ -71,7 +71,7 @@ fn ten_clients_over_each_carrier_receive_all_updates_at_a_measurable_cost() {
         assert!(packets.is_some_and(|packets| packets > 5.0), "{server}: {packets:?}");
     }
     for (server, updates) in column(feelings, "updates") {
-        // Twenty updates a second for each of ten clients, minus those that a busy machine skips.
+        // Ten clients receive twenty updates a second each, minus those that a busy machine skips.
         assert!(updates.is_some_and(|updates| updates > 20.0), "{server}: {updates:?}");
     }
     assert!(std::fs::read_to_string(&page).unwrap().contains("Processor time of the network"));
@@ -103,7 +103,7 @@ fn a_profile_shows_the_crates_of_a_server_or_an_error_names_perf() {
     std::fs::remove_file(page).unwrap();
 }
 
-/// Precision of the rocks of worlds/asteroids, in metres, as its rules declare it.
+/// Returns the precision of the rocks of worlds/asteroids in metres, as its rules declare it.
 fn stated_precision() -> f64 {
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds/asteroids/world.luau");
     let rules = std::fs::read_to_string(rules).unwrap();
@@ -125,11 +125,12 @@ fn asteroids_are_counted_by_the_kernel_and_shown_at_their_positions() {
     for (carrier, bytes) in column(table, "toward the client") {
         assert!(bytes.is_some_and(|bytes| bytes > 1.0), "{carrier}: {bytes:?}");
     }
-    // On a machine that does a lot besides, a carrier may have shown no place of a step that is compared; most do.
+    // On a machine that is busy with other work, a carrier may have shown no position for a step that is compared. Most carriers
+    // do.
     let measured = column(table, "largest error");
     let errors: Vec<f64> = measured.iter().filter_map(|(_, error)| *error).collect();
     assert!(2 * errors.len() > measured.len(), "most carriers show places that are compared: {measured:?}");
-    // The reference client receives positions to a tenth of a millimetre.
+    // The reference client receives positions with a precision of a tenth of a millimetre.
     let precise = stated_precision() + 0.000_1;
     assert!(errors.iter().all(|error| *error <= precise), "{errors:?} of {precise}");
     std::fs::remove_file(page).unwrap();

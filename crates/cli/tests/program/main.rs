@@ -1,4 +1,4 @@
-//! The program as a person meets it. One program holds all scenarios, because each program is linked by itself.
+//! Tests the program as a person uses it. All scenarios are in one program, because each test program is linked separately.
 
 mod channels;
 #[cfg(all(feature = "lab", target_os = "linux"))]

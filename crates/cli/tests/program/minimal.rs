@@ -1,4 +1,4 @@
-//! Runs `examples/minimal/client.py`, which is written from `spec/MINIMAL.md`, against the real program.
+//! Runs `examples/minimal/client.py` against the real program. The client is written from `spec/MINIMAL.md`.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -34,7 +34,7 @@ fn a_minimal_client_that_acts_during_a_cut_is_answered_after_the_resumption() {
     let walked =
         said.lines().filter_map(|line| line.strip_prefix("walked ")?.strip_suffix(" m")?.parse::<f64>().ok());
     let walked: Vec<f64> = walked.collect();
-    // A second of walking at 3.2 m/s, less the delay of a busy machine.
+    // A second of walking at 3.2 m/s, minus the delay of a busy machine.
     assert!(walked.len() == 2 && walked.iter().all(|metres| *metres > 1.0), "{said}");
     assert!(said.contains("joined as player 1, entity ") && said.contains("refused: wave "), "{said}");
     assert!(said.contains("newest controls in force: 1\n"), "{said}");

@@ -1,5 +1,5 @@
-//! The short form of `nowcast lab motion`: the real SDK in Node, this program as the server, two links. It needs Node, the built SDK,
-//! and network namespaces.
+//! The short form of `nowcast lab motion`: the real SDK in Node, this program as the server, and two links. It needs Node, the
+//! built SDK, and network namespaces.
 
 #![cfg(target_os = "linux")]
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::own;
 
-/// Fragments of messages about missing programs, with the names of those programs.
+/// Fragments of messages that report a missing program, with the name of that program.
 const LACKING: [(&str, &str); 4] = [
     ("network namespace", "namespaces"),
     ("TUN device", "namespaces"),
@@ -17,7 +17,7 @@ const LACKING: [(&str, &str); 4] = [
     ("node does not start", "node"),
 ];
 
-/// Returns the data and the page of `lab motion` with these arguments; `None` where the machine lacks something.
+/// Returns the data and the page of `lab motion` with these arguments. Returns `None` if the machine lacks a program.
 fn measure(arguments: &[&str]) -> Option<(Value, String)> {
     let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let name = format!("nowcast-motion-{}-{}.html", std::process::id(), arguments.concat());
@@ -46,7 +46,7 @@ fn rows(section: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn motion_of_the_own_avatar_is_measured_at_every_link() {
+fn motion_of_the_own_avatar_is_measured_over_every_link() {
     let Some((report, html)) = measure(&["--seconds", "3"]) else { return };
     let sections = report["sections"].as_array().unwrap();
     assert_eq!(sections.len(), 3);
@@ -57,7 +57,7 @@ fn motion_of_the_own_avatar_is_measured_at_every_link() {
 }
 
 #[test]
-fn every_kick_of_a_match_is_written_down() {
+fn every_kick_of_a_match_is_recorded() {
     let Some((report, html)) = measure(&["--seconds", "30", "--football"]) else { return };
     let sections = report["sections"].as_array().unwrap();
     assert_eq!(sections.len(), 2);
@@ -68,7 +68,7 @@ fn every_kick_of_a_match_is_written_down() {
 }
 
 #[test]
-fn hands_of_others_are_measured_at_both_links() {
+fn hands_of_other_players_are_measured_over_both_links() {
     let Some((report, _)) = measure(&["--seconds", "3", "--hands"]) else { return };
     let rows = rows(&report["sections"][0]);
     assert_eq!(rows.len(), 2);

@@ -1,4 +1,4 @@
-//! Output whose reader has left, and output with text from a hostile peer.
+//! Tests output whose reader has left, and output that contains text from a hostile peer.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};
@@ -20,7 +20,7 @@ fn nowcast(args: &[&str]) -> Command {
     command
 }
 
-/// A service of another process that answers commands, and its address. It ends with the test.
+/// A service in another process that answers commands, and its address. It ends when this value is dropped.
 struct Service(Child, String);
 
 impl Service {
@@ -46,7 +46,7 @@ fn fresh_file(ending: &str) -> PathBuf {
     std::env::temp_dir().join(format!("nowcast-output-{}-{ending}", std::process::id()))
 }
 
-/// Runs the command once with an output that is always full, and once with one whose reader has left.
+/// Runs the command twice: with an output that is always full, and with an output whose reader has left.
 fn loses_its_output(args: &[&str]) {
     let full = nowcast(args).stdout(File::options().write(true).open("/dev/full").unwrap()).output().unwrap();
     let said = String::from_utf8_lossy(&full.stderr);
@@ -123,7 +123,7 @@ async fn watch_ends_with_an_error_when_its_lines_are_lost() {
     tokio::task::spawn_blocking(watching).await.unwrap();
 }
 
-/// Nothing that moves a cursor, turns the direction of writing, or cannot be seen.
+/// Checks that the output contains no character that moves a cursor, changes the direction of writing, or is invisible.
 fn is_harmless(output: &Output) -> String {
     let said = [&output.stdout[..], &output.stderr[..]].concat();
     let said = String::from_utf8(said).unwrap();
@@ -133,7 +133,7 @@ fn is_harmless(output: &Output) -> String {
 }
 
 #[test]
-fn a_refusal_cannot_command_the_terminal() {
+fn a_refusal_cannot_control_the_terminal() {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("{}/evil", server.local_addr().unwrap());
     thread::spawn(move || {
@@ -194,7 +194,7 @@ fn a_listener_escapes_characters_that_change_the_writing_direction() {
     let _ = child.wait();
 }
 
-/// Messages that a greeting service received, and the ends of its channels.
+/// The messages that a greeting service received, and the ends of its channels.
 struct Heard {
     messages: UnboundedReceiver<()>,
     endings: UnboundedReceiver<CloseCode>,
@@ -234,7 +234,7 @@ impl Heard {
     }
 }
 
-/// Limits the wait to far less than the resume time-out of a session.
+/// Limits the wait to much less than the resume timeout of a session.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), work).await.expect("it happens soon")
 }
@@ -259,7 +259,7 @@ async fn a_sender_that_is_interrupted_announces_it_to_the_service() {
     let commands: [(&[&str], i32); 3] = [
         (&["ping", "--interval", "20"], 0),
         (&["watch", "--lines", "--for", "600"], 0),
-        // No service answers commands there.
+        // The service does not answer commands, so the command waits.
         (&["send", "--command", "?", "--timeout", "600"], 130),
     ];
     for (command, code) in commands {
@@ -270,7 +270,7 @@ async fn a_sender_that_is_interrupted_announces_it_to_the_service() {
         if command[0] == "send" {
             heard.message().await;
         } else {
-            // For ping the first answer, for watch the greeting.
+            // For ping this is the first answer, for watch the greeting.
             let before = usize::from(command[0] == "ping");
             let heard = tokio::task::spawn_blocking(move || lines.nth(before).map(|_| lines).unwrap());
             lines = heard.await.unwrap();

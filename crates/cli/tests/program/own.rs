@@ -1,4 +1,4 @@
-//! The program under test with separate folders, so that no test reads or writes the worlds of the user.
+//! Runs the program under test with separate folders, so that no test reads or writes the user's worlds.
 //!
 //! `cargo xtask tidy` refuses a test that starts the program in another way.
 
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The path of the program under test, for the few tests that another program starts it in: see [`isolated`].
+/// The path of the program under test, for the few tests in which another program starts it; see [`isolated`].
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_nowcast");
 
-/// The program under test, with its own home and data folder.
+/// Returns a command for the program under test, with its own home and data folder.
 pub(crate) fn program() -> Command {
     isolated(PROGRAM)
 }
 
-/// A program that starts the one under test, with such folders.
+/// Returns a command for a program that starts the program under test, with such folders.
 pub(crate) fn isolated(program: &str) -> Command {
     let home = own_home();
     let mut command = Command::new(program);
@@ -22,11 +22,11 @@ pub(crate) fn isolated(program: &str) -> Command {
     command
 }
 
-/// The programs that this machine lacks, separated by commas. Tests that need one of them are left out. Without this
-/// variable, a test with a missing tool fails, so that no machine passes without testing.
+/// The variable that names the programs that this machine lacks, separated by commas. Tests that need one of them are skipped.
+/// Without this variable, a test with a missing tool fails, so that no machine passes without testing.
 const WITHOUT: &str = "NOWCAST_WITHOUT";
 
-/// Leaves the calling test out because the machine lacks something that it needs.
+/// Skips the calling test, because the machine lacks a program that it needs.
 ///
 /// # Panics
 /// Panics unless [`WITHOUT`] names the missing program.
@@ -54,7 +54,7 @@ fn a_test_is_left_out_only_if_the_user_names_the_missing_program() {
     assert!(unnamed.is_err(), "a test whose tool is missing fails");
 }
 
-/// A unique folder for one command. The program creates it when it stores data.
+/// Returns a unique folder for one command. The program creates it when it stores data.
 fn own_home() -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = format!("home-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! `nowcast world` as an operator uses it: the history of a world, and new rules for it.
+//! Tests `nowcast world` as an operator uses it: the history of a world, and new rules for a world.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::process::Output;
 
 use crate::own;
 
-/// A world that a server has kept.
+/// A world that a server has stored.
 const KEPT: &str = "../../spec/vectors/store/0.1.0.ncs";
 
-/// A folder with a store and rules, removed with the test.
+/// A folder with a store and rules. It is removed when this value is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -37,7 +37,7 @@ impl Folder {
         if status.success() { Ok(text(stdout)) } else { Err(text(stderr)) }
     }
 
-    /// Rules in a folder, made from those that the world has.
+    /// Writes changed rules of the world into a folder.
     fn rules(&self, name: &str, change: impl FnOnce(&str) -> String) -> String {
         const RULES: &str = r#"
 local world = require("@nowcast/world")
@@ -94,7 +94,7 @@ fn an_unavailable_or_invalid_moment_is_reported_with_the_available_ones() {
 }
 
 #[test]
-fn other_rules_are_planned_taken_or_refused_and_then_nothing_is_changed() {
+fn new_rules_are_planned_applied_or_refused_without_changes() {
     let folder = Folder::new("migrate");
     let before = folder.world(&["show", "park"]).unwrap();
     let bad = folder.rules("bad", |rules| format!("{rules}\nworld.on('step', function() error('no') end)"));

@@ -1,4 +1,4 @@
-//! `nowcast save` as a user runs it: files in, files out, and messages about broken ones.
+//! Tests `nowcast save` as a user runs it: files in, files out, and messages about broken files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Output;
 
 use crate::own;
 
-/// A folder of its own for each scenario.
+/// Makes a folder for one scenario.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("nowcast-save-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -23,7 +23,7 @@ fn done(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A small game, long enough that columns and compression have something to do.
+/// Returns a small game. It is long enough for columns and compression to have an effect.
 fn game() -> String {
     let entity =
         |i: u32| format!(r#"{{"id":{},"name":"Oak Tree","x":{}.{}307,"npc":null}}"#, 1000 + i, i, i % 9 + 1);
@@ -42,7 +42,7 @@ fn json_becomes_a_smaller_save_file_and_is_restored_unchanged() {
 }
 
 #[test]
-fn messagepack_and_zstd_are_ways_there_and_back() {
+fn values_are_restored_through_messagepack_and_zstd() {
     let folder = folder("convert");
     fs::write(folder.join("game.json"), game()).unwrap();
     done(&folder, &["convert", "game.json", "game.msgpack"]);
@@ -70,7 +70,7 @@ fn inspect_names_shapes_and_columns_and_diff_names_changes() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_is_named_with_the_cause() {
+fn a_truncated_file_is_reported_with_the_cause() {
     let folder = folder("cut");
     fs::write(folder.join("game.json"), game()).unwrap();
     done(&folder, &["pack", "game.json"]);

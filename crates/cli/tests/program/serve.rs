@@ -1,4 +1,4 @@
-//! `nowcast serve` as a user runs it: its output, its failures, its end.
+//! Tests `nowcast serve` as a user runs it: its output, its failures, and its end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -22,14 +22,14 @@ fn mistake(arguments: &[&str]) -> (Option<i32>, String) {
     (status.code(), said)
 }
 
-/// Starts a server on a free port and returns it with its port; its logs go elsewhere.
+/// Starts a server on a free port, and returns it with its port. Its logs go to `logs`.
 fn start_with(logs: Stdio) -> (Child, u16) {
     start_saying(logs, "info")
 }
 
-/// The same with more or less in its logs.
+/// Like [`start_with`], with this value of RUST_LOG.
 fn start_saying(logs: Stdio, what: &str) -> (Child, u16) {
-    // The burst of joins that the test needs.
+    // This test needs a burst of joins, so the limits are raised.
     let mut command =
         nowcast(&["serve", "--no-data", "--port", "0", "--connections-per-address-max", "8192"]);
     let mut server = command.env("RUST_LOG", what).stderr(logs).spawn().expect("the program starts");
@@ -37,7 +37,7 @@ fn start_saying(logs: Stdio, what: &str) -> (Child, u16) {
     (server, port)
 }
 
-/// The port in a server's output.
+/// Reads the port from a server's output.
 pub(crate) fn port_of(server: &mut Child) -> u16 {
     let mut line = String::new();
     let stdout = server.stdout.as_mut().expect("it is piped");
@@ -155,7 +155,7 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
     assert!(said.contains("a limit of 0 players would admit no client"), "{said}");
 }
 
-/// A folder that is removed when the test ends.
+/// A folder that is removed when this value is dropped.
 struct Folder(std::path::PathBuf);
 
 impl Folder {
@@ -176,7 +176,7 @@ impl Drop for Folder {
     }
 }
 
-/// The shutdown's bound, and a second for a busy machine to start and stop a process.
+/// The limit of the shutdown, plus one second in which a busy machine starts and stops a process.
 #[cfg(target_os = "linux")]
 const SHUTDOWN_MAX: Duration = Duration::from_secs(4);
 
@@ -190,7 +190,7 @@ fn a_server_whose_reader_left_after_one_line_continues() {
     assert!(get(port, "/healthz").ends_with("ok\n"));
     assert_eq!(end(&mut server, Signal::TERM), Some(0));
 
-    // The pipe is dead before anything is printed.
+    // The pipe is closed before anything is printed.
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = taken.local_addr().expect("it listens").port();
     drop(taken);
@@ -213,7 +213,7 @@ fn a_server_whose_reader_left_after_one_line_continues() {
 fn a_server_beyond_its_file_size_limit_reports_it_and_ends_in_time() {
     use rustix::process::Signal;
     let folder = Folder::new("file-size");
-    // 100 KiB: the database fits, and its log soon does not.
+    // The limit is 100 KiB. The database fits, but its log soon does not.
     let mut server = own::isolated("sh")
         .args(["-c", "ulimit -f 100; exec \"$0\" serve --port 0 --data \"$1\""])
         .args([own::PROGRAM, folder.text()])
@@ -256,12 +256,13 @@ fn server_with_a_damaged_table_of_marks_ends_in_time() {
     assert!(begun.elapsed() < SHUTDOWN_MAX, "{:?}", begun.elapsed());
 }
 
-/// Overwrites the root pages of the table `marks` and its index: every page that no other table has.
+/// Overwrites the root pages of the table `marks` and of its index: all pages that belong to no other table.
 #[cfg(target_os = "linux")]
 fn damage_marks(database: &std::path::Path) {
     let mut bytes = std::fs::read(database).expect("the store made it");
     let page = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
-    // A new database has the schema, and a root page for each table and index, `marks` and its index last. Pages are whole.
+    // A new database has the schema and a root page for each table and index. `marks` and its index are the last ones. All pages
+    // are complete.
     let from = bytes.len() - 2 * page;
     bytes[from..].fill(0xa5);
     std::fs::write(database, bytes).expect("it can be written");
@@ -272,7 +273,7 @@ fn damage_marks(database: &std::path::Path) {
 fn a_termination_signal_ends_it_with_code_0() {
     use rustix::process::Signal;
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        // These tests may run below `nohup`, whose programs outlive the terminal.
+        // These tests may run under `nohup`, whose programs outlive the terminal.
         let mut server = own::isolated("env")
             .args(["--default-signal=HUP", own::PROGRAM, "serve", "--no-data", "--port", "0"])
             .stdout(Stdio::piped())
@@ -336,14 +337,14 @@ pub(crate) fn join(port: u16, room: &str) -> TcpStream {
     stream
 }
 
-/// Requests to join by the plain protocol, and reads no answer.
+/// Requests to join by the plain protocol, but reads no answer.
 pub(crate) fn upgrade(port: u16, room: &str) -> TcpStream {
     let upgrade = "Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\n\
                    Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
     open(port, &format!("/ws/{room} HTTP/1.1\r\n{upgrade}"))
 }
 
-/// Sends controls, so that the world is kept and its journal grows.
+/// Sends input, so that the world is stored and its journal grows.
 #[cfg(target_os = "linux")]
 fn walk(client: &mut TcpStream) {
     let text = r#"{"type":"input","forward":1,"right":0,"yaw":0,"jump":false,"run":true}"#;
@@ -353,14 +354,14 @@ fn walk(client: &mut TcpStream) {
     client.write_all(&frame).expect("the server reads");
 }
 
-/// One figure of `/metrics`.
+/// Returns one figure of `/metrics`.
 fn metric(port: u16, name: &str) -> u64 {
     let page = get(port, "/metrics");
     let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.map_or(0, |value| value.parse().expect("it is a number"))
 }
 
-/// Sends the program this signal, and returns its exit code.
+/// Sends the program this signal. Returns its exit code.
 #[cfg(unix)]
 pub(crate) fn end(server: &mut Child, signal: rustix::process::Signal) -> Option<i32> {
     let pid = rustix::process::Pid::from_raw(server.id().cast_signed()).expect("a child has an id");
@@ -380,7 +381,7 @@ pub(crate) fn end(server: &mut Child, signal: rustix::process::Signal) -> Option
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_under_the_logs_costs_lines_and_no_room() {
+fn a_full_disk_for_the_logs_drops_lines_and_affects_no_room() {
     let full = std::fs::File::options().write(true).open("/dev/full").expect("the device is there");
     let (mut server, port) = start_with(full.into());
     for room in ["one", "two", "one"] {
@@ -397,7 +398,7 @@ fn a_full_disk_under_the_logs_costs_lines_and_no_room() {
 #[cfg(target_os = "linux")]
 #[test]
 fn unread_logs_block_no_client_and_continue_when_they_are_read() {
-    /// Capacity of a pipe on Linux, and the part of it that remains for the server.
+    /// The capacity of a pipe on Linux, and the part of it that is left for the server.
     const PIPE_BYTES: usize = 64 * 1_024;
     const LEFT_BYTES: usize = 1_024;
     let (mut reader, mut writer) = std::io::pipe().expect("there are files left");
@@ -480,7 +481,7 @@ fn no_log_at_any_level_contains_a_token() {
             channel.close(0, "seen");
         }
     });
-    // Waiting log lines are written when the server ends.
+    // Log lines that wait are written when the server ends.
     assert_eq!(end(&mut server, rustix::process::Signal::TERM), Some(0));
     let logged = String::from_utf8_lossy(&std::fs::read(&log).unwrap()).into_owned();
     assert!(logged.contains("TRACE"), "everything is logged: {} bytes", logged.len());

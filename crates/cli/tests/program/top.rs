@@ -1,4 +1,4 @@
-//! `nowcast top` on a server of the real program, and on a fake one.
+//! Tests `nowcast top` with a server of the real program, and with a fake server.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};
@@ -21,7 +21,7 @@ fn nowcast(args: &[&str]) -> Command {
     command
 }
 
-/// A server of the sample worlds, and its address. It ends with the test.
+/// A server with the sample worlds, and its address. It ends when this value is dropped.
 struct Server(Child, String);
 
 impl Server {
@@ -101,7 +101,7 @@ fn a_sample_whose_output_is_lost_fails_with_a_message() {
 }
 
 #[test]
-fn a_page_that_lies_cannot_command_the_terminal() {
+fn a_hostile_metrics_page_cannot_control_the_terminal() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -133,7 +133,7 @@ fn a_server_that_does_not_answer_is_named_with_a_cure() {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
-/// In a terminal created by `script`.
+/// The program runs in a terminal that `script` creates.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_live_view_ends_with_q_and_restores_the_terminal() {

@@ -1,5 +1,5 @@
-//! `spec/TRANSCRIPT.md`: a session of a world from its first packet to its last, in virtual time and without
-//! randomness, so that every run gives the bytes of the page. `NOWCAST_BLESS=1` writes the page and
+//! Makes `spec/TRANSCRIPT.md`: a session of a world from its first packet to its last. It runs in virtual time and without
+//! randomness, so every run gives the same bytes as the page. `NOWCAST_BLESS=1` writes the page and
 //! `spec/vectors/transcript.json` again.
 
 use std::collections::BTreeMap;
@@ -26,24 +26,24 @@ use serde_json::{Value, json};
 
 use crate::own;
 
-/// The rules of the world, and its seed.
+/// The rules of the world.
 const RULES: &str = include_str!("transcript.luau");
 const SEED: u64 = 1;
-/// The number of the one player.
+/// The number of the only player.
 const ADA: PlayerId = PlayerId(1);
 /// One-way delay of a packet, in milliseconds.
 const DELAY_MS: u64 = 10;
-/// Length of a step of the world, and of a round of movement, in milliseconds.
+/// Duration of a step of the world, and of a round of movement, in milliseconds.
 const STEP_MS: u64 = 17;
 const ROUND_MS: u64 = 200;
-/// Times at which the client presses a key and holds it, waves, loses its connection, gets another one, and leaves.
+/// The times at which the client presses a key and holds it, waves, loses its connection, gets another one, and leaves.
 const FORWARD_MS: u64 = 250;
 const WAVE_MS: u64 = 500;
 const CUT_MS: u64 = 680;
 const BACK_MS: u64 = 900;
 const LEAVE_MS: u64 = 1_300;
 const END_MS: u64 = 1_400;
-/// The two clocks differ, like those of two machines.
+/// The clocks of the two ends differ, as those of two machines do.
 const CLOCKS_MS: [u64; 2] = [1_000, 5_000];
 
 struct Client {
@@ -63,7 +63,7 @@ struct Server {
     movement: Movement,
 }
 
-/// The source of a server's session: movement on its own lane.
+/// The source of a server's session. It sends movement on a lane of its own.
 struct Movement {
     history: History,
     viewer: Viewer,
@@ -91,7 +91,7 @@ struct Run {
     client: Client,
     server: Server,
     sent: Vec<Sent>,
-    /// Packets on their way, and when they arrive.
+    /// The packets under way, and the times at which they arrive.
     flying: Vec<(u64, usize, Vec<u8>)>,
     carrier: usize,
 }
@@ -164,7 +164,7 @@ impl Run {
         self.sent
     }
 
-    /// Acts of people and of the network.
+    /// Performs the actions of people and of the network.
     fn happen(&mut self, ms: u64) {
         let ahead = Controls { number: 1, forward: 1.0, ..Controls::default() };
         let client = &mut self.client.session;
@@ -232,7 +232,7 @@ impl Client {
 }
 
 impl Server {
-    /// One millisecond of a server: receives, steps its world, begins a round.
+    /// Runs one millisecond of a server: receives, steps its world, and begins a round.
     fn turn(&mut self, ms: u64) {
         let mut bytes = Vec::new();
         while let Some(message) = self.session.poll_message(now(1, ms), &mut bytes) {
@@ -273,7 +273,7 @@ impl Server {
         }
     }
 
-    /// A step of the world and its messages: first the state, then the events.
+    /// Runs a step of the world and sends its messages: first the states, then the events.
     fn step(&mut self, ms: u64) {
         let newcomer = self.join.take();
         if let Some((name, _)) = &newcomer {
@@ -319,7 +319,7 @@ impl Server {
         self.session.put_event(now(1, ms), 0, event, None).unwrap();
     }
 
-    /// Puts the values that differ from those the client has. No entity moves in this world.
+    /// Puts the values that differ from those that the client has. No entity moves in this world.
     fn put_states(&mut self, ms: u64) {
         for (key, value) in states(self.world.world().scene()) {
             if self.told.get(&key) != Some(&value) {
@@ -330,7 +330,7 @@ impl Server {
     }
 }
 
-/// Players, entities and screens, by key.
+/// Returns the states of players, entities and screens, by key.
 fn states(scene: &Scene) -> Vec<(u64, Vec<u8>)> {
     let mut states = Vec::new();
     for player in scene.players() {
@@ -365,7 +365,7 @@ fn describe(scene: &Scene, entity: &EntityRef<'_>) -> Entity {
     }
 }
 
-/// The definition that a real server sends for these rules.
+/// Returns the definition that a real server sends for these rules.
 fn definition(sources: &Sources) -> Vec<u8> {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let rules = Rules::Script(sources.clone());
@@ -409,7 +409,7 @@ fn explained(packet: &Sent) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A remark that points out the important part of a packet.
+/// Returns a remark about the important part of a packet.
 fn remark(packet: &Sent, text: &str) -> &'static str {
     let has = |part: &str| text.contains(part);
     match packet.from {
@@ -467,7 +467,7 @@ fn page(packets: &[Sent]) -> String {
     text
 }
 
-/// This test makes everything behind this line.
+/// The marker line in the page. This test generates everything after it.
 const BEGIN: &str = "<!-- made by crates/cli/tests/program/transcript.rs -->";
 
 fn spec(name: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-//! `nowcast watch` in a world of the real program.
+//! Tests `nowcast watch` in a world of the real program.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
@@ -18,7 +18,7 @@ fn watching_a_world_as_a_client_prints_its_messages() {
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let port = line.trim().rsplit_once(':').unwrap().1.to_owned();
     let address = format!("127.0.0.1:{port}/playground");
-    // It ends by itself if the expected output does not appear.
+    // The command ends by itself if the expected output does not appear.
     let args = ["watch", &address, "--join", "Ada", "--lines", "--for", "60"];
     let mut watcher = nowcast(&args).spawn().expect("the program starts");
     let lines = BufReader::new(watcher.stdout.take().unwrap()).lines().map_while(Result::ok);
