@@ -3,12 +3,15 @@
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-/** Bytes after gzip of everything that a page loads for the call; code that is loaded later is counted separately. */
+/**
+ * Budget: bytes, after gzip, of everything that a page loads for the import. Code that is loaded
+ * later is counted separately.
+ */
 const BUDGET = [
-  // The code that runs a session is loaded while the endpoint is asked and a carrier opens.
+  // The code that runs a session is loaded while the endpoint answers and a carrier opens.
   { entry: "nowcast", name: "connect", bytesMax: 13_600, laterMax: 24_900 },
-  // The code that reads a world is loaded while its session begins. Most of it is the general codec, because
-  // each world declares its own attributes.
+  // The code that reads a world is loaded while the session begins. Most of this code is the
+  // general codec, which is needed because each world declares its own attributes.
   { entry: "nowcast/world", name: "joinWorld", bytesMax: 17_600, laterMax: 66_700 },
   { entry: "nowcast/codec", name: "defineCodec", bytesMax: 18_900 },
   { entry: "nowcast/delta", name: "DeltaCodec", bytesMax: 7_600 },
@@ -49,7 +52,7 @@ for (const { entry, name, bytesMax, laterMax = Number.POSITIVE_INFINITY } of BUD
 }
 if (process.argv.includes("--check") && !isWithin) process.exitCode = 1;
 
-/** The entry and the chunks that it imports outright, and those that these import. */
+/** The entry, and all chunks that it imports statically, directly or indirectly. */
 function loadedFirst(outputs) {
   const named = (name) => outputs.find(({ path }) => path.endsWith(`/${name}`));
   const found = [];

@@ -1,4 +1,6 @@
-/** Carriers move packets (`spec/CARRIERS.md`): the one small interface that a driver knows. */
+/**
+ * Carriers move packets (`spec/CARRIERS.md`). A driver uses every carrier through this interface.
+ */
 import { CARRIER_TRAITS, type CarrierTraits, type SessionConfig } from "../session/config.js";
 import { DEFAULT_LIMITS } from "../session/limits.js";
 
@@ -10,7 +12,7 @@ export const PROPERTIES: Record<CarrierKind, CarrierTraits> = {
   websocket: CARRIER_TRAITS.stream,
 };
 
-/** A session may go to any carrier later, so it accepts the packets of all. */
+/** A session may move to any carrier later, so it accepts packets of the sizes of all carriers. */
 export function forAnyCarrier(config: Partial<SessionConfig> = {}): Partial<SessionConfig> {
   const { packetBytesMax } = PROPERTIES.websocket;
   return { ...config, limits: { ...(config.limits ?? DEFAULT_LIMITS), packetBytesMax } };
@@ -18,23 +20,35 @@ export function forAnyCarrier(config: Partial<SessionConfig> = {}): Partial<Sess
 
 /** The listener of a carrier. */
 export interface CarrierHandlers {
-  /** `arrivedAtMs` is when the carrier received the bytes, as `performance.now()` counts. */
+  /**
+   * `arrivedAtMs` is the time at which the carrier received the bytes, on the clock of
+   * `performance.now()`.
+   */
   packet(bytes: Uint8Array, arrivedAtMs: number): void;
-  /** There is room again after there was none. */
+  /** The carrier has room again after it had none. */
   room(): void;
-  /** The carrier ended, and we did not close it. Called at most once; no other handler is called afterwards. */
+  /**
+   * The carrier ended, but not by a call of `close`. Called at most once; no other handler is
+   * called afterwards.
+   */
   ended(reason: string): void;
 }
 
-/** A carrier that is ready. */
+/** A carrier that is ready to send. */
 export interface OpenCarrier {
   readonly kind: CarrierKind;
-  /** Whether a packet that is sent now leaves at once. Without room nothing may be sent, so that nothing waits here. */
+  /**
+   * Whether a packet that is sent now leaves at once. If not, nothing may be sent, so that no
+   * packet waits in the carrier.
+   */
   readonly hasRoom: boolean;
   /** Sets the handlers. Packets that arrived before are delivered first. */
   begin(handlers: CarrierHandlers): void;
   send(packet: Uint8Array): void;
-  /** Ends it without telling the handlers. `code` is of section 4: 1000, 1001 or 1002. */
+  /**
+   * Ends the carrier without a call of the handlers. `code` is a close code of section 4: 1000,
+   * 1001 or 1002.
+   */
   close(code: number, reason: string): void;
 }
 

@@ -9,24 +9,27 @@ import { type CarrierKind, type OpenCarrier, PROPERTIES } from "./carrier.js";
  * Minimum wait for a timer. A session that asks to be called now, but has nothing to send, is called after this time.
  */
 const WAIT_MS_MIN = 1;
-/** While the carrier is full nothing can leave, but time-outs are still handled. */
+/**
+ * Interval of calls while the carrier is full. Nothing can leave then, but time-outs are still
+ * handled.
+ */
 const WAIT_MS_WITHOUT_ROOM = 50;
 const WAIT_MS_MAX = 60_000;
 
-/** Microseconds of a clock that never runs backwards. */
+/** The time in microseconds, on a clock that never runs backwards. */
 export function clockUs(): number {
   return performance.now() * 1_000;
 }
 
-/** The 48 random bytes that a session wants for every carrier. */
+/** The 48 random bytes that a session needs for every carrier. */
 export function randomEntropy(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(48));
 }
 
 export interface DriverHandlers {
-  /** Something happened: there may be messages, notices, or a changed status. */
+  /** The session has changed: there may be messages, notices, or another status. */
   changed(): void;
-  /** The carrier is gone; the session is detached. */
+  /** The carrier has ended; the session is detached. */
   carrierEnded(reason: string): void;
 }
 
@@ -81,7 +84,7 @@ export class Driver {
     });
   }
 
-  /** Lets time pass and packets leave. */
+  /** Handles the present time, and sends the packets that are due. */
   pump(): void {
     const nowUs = clockUs();
     this.session.handleTimeout(nowUs);
@@ -91,7 +94,8 @@ export class Driver {
       if (packet === undefined) break;
       carrier.send(packet);
     }
-    // A carrier that is only silent is kept until another replaces it, because its packets may arrive again.
+    // A carrier that is only silent is kept until another one replaces it, because packets may
+    // arrive on it again.
     if (!this.session.isAttached) this.#drop(1000, "the session left it");
     this.#schedule(nowUs);
     this.#handlers?.changed();
@@ -127,7 +131,7 @@ export class Driver {
 
   #schedule(nowUs: number): void {
     clearTimeout(this.#timer);
-    // A closed session without a carrier cannot inform its peer any more.
+    // A closed session that has no carrier cannot inform its peer.
     const isOver = this.session.isOver || (this.session.isClosed && this.#carrier === undefined);
     const dueUs = isOver ? undefined : this.session.pollTimeout(nowUs);
     if (dueUs === undefined) return;

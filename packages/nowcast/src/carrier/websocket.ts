@@ -1,4 +1,7 @@
-/** Packets as binary messages of a WebSocket: a browser's, Node's, or the SDK's own (`spec/CARRIERS.md`, section 4). */
+/**
+ * Packets as binary messages of a WebSocket. It may be that of the browser, that of Node, or the
+ * SDK's own (`spec/CARRIERS.md`, section 4).
+ */
 import { NowcastError } from "../errors/nowcast-error.js";
 import { loadWebSocket } from "../websocket/load.js";
 import type { WebSocketConstructor, WebSocketLike } from "../websocket/websocket.js";
@@ -6,7 +9,9 @@ import { type CarrierHandlers, type OpenCarrier, PROPERTIES } from "./carrier.js
 
 export const SUBPROTOCOL = "nowcast.1";
 const PACKET_BYTES_MAX = PROPERTIES.websocket.packetBytesMax;
-/** WebSockets have no event for a drained backlog; while there is a backlog, it is polled at this interval. */
+/**
+ * WebSockets have no event for a backlog that was sent. So a backlog is polled at this interval.
+ */
 const DRAIN_LOOK_MS = 4;
 
 /** Opens a WebSocket and waits until packets can be sent. */
@@ -34,7 +39,8 @@ export async function openWebSocket(
       signal.removeEventListener("abort", abort);
       resolve(carrier);
     });
-    // A close event follows every error event and has more details. Node's `ws` throws if there is no listener.
+    // Errors are ignored here, because a close event with more details follows every error event.
+    // Node's `ws` throws if there is no listener.
     socket.addEventListener("error", () => {});
     socket.addEventListener("close", ({ code, reason }) => {
       fail(
@@ -113,10 +119,11 @@ class WebSocketCarrier implements OpenCarrier {
 
 function closeQuietly(socket: WebSocketLike, code: number, reason: string): void {
   try {
-    // Pages may say no code but 1000 and those from 3000 on. A frame has room for 123 bytes of reason.
+    // Pages may send only the code 1000 and codes from 3000 on. A frame has room for 123 bytes of
+    // reason.
     const isOurs = code === 1000 || !("onopen" in socket);
     socket.close(isOurs ? code : 1000, reason.slice(0, 41));
   } catch {
-    // Closing a socket that never opened may throw. The socket is gone in either case.
+    // Closing a socket that never opened may throw. The socket is closed in either case.
   }
 }

@@ -2,18 +2,27 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { CarrierHandlers, OpenCarrier } from "./carrier.js";
 
-/** Packets that the browser may hold unsent. More of them would wait there and become old. */
+/**
+ * Maximum number of packets that the browser holds unsent. More packets would become outdated while
+ * they wait there.
+ */
 const OUTSTANDING_MAX = 2;
-/** A datagram that waits is read within this many microtasks. */
+/** A read of a datagram that has arrived resolves within this many microtasks. */
 const IDLE_TURNS = 12;
-/** Datagrams that may wait for the page to read them. Browsers keep one by default and drop the others. */
+/**
+ * Maximum number of datagrams that wait for the page to read them. By default browsers keep one
+ * datagram and drop the others.
+ */
 const INCOMING_MAX = 256;
 
 export function hasWebTransport(): boolean {
   return typeof WebTransport === "function";
 }
 
-/** Opens WebTransport. With hashes of certificates exactly these are accepted, without them the usual authorities'. */
+/**
+ * Opens WebTransport. If there are hashes of certificates, only these certificates are accepted.
+ * Otherwise the usual authorities verify the certificate.
+ */
 export async function openWebTransport(
   url: string,
   certificateHashes: readonly Uint8Array<ArrayBuffer>[],
@@ -23,7 +32,7 @@ export async function openWebTransport(
   const serverCertificateHashes = certificateHashes.map((value) => ({ algorithm: "sha-256", value }));
   const options = serverCertificateHashes.length === 0 ? {} : { serverCertificateHashes };
   const transport = new WebTransport(url, options);
-  // Both promises are rejected together; the code here waits for only one of them.
+  // Both promises are rejected together, but this code waits for only one of them.
   transport.closed.catch(() => {});
   const abort = (): void => closeQuietly(transport, "another carrier was ready first");
   signal.addEventListener("abort", abort);
@@ -39,13 +48,16 @@ export async function openWebTransport(
   return new WebTransportCarrier(transport);
 }
 
-/** Datagrams of a browser: older ones have `writable`, newer ones `createWritable`, some have both. */
+/**
+ * The datagrams of a browser. Older browsers have `writable`, newer browsers `createWritable`, and
+ * some have both.
+ */
 interface Datagrams {
   readonly writable?: WritableStream<Uint8Array>;
   createWritable?(): WritableStream<Uint8Array>;
 }
 
-/** Safari 26.4 and newer have `createWritable` alone. */
+/** Safari 26.4 and newer have only `createWritable`. */
 function datagramWriter(datagrams: Datagrams): WritableStreamDefaultWriter<Uint8Array> {
   const writable = datagrams.writable ?? datagrams.createWritable?.();
   if (writable !== undefined) return writable.getWriter();
@@ -100,8 +112,8 @@ class WebTransportCarrier implements OpenCarrier {
   }
 
   /**
-   * Reads all waiting datagrams before it handles the first one, so that handling one does not falsify the arrival time
-   * of the next.
+   * Reads all waiting datagrams before it handles the first one, so that handling one datagram does
+   * not falsify the arrival time of the next one.
    */
   async #read(): Promise<void> {
     const reader = this.#transport.datagrams.readable.getReader();
@@ -136,7 +148,7 @@ function closeQuietly(transport: WebTransport, reason: string): void {
   try {
     transport.close({ closeCode: 0, reason });
   } catch {
-    // Closing a transport that never opened may throw. The transport is gone in either case.
+    // Closing a transport that never opened may throw. The transport is closed in either case.
   }
 }
 

@@ -1,14 +1,20 @@
-/** Checks of the arguments of a channel's verbs; a wrong argument is a misuse that is reported at the call. */
+/**
+ * Checks the arguments of a channel's verbs. A wrong argument is a misuse, which the call reports.
+ */
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
 import type { UInt64 } from "../queue/uint64.js";
 
 const KEY_MAX = 2n ** 64n - 1n;
-/** The maximum of `setTimeout`, some 24 days; it does not wait at all for longer times. */
+/** The maximum delay of `setTimeout`, about 24 days. For a longer delay it does not wait at all. */
 const DURATION_MS_MAX = 2 ** 31 - 1;
 
-/** Bytes of the caller. Any other view would be converted element by element, and text or an object to nothing at all. */
+/**
+ * Checks that a value is bytes. Another view would be converted element by element, and a text or
+ * an object to an empty array.
+ */
 export function checkValue(value: unknown, verb: "state" | "event" | "command" | "reply"): Uint8Array {
-  // Compares the name and not the class, so that arrays of another realm (a frame, a test's environment) are accepted.
+  // This compares the name and not the class, so that arrays of another realm (a frame, a test
+  // environment) are accepted.
   if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]") {
     return value as Uint8Array;
   }
@@ -26,7 +32,7 @@ function cureFor(value: unknown): string {
   return "encode it by a codec, or by new TextEncoder().encode(JSON.stringify(value))";
 }
 
-/** The key of a state: 1 to 2^64 − 1. */
+/** Checks the key of a state: 1 to 2^64 − 1. */
 export function checkKey(key: unknown): UInt64 {
   const isKey =
     typeof key === "bigint" ? key > 0n && key <= KEY_MAX : Number.isSafeInteger(key) && (key as number) > 0;
@@ -38,20 +44,20 @@ export function checkKey(key: unknown): UInt64 {
   );
 }
 
-/** The number of a lane; how many the peer has is checked when something is put. */
+/** Checks the number of a lane. Whether the peer has this lane is checked when something is put. */
 export function checkLane(lane: unknown): number {
   if (Number.isInteger(lane) && (lane as number) >= 0) return lane as number;
   throw new NowcastError("misuse", `a lane is a whole number from 0 on, not ${String(lane)}`);
 }
 
-/** A time span in milliseconds. */
+/** Checks a time span in milliseconds. */
 export function checkDuration(durationMs: unknown, name: string): number {
   if (typeof durationMs === "number" && durationMs >= 0 && durationMs <= DURATION_MS_MAX) return durationMs;
   const what = typeof durationMs === "number" ? String(durationMs) : kindOf(durationMs);
   throw new NowcastError("misuse", `${name} is 0 to ${DURATION_MS_MAX} milliseconds, not ${what}`);
 }
 
-/** A command that came in. */
+/** Checks that a message is a received command. */
 export function checkCommand(command: unknown): { readonly lane: number; readonly id: number } {
   const { type, lane, id } = (command ?? {}) as Record<string, unknown>;
   if (type === "command" && Number.isInteger(lane) && Number.isInteger(id)) {

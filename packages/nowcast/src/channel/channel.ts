@@ -20,7 +20,7 @@ import { TypedLane, type ValueCodec } from "./typed-lane.js";
 const APPLICATION_CODE_MIN = 64;
 
 export interface ChannelEvents {
-  /** While this event has a listener, messages go to the listener as they arrive. */
+  /** While this event has a listener, messages are passed to the listener as they arrive. */
   message: ChannelMessage;
   /** The phase or the carrier changed. */
   status: ChannelStatus;
@@ -28,7 +28,10 @@ export interface ChannelEvents {
   expired: { readonly lane: number; readonly event: number };
 }
 
-/** The client that joined, as far as the endpoint knows; empty on the side that connected. */
+/**
+ * The identity of the client that joined, if the endpoint knows it. Empty on the side that
+ * connected.
+ */
 export interface Entry {
   /** The player or device named by the token. */
   readonly name?: string | undefined;
@@ -39,8 +42,8 @@ export interface Entry {
 }
 
 /**
- * A two-way connection to another task, on the best carrier there is. Messages arrive by the laws of the updatable queue
- * (`spec/QUEUE.md`), over any loss or change of the carrier.
+ * A two-way connection to another program, on the best available carrier. Messages arrive by the
+ * laws of the updatable queue (`spec/QUEUE.md`), even if packets are lost or the carrier changes.
  */
 export class Channel implements AsyncIterable<ChannelMessage> {
   readonly entry: Entry;
@@ -54,7 +57,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   #resumed = 0;
   #closed: Closed | undefined;
   #emittedStatus: readonly [ChannelPhase, CarrierKind | undefined];
-  /** The awaited event: a message, an event, the arrival of all messages. */
+  /** The waits of callers: for a message, for an event, or for the arrival of all messages. */
   readonly #receivers = new CancellableWaits();
   readonly #listeners = new CancellableWaits();
   readonly #drains = new CancellableWaits();
@@ -68,17 +71,17 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     this.#emittedStatus = [this.status.phase, driver.carrierKind];
   }
 
-  /** The newest value of a key, on lane 0. See {@link Lane.state}. */
+  /** Puts the newest value of a key on lane 0. See {@link Lane.state}. */
   state(key: number | bigint, value: Uint8Array): boolean {
     return this.lane(0).state(key, value);
   }
 
-  /** Something that happened, on lane 0. See {@link Lane.event}. */
+  /** Puts an event on lane 0. See {@link Lane.event}. */
   event(value: Uint8Array, options?: EventOptions): number | false {
     return this.lane(0).event(value, options);
   }
 
-  /** Something that wants an answer, on lane 0. See {@link Lane.command}. */
+  /** Puts a command on lane 0, which the peer answers. See {@link Lane.command}. */
   command(value: Uint8Array, options?: CommandOptions): Promise<Uint8Array> {
     return this.lane(0).command(value, options);
   }
@@ -89,8 +92,9 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /**
-   * A lane with its own order: 0 to 7 by default, lane 0 if only a codec is given. Messages on other lanes do not wait
-   * for it. With a codec the lane takes and returns values instead of bytes.
+   * Returns a lane, which has its own order. Lanes are 0 to 7 by default; it is lane 0 if only a
+   * codec is given. Messages on other lanes do not wait for it. With a codec the lane takes and
+   * returns values instead of bytes.
    */
   lane(number: number): Lane;
   lane<T>(codec: ValueCodec<T>): TypedLane<T>;
@@ -109,18 +113,20 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return lane;
   }
 
-  /** Lets a source fill the remaining room of packets, besides the queue of the lane. */
+  /** Lets a source fill the remaining room of packets, in addition to the queue of the lane. */
   replicate(lane: number, source: ReplicationSource | undefined): void {
     this.#driver.session.replicate(lane, source);
     this.#driver.wake();
   }
 
-  /** A replication source has something new. */
+  /** Reports that a replication source has new content. */
   wake(): void {
     this.#driver.wake();
   }
 
-  /** The next message; `undefined` when the channel is closed and everything was received. */
+  /**
+   * Waits for the next message; `undefined` when the channel is closed and everything was received.
+   */
   receive({ signal }: WaitOptions = {}): Promise<ChannelMessage | undefined> {
     return this.#receivers.wait(signal, (resolve) => {
       const message = this.tryReceive();
@@ -130,17 +136,18 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     });
   }
 
-  /** The next message, if one has arrived. */
+  /** Returns the next message, if one has arrived. */
   tryReceive(): ChannelMessage | undefined {
     const message = this.#inbox.take();
-    // A received message gives the peer room.
+    // Receiving a message gives the peer room to send.
     if (message !== undefined) this.#driver.wake();
     return message;
   }
 
   /**
-   * All messages, until either side closes the channel normally. Throws if the channel failed: no answer until the
-   * resume time-out, the peer went away, or one side broke the protocol.
+   * All messages, until either side closes the channel normally. Throws if the channel failed: the
+   * peer did not answer until the resume time-out, the peer shut down, or one side broke the
+   * protocol.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<ChannelMessage, void> {
     for (let next = await this.receive(); next !== undefined; next = await this.receive()) yield next;
@@ -172,17 +179,23 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return stop;
   }
 
-  /** The next event of this type. Rejected if the channel is closed before, or if `signal` aborts. */
+  /**
+   * Waits for the next event of this type. Rejected if the channel is closed before that, or if
+   * `signal` aborts.
+   */
   once<K extends keyof ChannelEvents>(type: K, { signal }: WaitOptions = {}): Promise<ChannelEvents[K]> {
     return this.#listeners.wait(signal, (resolve) => this.on(type, resolve));
   }
 
-  /** The current state of the channel. Cheap enough for a few calls a second. */
+  /** The current state of the channel. It is cheap enough for a few calls a second. */
   get status(): ChannelStatus {
     return readStatus(this.#driver, { resumed: this.#resumed, closed: this.#closed });
   }
 
-  /** Waits until all that was put has arrived at the peer; refused if the channel closes, or closed, before. */
+  /**
+   * Waits until everything that was put has arrived at the peer. Rejected if the channel closes
+   * before that, or is closed already.
+   */
   async drained({ signal }: WaitOptions = {}): Promise<void> {
     signal?.throwIfAborted();
     if (this.#closed !== undefined && this.#driver.session.isSettled) return;
@@ -193,7 +206,10 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     });
   }
 
-  /** At the end of `await using`: waits until all messages have arrived, or no longer can, and closes. */
+  /**
+   * Called at the end of `await using`. Waits until all messages have arrived or can no longer
+   * arrive, and then closes.
+   */
   async [ASYNC_DISPOSE](): Promise<void> {
     await this.drained().catch(() => {});
     this.close();
@@ -201,7 +217,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
 
   /**
    * Ends the channel at once. The peer receives `code` (0, or 64 and above for the application's own codes) and
-   * `reason`. Messages that have not arrived are given up, so wait for {@link drained} first.
+   * `reason`. Messages that have not arrived are dropped, so wait for {@link drained} first.
    */
   close(code: number = CloseCode.done, reason = ""): void {
     this.#driver.close(code, reason);
@@ -251,7 +267,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 }
 
-/** A call on a channel that the program has closed. */
+/** The error for a call on a channel that the program has closed. */
 const HERE = "open another one";
 const END_CODES: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [CloseCode.done, "done"],

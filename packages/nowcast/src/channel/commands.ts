@@ -18,12 +18,12 @@ export class Commands {
     return this.#waiting.size === 0;
   }
 
-  /** The reason why commands get no answer any more. */
+  /** The reason why commands can no longer be answered. */
   get closed(): NowcastError {
     return this.#closed ?? new NowcastError("misuse", "the channel is closed", { code: "closed_here" });
   }
 
-  /** Waits for the reply. A caller that gave up does not learn of a late reply. */
+  /** Waits for the reply. A reply that arrives after the caller gave up is dropped. */
   reply(id: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     return this.#waits.wait(signal, (resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });

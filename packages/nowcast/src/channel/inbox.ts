@@ -47,7 +47,7 @@ export class Inbox {
     return event === undefined ? this.take() : { type: "event", lane, value: event };
   }
 
-  /** Waits in turn; the returned function leaves the queue. */
+  /** Waits in the order of the calls. The returned function cancels the wait. */
   wait(receiver: Receiver): () => void {
     this.#waiting.push(receiver);
     return () => {
@@ -67,7 +67,7 @@ export class Inbox {
     }
   }
 
-  /** Nothing more will come. */
+  /** Ends all waits, because no more messages will arrive. */
   end(): void {
     this.deliver();
     for (const receiver of this.#waiting.splice(0)) receiver(undefined);

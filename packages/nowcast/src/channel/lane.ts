@@ -13,7 +13,9 @@ import { asEvent } from "./schemas.js";
 const DEADLINE_MS = 5_000;
 
 export interface EventOptions {
-  /** An event without an acknowledgement is given up after this time, and the channel emits "expired". */
+  /**
+   * An event that is not acknowledged within this time expires, and the channel emits "expired".
+   */
   readonly lifetimeMs?: number | undefined;
 }
 
@@ -38,8 +40,9 @@ export class Lane {
   }
 
   /**
-   * Puts the newest value of `key` (1 to 2^64 − 1), which replaces an unsent value of the key. Returns false if the
-   * value was not accepted, because the lane holds its maximum of keys or the channel is closed.
+   * Puts the newest value of `key` (1 to 2^64 − 1), which replaces an unsent value of the key.
+   * Returns false if the value was not accepted because the lane has the maximum number of keys, or
+   * because the channel is closed.
    */
   state(key: number | bigint, value: Uint8Array): boolean {
     const [count, bytes] = [checkKey(key), checkValue(value, "state")];
@@ -49,8 +52,9 @@ export class Lane {
   }
 
   /**
-   * Puts an event: delivered once, in order, after the states before it. Returns the number that the "expired" event
-   * would name, or false if the event was not accepted, because the lane is full or the channel closed.
+   * Puts an event. It is delivered once, in order, after the states that were put before it.
+   * Returns the number that an "expired" event would name. Returns false if the event was not
+   * accepted because the lane is full or the channel is closed.
    */
   event(value: Uint8Array, { lifetimeMs }: EventOptions = {}): number | false {
     const bytes = checkValue(value, "event");
@@ -69,7 +73,7 @@ export class Lane {
     return this.#numbered(session.putEvent(clockUs(), this.number, copyOf(bytes), lifetimeUs));
   }
 
-  /** @internal Why no command is taken now. */
+  /** @internal The reason why no command is accepted now. */
   get refusal(): NowcastError {
     return this.#driver.session.isClosed ? this.#commands.closed : full(this.number);
   }
@@ -89,7 +93,10 @@ export class Lane {
     return this.#commands.reply(id, signal);
   }
 
-  /** Answers a command. False if it was not taken, because the lane is full or the channel closed. */
+  /**
+   * Answers a command. Returns false if the reply was not accepted because the lane is full or the
+   * channel is closed.
+   */
   reply(command: Pick<CommandMessage, "type" | "lane" | "id">, value: Uint8Array): boolean {
     const [{ lane, id }, bytes] = [checkCommand(command), checkValue(value, "reply")];
     const { session } = this.#driver;

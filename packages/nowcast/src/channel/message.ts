@@ -6,22 +6,22 @@ export interface StateMessage {
   readonly lane: number;
   readonly key: number | bigint;
   readonly value: Uint8Array;
-  /** The age of the value when it was received, by the estimate of the peer's clock. */
+  /** The age of the value when it was received, estimated with the peer's clock. */
   readonly ageMs: number;
 }
 
-/** Something that happened. */
+/** An event. */
 export interface EventMessage {
   readonly type: "event";
   readonly lane: number;
   readonly value: Uint8Array;
 }
 
-/** Something that wants an answer, by {@link Channel.reply}. */
+/** A command, which {@link Channel.reply} answers. */
 export interface CommandMessage {
   readonly type: "command";
   readonly lane: number;
-  /** Names it, with the lane. */
+  /** The number that identifies the command on its lane. */
   readonly id: number;
   readonly value: Uint8Array;
 }
@@ -33,8 +33,8 @@ export interface ReplicationMessage {
   readonly packet: number;
   readonly value: Uint8Array;
   /**
-   * When the carrier received the packet, in `performance.now()` time, even if the program was busy and read this
-   * message later.
+   * The time at which the carrier received the packet, on the clock of `performance.now()`. It is
+   * correct even if the program was busy and read this message later.
    */
   readonly arrivedAtMs: number;
 }

@@ -1,14 +1,18 @@
 /**
- * Typed lanes let two ends with different versions of a type understand each other (`spec/WIRE.md`, section 3.2).
- * Before the first value of a type, an event on the same lane announces its shape under a number, and each value begins
- * with that number. Announcements are not passed on to the application. A reply contains its announcement, because its
- * receiver may not read events.
+ * On typed lanes, two ends with different versions of a type can read each other's values
+ * (`spec/WIRE.md`, section 3.2). Before the first value of a type, an event on the same lane
+ * announces its shape under a number, and each value begins with that number. Announcements are not
+ * passed on to the application. A reply contains its announcement, because its receiver may not
+ * read events.
  */
 import { WireError } from "../errors/nowcast-error.js";
 
 /** `\0NCTYPED`: the prefix of typed replies, and of events that are not sent as the application wrote them. */
 const MARK = [0, 0x4e, 0x43, 0x54, 0x59, 0x50, 0x45, 0x44];
-/** After the mark: the application's event, which begins like the mark. */
+/**
+ * This byte after the mark says that an event of the application follows, which itself begins with
+ * the mark.
+ */
 const ESCAPED = 1;
 const ID_MIN = 2;
 const ID_MAX = 16_383;
@@ -20,7 +24,7 @@ export function asEvent(bytes: Uint8Array): Uint8Array {
   return isMarked(bytes) ? joined(Uint8Array.of(...MARK, ESCAPED), bytes) : bytes;
 }
 
-/** The announcement of a shape, and the number that precedes its values. */
+/** The announcement of a shape, and the number that is written before each of its values. */
 interface Announcement {
   readonly event: Uint8Array;
   readonly head: Uint8Array;
@@ -31,13 +35,16 @@ interface Announcement {
 export class Schemas {
   readonly #ours = new Map<string, Announcement>();
   readonly #theirs = new Map<number, Uint8Array>();
-  /** The lanes on which the peer has announced any. */
+  /** The lanes on which the peer has announced a shape. */
   readonly #typed = new Set<number>();
   #bytes = 0;
-  /** The fault of an announcement. */
+  /** The fault of the peer's last invalid announcement. */
   #fault = "";
 
-  /** Returns the header of values of a shape, once `put` has announced it on the lane; nothing where that has no room. */
+  /**
+   * Returns the header for values of a shape, after `put` has announced the shape on the lane.
+   * Returns `undefined` if the lane has no room for the announcement.
+   */
   announce(lane: number, schema: Uint8Array, put: (event: Uint8Array) => boolean): Uint8Array | undefined {
     const { event, head, lanes } = this.#announcement(schema);
     if (!lanes.has(lane) && !put(event)) return undefined;
@@ -85,7 +92,9 @@ export class Schemas {
     return this.#typed.has(lane);
   }
 
-  /** The shape and the body of a value. For a reply without a shape, only the body. */
+  /**
+   * Returns the shape and the body of a value. For a reply without a shape, returns only the body.
+   */
   split(message: Uint8Array, isReply: boolean): [shape: Uint8Array | undefined, body: Uint8Array] {
     if (isReply && !isMarked(message)) return [undefined, message];
     const [id, at] = this.#open(message, isReply ? MARK.length : 0);
@@ -95,7 +104,10 @@ export class Schemas {
     return [schema, message.subarray(at)];
   }
 
-  /** Takes announcements in; the number that follows them and where the body begins, or 0 at the end of the message. */
+  /**
+   * Reads announcements. Returns the number that follows them and the offset of the body, or 0 at
+   * the end of the message.
+   */
   #open(message: Uint8Array, start: number): [id: number, at: number] {
     let at = start;
     const next = (): number => {
@@ -131,7 +143,7 @@ export class Schemas {
   }
 }
 
-/** Concatenates the two. */
+/** Concatenates two arrays of bytes. */
 export function joined(head: Uint8Array, tail: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(head.length + tail.length);
   bytes.set(head);

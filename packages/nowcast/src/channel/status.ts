@@ -4,11 +4,11 @@ import type { Driver } from "../carrier/driver.js";
 import type { Closed } from "../session/fault.js";
 
 export type ChannelPhase =
-  /** Packets flow. */
+  /** Packets are exchanged. */
   | "open"
   /**
-   * The carrier is lost. Messages wait, and the channel continues over the next carrier or gives up after the resume
-   * time-out.
+   * The carrier is lost, and messages wait. The channel continues over the next carrier, or ends
+   * after the resume time-out.
    */
   | "interrupted"
   | "closed";

@@ -1,7 +1,7 @@
 import type { WireInput } from "./input.js";
 import { isStruct, type WireSchema, type WireType } from "./wire-schema.js";
 
-/** Blocks of more rows than this are columnar. */
+/** Blocks with more rows than this are columnar. */
 export const PLAIN_ROWS_MAX = 3;
 
 /** Leaves of a type that matter for the layout of its blocks. */
@@ -39,7 +39,7 @@ export class Block {
 
   constructor(input: WireInput, count: number, { leaves, bitLeaves }: BlockLayout) {
     this.count = count;
-    // Rough cost of a row in JavaScript, and of its assembly.
+    // Approximate memory of a row in JavaScript, including its construction.
     input.charge(32 + count * Math.max(1, leaves * 8));
     this.#bit = input.at * 8;
     if (this.isColumnar) return;

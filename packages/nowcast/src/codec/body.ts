@@ -5,7 +5,7 @@ import type { Column, WireValue } from "./value.js";
 import { isFlat, leavesOf, type WireSchema } from "./wire-schema.js";
 
 export interface ReadOptions {
-  /** Bytes that one body may make the reader allocate; 64 MiB by default. */
+  /** Maximum bytes that the reader allocates for one body; 64 MiB by default. */
   readonly memoryMax?: number;
 }
 
@@ -16,7 +16,10 @@ export class BodyReader {
   readonly #flatTexts: number;
   readonly #memoryMax: number | undefined;
 
-  /** With a `reader` shape, values are converted to that shape; without one, they have the writer's. */
+  /**
+   * With a `reader` shape, values are converted to that shape. Without it, they have the writer's
+   * shape.
+   */
   constructor(writer: WireSchema, reader?: WireSchema, options: ReadOptions = {}) {
     this.#plan = planReading(writer, reader);
     this.#flat = isFlat(writer.root, writer);
@@ -24,11 +27,12 @@ export class BodyReader {
     this.#memoryMax = options.memoryMax;
   }
 
-  /** One value: `spec/WIRE.md`, section 4.1. */
+  /** Reads one value: `spec/WIRE.md`, section 4.1. */
   read(body: Uint8Array): WireValue {
     const input = new Input(body, this.#memoryMax);
     if (!this.#flat) return readRows(this.#plan, input, 1)[0]!;
-    // The texts of a flat body begin where its block ends, which is known once the block has been walked.
+    // The texts of a flat body begin at the end of its block. A first pass over the block finds
+    // this end.
     if (this.#flatTexts > 0) {
       const walk = new Input(body, this.#memoryMax);
       walk.beginFlat(this.#flatTexts, undefined);
@@ -41,7 +45,10 @@ export class BodyReader {
   }
 }
 
-/** A body that is not flat, with any number of rows: the inside of a message, and of a chunk in a file. */
+/**
+ * Reads a body that is not flat, with any number of rows: the content of a message, or of a chunk
+ * in a file.
+ */
 export function readRows(plan: ReadPlan, input: WireInput, count: number): Column {
   input.openText();
   const rows = readBlock(plan, input, count);

@@ -7,7 +7,7 @@ import { type WireSchema, wireSchemaHash } from "./wire-schema.js";
 import { decodeWireSchema } from "./wire-schema-bytes.js";
 import { BodyWriter } from "./write.js";
 
-/** A type for generated code: its shape, and plain code for its usual bodies. */
+/** A type with generated code: its shape, and specialised code for its usual bodies. */
 export interface CodecParts<T> {
   /** The bytes of the shape, in hexadecimal. */
   readonly schema: string;
@@ -16,7 +16,10 @@ export interface CodecParts<T> {
    * this code does not support, such as a long text, or if the encoder has new memory.
    */
   readonly write?: (encoder: MessageEncoder) => (value: T) => boolean;
-  /** Makes a function that reads the decoder's body; `undefined` when it has such a layout, or is invalid. */
+  /**
+   * Makes a function that reads the decoder's body. The function returns `undefined` if the body
+   * has a layout that this code does not support, or is invalid.
+   */
   readonly read?: (decoder: MessageDecoder) => () => T | undefined;
 }
 
@@ -26,18 +29,21 @@ export interface Codec<T> {
   readonly schemaBytes: Uint8Array;
   /** Equal hashes mean equal layouts. */
   readonly hash: string;
-  /** The body of a value. It stays valid. */
+  /** Returns the body of a value in memory of its own. */
   encode(value: T): Uint8Array<ArrayBuffer>;
   /**
-   * The body of a value, valid until any codec encodes the next one. For callers that copy it at once, such as a send.
-   * It allocates nothing.
+   * Returns the body of a value without an allocation. The bytes are valid only until a codec
+   * encodes the next value, so the caller must copy them at once, as a send does.
    */
   encodeShared(value: T): Uint8Array<ArrayBuffer>;
-  /** Decodes a body of exactly this shape; throws a `WireError` with the place of the fault otherwise. */
+  /**
+   * Decodes a body of exactly this shape. Throws a `WireError` with the place of the fault if the
+   * body is invalid.
+   */
   decode(body: Uint8Array): T;
   /**
-   * Returns a decoder of this type for values of another version's shape, or the bytes of one. Call it once for each
-   * shape.
+   * Returns a decoder of this type for values of another version of the type. Pass the shape of
+   * that version, or the bytes of the shape. Call it once for each shape.
    */
   reading(writer: WireSchema | Uint8Array): (body: Uint8Array) => T;
 }
@@ -45,7 +51,10 @@ export interface Codec<T> {
 const encoder = new MessageEncoder();
 const decoder = new MessageDecoder();
 
-/** Joins generated code with the general reader and writer, which take over where it stops. */
+/**
+ * Combines generated code with the general reader and writer, which handle the bodies that the
+ * generated code does not support.
+ */
 export function defineCodec<T>(parts: CodecParts<T>): Codec<T> {
   const { schema: hex } = parts;
   const write = parts.write && writing(parts.write);
@@ -84,7 +93,10 @@ export function defineCodec<T>(parts: CodecParts<T>): Codec<T> {
   };
 }
 
-/** Generated code bound to the encoder's memory, which is replaced when a body needs more. */
+/**
+ * Generated code that is bound to the encoder's memory. It is bound again when the memory is
+ * replaced by a larger one.
+ */
 function writing<T>(bind: (encoder: MessageEncoder) => (value: T) => boolean): (value: T) => boolean {
   let { memory } = encoder;
   let bound = bind(encoder);
@@ -97,7 +109,10 @@ function writing<T>(bind: (encoder: MessageEncoder) => (value: T) => boolean): (
   };
 }
 
-/** If generated code gives up, the general reader reads again, because its errors name the field. */
+/**
+ * If the generated code fails, the general reader reads the body again, because its errors name the
+ * field.
+ */
 function attempt<T>(read: () => T | undefined): T | undefined {
   try {
     return read();

@@ -1,4 +1,7 @@
-/** Bytes and values: codecs of one type, shapes, and functions without either (`spec/WIRE.md`). */
+/**
+ * Conversion between bytes and values: codecs of one type, shapes, and functions that need neither
+ * (`spec/WIRE.md`).
+ */
 
 export { BodyReader, type ReadOptions } from "./body.js";
 export { type Codec, type CodecParts, defineCodec } from "./codec.js";

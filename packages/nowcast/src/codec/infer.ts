@@ -6,10 +6,10 @@ const DEPTH_MAX = 32;
 
 /** The type inferred for a place from its values so far. It is immutable: a wider type replaces it. */
 export type Guess =
-  /** Nothing has been seen, as in an empty list. */
+  /** No value has been seen, as in an empty list. */
   | { readonly tag: "nothing" }
   | { readonly tag: "bool" | "i32" | "i64" | "f64" | "text" | "bytes" | "any" }
-  /** Something, or `null`; where it may also be left out, that is an option of the option. */
+  /** A value or `null`. If the field may also be missing, the type is an option of this option. */
   | { readonly tag: "option"; readonly item: Guess; readonly leftOut: boolean }
   | { readonly tag: "list"; readonly item: Guess }
   | { readonly tag: "map"; readonly item: Guess }
@@ -25,7 +25,7 @@ export function widen(guess: Guess, value: WireValue | undefined, depth = 0): Gu
   if (value === null || value === undefined) return optional(guess, value === undefined);
   if (guess.tag === "option") {
     const item = widen(guess.item, value, depth);
-    // An `any` holds null itself.
+    // The type `any` includes null.
     if (item.tag === "any" && !guess.leftOut) return item;
     return item === guess.item ? guess : { ...guess, item };
   }
@@ -91,7 +91,7 @@ function scalar(guess: Guess, tag: "bool" | "text" | "bytes"): Guess {
 
 function widenNumber(guess: Guess, value: number): Guess {
   if (guess.tag === "f64") return guess;
-  // −0 is whole, but no integer.
+  // −0 is a whole number, but no integer type can represent it.
   const isI32 = (value | 0) === value && !Object.is(value, -0);
   if (guess.tag === "i32") return isI32 ? guess : { tag: "f64" };
   if (guess.tag === "i64") return Number.isSafeInteger(value) && !Object.is(value, -0) ? guess : ANY;
@@ -116,7 +116,7 @@ function widenObject(guess: Guess, value: WireValue & object, depth: number): Gu
     return widenItems(guess, "map", [...value.values()] as WireValue[], depth);
   }
   const prototype: unknown = Object.getPrototypeOf(value);
-  // Timestamps and extensions are MessagePack's own.
+  // Timestamps and extensions exist only in MessagePack.
   if (prototype !== Object.prototype && prototype !== null) return ANY;
   return widenStruct(guess, value as { readonly [key: string]: WireValue }, depth);
 }
@@ -148,12 +148,12 @@ function widenStruct(guess: Guess, value: { readonly [key: string]: WireValue },
   }
   for (const key of keys) {
     if (guess.fields.has(key)) continue;
-    // It was missing in all that came before.
+    // The field was missing in all earlier values.
     const wider = widen({ tag: "option", item: NOTHING, leftOut: true }, value[key], depth + 1);
     changed ??= new Map(guess.fields);
     changed.set(key, wider);
   }
   if (changed === undefined) return guess;
-  // Objects that share few keys become a map with unknown values.
+  // Objects that share few keys become a map whose values have an unknown type.
   return changed.size > FIELDS_MAX ? { tag: "map", item: ANY } : { tag: "struct", fields: changed };
 }

@@ -19,7 +19,7 @@ export class WireInput {
   at = 0;
   /** The end of the blocks, where the text area begins. */
   end: number;
-  /** The start of the next text. */
+  /** The offset of the next text. */
   textAt = 0;
 
   #flatTextsLeft = 0;
@@ -42,7 +42,7 @@ export class WireInput {
     throw new WireError(detail, at, this.path.join("."));
   }
 
-  /** Makes room on the account of memory, before anything is allocated. */
+  /** Charges bytes to the memory limit, before anything is allocated. */
   charge(bytes: number): void {
     this.#memoryLeft -= bytes;
     if (this.#memoryLeft < 0) this.fail("more memory than one body may use");
@@ -76,7 +76,7 @@ export class WireInput {
     return this.bytes.subarray(at, at + length);
   }
 
-  /** A length or count, at most 2^32 − 1. */
+  /** Reads a length or count, at most 2^32 − 1. */
   count(what: string): number {
     const at = this.at;
     const value = this.varint(what);
@@ -84,12 +84,12 @@ export class WireInput {
     return value;
   }
 
-  /** LEB128 of up to 64 bits; a number if it is a safe integer. */
+  /** Reads LEB128 of up to 64 bits. The result is a number if it is a safe integer. */
   varint(what: string): number | bigint {
     const start = this.at;
     let value = 0;
     let scale = 1;
-    // Seven groups are 49 bits, which a double holds.
+    // Seven groups are 49 bits, which a double represents exactly.
     for (let group = 0; group < 7; group++) {
       const byte = this.u8(what);
       value += (byte & 0x7f) * scale;
@@ -128,7 +128,7 @@ export class WireInput {
     }
   }
 
-  /** Sets the text area aside, so that blocks cannot read into it. */
+  /** Separates the text area, so that blocks cannot read into it. */
   beginText(start: number, end: number): void {
     this.end = Math.min(this.end, start);
     this.#textStart = start;
@@ -140,7 +140,9 @@ export class WireInput {
     if (whole.length === end - start) this.#asciiText = whole;
   }
 
-  /** Opens the text area of a body that is not flat. Its length precedes all other data. */
+  /**
+   * Opens the text area of a body that is not flat. The length of the area precedes all other data.
+   */
   openText(): void {
     const length = this.count("the length of the text area");
     if (length > this.end - this.at) this.fail(`a text area of ${length} bytes, more than the body holds`);
@@ -148,8 +150,8 @@ export class WireInput {
   }
 
   /**
-   * Begins a flat body, whose last text takes the remaining bytes. Without `textStart` this is the pass that finds it,
-   * in which every text is empty.
+   * Begins a flat body, whose last text takes the remaining bytes. Without `textStart`, this is the
+   * pass that finds it. In this pass every text is read as empty.
    */
   beginFlat(texts: number, textStart: number | undefined): void {
     this.#flatTextsLeft = texts;
@@ -157,12 +159,12 @@ export class WireInput {
     if (textStart !== undefined) this.beginText(textStart, this.bytes.length);
   }
 
-  /** Counts down the texts of a flat body. */
+  /** Counts the remaining texts of a flat body. */
   isLastFlatText(): boolean {
     return --this.#flatTextsLeft === 0;
   }
 
-  /** The remaining text: the length of the last text of a flat body. */
+  /** The length of the last text of a flat body: all remaining text. */
   get textLeft(): number {
     return this.#textEnd - this.textAt;
   }
@@ -184,7 +186,7 @@ export class WireInput {
   }
 }
 
-/** A number where a double holds the integer exactly. */
+/** Returns a number if a double represents the integer exactly. */
 export function narrow(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;

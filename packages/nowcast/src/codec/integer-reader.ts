@@ -7,32 +7,35 @@ const BITS = [0, 1, 2, 4, 8, 16, 24] as const;
 export interface IntegerBounds {
   readonly min: number;
   readonly max: number;
-  /** Bytes of an unpacked number. */
+  /** Number of bytes of an unpacked number. */
   readonly width: number;
 }
 
 /**
- * The position of a column's integers, and their relation to the previous one; see `nextInteger`. Raw, packed and delta
- * columns all have this form, so one loop reads all of them.
+ * The position of a column's integers, and the relation of each integer to the previous one; see
+ * `nextInteger`. Raw, packed and delta columns all have this form, so one loop reads all of them.
  */
 export interface IntegerColumn {
   /** The end of the column. */
   readonly end: number;
-  /** The bit at which the first number begins (the memory has less than 2^31 bits), and the distance of two numbers. */
+  /**
+   * The bit at which the first number begins (the memory has less than 2^31 bits), and the distance
+   * between two numbers in bits.
+   */
   readonly bit: number;
   readonly bits: number;
   readonly mask: number;
   /** The number added to every value. */
   readonly step: number;
-  /** All bits if the previous integer is added, else none. */
+  /** A mask: all bits are set if the previous integer is added, otherwise none. */
   readonly kept: number;
   /** The integer assumed before the first. */
   readonly before: number;
 }
 
 /**
- * Integer i of a column, after the previous one. Values of u32 from 2^31 on are negative; values of i16 lack their
- * sign.
+ * Reads integer i of a column, given the previous one. Values of u32 from 2^31 on are returned as
+ * negative numbers, and values of i16 are not sign-extended.
  */
 export function nextInteger(view: DataView, column: IntegerColumn, before: number, i: number): number {
   const bit = column.bit + i * column.bits;
@@ -40,7 +43,7 @@ export function nextInteger(view: DataView, column: IntegerColumn, before: numbe
   return ((before & column.kept) + column.step + number) | 0;
 }
 
-/** `count` adjacent integers from a byte on. */
+/** `count` adjacent integers, from a given byte on. */
 export function rawIntegers(at: number, count: number, width: number): IntegerColumn {
   const mask = width === 4 ? -1 : 0xffff;
   return { end: at + count * width, bit: at * 8, bits: width * 8, mask, step: 0, kept: 0, before: 0 };
@@ -48,8 +51,9 @@ export function rawIntegers(at: number, count: number, width: number): IntegerCo
 
 /**
  * Opens a raw, packed or delta column of `count` integers of at most 32 bits. Returns `undefined` for every other
- * coding, for columns with a fault or without a known bound, and for columns so near the end of the memory that four
- * bytes cannot be read everywhere. The general reader handles these.
+ * coding, for columns with a fault or without a known bound, and for columns so near the end of the
+ * memory that four bytes cannot be read at every position. The general reader handles these
+ * columns.
  */
 export function openIntegers(
   view: DataView,
@@ -75,7 +79,8 @@ export function openIntegers(
   if (length > end - start || start + length + 4 > view.byteLength) return undefined;
   const used = (numbers * bits) & 7;
   if (used !== 0 && view.getUint8(start + length - 1) >> used !== 0) return undefined;
-  // If these bounds are within range, no single number needs a check. A zigzag that is too long is invalid.
+  // If these bounds are within the range of the type, single numbers need no check. A zigzag that
+  // is too long is invalid.
   const times = isDelta ? numbers : 1;
   const least = base + times * Math.min(0, step);
   const greatest = base + times * Math.max(0, step + 2 ** bits - 1);
@@ -84,7 +89,8 @@ export function openIntegers(
   if (!isDelta) {
     return { end: start + length, bit: start * 8, bits, mask, step: base | 0, kept: 0, before: 0 };
   }
-  // The first integer has no packed number. It reads the bits before the column, which are subtracted first.
+  // The first integer has no packed number. The loop reads the bits before the column for it, so
+  // these bits are subtracted here.
   const bit = start * 8 - bits;
   const first = (view.getInt32(bit >> 3, true) >> (bit & 7)) & mask;
   const before = (base - step - first) | 0;

@@ -8,10 +8,11 @@ const HEAD_BYTES = 11;
 const TWO_32 = 2 ** 32;
 
 /**
- * Writes a column of `count` integers of at most 32 bits, at least four, that are in the memory's words from `from` on.
- * The column begins at `at`, and is raw, packed or delta, whichever is smallest. Returns its end. One pass over the
- * values decides. There must be room for the raw column and its head, and the head must end before the integers begin.
- * Unsigned values from 2^31 on are negative words.
+ * Writes a column of `count` integers (at least four) of at most 32 bits. The integers are in the
+ * memory's words from `from` on, and the column is written at `at`. Its coding is raw, packed or
+ * delta, whichever is smallest; one pass over the values decides. Returns the end of the column.
+ * There must be room for the raw column and its head, and the head must end before the integers
+ * begin. Unsigned values from 2^31 on are negative words.
  */
 export type IntegerWriter = (
   at: number,
@@ -34,9 +35,11 @@ export function integerWriter(memory: Memory): IntegerWriter {
     let before = first;
     for (let i = from + 1; i < end; i++) {
       const value = words[i]!;
-      // In 32 bits, where steps between distant numbers wrap; the code below checks for that.
+      // Steps are computed in 32 bits, in which steps between distant numbers wrap. The code below
+      // detects this.
       const above = (value - before - minStep) | 0;
-      // As unsigned numbers, values below the least step also exceed the span, so one comparison covers both bounds.
+      // Values below the least step wrap to large unsigned numbers, which exceed the span. So one
+      // comparison covers both bounds.
       if (above >>> 0 > stepSpan >>> 0) {
         if (above >= 0) {
           stepSpan = above;
@@ -51,7 +54,8 @@ export function integerWriter(memory: Memory): IntegerWriter {
     const maxStep = minStep + stepSpan;
     let min = first;
     let max = last;
-    // Ids mostly rise, and then their ends are the bounds. So few and small steps cannot have gone round.
+    // Ids mostly rise; then the first and the last id are the bounds. The sum of so few, small
+    // steps cannot have wrapped.
     const isRising = minStep >= 0 && last >= first && maxStep * count < 2 ** 31;
     if (!isRising) {
       max = min;
@@ -61,7 +65,8 @@ export function integerWriter(memory: Memory): IntegerWriter {
         max = value > max ? value : max;
       }
     }
-    // Values that are all in the upper half are only shifted. Values in both halves are too far apart to pack.
+    // If all values are in the upper half of the range, they are shifted. Values in both halves are
+    // too far apart to pack.
     const shift = isUnsigned && max < 0 ? TWO_32 : 0;
     const isSplit = (isUnsigned && min < 0 && max >= 0) || max - min >= 2 ** 31;
     const packed = isSplit ? -1 : widthIndex(max - min);
@@ -107,7 +112,7 @@ export function integerWriter(memory: Memory): IntegerWriter {
    */
   function pack(at: number, from: number, end: number, bits: number, isDelta: boolean, base: number): number {
     if (bits === 0) return at;
-    // The number taken off every value besides the base: the one before it, or nothing.
+    // The number that is subtracted from every value besides the base: the preceding value, or 0.
     const kept = isDelta ? -1 : 0;
     let before = isDelta ? words[from - 1]! : 0;
     let to = at;
@@ -153,7 +158,10 @@ export function integerWriter(memory: Memory): IntegerWriter {
   }
 }
 
-/** The index of the width that holds a number of at most 32 bits; −1 where that saves too little. */
+/**
+ * The index of the width that holds a number of at most 32 bits, or −1 if packing would save too
+ * little.
+ */
 function widthIndex(span: number): number {
   if (span >= 2 ** 24) return -1;
   const bits = 32 - Math.clz32(span);
@@ -169,7 +177,7 @@ function writeZigzag(bytes: Uint8Array, at: number, value: number): number {
   return writeVarint(bytes, at, value < 0 ? -2 * value - 1 : 2 * value);
 }
 
-/** LEB128 of a safe integer; returns where it ends. */
+/** Writes LEB128 of a safe integer. Returns the offset of its end. */
 export function writeVarint(bytes: Uint8Array, at: number, value: number): number {
   let rest = value;
   let to = at;

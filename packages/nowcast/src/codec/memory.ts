@@ -1,5 +1,6 @@
 /**
- * One piece of memory, seen as numbers of several widths. Every engine that runs JavaScript today is little-endian.
+ * One piece of memory with views as numbers of several widths. Every engine that runs JavaScript
+ * today is little-endian.
  *
  * Functions with loops over the memory are created for one piece of memory, and keep these views as constants. Engines
  * compile such loops to half the instructions that replaceable views need.
@@ -12,7 +13,7 @@ export interface Memory {
   readonly doubles: Float64Array;
 }
 
-/** Zeroed bytes. Untouched pages take no memory from the machine. */
+/** Allocates zeroed bytes. The system provides physical memory only for pages that are used. */
 export function allocate(length: number): Memory {
   const buffer = new ArrayBuffer(Math.ceil(length / 8) * 8);
   return {

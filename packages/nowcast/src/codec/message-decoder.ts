@@ -11,7 +11,8 @@ import { KINDS, type NumberColumn } from "./numbers.js";
 import { readTextColumn, TEXT_DIRECT } from "./read-leaves.js";
 
 /**
- * Longer bodies are left to the general reader, because bits of a body and its spilled columns are counted in 32 bits.
+ * The general reader handles longer bodies, because positions in a body and its spilled columns are
+ * counted in bits, in 32-bit numbers.
  */
 const BYTES_MAX = 2 ** 27;
 /** Memory that is kept for spilled columns, in bytes. */
@@ -27,9 +28,15 @@ const INTEGER_BOUNDS: Readonly<Record<IntegerKind, IntegerBounds>> = {
   i32: { min: -0x8000_0000, max: 0x7fff_ffff, width: 4 },
 };
 
-/** Up to here a call with all units costs less than one into the engine's decoder, which is dearer in browsers. */
+/**
+ * Up to this length, one call of `String.fromCharCode` with all units costs less than a call of the
+ * engine's text decoder. That call is more expensive in browsers.
+ */
 const UNITS_MAX = "process" in globalThis ? 28 : 56;
-/** Lists for such calls, by length: an engine passes a list of small integers on at once. */
+/**
+ * Reused argument lists for such calls, by length, because engines pass on a list of small integers
+ * directly.
+ */
 const UNITS = Array.from({ length: UNITS_MAX + 1 }, (_, length) => new Array<number>(length).fill(0));
 
 /** Converts eight bytes to a number, without a view for every body. */
@@ -39,7 +46,7 @@ const BITS = new Uint8Array(DOUBLE.buffer);
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The reader of generated code. If it gives up, the general reader finds the fault. */
+/** The reader that generated code uses. If it fails, the general reader finds the fault. */
 export class MessageDecoder {
   /** The body. */
   bytes: Uint8Array = new Uint8Array(0);
@@ -56,7 +63,7 @@ export class MessageDecoder {
   #spill = new Uint8Array(0);
   #spillView = this.view;
 
-  /** Opens the text area from `start` to the end; false when it is not UTF-8. */
+  /** Opens the text area from `start` to the end. Returns false if it is not UTF-8. */
   texts(start: number): boolean {
     const { bytes } = this;
     this.#textAt = start;
@@ -79,7 +86,7 @@ export class MessageDecoder {
     return decode(this.bytes.subarray(at, this.#textAt));
   }
 
-  /** All text that is left. */
+  /** Reads all remaining text. */
   rest(): string | undefined {
     if (this.#ascii !== undefined && this.#textAt === this.#asciiStart) return this.#ascii;
     return this.text(this.bytes.length - this.#textAt);
@@ -98,7 +105,7 @@ export class MessageDecoder {
     if (this.#spill.length > SPILL_BYTES_MAX) this.#spill = new Uint8Array(0);
     input.openText();
     const count = input.count("the length of a list");
-    // The general reader charges the same for the root, the list and its rows.
+    // This charges the same memory as the general reader: for the root, the list and its rows.
     input.charge(72 + count * values * 8);
     return count;
   }
@@ -115,7 +122,10 @@ export class MessageDecoder {
     return this.#put(readNumberColumn(input, KINDS[kind], count) as Exclude<NumberColumn, unknown[]>);
   }
 
-  /** Spills a column that was not raw. Before the first one it copies the body, so that all data is in one view. */
+  /**
+   * Decodes a column that is not raw into additional memory (spills it). Before the first spilled
+   * column, the body is copied, so that all data is in one view.
+   */
   #put({ buffer, byteOffset, byteLength }: Exclude<NumberColumn, unknown[]>): number {
     const start = this.#cells === this.bytes ? this.bytes.length : this.#spilled;
     this.#spilled = start + byteLength;
@@ -132,13 +142,14 @@ export class MessageDecoder {
     return start;
   }
 
-  /** A column of integers, which lie in `view` too. */
+  /** Opens a column of integers, which are then in `view`, too. */
   integers(kind: IntegerKind, count: number): IntegerColumn {
     const input = this.#input;
     const bounds = INTEGER_BOUNDS[kind];
     let column = openIntegers(this.view, input.at, input.end, bounds, count);
     if (column === undefined && this.#cells === this.bytes) {
-      // Usually the last column, behind which four bytes cannot be read. In a longer copy of the body they can.
+      // This is usually the last column, after which four bytes cannot be read. In a longer copy of
+      // the body they can be read.
       this.#put(new Int32Array(1));
       column = openIntegers(this.view, input.at, input.end, bounds, count);
     }
@@ -166,7 +177,7 @@ export class MessageDecoder {
     return texts;
   }
 
-  /** Nothing may be left when all columns are read. */
+  /** Checks that no bytes are left after all columns were read. */
   end(): void {
     this.#input.mustEnd("the body");
   }

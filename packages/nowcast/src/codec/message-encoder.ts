@@ -3,34 +3,44 @@ import { integerWriter, writeVarint } from "./integer-writer.js";
 import { allocate } from "./memory.js";
 import { CODING } from "./number-columns.js";
 
-/** Room for the bodies of most programs for good: code that is bound to other memory later is compiled to slower loops. */
+/**
+ * Initial memory. It is large enough for the bodies of most programs, because code that is later
+ * bound to other memory is compiled to slower loops.
+ */
 const MEMORY_BYTES = 1024 * 1024;
-/** Earlier bodies are cut from chunks of this size. */
+/** Copies of bodies are placed in chunks of this size. */
 const CHUNK_BYTES = 64 * 1024;
-/** Bodies longer than a good part of a chunk get memory of their own. */
+/** Bodies that are long compared with a chunk get memory of their own. */
 const CUT_BYTES_MAX = CHUNK_BYTES / 8;
-/** Views of up to this many bytes, and from this many bytes on, are made once. */
+/**
+ * Views with lengths up to this number of bytes, and with offsets up to it, are made once and
+ * reused.
+ */
 const KEPT_VIEWS = 1024;
-/** The most that a column takes besides its raw values. */
+/** Maximum size of a column in addition to its raw values. */
 const COLUMN_HEAD_BYTES = 12;
 /** Maximum padding that aligns a column. */
 const ALIGNMENT_BYTES = 8;
-/** The most that the two counts in front of a list take. */
+/** Maximum size of the two counts in front of a list. */
 const COUNTS_BYTES = 16;
-/** Up to here a loop over the units costs less than a call into the engine's encoder, which is dearer in browsers. */
+/**
+ * Up to this length, a loop over the units costs less than a call of the engine's text encoder.
+ * That call is more expensive in browsers.
+ */
 const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 224;
 
 /**
- * The writer of generated code. A body begins at the first byte of memory that is reused for the next body, so offsets
- * are constants and the views for the engine's encoder can be kept. Code is bound to that memory, and must be bound
- * again when the memory is replaced by a larger one.
+ * The writer that generated code uses. Each body begins at the first byte of memory that is reused
+ * for the next body. So offsets are constants, and the views for the engine's encoder can be
+ * reused. Code is bound to that memory, and must be bound again when the memory is replaced by a
+ * larger one.
  */
 export class MessageEncoder {
   memory = allocate(MEMORY_BYTES);
   /** The end of the body. */
   at = 0;
   #writeIntegers = integerWriter(this.memory);
-  /** The position of the next waiting column of a list. */
+  /** The offset at which the values of the next column of a list wait. */
   #waiting = 0;
   #chunk = new Uint8Array(CHUNK_BYTES);
   #chunkAt = 0;
@@ -38,7 +48,7 @@ export class MessageEncoder {
   #heads: Uint8Array<ArrayBuffer>[] = [];
   #tails: Uint8Array<ArrayBuffer>[] = [];
 
-  /** The body, where the next one will be written over it. */
+  /** The body in the reused memory, which the next body overwrites. */
   shared(): Uint8Array<ArrayBuffer> {
     const { at } = this;
     const head = at < KEPT_VIEWS ? this.#heads[at] : undefined;
@@ -65,7 +75,7 @@ export class MessageEncoder {
     return this.#chunk.subarray(start, start + at);
   }
 
-  /** Makes room for a body of this many bytes; false when the memory is another one now. */
+  /** Makes room for a body of this many bytes. Returns false if the memory was replaced. */
   room(length: number): boolean {
     if (length <= this.memory.bytes.length) return true;
     this.memory = allocate(length * 2);
@@ -112,8 +122,9 @@ export class MessageEncoder {
    * Begins a body of one list: `count` rows of `rowBytes` each while they wait, in `columns` columns, followed by
    * `text` units of text. Reserves room for all of it. Returns false if the memory was replaced.
    *
-   * One loop over the rows puts their values into aligned columns. There they wait behind the maximum room for the
-   * heads of columns. Then each column is moved to its final place, in order, never past its waiting place.
+   * One loop over the rows puts their values into aligned columns. There they wait, after enough
+   * room for the largest possible heads of columns. Then each column is moved to its final place,
+   * in order. The final place is never beyond the place where it waits.
    */
   rows(count: number, rowBytes: number, columns: number, text: number): boolean {
     const heads = COUNTS_BYTES + columns * COLUMN_HEAD_BYTES;
@@ -124,14 +135,17 @@ export class MessageEncoder {
     return true;
   }
 
-  /** A waiting column of `count` values of `width` bytes; returns its place in the view of that width. */
+  /**
+   * Reserves a waiting column of `count` values of `width` bytes. Returns its index in the view of
+   * that width.
+   */
   column(count: number, width: number): number {
     const at = Math.ceil(this.#waiting / width);
     this.#waiting = (at + count) * width;
     return at;
   }
 
-  /** Moves a waiting column at a byte to its place, unpacked. */
+  /** Moves a column that waits at a byte offset to its final place, unpacked. */
   raw(from: number, length: number): void {
     const { at } = this;
     const { bytes } = this.memory;
@@ -140,20 +154,24 @@ export class MessageEncoder {
     this.at = at + 1 + length;
   }
 
-  /** Moves a waiting column of integers at a word to its place, with `width` bytes each if they are unpacked. */
+  /**
+   * Moves a column of integers that waits at a word offset to its final place, with `width` bytes
+   * for each integer if they are unpacked.
+   */
   integers(from: number, count: number, width: number, isUnsigned: boolean): void {
     this.at = this.#writeIntegers(this.at, from, count, width, isUnsigned);
   }
 
-  /** Writes a column of text whose lengths wait at a word. */
+  /** Writes a column of text whose lengths wait at a word offset. */
   textLengths(from: number, count: number): void {
     this.memory.bytes[this.at++] = CODING.raw;
     this.integers(from, count, 4, true);
   }
 
-  /** A number that is whole and between two bounds. */
+  /** Checks that a number is whole and between two bounds. */
   whole(value: number, min: number, max: number, field: string): number {
-    // Engines keep small integers apart from doubles; the first question is free for them.
+    // Engines represent small integers differently from doubles, so this first test costs nothing
+    // for them.
     if ((value | 0) === value ? value < min || value > max : !isWhole(value, min, max)) misfit(value, field);
     return value;
   }

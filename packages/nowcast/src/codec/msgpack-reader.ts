@@ -3,11 +3,14 @@ import { copyOf } from "./copy-of.js";
 import { DEPTH_MAX, MsgpackExtension, MsgpackTimestamp, type MsgpackValue } from "./msgpack-value.js";
 
 export interface MsgpackDecodeOptions {
-  /** Levels of arrays and maps. 128 by default. */
+  /** Maximum nesting of arrays and maps; 128 by default. */
   readonly depthMax?: number;
 }
 
-/** Decodes exactly one value; throws a {@link WireError} for all other input. Binary values are copies. */
+/**
+ * Decodes exactly one value. Throws a {@link WireError} for all other input. Binary values are
+ * copies.
+ */
 export function decodeMsgpack(bytes: Uint8Array, options?: MsgpackDecodeOptions): MsgpackValue {
   const reader = new MsgpackReader(bytes, options?.depthMax ?? DEPTH_MAX);
   const value = reader.value();
@@ -136,7 +139,7 @@ export class MsgpackReader {
     return map ?? object;
   }
 
-  /** A count is believed only as far as the bytes that are left could hold it. */
+  /** A count is accepted only if the remaining bytes can hold that many values. */
   #enter(count: number, bytesEach: number, at: number): void {
     if (count * bytesEach > this.#bytes.length - this.#offset) {
       throw new WireError(`a count of ${count}, more than the message holds`, at);
@@ -221,7 +224,10 @@ function readTimestamp(data: Uint8Array, at: number): MsgpackTimestamp {
   return new MsgpackTimestamp(seconds, nanoseconds);
 }
 
-/** Length in UTF-8 of text without lone surrogates, such as every text that arrived in a WebSocket frame. */
+/**
+ * Length in UTF-8 of a text without lone surrogates. Every text that arrived in a WebSocket frame
+ * is such a text.
+ */
 export function utf8LengthWellFormed(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {

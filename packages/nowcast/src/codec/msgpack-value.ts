@@ -1,5 +1,6 @@
 /**
- * MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md), whole and small.
+ * A complete implementation of MessagePack
+ * (https://github.com/msgpack/msgpack/blob/master/spec.md).
  *
  * Integers that a double holds exactly are numbers, others bigints. A map is a plain object if all its keys are
  * strings, otherwise a `Map`. Floats are decoded to numbers, so 1.0 and 1 are the same value.
@@ -20,7 +21,7 @@ export type MsgpackValue =
 /** An application's own type, passed through unchanged. */
 export class MsgpackExtension {
   constructor(
-    /** −128 to 127; negative ones are the specification's. */
+    /** −128 to 127. The MessagePack specification reserves negative types. */
     readonly type: number,
     readonly data: Uint8Array,
   ) {}
@@ -29,7 +30,7 @@ export class MsgpackExtension {
 /** Extension type −1: a point in time with nanoseconds, which a `Date` would lose. */
 export class MsgpackTimestamp {
   constructor(
-    /** Since 1970, may be negative. */
+    /** Seconds since 1970; may be negative. */
     readonly seconds: bigint,
     /** 0 to 999,999,999. */
     readonly nanoseconds: number,

@@ -8,7 +8,7 @@ export function encodeMsgpack(value: MsgpackValue): Uint8Array<ArrayBuffer> {
   return writer.take();
 }
 
-/** Writes values into one growing buffer that is used again. */
+/** Writes values into one growing buffer, which is reused. */
 export class MsgpackWriter {
   #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(256);
   #view = new DataView(this.#bytes.buffer);
@@ -212,7 +212,8 @@ export function utf8Length(text: string): number {
     if (unit > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) {
       throw new NowcastError("misuse", `a lone surrogate at index ${i} has no UTF-8 form`);
     }
-    // Two units stand for four bytes. Two are counted as units, one as above 0x7f, and one as above 0x7ff.
+    // A pair of surrogates stands for four bytes. All four are counted already: two as units, one
+    // because the first unit is at least 0x80, and one because it is at least 0x800.
     i++;
   }
   return length;

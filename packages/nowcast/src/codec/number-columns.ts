@@ -20,7 +20,7 @@ export const EXACT_MAX = 2 ** 52;
 export const DECIMAL_EXPONENT_MAX = 22;
 const DICTIONARY_MAX = 65_536;
 
-/** The kinds of a column inside another one. */
+/** The codings of a column inside another column. */
 interface Allowed {
   readonly decimalAndSingle: boolean;
   readonly sparse: boolean;
@@ -85,7 +85,8 @@ export function readRaw(input: WireInput, kind: NumberKind, count: number): Numb
   const at = input.advance(count * kind.width, `${count} values of ${kind.name}`);
   const values = kind.make(count);
   if (!Array.isArray(values) && kind.width === values.BYTES_PER_ELEMENT && count > 16) {
-    // One copy into an aligned array. Every engine that runs JavaScript today is little-endian.
+    // The bytes are copied once into an aligned array. This is correct because every engine that
+    // runs JavaScript today is little-endian.
     new Uint8Array(values.buffer).set(input.bytes.subarray(at, at + count * kind.width));
     return values;
   }
@@ -146,7 +147,7 @@ function readDecimal(input: WireInput, kind: NumberKind, count: number): NumberC
   return values;
 }
 
-/** The double that the shortest decimal of a single means: `spec/WIRE.md`, section 5.2. */
+/** Returns the double that equals the shortest decimal of a single: `spec/WIRE.md`, section 5.2. */
 export function widenShort(single: number): number {
   const size = Math.abs(single);
   if (!Number.isFinite(size)) return single;
@@ -207,7 +208,7 @@ function readDelta(input: WireInput, kind: NumberKind, count: number, width: num
   return values;
 }
 
-/** A zigzag that doubles compute with exactly. */
+/** Reads a zigzag that doubles represent exactly. */
 function readExact(input: WireInput, what: string): number {
   const start = input.at;
   const value = input.zigzag(what);

@@ -2,7 +2,7 @@ import type { WireInput } from "./input.js";
 import { narrow } from "./input.js";
 import type { IntegerTag } from "./wire-schema.js";
 
-/** A column of numbers; 64-bit ones may hold bigints. */
+/** A column of numbers. Columns of 64-bit numbers may hold bigints. */
 export type NumberColumn =
   | Uint8Array
   | Uint16Array

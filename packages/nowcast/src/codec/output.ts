@@ -1,4 +1,4 @@
-/** Bytes that are being written into a buffer that grows and is used again. */
+/** Writes bytes into a buffer that grows and is reused. */
 export class WireOutput {
   bytes: Uint8Array<ArrayBuffer> = new Uint8Array(1024);
   view = new DataView(this.bytes.buffer);
@@ -11,7 +11,7 @@ export class WireOutput {
     return taken;
   }
 
-  /** Makes room for `length` bytes and returns where they begin. */
+  /** Makes room for `length` bytes and returns the offset of the first one. */
   reserve(length: number): number {
     const at = this.at;
     this.at = at + length;

@@ -54,7 +54,7 @@ export function quantiseQuat(value: ArrayLike<number>, bits: number): [number, n
   return [index, others[0]!, others[1]!, others[2]!];
 }
 
-/** x, y, z, w from an index and three step numbers, which are checked. */
+/** Returns x, y, z, w from an index and three step numbers, which it checks. */
 export function dequantiseQuat(
   input: WireInput,
   [index, ...steps]: readonly [number, number, number, number],

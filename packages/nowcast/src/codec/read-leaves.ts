@@ -12,7 +12,7 @@ export const TEXT_DIRECT = 0;
 const TEXT_DICTIONARY = 2;
 const DICTIONARY_MAX = 65_536;
 
-/** Section 5.3, or the bits in front of a plain block. */
+/** Reads bools: a column (section 5.3), or the bits in front of a plain block. */
 export function readBools(input: WireInput, block: Block): boolean[] {
   if (!block.isColumnar) return Array.from({ length: block.count }, () => block.nextBit(input));
   const start = input.at;
@@ -22,7 +22,10 @@ export function readBools(input: WireInput, block: Block): boolean[] {
   return Array.from(readPacked(input, block.count, 1), (bit) => bit === 1);
 }
 
-/** Section 5.4. The last text of a flat body has no length: `isLastFlatText` tells when it is reached. */
+/**
+ * Reads texts (section 5.4). The last text of a flat body has no length; `isLastFlatText` says
+ * whether it is reached.
+ */
 export function readTexts(input: WireInput, block: Block): string[] {
   if (!block.isColumnar) {
     if (input.isLastFlatText()) return [input.text(input.textLeft)];
@@ -31,7 +34,7 @@ export function readTexts(input: WireInput, block: Block): string[] {
   return readTextColumn(input, block.count);
 }
 
-/** Section 5.4, at least four texts. */
+/** Reads a column of at least four texts (section 5.4). */
 export function readTextColumn(input: WireInput, count: number): string[] {
   const start = input.at;
   const coding = input.u8("the coding of a text column");
@@ -63,7 +66,7 @@ function chargedText(input: WireInput, length: number): string {
   return input.text(length);
 }
 
-/** Lengths, then the bytes of all values: bytes and any. */
+/** Reads leaves of the types bytes and any: the lengths, then the bytes of all values. */
 export function readChunks(
   input: WireInput,
   block: Block,
@@ -82,7 +85,7 @@ export function readChunks(
 
 /** One MessagePack value of known length. */
 export function readAny(input: WireInput, raw: Uint8Array, at: number): WireValue {
-  // An empty array is one byte in the message and a dozen bytes in memory.
+  // An empty array takes one byte in the message but a dozen bytes in memory.
   input.charge(raw.length * 16);
   try {
     const reader = new MsgpackReader(raw);
@@ -95,7 +98,7 @@ export function readAny(input: WireInput, raw: Uint8Array, at: number): WireValu
   }
 }
 
-/** Reads a leaf of numbers, including quantised ones, as numbers. */
+/** Reads a leaf of numbers or quantised numbers. */
 export function numberReader(type: WireType): (input: WireInput, block: Block) => NumberColumn {
   switch (type.tag) {
     case "range": {
@@ -142,7 +145,7 @@ export function readQuats(input: WireInput, block: Block, bits: number): number[
   return Array.from(indices, (index, i) => dequantiseQuat(input, [index, a![i]!, b![i]!, c![i]!], bits));
 }
 
-/** Cuts a column into one array a row. */
+/** Splits a column into one array for each row. */
 export function slices(values: Column, lengths: ArrayLike<number>): WireValue[] {
   const rows = new Array<WireValue>(lengths.length);
   for (let row = 0, at = 0; row < lengths.length; row++) {
@@ -155,7 +158,7 @@ export function slices(values: Column, lengths: ArrayLike<number>): WireValue[] 
   return rows;
 }
 
-/** Columns as rows. */
+/** Converts columns to rows. */
 export function rowsOf(
   columns: readonly Column[],
   count: number,
@@ -170,7 +173,7 @@ export function rowsOf(
   return rows;
 }
 
-/** The rows of all nested blocks together. */
+/** Returns the total number of rows of all nested blocks. */
 export function sum(input: WireInput, lengths: ArrayLike<number>): number {
   let total = 0;
   for (let i = 0; i < lengths.length; i++) total += lengths[i]!;

@@ -40,14 +40,15 @@ export interface ReadPlan extends BlockLayout {
 }
 
 /**
- * Prepares reading of a writer's shape, with conversion to the reader's shape if there is one. Contradictions of the
- * two shapes throw here, before any message is read. Contradictions of single values throw when they are read.
+ * Prepares reading of a writer's shape, with conversion to the reader's shape if there is one. It
+ * throws if the two shapes contradict each other, before any message is read. A single value that
+ * does not fit throws when it is read.
  */
 export function planReading(writer: WireSchema, reader?: WireSchema): ReadPlan {
   return new Planner(writer, reader).plan(writer.root, reader?.root, []);
 }
 
-/** All rows of a block, which is one level deeper than its parent. */
+/** Reads all rows of a block, which is one level deeper than its parent. */
 export function readBlock(plan: ReadPlan, input: WireInput, count: number): Column {
   if (count === 0) return [];
   input.enter();
@@ -123,7 +124,7 @@ class Planner {
     return convert === undefined ? read : (input, block) => convert(input, read(input, block));
   }
 
-  /** `absent` is the value of an absent option. */
+  /** `absent` is the value that stands for an absent option. */
   #option(
     item: WireType,
     to: WireType | undefined,
@@ -235,7 +236,10 @@ class Planner {
     return (input, block) => rowsOf(fields(input, block), block.count, (values) => objectOf(names, values));
   }
 
-  /** Reads the writer's fields in their order and gives the reader's columns in theirs. */
+  /**
+   * Reads the writer's fields in the writer's order, and returns the reader's columns in the
+   * reader's order.
+   */
   #fields(
     from: readonly Field[],
     to: readonly Field[],
@@ -255,7 +259,7 @@ class Planner {
     const missing = to
       .map((field, target) => ({ field, target }))
       .filter(({ target }) => !steps.some((step) => step.target === target));
-    // A default without end is noticed now, not at the first message.
+    // An infinite default is detected here, not at the first message.
     for (const { field } of missing) defaultOfField(field, this.#reader!);
     return (input, block) => {
       const columns = new Array<Column>(to.length);
@@ -272,7 +276,10 @@ class Planner {
     };
   }
 
-  /** A field with a name that is an option of an option may be left out, which is not the same as being nil. */
+  /**
+   * If the type of a named field is an option of an option, the field may be left out, which is
+   * distinct from nil.
+   */
   #field(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan {
     const mayBeLeftOut = (type: WireType): boolean => type.tag === "option" && type.item.tag === "option";
     if (from.tag !== "option" || !mayBeLeftOut(from) || (to !== undefined && !mayBeLeftOut(to))) {
@@ -311,7 +318,7 @@ class Planner {
     };
   }
 
-  /** Reads the payloads of all rows with one variant, and puts the variant's name to them. */
+  /** Reads the payloads of all rows with one variant, and adds the variant's name to them. */
   #variant(
     from: Variant,
     to: Definition | undefined,
@@ -338,7 +345,10 @@ class Planner {
   }
 }
 
-/** The values that an absent option may read as: something that is false, 0 or empty. */
+/**
+ * The value as which an absent option is read if the reader's type is not an option: false, 0 or
+ * empty.
+ */
 const STANDS_IN: ReadonlySet<string> = new Set([
   ...["bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "uvar", "ivar", "f32", "f64"],
   ...["text", "range", "angle"],

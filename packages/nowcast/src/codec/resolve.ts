@@ -9,10 +9,10 @@ import {
   type WireType,
 } from "./wire-schema.js";
 
-/** Makes the reader's numbers out of the writer's; fails for a value that does not fit. */
+/** Converts the writer's numbers to the reader's type. Fails for a value that does not fit. */
 export type Converter = (input: WireInput, column: NumberColumn) => NumberColumn;
 
-/** The writer's and the reader's types of a field have nothing to do with each other. */
+/** The error for a field whose writer's type cannot be converted to the reader's type. */
 export function incompatible(
   from: WireType,
   writer: WireSchema,
@@ -27,7 +27,7 @@ export function incompatible(
   );
 }
 
-/** Section 7, numbers: `undefined` if no conversion is needed. */
+/** Returns the conversion of numbers (section 7), or `undefined` if none is needed. */
 export function convertNumbers(
   from: WireType,
   writer: WireSchema,
@@ -45,7 +45,8 @@ export function convertNumbers(
   if (to.tag === "f32" && FITS_F32.has(from.tag)) {
     return from.tag === "f32" ? undefined : (_, column) => Float32Array.from(column as Float64Array);
   }
-  // A quantiser is how a number is written: a reader with another one still reads the number.
+  // A quantiser determines only how a number is written, so a reader with another quantiser can
+  // read the number.
   if (isQuantised(from.tag) && to.tag === from.tag) return undefined;
   return incompatible(from, writer, to, reader, path);
 }

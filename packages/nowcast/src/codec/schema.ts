@@ -10,7 +10,7 @@ declare const value: unique symbol;
 /** A type with values `T`; created by {@link types}. */
 export interface Schema<T> {
   readonly [value]?: T;
-  /** Its place in a shape. Definitions are added at their first occurrence. */
+  /** Returns the type for a shape. Definitions are added to the shape at their first occurrence. */
   readonly place: (table: DefinitionTable) => WireType;
 }
 
@@ -37,7 +37,7 @@ export class DefinitionTable {
   readonly definitions: Definition[] = [];
   readonly #places = new Map<object, number>();
 
-  /** The index of a definition; `fill` returns the definition at its first occurrence. */
+  /** Returns the index of a definition. At the first occurrence, `fill` makes the definition. */
   placeOf(key: object, fill: () => Definition): WireType {
     let index = this.#places.get(key);
     if (index === undefined) {
@@ -69,8 +69,9 @@ function isSchema(payload: Payload): payload is Schema<unknown> {
 }
 
 /**
- * The types. Structs are objects, tuples arrays, and an absent option is `null`. A variant without a payload is its
- * name; a variant with a payload is an object with that name as its only key.
+ * The types. The values of structs are objects, those of tuples are arrays, and an absent option is
+ * `null`. A variant without a payload is its name; a variant with a payload is an object with that
+ * name as its only key.
  *
  * ```ts
  * const pose = types.struct("Pose", { at: types.array(3, types.f32), name: types.option(types.text) });
@@ -83,13 +84,13 @@ export const types = {
   u8: scalar<number>("u8"),
   u16: scalar<number>("u16"),
   u32: scalar<number>("u32"),
-  /** A bigint above 2^53 − 1. */
+  /** Values above 2^53 − 1 are bigints. */
   u64: scalar<number | bigint>("u64"),
   i8: scalar<number>("i8"),
   i16: scalar<number>("i16"),
   i32: scalar<number>("i32"),
   i64: scalar<number | bigint>("i64"),
-  /** A whole number that is small more often than not. */
+  /** A whole number that is mostly small. */
   uvar: scalar<number | bigint>("uvar"),
   ivar: scalar<number | bigint>("ivar"),
   f32: scalar<number>("f32"),
@@ -125,7 +126,7 @@ export const types = {
   angle(bits: number): Schema<number> {
     return { place: () => ({ tag: "angle", bits }) };
   },
-  /** The name is for people; fields are matched by their own names. */
+  /** The name is only for people, because structs are matched by the names of their fields. */
   struct<const F extends Fields>(name: string, fields: F): Schema<StructValue<F>> {
     if (name === "") throw new NowcastError("misuse", "a struct has a name; what has none is a tuple");
     const key = {};
@@ -169,8 +170,9 @@ export function wireSchemaOf(type: Schema<unknown>): WireSchema {
 }
 
 /**
- * The codec of a described type. It goes through the general reader and writer; code that `nowcast gen` makes of a schema gives
- * the same bytes faster. Throws a `NowcastError` for a type that `spec/WIRE.md` does not allow.
+ * The codec of a described type. It uses the general reader and writer. Code that `nowcast gen`
+ * generates from a schema makes the same bytes faster. Throws a `NowcastError` for a type that
+ * `spec/WIRE.md` does not allow.
  */
 export function createCodec<T>(type: Schema<T>): Codec<T> {
   const bytes = encodeWireSchema(wireSchemaOf(type));

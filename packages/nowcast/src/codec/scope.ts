@@ -26,14 +26,14 @@ export class ScopeReader {
   #schemaBytes = 0;
 
   /**
-   * `wanted` maps the names of root structs and enums to the reader's own shapes; others are read with the writer's
-   * shape.
+   * `wanted` maps the names of root structs and enums to the reader's own shapes. All other values
+   * are read with the writer's shape.
    */
   constructor(wanted: Iterable<WireSchema> = []) {
     this.#wanted = new Map([...wanted].map((schema) => [rootName(schema) ?? "", schema]));
   }
 
-  /** The value of a message; `undefined` for a message with announcements only. */
+  /** Returns the value of a message; `undefined` for a message with announcements only. */
   read(message: Uint8Array): WireValue | undefined {
     const input = new WireInput(message);
     while (input.at !== input.end) {
@@ -133,7 +133,7 @@ function kindOf(value: WireValue): string {
   return `{${Object.keys(value).join("\0")}`;
 }
 
-/** Errors of a part name the place in the whole. */
+/** Converts an error of a part, so that it names the position in the whole message. */
 function within<T>(start: number, read: () => T): T {
   try {
     return read();

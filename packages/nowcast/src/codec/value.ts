@@ -6,9 +6,9 @@ import { describeType, isTuple, type Variant, type WireSchema, type WireType } f
 const DEPTH_MAX = 128;
 
 /**
- * A value without its own type. Structs are objects, tuples arrays, maps `Map`s, and an absent option is `null`. A
- * variant without a payload is its name; one with a payload is an object with that name as its only key. Integers
- * beyond ±(2^53 − 1) are bigints.
+ * A value without its own type. Structs are objects, tuples arrays, maps `Map`s, and an absent
+ * option is `null`. A variant without a payload is its name. A variant with a payload is an object
+ * with that name as its only key. Integers beyond ±(2^53 − 1) are bigints.
  */
 export type WireValue =
   | null
@@ -23,7 +23,7 @@ export type WireValue =
   | ReadonlyMap<WireValue, WireValue>
   | { readonly [key: string]: WireValue | undefined };
 
-/** One value a row. */
+/** One value for each row. */
 export type Column = ArrayLike<WireValue>;
 
 /** The reader's default for a field that the writer lacks: section 7. Created for every row. */
@@ -91,7 +91,10 @@ function defaultPayload(variant: Variant, schema: WireSchema, depth: number): Wi
   );
 }
 
-/** A stated default is MessagePack, in which a map with text keys looks like a struct. */
+/**
+ * Converts a stated default. It is MessagePack, in which a struct and a map with text keys have the
+ * same form.
+ */
 function fromAny(value: MsgpackValue, type: WireType, schema: WireSchema): WireValue {
   if (type.tag === "map" && typeof value === "object" && value !== null && !(value instanceof Map)) {
     return new Map(Object.entries(value as { readonly [key: string]: WireValue }));
@@ -107,7 +110,7 @@ export function payloadForm(variant: Variant): "none" | "alone" | "list" | "stru
   return variant.fields.length === 1 ? "alone" : "list";
 }
 
-/** The payload from the values of its fields. */
+/** Makes the payload of a variant from the values of its fields. */
 export function payloadOf(variant: Variant, values: readonly WireValue[]): WireValue {
   switch (payloadForm(variant)) {
     case "none":
@@ -124,7 +127,7 @@ export function payloadOf(variant: Variant, values: readonly WireValue[]): WireV
   }
 }
 
-/** `payload` under the name of its variant. */
+/** Makes a variant with a payload: an object with the name as its key. */
 export function wrapVariant(variant: Variant, payload: WireValue): WireValue {
   return variant.fields.length === 0 ? variant.name : objectOf([variant.name], [payload]);
 }

@@ -40,7 +40,9 @@ export function decodeWireSchema(bytes: Uint8Array): WireSchema {
   return schema;
 }
 
-/** The bytes of a shape whose definitions are already in the order of a walk from its root. */
+/**
+ * Returns the bytes of a shape whose definitions are already in the order of a walk from its root.
+ */
 export function encodeWireSchema(schema: WireSchema): Uint8Array<ArrayBuffer> {
   const output = new WireOutput();
   writeType(output, schema.root);
@@ -59,7 +61,7 @@ export function encodeWireSchema(schema: WireSchema): Uint8Array<ArrayBuffer> {
     }
   }
   const bytes = output.take();
-  // A shape that no reader accepts must not be written either.
+  // A shape that every reader would refuse must not be written.
   decodeWireSchema(bytes);
   return bytes;
 }
@@ -206,8 +208,9 @@ function checkSchema(schema: WireSchema, input: WireInput): void {
 }
 
 /**
- * Flattened, no struct or variant may have too many leaves. Empty structs and units count as well, although they take
- * no bytes: structs that hold each other twice would otherwise describe a value of any size in a few bytes.
+ * Checks the number of leaves of each struct and variant after flattening. Empty structs and units
+ * count, too, although they take no bytes. Otherwise a few bytes could describe a value of any
+ * size, by structs that each contain the next one twice.
  */
 function checkSizes(schema: WireSchema, input: WireInput): void {
   const sizes: (number | undefined)[] = [];
@@ -229,7 +232,10 @@ function checkSizes(schema: WireSchema, input: WireInput): void {
   }
 }
 
-/** A struct that contains itself without an option, list, map or variant between has no end. */
+/**
+ * Refuses a struct that contains itself without an option, list, map or variant between, because
+ * its values would be infinite.
+ */
 function checkEnds(schema: WireSchema, input: WireInput): void {
   const states: ("walking" | "fine" | undefined)[] = [];
   const structIn = (type: WireType): number | undefined => {

@@ -22,7 +22,7 @@ export interface Field {
 
 export interface Variant {
   readonly name: string;
-  /** Empty for a variant without payload. */
+  /** The fields of the payload; empty for a variant without a payload. */
   readonly fields: readonly Field[];
 }
 
@@ -30,7 +30,7 @@ export type Definition =
   | { readonly tag: "struct"; readonly name: string; readonly fields: readonly Field[] }
   | { readonly tag: "enum"; readonly name: string; readonly variants: readonly Variant[] };
 
-/** A type with everything it refers to. */
+/** A type with all definitions to which it refers. */
 export interface WireSchema {
   readonly root: WireType;
   readonly definitions: readonly Definition[];
@@ -47,7 +47,7 @@ export const SCHEMA_LIMITS = {
   depth: 512,
 } as const;
 
-/** The one byte of each type that has no parameters. */
+/** The byte that stands for each type without parameters. */
 export const SCALAR_CODES: ReadonlyMap<number, ScalarTag> = new Map<number, ScalarTag>([
   [0x00, "unit"],
   [0x01, "bool"],
@@ -68,7 +68,9 @@ export const SCALAR_CODES: ReadonlyMap<number, ScalarTag> = new Map<number, Scal
   [0x10, "any"],
 ]);
 
-/** Nesting deepens and flattening stops at a type with a block of its own. */
+/**
+ * Whether a type has a block of its own. There the nesting becomes deeper, and flattening stops.
+ */
 export function isStruct(type: WireType, schema: WireSchema): readonly Field[] | undefined {
   if (type.tag !== "ref") return undefined;
   const definition = schema.definitions[type.index]!;
@@ -87,9 +89,9 @@ export function leavesOf(type: WireType, schema: WireSchema): WireType[] {
   return type.tag === "unit" ? [] : [type];
 }
 
-/** Whether a body of this root needs no length of its text area: section 4.1. */
+/** Whether a body of this root is flat, so that it has no length of the text area: section 4.1. */
 export function isFlat(root: WireType, schema: WireSchema): boolean {
-  /** For each definition: whether it is flat and without text. */
+  /** For each definition, whether it is flat and has no text. */
   const known: (boolean | undefined)[] = [];
   const isFlatInArray = (type: WireType): boolean => {
     if (type.tag === "ref") {

@@ -50,7 +50,7 @@ interface Survey {
   readonly maxStep: number;
 }
 
-/** `undefined` when doubles could not compute with them exactly. */
+/** Returns `undefined` if doubles cannot compute with the values exactly. */
 function surveyOf(values: NumberColumn): Survey | undefined {
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;

@@ -55,7 +55,10 @@ export class BodyWriter {
     this.#flatTexts = leavesOf(schema.root, schema).filter((leaf) => leaf.tag === "text").length;
   }
 
-  /** Encodes one value; throws a `NowcastError` with the name of a field that the shape cannot represent. */
+  /**
+   * Encodes one value. If the shape cannot represent a field, throws a `NowcastError` with the name
+   * of the field.
+   */
   write(value: WireValue): Uint8Array<ArrayBuffer> {
     this.writeTo(this.#whole, value);
     return this.#whole.take();
@@ -66,7 +69,7 @@ export class BodyWriter {
     this.#block(target, [value], this.#flat);
   }
 
-  /** Any number of values as the raw bytes of a chunk: `spec/WIRE.md`, section 9. */
+  /** Encodes any number of values as the raw bytes of a chunk: `spec/WIRE.md`, section 9. */
   writeRows(rows: readonly WireValue[]): Uint8Array<ArrayBuffer> {
     this.#block(this.#whole, rows, false);
     return this.#whole.take();
@@ -141,7 +144,8 @@ class Planner {
   #option(item: WireType): WritePlan["write"] {
     const plan = this.plan(item);
     return (output, rows, block) => {
-      // If the item type is an option, null means its absence, and only `undefined` means the absence of this option.
+      // If the item type is an option itself, null means that the inner option is absent. Only
+      // `undefined` then means that this outer option is absent.
       const present = Array.from(
         rows,
         (value) => value !== undefined && (value !== null || item.tag === "option"),
@@ -294,7 +298,8 @@ const asVariant: Take<[string, WireValue]> = (value, output) => {
 };
 
 function fieldNamed(name: string): Take<WireValue> {
-  // For a missing field the type decides: an option is absent, and other types throw an error with the field's name.
+  // If a field is missing, an option is written as absent. Other types throw an error with the name
+  // of the field.
   return (value, output) => {
     if (!isRecord(value)) return output.fail(`no field "${name}" in ${inWords(value)}`);
     return (Object.hasOwn(value, name) ? value[name] : undefined) as WireValue;

@@ -1,4 +1,7 @@
-/** `nowcast://HOST:PORT/NAME`, and where that is (`spec/CARRIERS.md`, section 1). */
+/**
+ * Parses addresses such as `nowcast://HOST:PORT/NAME`, and makes the URLs of their endpoints
+ * (`spec/CARRIERS.md`, section 1).
+ */
 import { NowcastError } from "../errors/nowcast-error.js";
 
 const PORT = 7777;
@@ -7,11 +10,11 @@ const NAME = /^[a-zA-Z0-9_-][a-zA-Z0-9._-]{0,63}$/;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 export interface Address {
-  /** In the form of an address: IPv6 in brackets. */
+  /** The host as it is written in addresses: IPv6 in brackets. */
   readonly host: string;
   readonly port: number;
   readonly name: string;
-  /** Whether TCP goes over TLS. */
+  /** Whether TCP connections use TLS. */
   readonly isEncrypted: boolean;
 }
 
@@ -25,8 +28,8 @@ export function isLoopbackHost(host: string): boolean {
 
 /**
  * Parses `nowcast://HOST:PORT/NAME`, `http(s)://HOST:PORT/nowcast/NAME`, or, in a page, a name alone for the page's own
- * endpoint. Under `nowcast:` this machine is asked over plain HTTP, as is the host of a page that was loaded over plain
- * HTTP.
+ * endpoint. With `nowcast:`, plain HTTP is used for this machine, and for the host of a page that
+ * was loaded over plain HTTP.
  */
 export function readAddress(url: string): Address {
   const page = typeof location === "undefined" ? undefined : location;
@@ -62,7 +65,7 @@ function misuse(url: string): NowcastError {
   return new NowcastError("misuse", `${what}; a name has 1 to 64 of a–z A–Z 0–9 . _ -, and no dot first`);
 }
 
-/** The address of the name at an endpoint, by a scheme of HTTP or WebSocket. */
+/** The URL of the name at an endpoint, with a scheme of HTTP or WebSocket. */
 export function addressUrl(
   { host, port, name }: Pick<Address, "host" | "port" | "name">,
   scheme: "http" | "https" | "ws" | "wss",

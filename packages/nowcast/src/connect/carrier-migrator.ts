@@ -1,6 +1,7 @@
 /**
- * Moves a session between carriers (`spec/CARRIERS.md`, section 6). It falls back if a carrier is dead or silent,
- * returns to the better carrier, and tries until the session itself gives up.
+ * Moves a session between carriers (`spec/CARRIERS.md`, section 6). If a carrier is dead or silent,
+ * it changes to another one. Later it returns to the better carrier. It retries until the session
+ * itself gives up.
  */
 import type { CarrierKind, OpenCarrier, OpenCarrierKind } from "../carrier/carrier.js";
 import { clockUs, type Driver } from "../carrier/driver.js";
@@ -8,32 +9,44 @@ import { LivenessProbe } from "./liveness-probe.js";
 import { openFirst } from "./race.js";
 
 const LOOK_MS = 50;
-/** A carrier is silent after this many probe time-outs, within these bounds, but never before an answer can have come. */
+/**
+ * A carrier counts as silent after this many probe time-outs, within these bounds, but never before
+ * an answer can have arrived.
+ */
 const PROBE_TIMEOUTS = 3;
 const SILENT_US_MIN = 250_000;
 const SILENT_US_MAX = 400_000;
 const SHORTEST_ROUND_TRIPS = 1.5;
-/** A HELLO on a new carrier may stay unanswered so long; twice as long after each that did. */
+/**
+ * Time for which a HELLO on a new carrier may stay unanswered. It doubles after each HELLO that
+ * stayed unanswered.
+ */
 const UNANSWERED_US = 1_000_000;
 const UNANSWERED_US_MAX = 10_000_000;
 const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 2_000;
-/** A server that restarts is usually back within a few seconds; for this time the waits stay below this value. */
+/**
+ * A server that restarts is usually back within a few seconds. During the first of these times,
+ * waits stay below the second.
+ */
 const SOON_US = 10_000_000;
 const RETRY_MS_SOON_MAX = 400;
-/** Packets to a machine without a listener may get no answer, so an attempt that takes longer is started again. */
+/**
+ * Packets to a machine without a listener may get no answer. So an attempt that takes longer than
+ * this is started again.
+ */
 const TRY_MS_FIRST = 1_500;
 const TRY_MS_MAX = 10_000;
 const RETURN_MS_FIRST = 2_000;
 const RETURN_MS_MAX = 60_000;
 
-/** The endpoint's present carriers, the best first. */
+/** The carriers that the endpoint offers at present, the best first. */
 export interface Offers {
   readonly kinds: readonly CarrierKind[];
   readonly open: OpenCarrierKind;
   /**
-   * Requests the endpoint's record again, because certificates and ports change. Keeps the old record if there is no
-   * answer.
+   * Requests the endpoint's record again, because certificates and ports change. If there is no
+   * answer, the old record stays valid.
    */
   refresh(signal: AbortSignal): Promise<void>;
 }
@@ -81,7 +94,7 @@ export class CarrierMigrator {
     const isDead = carrierKind === undefined || session.isDetached;
     if (isDead || this.#isSilent(nowUs)) this.#fallBack(nowUs);
     else if (this.#attempt?.goal === "fall back" && session.lastHeardUs > this.#attempt.beganUs) {
-      // A packet arrived on the old carrier first.
+      // A packet arrived on the old carrier before a new one was ready.
       this.#giveUpAttempt();
     } else if (session.isOpen) this.#comeBack(nowUs);
   }
@@ -172,12 +185,13 @@ export class CarrierMigrator {
       this.#returnAtUs = nowUs + this.#returnMs * 1_000;
       return;
     }
-    // Up to half off, so that the clients of a server that ended do not come in step.
+    // The wait is shortened by a random part of up to half, so that the clients of a server that
+    // ended do not return all at once.
     this.#retryAtUs = nowUs + this.#retryMs * (1 - Math.random() / 2) * 1_000;
     const isSoon = nowUs - (this.#fallingSinceUs ?? nowUs) < SOON_US;
     this.#retryMs = Math.min(2 * this.#retryMs, isSoon ? RETRY_MS_SOON_MAX : RETRY_MS_MAX);
     this.#tryMs = Math.min(2 * this.#tryMs, TRY_MS_MAX);
-    // The endpoint may have come up again with other certificates or another port.
+    // The endpoint may have been restarted with other certificates or another port.
     const soon = AbortSignal.timeout(RETRY_MS_MAX);
     void this.#offers.refresh(soon).catch(() => {});
   }

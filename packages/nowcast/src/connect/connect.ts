@@ -19,19 +19,22 @@ export interface ConnectOptions {
    * short lifetime.
    */
   readonly token?: string | undefined;
-  /** The carriers to use, the best first; all that there are by default. */
+  /** The carriers to use, the best first. By default all carriers of the platform. */
   readonly carriers?: readonly CarrierKind[] | undefined;
   /** Cancels the attempt. Close an open channel with its own `close`. */
   readonly signal?: AbortSignal | undefined;
   /** Limits, lane classes and bounds of the session. */
   readonly session?: Partial<SessionConfig> | undefined;
-  /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
+  /**
+   * Another implementation of WebSocket. By default the global one; in a Node without it, the SDK's
+   * own small client.
+   */
   readonly WebSocket?: WebSocketConstructor | undefined;
 }
 
 /**
  * Opens a channel to the service at `nowcast://HOST:PORT/NAME` (or `https://HOST/nowcast/NAME`; in a page, a name alone
- * means the page's own endpoint). It stays open over any change of the carrier.
+ * means the page's own endpoint). The channel stays open when its carrier changes.
  *
  * Works in pages, in workers and in Node. Rejected with a {@link NowcastError} that names a cure.
  */
@@ -47,7 +50,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
   const loading = import("./open-session.js");
-  // Reported where it is awaited, unless the endpoint refuses before.
+  // An error is reported where the promise is awaited, unless the endpoint refuses before that.
   loading.catch(() => {});
   await endpoint.ask(signal);
   let kinds = endpoint.kinds;
@@ -69,7 +72,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   }
 }
 
-/** The record of the other side, and the way to open carriers to it. */
+/** The record of the endpoint, and functions that open carriers to it. */
 class Endpoint implements Offers {
   readonly #address: Address;
   readonly #options: ConnectOptions;
@@ -82,8 +85,8 @@ class Endpoint implements Offers {
   }
 
   /**
-   * Returns offers for carriers that resume a session. These need no token, and tell the endpoint that they only
-   * resume.
+   * Returns offers for carriers that resume a session. These need no token. Their address tells the
+   * endpoint that they only resume.
    */
   toResume(): this {
     this.#isResuming = true;
@@ -99,8 +102,8 @@ class Endpoint implements Offers {
   }
 
   /**
-   * The error if there is no carrier. A page that was loaded over plain HTTP from another machine has no WebTransport,
-   * and often may not join.
+   * The error for an endpoint without a usable carrier. A page that was loaded over plain HTTP from
+   * another machine has no WebTransport, and is often not allowed to join.
    */
   offersNothing(): NowcastError {
     if (!this.#discovery.isOverTlsAlone) {
@@ -123,8 +126,8 @@ class Endpoint implements Offers {
   }
 
   /**
-   * Platforms report almost nothing about a carrier that did not open. If the endpoint now refuses, its answer has the
-   * reason.
+   * Platforms report almost nothing about a carrier that did not open. So the endpoint is asked
+   * again; if it refuses, its answer has the reason.
    */
   async explain(error: unknown, signal: AbortSignal): Promise<never> {
     try {
@@ -139,7 +142,7 @@ class Endpoint implements Offers {
     try {
       await this.ask(signal);
     } catch {
-      // The earlier answer is the best guess.
+      // If the endpoint does not answer now, its earlier answer is used.
     }
     signal.throwIfAborted();
   }

@@ -8,7 +8,7 @@ const HASHES_MAX = 8;
 const HASH_BYTES = 32;
 const WORDS_MAX = 300;
 
-/** The error codes of section 2, and their codes for programs. */
+/** The error codes of section 2, each with the SDK's error code. */
 const REFUSALS = [
   "unauthorised",
   "wrong_origin",
@@ -23,14 +23,17 @@ const REFUSALS = [
 export interface Discovery {
   /** Whether the endpoint accepts WebSockets over the requested scheme. */
   readonly websocket: boolean;
-  /** Whether it accepts them over TLS only, and the request was not encrypted. */
+  /** Whether it accepts WebSockets only over TLS, and the request was not encrypted. */
   readonly isOverTlsAlone: boolean;
   readonly webtransport:
     | { readonly port: number; readonly certificateHashes: readonly Uint8Array<ArrayBuffer>[] }
     | undefined;
 }
 
-/** Requests the record. Rejected with the endpoint's own text, or with the fault of its answer. */
+/**
+ * Requests the record. Rejected with the endpoint's own text if it refuses, or with the fault of an
+ * invalid answer.
+ */
 export async function discover(
   address: Address,
   query: Record<string, string | undefined>,
@@ -122,7 +125,7 @@ function readHash(hash: unknown): Uint8Array<ArrayBuffer> {
     const bytes = Uint8Array.from(atob(String(hash)), (unit) => unit.charCodeAt(0));
     if (bytes.length === HASH_BYTES) return bytes;
   } catch {
-    // Not base64, which is treated like a wrong length.
+    // Text that is not base64 is treated as a hash of the wrong length.
   }
   throw malformed();
 }

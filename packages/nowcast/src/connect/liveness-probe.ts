@@ -1,24 +1,31 @@
-/** Notices that packets have stopped coming, long before the idle time-out would. */
+/** Detects that no more packets arrive, long before the idle time-out. */
 
-/** A peer counts as steady while its packets come at least so often. */
+/** A peer counts as steady while the gaps between its packets are at most this long. */
 const STEADY_US_MAX = 120_000;
 const WEIGHT = 8;
-/** After this many usual gaps without a packet a probe is sent, and at least after this time. */
+/** A probe is sent after this many usual gaps without a packet, but not before this time. */
 const GAPS = 4;
 const QUIET_US_MIN = 150_000;
-/** Without a regular rhythm a probe is sent after this time, if another carrier is available. */
+/**
+ * If the packets have no regular rhythm, a probe is sent after this time, provided that another
+ * carrier is available.
+ */
 const QUIET_US_MAX = 400_000;
 
 /**
- * A peer that only receives has no outstanding packets that would reveal a dead path. If regular packets stop, or none
- * has arrived for a while, one PING tests the path.
+ * A peer that only receives has no outstanding packets, so missing acknowledgements do not show
+ * that its path is dead. If regular packets stop, or if none has arrived for a while, one PING
+ * tests the path.
  */
 export class LivenessProbe {
   #lastHeardUs: number | undefined;
   #gapUs = Number.POSITIVE_INFINITY;
   #hasAsked = false;
 
-  /** Whether to send a probe now. `packets` arrived since the last call. */
+  /**
+   * Returns whether to send a probe now. `packets` is the number of packets that arrived since the
+   * last call.
+   */
   look(nowUs: number, lastHeardUs: number, packets: number, canFall: boolean): boolean {
     if (this.#lastHeardUs !== undefined && lastHeardUs > this.#lastHeardUs) {
       const gapUs = (lastHeardUs - this.#lastHeardUs) / Math.max(1, packets);

@@ -1,5 +1,6 @@
 /**
- * The code that runs a session. `connect` loads it while it asks the endpoint and opens a carrier, which takes several round trips.
+ * The code that runs a session. `connect` loads this module while it requests the endpoint's record
+ * and opens a carrier, which takes several round trips.
  */
 import { type CarrierKind, forAnyCarrier, type OpenCarrier, PROPERTIES } from "../carrier/carrier.js";
 import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
@@ -9,19 +10,21 @@ import { CloseCode, type Closed } from "../session/fault.js";
 import { Session, type SessionConfig } from "../session/index.js";
 import { CarrierMigrator, type Offers } from "./carrier-migrator.js";
 
-/** While there is another carrier to try, so long a HELLO may stay unanswered at the beginning. */
+/** Time for which the first HELLO may stay unanswered while there is another carrier to try. */
 const UNANSWERED_MS_MAX = 3_000;
 
 export interface OpenSessionOptions {
   readonly config: Partial<SessionConfig> | undefined;
   readonly signal: AbortSignal;
-  /** The carriers that are left if this one stays silent. */
+  /** The carriers that remain if this one stays silent. */
   readonly others: readonly CarrierKind[];
   /** Returns the carriers to which the session may move; called once it is open. */
   readonly offers: () => Offers;
 }
 
-/** Opens a session on a carrier; `undefined` if the carrier stays silent and others are left. */
+/**
+ * Opens a session on a carrier; `undefined` if the carrier stays silent and other carriers remain.
+ */
 export async function openSession(
   carrier: OpenCarrier,
   { config, signal, others, offers }: OpenSessionOptions,
@@ -48,7 +51,7 @@ function refusedError({ code, reason }: Closed): NowcastError | undefined {
   return new NowcastError("refused", reason || word, { code: word, cure, message, closeCode: code });
 }
 
-/** Waits until the session is open; otherwise throws the reason of its end. */
+/** Waits until the session is open. If the session ends instead, throws the reason. */
 function begin(
   driver: Driver,
   carrier: OpenCarrier,
@@ -90,7 +93,7 @@ function openChannel(driver: Driver, offers: Offers): Channel {
     },
     carrierEnded: () => migrator.look(),
   });
-  // The bytes that arrived with the answer.
+  // The bytes that arrived together with the answer.
   queueMicrotask(() => driver.pump());
   return channel;
 }

@@ -6,7 +6,10 @@ import { NowcastError } from "../errors/nowcast-error.js";
 const HEAD_START_MS = 300;
 const READY_MS_MAX = 10_000;
 
-/** Opens carriers of these kinds in turn; the next begins after the head start, or when all before it failed. */
+/**
+ * Opens carriers of these kinds in turn. The next one begins after the head start, or when all
+ * earlier ones have failed.
+ */
 export function openFirst(
   kinds: readonly CarrierKind[],
   open: OpenCarrierKind,
@@ -48,7 +51,7 @@ export function openFirst(
       running += 1;
       open(kind, losers.signal).then(
         (carrier) => {
-          // One that became ready in the same moment as another.
+          // This carrier became ready at the same time as the one that is used, so it is closed.
           if (losers.signal.aborted) return carrier.close(1000, "another carrier was ready first");
           end();
           resolve(carrier);

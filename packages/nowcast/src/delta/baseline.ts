@@ -4,11 +4,12 @@ import type { DeltaLayout } from "./layout.js";
 import type { SmallModels } from "./small-models.js";
 
 /**
- * A frame together with the state learnt up to it.
+ * A frame together with the state of the models after it.
  *
- * The sender keeps one for each sent frame, until the receiver has acknowledged a later one. The receiver keeps those
- * that the sender may still refer to. The models are part of the baseline, so a lost packet cannot make the two ends
- * disagree: models updated by a lost packet are never used. A baseline is immutable, so it may be shared.
+ * The sender keeps a baseline for each sent frame until the receiver has acknowledged a later
+ * frame. The receiver keeps the baselines to which the sender may still refer. The models are part
+ * of the baseline, so a lost packet cannot make the two ends disagree: models that a lost packet
+ * updated are never used. A baseline is immutable, so it may be shared.
  */
 export class DeltaBaseline {
   constructor(
@@ -18,7 +19,7 @@ export class DeltaBaseline {
     readonly changes: Uint8Array,
     /** For every value, the recent error of its guess, in sixteenths of a step. */
     readonly errors: Uint16Array,
-    /** The models that the mode has learnt; without them it starts from the initial state. */
+    /** The learnt models of the mode. Without them, the mode starts from the initial state. */
     readonly models: FastModels | SmallModels | undefined,
     /** The predictor's state. */
     readonly memory: Float64Array,

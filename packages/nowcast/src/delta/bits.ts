@@ -1,18 +1,18 @@
 import type { WireOutput } from "../codec/output.js";
 import { WireError } from "../errors/nowcast-error.js";
 
-/** After this many ones, an unpacked number follows. */
+/** After this many ones, the number follows in 32 bits. */
 const ONES_MAX = 20;
 
 /**
  * Plain and Rice-coded bits in either direction. A reader ignores its arguments and returns the values that it reads.
  */
 export interface Bits {
-  /** The current byte of writing or reading. */
+  /** The offset of the byte that is written or read. */
   readonly at: number;
   /** The lowest `count` (0 to 32) bits of a number. */
   plain(value: number, count: number): number;
-  /** An unsigned number, short if it is not much above 2^`shift`. */
+  /** An unsigned number. Its code is short if the number is not much above 2^`shift`. */
   rice(value: number, shift: number): number;
 }
 
@@ -55,7 +55,7 @@ export class BitWriter implements Bits {
     if (this.#count > 0) this.#out.u8(this.#held);
   }
 
-  /** Fewer than 8 bits are pending, so up to 24 more fit. */
+  /** Fewer than 8 bits are pending, so up to 24 more bits fit. */
   #put(value: number, count: number): void {
     this.#held |= value << this.#count;
     this.#count += count;

@@ -19,10 +19,13 @@ import type { DeltaPredictor } from "./predict.js";
 import { dot, minus, plus, Rigid, rotation, scaled, turned, type Vector, ZERO } from "./rigid.js";
 import { magnitude } from "./scale.js";
 
-/** Variances of the remaining errors of positions (steps) and rotations (radians) after a good fit. */
+/**
+ * Variances of the errors that remain after a good fit: of positions (in steps) and of rotations
+ * (in radians).
+ */
 const NOISE_MOVE = 20;
 const NOISE_TURN = 0.0003;
-/** The rules of motion are learnt more slowly than the field of one frame. */
+/** The weights of the motion are learnt more slowly than the deviation field of a frame. */
 const NOISE_TURN_RULES = 3;
 /** Weight of the prior that the group does not turn beyond its extrapolation. */
 const SPIN_PRIOR = 0.5;
@@ -34,7 +37,7 @@ type Axis = 0 | 1 | 2;
 
 /** Intermediate values of the present row. */
 interface Expected {
-  /** Before and after the neighbours' correction. */
+  /** Predicted values, before and after the correction by neighbours. */
   readonly place: Vector;
   readonly placeNear: Vector;
   readonly turn: Vector;
@@ -46,11 +49,15 @@ interface Expected {
 /**
  * A predictor for rigid bodies that fly, tumble, push each other and come to rest (`spec/DELTA.md`, section 10).
  *
- * It extrapolates each body's own motion and that of the group in contact, and learns how far to trust them. While a
- * frame is read, the first bodies show the recent motion of the group and of their neighbours.
+ * It extrapolates the motion of each body and that of the group in contact, and learns the weights
+ * of both. The bodies of a frame that are already decoded improve the guesses for the other bodies
+ * of the group and for their neighbours.
  */
 export class BodyPredictor implements DeltaPredictor {
-  /** Every body that changed is looked at as a neighbour of every other. */
+  /**
+   * Maximum number of entities, because every changed body is compared with every other one as a
+   * possible neighbour.
+   */
   readonly entitiesMax = 4_096;
   readonly #columns: BodyColumns;
   readonly #known: Neighbours;
@@ -60,7 +67,7 @@ export class BodyPredictor implements DeltaPredictor {
   #group = new Rigid();
   #moves: readonly Fit[] = [];
   #turns: readonly Fit[] = [];
-  /** The group's deviation from the extrapolation, for each axis as a function of the place. */
+  /** The deviation of the group from its extrapolation: for each axis, a function of the place. */
   #field: readonly Fit[] = [];
   #spin = ZERO;
   #spinWeight = SPIN_PRIOR;
@@ -145,7 +152,8 @@ export class BodyPredictor implements DeltaPredictor {
   }
 
   #learnFits(motion: BodyMotion, place: Vector, left: Vector, leftTurn: Vector): void {
-    // A body with a large error had a collision; its error gives little information about the others.
+    // A body with a large error had a collision. Its error gives little information about the other
+    // bodies.
     const noise = NOISE_MOVE + dot(left, left);
     const noiseTurn = NOISE_TURN + dot(leftTurn, leftTurn);
     const field = this.#fieldInputs(place);
@@ -163,7 +171,10 @@ export class BodyPredictor implements DeltaPredictor {
     this.#spin = plus(this.#spin, scaled(leftTurn, weight / this.#spinWeight));
   }
 
-  /** Works out a row, unless that was just done: its own motion, the group's, the neighbours'. */
+  /**
+   * Computes the predictions of a row from its own motion, that of the group and that of the
+   * neighbours, unless they were just computed.
+   */
   #expect(row: number, start: number): Expected {
     if (this.#expectedRow === row) return this.#expected!;
     const columns = this.#columns;
@@ -239,7 +250,9 @@ function mustFit(
   if (!isFit) throw new NowcastError("misuse", "the predictor's columns are not those of the layout");
 }
 
-/** Initially a single body is assumed to fly, and a body in a group to be carried. */
+/**
+ * Initially a single body is assumed to fly freely, and a body in a group to move with the group.
+ */
 function startMoves(): Fit[] {
   return Array.from({ length: CLASSES }, (_, at) =>
     at < CLASS_GROUP
@@ -248,7 +261,10 @@ function startMoves(): Fit[] {
   );
 }
 
-/** Guesses the omitted component. The doubt is how clearly it is the largest. */
+/**
+ * Guesses which component is omitted. The doubt depends on how clearly this component is the
+ * largest.
+ */
 function guessLargest(guess: DeltaGuess, orientation: Quaternion): void {
   const sizes = orientation.map(Math.abs);
   let best = 0;

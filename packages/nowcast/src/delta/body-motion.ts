@@ -9,7 +9,10 @@ export interface BodyColumns {
   /** The first of the four columns of an orientation. */
   readonly orientation: number;
   readonly orientationBits: number;
-  /** A flag whether a body touches others of one group, if the layout has one. Without it, all bodies may. */
+  /**
+   * The column of a flag whether a body touches other bodies of a group, if the layout has one.
+   * Without it, every body may belong to the group.
+   */
   readonly touching?: number;
   /** Gravity in position steps per tick and tick. */
   readonly gravity: readonly [number, number, number];
@@ -19,7 +22,10 @@ export interface BodyColumns {
   readonly size: number;
 }
 
-/** The motion of a body at the baseline: over the last two baselines, and over all of them. */
+/**
+ * The motion of a body at the baseline: measured over the last two baselines, and over all
+ * baselines.
+ */
 export interface BodyMotion {
   readonly isMoving: boolean;
   readonly velocity: Vector;
@@ -33,7 +39,10 @@ export interface BodyMotion {
   turnClass: number;
 }
 
-/** Four degrees of freedom from contact, alone or in the group. */
+/**
+ * Number of classes of motion: four degrees of disturbance, each for single bodies and for bodies
+ * of the group.
+ */
 export const CLASSES = 8;
 export const CLASS_GROUP = 4;
 
@@ -54,12 +63,15 @@ export function orientationOf(columns: BodyColumns, values: Int32Array, at: numb
   return unpack(values, at + columns.orientation, columns.orientationBits);
 }
 
-/** A component is half the angle, and M√2 / 2 steps long. */
+/** A component changes by half the angle, and its unit has M√2 / 2 steps. */
 export function stepsPerRadian({ orientationBits }: BodyColumns): number {
   return ((1 << orientationBits) - 1) * 0.3535533905932738;
 }
 
-/** The motions of all bodies of a frame at its baseline, and the common motion of those that moved together. */
+/**
+ * The motions of all bodies of a frame at its baseline, and the common motion of the bodies that
+ * moved together.
+ */
 export function motionsOf(columns: BodyColumns, past: DeltaPast): { motions: BodyMotion[]; group: Rigid } {
   const motions = Array.from({ length: past.rows }, (_, row) => motionOf(columns, past, row));
   return { motions, group: findGroup(columns, past, motions) };
@@ -85,7 +97,8 @@ function motionOf(columns: BodyColumns, past: DeltaPast, row: number): BodyMotio
   const velocityLong = scaled(minus(place(0), place(2)), 1 / long);
   const turning = scaled(rotation(turn(1), turn(0)), 1 / short);
   const turningLong = scaled(rotation(turn(2), turn(0)), 1 / long);
-  // In free flight the averages differ by the effect of gravity between their middles.
+  // In free flight the two averages differ by the effect of gravity between the middles of their
+  // periods.
   const disturbed = minus(minus(velocity, velocityLong), scaled(columns.gravity, (long - short) / 2));
   const disturbedTurn = scaled(minus(turning, turningLong), stepsPerRadian(columns));
   return {
@@ -110,7 +123,7 @@ function isSame(a: Int32Array, atA: number, b: Int32Array, atB: number, width: n
   return true;
 }
 
-/** The ticks from an older baseline to the newest. */
+/** Number of ticks from an older baseline to the newest one. */
 function ticks(past: DeltaPast, depth: number): number {
   const passed = (past.age(depth) - past.age(0)) >>> 0;
   return Math.max(1, Math.min(TICKS_MAX, passed));

@@ -21,13 +21,19 @@ import { RangeDecoder, RangeEncoder } from "./range-coder.js";
 import { SmallSymbols } from "./small-mode.js";
 import { SmallModels } from "./small-models.js";
 
-/** The effort for size: masks and Rice codes, or contexts and a range coder, which is a sixth smaller and slower. */
+/**
+ * The mode of coding. "fast" uses masks and Rice codes. "small" uses contexts and a range coder;
+ * its output is a sixth smaller, but it is slower.
+ */
 export type DeltaMode = "fast" | "small";
 
 export interface DeltaOptions {
   /** The mode that `encode` writes; `decode` reads both. "fast" by default. */
   readonly mode?: DeltaMode;
-  /** The expected motion of entities. Both ends must use the same predictor. Default: linear motion. */
+  /**
+   * The predictor of the motion of entities. Both ends must use the same predictor. The default is
+   * linear motion.
+   */
   readonly predictor?: DeltaPredictor;
   /**
    * Maximum entities in a frame, 65,536 by default. A range coder can encode a million rows in a hundred bytes, so this
@@ -38,7 +44,7 @@ export interface DeltaOptions {
 
 export interface DeltaPacket {
   readonly bytes: Uint8Array;
-  /** The baseline that the frame becomes once the receiver has acknowledged it. */
+  /** The baseline for later frames, once the receiver has acknowledged this frame. */
   readonly baseline: DeltaBaseline;
 }
 
@@ -72,7 +78,10 @@ export class DeltaCodec {
     this.#coding = new DeltaCoding(layout, predictor, entitiesAtMost);
   }
 
-  /** Writes a frame against up to three acknowledged baselines, newest first; further ones are not used. */
+  /**
+   * Encodes a frame against up to three acknowledged baselines, newest first. Further baselines are
+   * not used.
+   */
   encode(frame: DeltaFrame, past: readonly DeltaBaseline[]): DeltaPacket {
     checkFrame(frame, this.layout);
     const known = this.#coding.known(past);
@@ -101,8 +110,8 @@ export class DeltaCodec {
 
   /**
    * Decodes the frame of `tick` from all of `bytes`, which were encoded against `past`, and returns the resulting
-   * baseline. Throws a `WireError` if no encoder wrote these bytes against this past. Damaged bytes may also decode to
-   * another frame, because detecting damage is the carrier's task.
+   * baseline. Throws a `WireError` if no encoder can have written these bytes against this past.
+   * Damaged bytes may also decode to another frame, because detecting damage is the carrier's task.
    */
   decode(tick: number, bytes: Uint8Array, past: readonly DeltaBaseline[]): DeltaBaseline {
     checkTick(tick);
@@ -125,14 +134,15 @@ export class DeltaCodec {
   }
 
   /**
-   * Like `encode`, for ends that keep only frames. The bytes depend on the frames alone, so all receivers with the same
-   * frames can share them. It costs some bytes, because nothing is learnt from packet to packet.
+   * Encodes a frame for receivers that keep only frames. The bytes depend only on the frames, so
+   * all receivers with the same frames can share them. The result is somewhat larger than that of
+   * `encode`, because no models are learnt from packet to packet.
    */
   encodeAgainstFrames(frame: DeltaFrame, past: readonly DeltaFrame[]): Uint8Array {
     return this.encode(frame, baselinesOfFrames(this.layout, past.slice(0, PAST_MAX))).bytes;
   }
 
-  /** Decodes the output of `encodeAgainstFrames`; throws like `decode`. */
+  /** Decodes the output of `encodeAgainstFrames`. Throws as `decode` does. */
   decodeAgainstFrames(tick: number, bytes: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
     return this.decode(tick, bytes, baselinesOfFrames(this.layout, past.slice(0, PAST_MAX))).frame;
   }

@@ -11,7 +11,7 @@ import type { SmallModels } from "./small-models.js";
 import type { Symbols } from "./symbols.js";
 
 export const HEADER_FAST = 0;
-/** The small mode of this version. In version 1 it lacked bit 3. */
+/** The header bits of the small mode. In version 1, bit 3 was not set. */
 export const HEADER_SMALL = 0b1001;
 export const ENTITIES_MAX = 65_536;
 const HEADER_DEPTH_SHIFT = 1;
@@ -19,7 +19,7 @@ const HEADER_DEPTH = 0b11;
 const NO_IDS = new Uint32Array(0);
 const NO_MEMORY = new Float64Array(0);
 
-/** The shared part of both modes: the header, the ids and the walk over the rows. */
+/** The shared part of both modes: the header, the ids and the iteration over the rows. */
 export class DeltaCoding {
   constructor(
     readonly layout: DeltaLayout,
@@ -27,7 +27,7 @@ export class DeltaCoding {
     readonly entitiesMax: number,
   ) {}
 
-  /** The baselines that count: at most three, all of this layout. */
+  /** The baselines that are used: at most three, all of this layout. */
   known(past: readonly DeltaBaseline[]): readonly DeltaBaseline[] {
     const known = past.slice(0, PAST_MAX);
     if (known.every(({ layout }) => layout.equals(this.layout))) return known;
@@ -55,7 +55,7 @@ export class DeltaCoding {
     return this.baseline(walk, { tick, ids, values: walk.values }, models);
   }
 
-  /** Visits the rows of a frame. A writer passes the true values. */
+  /** Codes the rows of a frame. A writer passes the true values. */
   walk(
     symbols: Symbols,
     tick: number,
@@ -69,7 +69,7 @@ export class DeltaCoding {
     return new RowWalk(symbols, this.predictor, layout, lined, truth);
   }
 
-  /** The baseline that the frame becomes. */
+  /** Makes the baseline of the frame. */
   baseline(walk: RowWalk, frame: DeltaFrame, models: FastModels | SmallModels): DeltaBaseline {
     const { changes, errors } = walk;
     return new DeltaBaseline(this.layout, frame, changes, errors, models, this.predictor.memory());
@@ -90,12 +90,12 @@ export function writeFrame(
   return coding.baseline(walk, { tick, ids: ids.slice(), values: walk.values }, models);
 }
 
-/** The byte in front: the mode's bits, and how many baselines there are. */
+/** The header byte: the bits of the mode, and the number of baselines. */
 export function headerOf(mode: number, known: readonly DeltaBaseline[]): number {
   return mode | (known.length << HEADER_DEPTH_SHIFT);
 }
 
-/** The mode's bits of bytes that were encoded against this many baselines. */
+/** Reads the mode from the header of bytes that were encoded against this many baselines. */
 export function readMode(bytes: Uint8Array, known: readonly DeltaBaseline[]): number {
   const header = bytes[0];
   if (header === undefined) throw new WireError("the message ends too early", 0, "header");
@@ -114,7 +114,7 @@ export function fastModels(layout: DeltaLayout, past: readonly DeltaBaseline[]):
   return models?.mode === "fast" ? models.copy() : FastModels.start(layout.width);
 }
 
-/** Adds to an error of the bytes the field at which reading was. */
+/** Adds the current field to an error about invalid bytes. */
 function named<T>(field: () => string, read: () => T): T {
   try {
     return read();

@@ -5,16 +5,16 @@ const KEPT = INPUTS + INPUTS * INPUTS;
 
 const WEIGHTS_START = [6, 0.25, 0.25, 0, 0.25, 0.25, 0, 0];
 const SPREAD_START = 0.2;
-/** An expectation that was right to the octave is not changed. */
+/** An expectation whose error is at most one octave is not changed. */
 const SURPRISE = 1;
-/** The change of a weight from one case to the next, as a variance. */
+/** The assumed change of a weight from one case to the next, as a variance. */
 const DRIFT = 5e-6;
 /** Beyond these limits, an expectation is invalid and starts again. */
 const WEIGHT_MAX = 1e3;
 const SPREAD_MAX = 1e4;
 const TOTAL_MAX = 1e30;
 
-/** A logarithm to the base of two in straight pieces, of a size in sixteenths below 2^31. */
+/** A piecewise linear logarithm to the base of two, of a size in sixteenths below 2^31. */
 export function log(size: number): number {
   const octave = 31 - Math.clz32(size + 8);
   return octave - 1 + (size + 8) / (1 << octave);
@@ -26,8 +26,9 @@ export function level(size: number): number {
 }
 
 /**
- * The expected sizes of numbers, one expectation for each column. Each is a linear function of the known values around
- * a number, and follows the cases that it is given (recursive least squares; `spec/DELTA.md`, section 9.3).
+ * The expected sizes of numbers, one expectation for each column. Each expectation is a linear
+ * function of the known values around a number. It adapts to the cases that it is given (recursive
+ * least squares; `spec/DELTA.md`, section 9.3).
  */
 export class Expectations {
   /** The inputs for the present number. */
@@ -38,7 +39,7 @@ export class Expectations {
     this.inputs[0] = 1;
   }
 
-  /** The initial number of states. */
+  /** The initial states. */
   static start(count: number): Float64Array {
     const kept = new Float64Array(count * KEPT);
     for (let which = 0; which < count; which++) restart(kept, which * KEPT);
@@ -50,12 +51,12 @@ export class Expectations {
     for (let at = 0; at < this.kept.length; at += KEPT) if (!isSound(this.kept, at)) restart(this.kept, at);
   }
 
-  /** The expected logarithm by the inputs. */
+  /** Returns the expected logarithm for the inputs. */
   expect(which: number): number {
     return product(this.kept, which * KEPT, this.inputs);
   }
 
-  /** Learns that the logarithm exceeded the expectation by `error`, if the error is large enough. */
+  /** Adapts the weights if the logarithm exceeded the expectation by a large enough `error`. */
   learn(which: number, error: number): void {
     if (!(Math.abs(error) > SURPRISE)) return;
     const { kept, inputs } = this;
@@ -65,7 +66,7 @@ export class Expectations {
     for (let row = 0; row < INPUTS; row++)
       for (let at = 0; at < INPUTS; at++) gain[at]! += kept[spread + INPUTS * row + at]! * inputs[row]!;
     const total = 1 + product(gain, 0, inputs);
-    // Rounding can make the covariance negative; then nothing can be learnt from it.
+    // Rounding can make the covariance negative. Then it cannot be used.
     if (!(total >= 1 && total < TOTAL_MAX)) return;
     const unit = 1 / total;
     for (let row = 0; row < INPUTS; row++) {
@@ -92,7 +93,7 @@ function isSound(kept: Float64Array, at: number): boolean {
   return true;
 }
 
-/** The sum of products, by halves, as machines add that do so at once. */
+/** The sum of products, added pairwise in the order of vector instructions. */
 function product(a: Float64Array, at: number, b: Float64Array): number {
   const first = a[at]! * b[0]! + a[at + 4]! * b[4]!;
   const second = a[at + 1]! * b[1]! + a[at + 5]! * b[5]!;

@@ -9,7 +9,7 @@ const ERRORS = 32;
 const ROW_ERRORS = 16;
 const VALUE_MAX = 65_536;
 
-/** The mean sizes of residuals, in sixteenths, for each column and situation. */
+/** The mean sizes of residuals, in sixteenths of a step, for each column and situation. */
 export class FastModels {
   readonly mode = "fast";
 
@@ -71,7 +71,8 @@ export class FastSymbols implements Symbols {
   ): number {
     const at = (column * ERRORS + magnitude(error)) * ROW_ERRORS + (magnitude(rowError) >> 1);
     const mean = this.#means[at]!;
-    // The best shift for a geometric distribution is near the binary logarithm of 0.7 times its mean.
+    // For a geometric distribution, the best shift is near the binary logarithm of 0.7 times the
+    // mean.
     const shift = bitLength(Math.floor(mean / 22));
     const zigzag = this.#bits.rice(((residual << 1) ^ (residual >> 31)) >>> 0, shift);
     this.#means[at] = (31 * mean + 16 * (zigzag < VALUE_MAX ? zigzag : VALUE_MAX)) >> 5;

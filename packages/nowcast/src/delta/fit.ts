@@ -1,4 +1,4 @@
-/** The change of a weight from one frame to the next, as a variance. */
+/** The assumed change of a weight from one frame to the next, as a variance. */
 const DRIFT = 1e-6;
 /** Beyond these limits, a fit is invalid and starts again. */
 const WEIGHT_MAX = 1e3;
@@ -6,7 +6,8 @@ const SPREAD_MAX = 1e4;
 const TOTAL_MAX = 1e30;
 
 /**
- * A linear function of a few inputs that follows the cases it is given: recursive least squares (Plackett 1950).
+ * A linear function of a few inputs that adapts to the cases it is given, by recursive least
+ * squares (Plackett 1950).
  *
  * The order of operations is part of the format (`spec/DELTA.md`, section 10).
  */
@@ -16,7 +17,7 @@ export class Fit {
   readonly #spread: Float64Array;
   readonly #gain: Float64Array;
 
-  /** Starts at `weights`, each believed within the given variance. */
+  /** Starts with these `weights` and the variance of each. */
   constructor(weights: readonly number[], variances: readonly number[]) {
     const size = weights.length;
     this.#weights = Float64Array.from(weights);
@@ -38,7 +39,10 @@ export class Fit {
     return sum;
   }
 
-  /** Learns that a prediction was `error` too small, where errors have the variance `noise`. */
+  /**
+   * Adapts the weights after a prediction that was too small by `error`. `noise` is the variance of
+   * errors.
+   */
   learn(inputs: readonly number[], error: number, noise: number): void {
     const weights = this.#weights;
     const spread = this.#spread;
@@ -51,7 +55,7 @@ export class Fit {
       gain[at] = sum;
       total += inputs[at]! * sum;
     }
-    // Rounding can make the covariance negative; then nothing can be learnt from it.
+    // Rounding can make the covariance negative. Then it cannot be used.
     if (!(total >= noise && total < TOTAL_MAX)) return;
     for (let at = 0; at < size; at++) {
       const share = gain[at]! / total;

@@ -9,8 +9,9 @@ import { PAST_MAX } from "./past.js";
 import { LinearPredictor } from "./predict.js";
 
 /**
- * Decodes only the output of {@link DeltaCodec.encodeAgainstFrames} in the fast mode with linear prediction, as worlds
- * send it. Pages therefore need not load the other mode and the writers.
+ * Decodes only the output of {@link DeltaCodec.encodeAgainstFrames} in the fast mode with linear
+ * prediction, the form that worlds send. Pages therefore need not load the small mode and the
+ * writers.
  */
 export class FrameReader {
   readonly #coding: DeltaCoding;
@@ -22,7 +23,10 @@ export class FrameReader {
     this.#coding = new DeltaCoding(layout, new LinearPredictor(), entitiesMax);
   }
 
-  /** The frame of `tick`, encoded against `past`, newest first. Throws a `WireError` as {@link DeltaCodec.decode} does. */
+  /**
+   * Decodes the frame of `tick`, which was encoded against `past`, newest first. Throws a
+   * `WireError` as {@link DeltaCodec.decode} does.
+   */
   read(tick: number, bytes: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
     checkTick(tick);
     const known = this.#coding.known(baselinesOfFrames(this.layout, past.slice(0, PAST_MAX)));

@@ -1,7 +1,7 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { type DeltaLayout, holds } from "./layout.js";
 
-/** The state of all entities a peer is to know at one tick. */
+/** The state of all replicated entities at one tick. */
 export interface DeltaFrame {
   /** The time of the frame, unsigned 32-bit, in steps of a constant length. */
   readonly tick: number;
@@ -11,7 +11,7 @@ export interface DeltaFrame {
   readonly values: Int32Array;
 }
 
-/** Throws a misuse if the frame is not one of this layout. */
+/** Throws a misuse if the frame does not fit this layout. */
 export function checkFrame(frame: DeltaFrame, layout: DeltaLayout): void {
   const { tick, ids, values } = frame;
   const { columns, width } = layout;

@@ -3,12 +3,17 @@ import { checkFrame, type DeltaFrame } from "./frame.js";
 import { type DeltaLayout, difference } from "./layout.js";
 import { DeltaPast } from "./past.js";
 
-/** The value of a miss by the bend of a motion, in sixteenths of a step. */
+/**
+ * The error that is assumed for a value, in sixteenths of a step, from the change of its velocity.
+ */
 const ERROR_OF_BEND = 8;
 const BEND_MAX = 4000;
 const NOTHING = { changes: new Uint8Array(0), errors: new Uint16Array(0), memory: new Float64Array(0) };
 
-/** The baselines of frames that are kept without learnt state, newest first (`spec/DELTA.md`, section 13). */
+/**
+ * Makes baselines of frames that are stored without learnt state, newest first (`spec/DELTA.md`,
+ * section 13).
+ */
 export function baselinesOfFrames(layout: DeltaLayout, frames: readonly DeltaFrame[]): DeltaBaseline[] {
   for (const frame of frames) checkFrame(frame, layout);
   const baselines = frames.map((frame) => {

@@ -16,19 +16,24 @@ export type DeltaField =
 
 export type ColumnKind = "number" | "angle" | "flag" | "largest" | "component";
 
-/** The meaning of one number of a row. */
+/** The type of one number of a row. */
 export interface Column {
   readonly kind: ColumnKind;
   readonly bits: number;
-  /** For a component, the column of its orientation's largest; for other columns, the column itself. */
+  /**
+   * For a component, the column with the index of the largest component of its orientation. For
+   * other columns, the column itself.
+   */
   readonly first: number;
-  /** Neighbours that are alike enough to learn from each other share a group. */
+  /**
+   * The group of the column. Neighbouring columns of the same kind share a group and its models.
+   */
   readonly group: number;
 }
 
 const COLUMNS_MAX = 64;
 
-/** The meaning of the columns of a frame; both ends agree on it beforehand. */
+/** The columns of a frame. Both ends agree on the layout beforehand. */
 export class DeltaLayout {
   readonly fields: readonly DeltaField[];
   readonly columns: readonly Column[];
@@ -50,7 +55,7 @@ export class DeltaLayout {
     return this.columns.length;
   }
 
-  /** Whether rows of one layout are rows of the other. */
+  /** Whether two layouts have equal columns. */
   equals(other: DeltaLayout): boolean {
     return (
       this === other ||
@@ -93,7 +98,7 @@ function mustHaveWidth(field: { kind: string; bits: number }, least: number, mos
     throw new NowcastError("misuse", `an ${field.kind} of ${field.bits} bits, not ${least} to ${most}`);
 }
 
-/** Whether a value belongs into a column. */
+/** Whether a value is in the range of a column. */
 export function holds(column: Column, value: number): boolean {
   switch (column.kind) {
     case "number":
@@ -105,7 +110,7 @@ export function holds(column: Column, value: number): boolean {
   }
 }
 
-/** `to` − `from`, the short way around where the column is a circle. */
+/** `to` − `from`. For an angle, the shorter way around the circle. */
 export function difference(column: Column, to: number, from: number): number {
   if (column.kind !== "angle") return (to - from) | 0;
   const shift = 32 - column.bits;

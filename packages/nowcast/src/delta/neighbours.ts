@@ -1,16 +1,22 @@
 import type { Vector } from "./rigid.js";
 
-/** Neighbours count up to this squared distance, in body sizes, with a weight that falls beyond half a size. */
+/**
+ * Bodies count as neighbours up to this squared distance, in body sizes. Their weight decreases
+ * beyond half a body size.
+ */
 const NEAR_LIMIT = 16;
 const NEAR_SOFT = 0.25;
-/** The weight of the assumption that nothing is left. */
+/** The weight of the assumption that the deviation is 0. */
 const NEAR_PRIOR = 1;
 /** Expected error of a body without known neighbours, in steps. */
 const SIZE_UNKNOWN = 4;
-/** Place, remaining error of the place, remaining error of the turn, and the size of the place's error. */
+/**
+ * The numbers for a body: its place, the errors of its predicted place and turn, and the size of
+ * the error of the place.
+ */
 const STORED = 10;
 
-/** The deviations of the bodies that are already known in a frame. */
+/** The prediction errors of the bodies that are already decoded in a frame. */
 export class Neighbours {
   #known = new Float64Array(0);
   #count = 0;
@@ -30,7 +36,10 @@ export class Neighbours {
     this.#known.set([...place, ...left, ...leftTurn, size], STORED * this.#count++);
   }
 
-  /** The means around a place; written out, because this loop is most of the predictor's work. */
+  /**
+   * Computes the mean errors around a place. The code is unrolled, because this loop is most of the
+   * predictor's work.
+   */
   near(place: Vector): { left: Vector; leftTurn: Vector; size: number } {
     const known = this.#known;
     const [x, y, z] = place;

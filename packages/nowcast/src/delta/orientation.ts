@@ -1,13 +1,13 @@
 /**
  * Orientations as the smallest three components of a unit quaternion.
  *
- * Everything here is done with operations that IEEE 754 defines exactly, in the order that `spec/DELTA.md` fixes, so
- * all machines round alike.
+ * This module uses only operations that IEEE 754 defines exactly, in the order of `spec/DELTA.md`,
+ * so all machines round in the same way.
  */
 
 export type Quaternion = [x: number, y: number, z: number, w: number];
 
-/** Which components are stored, for each one that is left out. */
+/** The stored components, for each component that can be left out. */
 const OTHERS: readonly (readonly [number, number, number])[] = [
   [1, 2, 3],
   [0, 2, 3],
@@ -15,7 +15,10 @@ const OTHERS: readonly (readonly [number, number, number])[] = [
   [0, 1, 2],
 ];
 
-/** The quaternion of the four columns from `first` on, in units of 1 / (M√2), not normalised any further. */
+/**
+ * Returns the quaternion of the four columns from `first` on, in units of 1 / (M√2), without
+ * normalisation.
+ */
 export function unpack(values: Int32Array, first: number, bits: number): Quaternion {
   const top = (1 << bits) - 1;
   const largest = values[first]!;
@@ -32,15 +35,22 @@ export function unpack(values: Int32Array, first: number, bits: number): Quatern
   return out;
 }
 
-/** Stored component `at` of a quaternion in the units of `unpack` if `largest` is left out, not rounded. */
+/**
+ * Returns the unrounded stored component `at` of a quaternion in the units of `unpack`, if the
+ * component `largest` is left out.
+ */
 export function component(quaternion: Quaternion, bits: number, largest: number, at: number): number {
   const top = (1 << bits) - 1;
   const value = quaternion[OTHERS[largest]![at]!]!;
-  // A quaternion and its negative are the same orientation; the component left out is positive.
+  // A quaternion and its negative are the same orientation. The sign is chosen so that the omitted
+  // component is positive.
   return ((quaternion[largest]! < 0 ? -value : value) + top) / 2;
 }
 
-/** The stored component `at` of a row's orientation as if `largest` were omitted, rounded. */
+/**
+ * Returns the rounded stored component `at` of a row's orientation, as if the component `largest`
+ * were left out.
+ */
 export function inFrameOf(
   values: Int32Array,
   first: number,

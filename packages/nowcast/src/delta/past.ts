@@ -5,9 +5,14 @@ export const PAST_MAX = 3;
 
 const ABSENT = -1;
 
-/** The baselines of a frame, newest first, with their rows lined up with the rows of the frame. */
+/**
+ * The baselines of a frame, newest first, with a mapping from the rows of the frame to their rows.
+ */
 export class DeltaPast {
-  /** For each baseline, the positions of the frame's rows in it; undefined if the ids are the same. */
+  /**
+   * For each baseline, the row in the baseline of each row of the frame; undefined if the ids are
+   * the same.
+   */
   readonly #places: (Int32Array | undefined)[];
   readonly #tick: number;
   /** Numbers in a row. */
@@ -30,7 +35,7 @@ export class DeltaPast {
   /** Rows of the frame. */
   readonly rows: number;
 
-  /** Ticks from a baseline to the frame; 0 if there is none. */
+  /** Returns the number of ticks from a baseline to the frame; 0 if there is no such baseline. */
   age(depth: number): number {
     const baseline = this.baselines[depth];
     return baseline === undefined ? 0 : (this.#tick - baseline.frame.tick) >>> 0;
@@ -41,14 +46,20 @@ export class DeltaPast {
     return this.baselines[depth]!.frame.values;
   }
 
-  /** Which row of a baseline is the entity of the frame's `row`; negative if the entity was not there. */
+  /**
+   * Returns the row of a baseline that has the entity of the frame's `row`; negative if the entity
+   * did not exist.
+   */
   place(depth: number, row: number): number {
     if (depth >= this.baselines.length) return ABSENT;
     const places = this.#places[depth];
     return places === undefined ? row : places[row]!;
   }
 
-  /** The start in `values(depth)` of the entity of the frame's `row`; negative if it did not exist. */
+  /**
+   * Returns the offset in `values(depth)` of the entity of the frame's `row`; negative if the
+   * entity did not exist.
+   */
   start(depth: number, row: number): number {
     const place = this.place(depth, row);
     return place < 0 ? ABSENT : place * this.width;
@@ -69,7 +80,7 @@ export function isSame(a: Uint32Array, b: Uint32Array): boolean {
   return true;
 }
 
-/** Both lists rise, so one walk along both finds all. */
+/** Both lists rise, so one pass along both finds all common ids. */
 function lineUp(ids: Uint32Array, others: Uint32Array): Int32Array {
   const places = new Int32Array(ids.length);
   let at = 0;

@@ -5,10 +5,11 @@ import type { DeltaPast } from "./past.js";
 import { limitedStep, magnitude, STEP_MAX } from "./scale.js";
 
 /**
- * The hook for knowledge about how entities move.
+ * A predictor of the motion of entities.
  *
  * Both ends run the same predictor over the same frames in the same order, so its results must be identical to the bit
- * on all machines. Use only whole numbers, or `+ - * /`, `Math.sqrt`, `Math.floor` and comparisons, but not `Math.sin`.
+ * on all machines. Use only whole numbers, or `+ - * /`, `Math.sqrt`, `Math.floor` and comparisons.
+ * Do not use functions such as `Math.sin`.
  */
 export interface DeltaPredictor {
   /** Prepares for the rows of a frame. `memory` is the result of `memory()` after the baseline, or empty. */
@@ -20,22 +21,22 @@ export interface DeltaPredictor {
    */
   guess(row: number, column: number, values: Int32Array, at: number, guess: DeltaGuess): void;
 
-  /** Reports the true values of such a row. */
+  /** Receives the true values of such a row. */
   learn(row: number, values: Int32Array, at: number): void;
 
-  /** The state to keep with the baseline that this frame becomes. */
+  /** Returns the state to store with the baseline of this frame. */
   memory(): Float64Array;
 
   /**
-   * Maximum entities of a frame for this predictor. It is less than usual if the work grows faster than the number of
-   * entities, so that no packet can cause more than a moment of work.
+   * Maximum entities of a frame for this predictor. It is lower than usual if the work grows faster
+   * than the number of entities, so that no packet can cause much work.
    */
   readonly entitiesMax?: number;
 }
 
 const NO_MEMORY = new Float64Array(0);
 
-/** Expects that motion continues with the velocity between the last two baselines. */
+/** Assumes that motion continues with the velocity between the last two baselines. */
 export class LinearPredictor implements DeltaPredictor {
   #layout: DeltaLayout | undefined;
   #past: DeltaPast | undefined;
@@ -77,7 +78,10 @@ export class LinearPredictor implements DeltaPredictor {
   }
 }
 
-/** A value of the row at `start`. Components can only be compared if the same one is omitted. */
+/**
+ * Returns a value of the row at `start`. Components can only be compared if the same component is
+ * left out.
+ */
 function valueIn(
   rows: Int32Array,
   start: number,
@@ -89,7 +93,10 @@ function valueIn(
   return inFrameOf(rows, start + first, bits, largest, column - first - 1);
 }
 
-/** Distance in `ahead` ticks of a value that moved `step` in the `behind` ticks before, to the nearest whole number. */
+/**
+ * Returns how far a value moves in `ahead` ticks if it moved by `step` in the preceding `behind`
+ * ticks, rounded to the nearest whole number.
+ */
 function extrapolate(step: number, ahead: number, behind: number): number {
   if (step > STEP_MAX || step < -STEP_MAX || behind === 0 || behind > 255 || ahead > 255) return 0;
   return Math.floor((2 * step * ahead + behind) / (2 * behind));

@@ -5,24 +5,27 @@ import { WireError } from "../errors/nowcast-error.js";
  * A binary arithmetic coder without carries (`spec/DELTA.md`, section 9.1).
  *
  * It keeps an interval of 32-bit numbers and splits it by the probability of each bit. Leading bytes on which both ends
- * of the interval agree are final, and leave it. In either direction: a decoder ignores its argument and returns the
- * bit that it reads.
+ * of the interval agree are final, and leave it. The same interface serves both directions: a
+ * decoder ignores the argument and returns the bit that it reads.
  */
 export interface RangeCoder {
-  /** The current byte of writing or reading. */
+  /** The offset of the byte that is written or read. */
   readonly at: number;
-  /** One bit, set with probability `set` / 65,536. */
+  /** Codes one bit, which is set with probability `set` / 65,536. */
   bit(bit: number, set: number): number;
 }
 
-/** The split point of the interval. The product stays below 2^48, which a double holds exactly. */
+/**
+ * Returns the split point of the interval. The product stays below 2^48, so a double represents it
+ * exactly.
+ */
 function split(low: number, high: number, set: number): number {
   return low + Math.floor(((high - low) * set) / 65536);
 }
 
 export class RangeEncoder implements RangeCoder {
   readonly #out: WireOutput;
-  /** Low and high end; an array, because engines box a plain field that needs more than 31 bits. */
+  /** The ends of the interval, in an array: engines box a field that needs more than 31 bits. */
   readonly #ends = Uint32Array.of(0, 0xffff_ffff);
 
   constructor(out: WireOutput) {
@@ -55,12 +58,12 @@ export class RangeEncoder implements RangeCoder {
   }
 }
 
-/** Bytes that are read ahead. An encoder omits at most as many zeros. */
+/** Number of bytes that are read ahead. An encoder omits at most this many zeros. */
 const AHEAD = 4;
 
 export class RangeDecoder implements RangeCoder {
   readonly #bytes: Uint8Array;
-  /** Low and high end; an array, because engines box a plain field that needs more than 31 bits. */
+  /** The ends of the interval, in an array: engines box a field that needs more than 31 bits. */
   readonly #ends = Uint32Array.of(0, 0xffff_ffff);
   #code = 0;
   #at: number;
@@ -92,9 +95,9 @@ export class RangeDecoder implements RangeCoder {
     return bit;
   }
 
-  /** Checks that the bytes end where and how an encoder would have ended them. */
+  /** Checks that the last bytes are exactly those that an encoder writes. */
   finish(): void {
-    // Four bytes are read ahead, so the encoder wrote its last bytes here.
+    // Because four bytes are read ahead, the encoder wrote its last bytes here.
     const written = this.#at - AHEAD;
     const expected = tail(this.#ends[0]!, this.#ends[1]!);
     const isWhole =
@@ -111,7 +114,7 @@ export class RangeDecoder implements RangeCoder {
   }
 }
 
-/** The fewest bytes which, continued by zeros, name a number in `low` to `high`. */
+/** Returns the fewest bytes that, followed by zeros, are a number from `low` to `high`. */
 function tail(low: number, high: number): number[] {
   for (let count = 0; count < 4; count++) {
     const unit = 2 ** (32 - 8 * count);

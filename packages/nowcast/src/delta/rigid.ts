@@ -1,6 +1,6 @@
 import type { Quaternion } from "./orientation.js";
 
-/** Vectors, rotations, and the motion that a group of bodies has in common (`spec/DELTA.md`, section 10). */
+/** Vectors, rotations, and the common motion of a group of bodies (`spec/DELTA.md`, section 10). */
 
 export type Vector = readonly [number, number, number];
 
@@ -41,7 +41,10 @@ export function rotation(from: Quaternion, to: Quaternion): Vector {
   return w === 0 ? ZERO : scaled([x, y, z], 2 / w);
 }
 
-/** The inverse of `rotation`: an orientation, turned. Its length does not change. */
+/**
+ * The inverse of `rotation`: turns an orientation by a rotation vector. The length of the
+ * quaternion does not change.
+ */
 export function turned(orientation: Quaternion, by: Vector): Quaternion {
   const half = scaled(by, 0.5);
   const length = Math.sqrt(1 + dot(half, half));
@@ -51,7 +54,7 @@ export function turned(orientation: Quaternion, by: Vector): Quaternion {
 /** A place and the velocity there. */
 export type PointMotion = readonly [place: Vector, velocity: Vector];
 
-/** Fewer bodies are no group. */
+/** Minimum number of bodies in a group. */
 const GROUP_MIN = 8;
 /** Number of repetitions of the fit, with less weight on bodies that do not fit. */
 const PASSES = 3;
@@ -73,12 +76,15 @@ export class Rigid {
     return rigid;
   }
 
-  /** The velocity of a point that moves along. */
+  /** The velocity of a point that moves with the group. */
   velocityAt(point: Vector): Vector {
     return plus(this.velocity, cross(this.turning, minus(point, this.centre)));
   }
 
-  /** Least squares for velocity and turning. Bodies that do not fit the last result count less. */
+  /**
+   * Fits velocity and turning by least squares. Bodies that do not fit the last result have less
+   * weight.
+   */
   #fitted(bodies: readonly PointMotion[], isWeighted: boolean): Rigid {
     let total = 0;
     let arm = ZERO;

@@ -7,16 +7,18 @@ import { limitedStep, sixteenths } from "./scale.js";
 import { newSituation } from "./situation.js";
 import type { Symbols } from "./symbols.js";
 
-/** The error of a value without history: 256 steps. */
+/** The assumed error of a value without history: 256 steps. */
 const ERROR_START = 4096;
 const DOUBT_START = 31;
 
-/** Walks over the rows of a frame and codes them, in either direction (`spec/DELTA.md`, section 6). */
+/**
+ * Codes the rows of a frame one after the other, in either direction (`spec/DELTA.md`, section 6).
+ */
 export class RowWalk {
   readonly values: Int32Array;
   readonly changes: Uint8Array;
   readonly errors: Uint16Array;
-  /** The current position, for messages about invalid bytes. */
+  /** The current row and column, for messages about invalid bytes. */
   row = -1;
   column = -1;
 
@@ -133,7 +135,10 @@ export class RowWalk {
     if (row > 0) guess.value = this.values[at - this.#columns.length + column]!;
   }
 
-  /** Columns that were right last time and are right again cost nothing if all of them are; otherwise one bit each. */
+  /**
+   * Codes the mask of the columns whose last guess was right. If all of these are right again, one
+   * bit says so; otherwise each of them takes one bit.
+   */
   #codeMask(at: number): void {
     const quiet = this.#quiet.fill(0);
     if (!this.#symbols.hasMask) return;

@@ -8,13 +8,13 @@ export function magnitude(size: number): number {
   return step < 31 ? step : 31;
 }
 
-/** Like `magnitude`, with all values above 23 as one. */
+/** `magnitude`, limited to 23. */
 export function sizeOf(n: number): number {
   const size = magnitude(n);
   return size < 23 ? size : 23;
 }
 
-/** Bits of an unsigned 32-bit number; 0 for 0. */
+/** The number of bits of an unsigned 32-bit number; 0 for 0. */
 export function bitLength(n: number): number {
   return 32 - Math.clz32(n);
 }
@@ -22,7 +22,7 @@ export function bitLength(n: number): number {
 /** Steps beyond this are jumps, not motion. */
 export const STEP_MAX = 1 << 20;
 
-/** |n| of a signed 32-bit number, as far as it can be motion. */
+/** |n| of a signed 32-bit number, limited to the largest step that counts as motion. */
 export function limitedStep(n: number): number {
   const size = n < 0 ? -n : n;
   return size < STEP_MAX ? size : STEP_MAX;
@@ -30,7 +30,7 @@ export function limitedStep(n: number): number {
 
 const RESIDUAL_MAX = 4000;
 
-/** The size of a residual in sixteenths of a step; larger ones are all alike. */
+/** The size of a residual in sixteenths of a step, up to a maximum. */
 export function sixteenths(residual: number): number {
   return 16 * Math.min(Math.abs(residual), RESIDUAL_MAX);
 }

@@ -2,15 +2,18 @@
 export interface Situation {
   /** Whether the row changed in the newest baseline (lowest bit), in the one before, and so on. */
   changed: number;
-  /** Whether the rows before it in this frame changed, likewise. */
+  /** Whether the preceding rows of this frame changed, the nearest row in the lowest bit. */
   near: number;
   /** The row's first two flags in the baseline. */
   flags: number;
-  /** The largest last step of the row in any column. */
+  /** The largest difference, over all columns of the row, between the last two baselines. */
   speed: number;
   /** The column's error, in sixteenths of a step. */
   error: number;
-  /** The error of guesses in this row, or else in the last row that changed. */
+  /**
+   * The error of the guesses so far in this row or, before the first guess, in the last changed
+   * row.
+   */
   rowError: number;
 }
 

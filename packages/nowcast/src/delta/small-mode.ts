@@ -8,18 +8,24 @@ import { CLASSES, choiceNodes, MOVING, numberNodes, type SmallModels, STILL } fr
 import { Switches } from "./switches.js";
 import type { Symbols } from "./symbols.js";
 
-/** The decisions that a number is made of: more bits, the two below the highest, the sign. */
+/**
+ * The decisions that code a number: whether it has more bits, the two bits below the highest, and
+ * the sign.
+ */
 const BITS_MAX = 11;
 const BELOW = 12;
 const BELOW_THAT = 16;
 const SIGN = 18;
 
-/** The least size of each magnitude, as a level. */
+/** The smallest size of each magnitude, as a level. */
 const LEVELS_OF_DOUBT = Float64Array.from({ length: 32 }, (_, at) =>
   level(at < 4 ? at : (2 + (at & 1)) << ((at >> 1) - 1)),
 );
 
-/** Decisions by learnt probabilities in their context, and an arithmetic coder (`spec/DELTA.md`, section 9). */
+/**
+ * Codes decisions with learnt probabilities for each context, and an arithmetic coder
+ * (`spec/DELTA.md`, section 9).
+ */
 export class SmallSymbols implements Symbols {
   readonly hasMask = false;
   readonly #coder: RangeCoder;
@@ -76,7 +82,8 @@ export class SmallSymbols implements Symbols {
     inputs[3] = LEVELS_OF_DOUBT[doubt & 31]!;
     inputs[4] = level(4 * limitedStep(moved));
     const expected = this.#expectations.expect(column);
-    // Relative to the direction of motion, too far and too short are distinguished.
+    // The sign is coded relative to the direction of motion, so that it says whether the guess was
+    // too far or too short.
     const direction = moved > 0 ? -1 : 1;
     const told = this.#signed((direction * residual) | 0, group, classOf(expected), direction * lean);
     const found = log(sixteenths(told));
@@ -105,7 +112,8 @@ export class SmallSymbols implements Symbols {
       left--;
       found = (found << 1) | this.#switches.decide(nodes + BELOW_THAT + (found & 1), (size >>> left) & 1);
     }
-    // Multiplied, not shifted, because 32 bits are one too many for a signed shift.
+    // This multiplies instead of shifting, because a signed shift has only 31 bits for the
+    // magnitude.
     if (left > 0) found = found * 2 ** left + this.plain(size & (2 ** left - 1), left);
     if (found === 0) return 0;
     const sign = nodes + SIGN + 2 * (lean + 1) + Math.min(bits, 1);
@@ -127,7 +135,7 @@ export class SmallSymbols implements Symbols {
   }
 }
 
-/** The half octave of a logarithm; the first one if it is NaN. */
+/** The half octave of a logarithm; the first one if the logarithm is NaN. */
 function classOf(expected: number): number {
   return expected > 0 ? Math.floor(Math.min(2 * expected + 0.5, CLASSES - 1)) : 0;
 }

@@ -2,20 +2,20 @@ import { Expectations } from "./expectations.js";
 import type { DeltaLayout } from "./layout.js";
 import { NODE_START } from "./switches.js";
 
-/** Sizes on the scale of `sizeOf`. */
+/** Number of sizes on the scale of `sizeOf`. */
 const SIZES = 24;
-/** Contexts of a flag or a largest component, with two decisions each. */
+/** Number of contexts of a flag or a largest component. Each context has two decisions. */
 const CHOICES = 32;
-/** Into how many classes expected sizes of numbers fall, and how many decisions each has. */
+/** Number of classes of expected sizes, and number of decisions of each class. */
 export const CLASSES = 36;
 const DECISIONS = 24;
 
-/** The nodes of the changed bit: of resting rows, and of others. */
+/** The nodes of the changed bit: for resting rows, and for all other rows. */
 export const STILL = 0;
 export const MOVING = 32;
 const CHANGED_NODES = MOVING + 4 * SIZES;
 
-/** All that the small mode learns, flat, so that a baseline is copied in a moment. */
+/** All learnt state of the small mode, in flat arrays, so that a baseline is copied quickly. */
 export class SmallModels {
   readonly mode = "small";
 
@@ -34,12 +34,12 @@ export class SmallModels {
   }
 }
 
-/** The first of the two nodes of a flag or a largest component in a context. */
+/** The index of the first of the two nodes of a flag or a largest component in a context. */
 export function choiceNodes(column: number, context: number): number {
   return CHANGED_NODES + 2 * (CHOICES * column + context);
 }
 
-/** The first node of a group of numbers in a class. */
+/** The index of the first node of a group of columns in a class. */
 export function numberNodes(width: number, group: number, ofClass: number): number {
   return CHANGED_NODES + 2 * CHOICES * width + DECISIONS * (CLASSES * group + ofClass);
 }

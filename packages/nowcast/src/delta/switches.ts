@@ -1,11 +1,11 @@
 import type { RangeCoder } from "./range-coder.js";
 
-/** The probability never leaves the range between these. */
+/** The bounds of the probability. */
 const PROBABILITY_MIN = 32;
 const PROBABILITY_MAX = 65_504;
 const SEEN_MAX = 120;
 
-/** A probability of one half without observations. */
+/** The initial node: a probability of one half, without observations. */
 export const NODE_START = 32_768 << 7;
 
 const RATE = Int32Array.from({ length: SEEN_MAX + 1 }, (_, seen) => Math.floor(65_536 / (2 * seen + 3)));
@@ -21,7 +21,7 @@ export class Switches {
     readonly nodes: Int32Array,
   ) {}
 
-  /** Codes one bit with the node at `at`, which learns from it. */
+  /** Codes one bit with the node at `at`, and adapts the node. */
   decide(at: number, bit: number): number {
     const node = this.nodes[at]!;
     const set = node >> 7;

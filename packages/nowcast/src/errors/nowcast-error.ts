@@ -1,14 +1,17 @@
-/** The party that has to change something for this error to go away. */
+/** The party at fault, which has to change something so that the error does not occur again. */
 export type Fault =
   /** The server violated its protocol. */
   | "peer-misbehaved"
-  /** The server is fine, but speaks a version that this SDK does not. */
+  /** The server works, but speaks a version that this SDK does not support. */
   | "peer-incompatible"
-  /** The other side refuses: the name is unknown, a token is missing, or it is full. Its text names a cure. */
+  /**
+   * The other side refuses: the name is unknown, a token is missing, or the endpoint is full. Its
+   * text names a cure.
+   */
   | "refused"
-  /** Nothing answers, or no longer. */
+  /** No program answers, or the program stopped answering. */
   | "network"
-  /** The calling program passed something that makes no sense. */
+  /** The calling program passed an invalid argument. */
   | "misuse";
 
 /**
@@ -20,19 +23,20 @@ export const ERROR_CODES = [
   "invalid_argument",
   "lane_full",
   "closed_here",
-  // Network: no answer at the address, no answer in time, and no answer any more.
+  // Network: no answer at the address, no answer in time, and no answer after a while.
   "unreachable",
   "timed_out",
   "lost",
-  // A peer that breaks a rule of a format or protocol, a bound, or an order.
+  // The peer broke a rule of a format or a protocol, a limit, or an order.
   "malformed",
   "out_of_bounds",
   "limit_exceeded",
   "violation",
-  // Releases that do not belong together.
+  // The releases of the two sides are not compatible.
   "version",
   "no_carrier",
-  // The other side refuses before a session begins, with a code of `spec/CARRIERS.md`, section 2, or another one.
+  // The other side refuses before a session begins, with a code of `spec/CARRIERS.md`, section 2,
+  // or with another code.
   "unauthorised",
   "wrong_origin",
   "wrong_host",
@@ -42,7 +46,7 @@ export const ERROR_CODES = [
   "full",
   "bad_request",
   "refused",
-  // The other side ends an open channel: normally, for its own reasons, or for reasons of a world.
+  // The other side ends an open channel: normally, for its own reasons, or for a reason of a world.
   "done",
   "going_away",
   "room_closed",
@@ -57,7 +61,7 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** The advice for a fault where nothing better is known. */
+/** The default advice for each party at fault. */
 const USUAL: Record<Fault, { readonly code: ErrorCode; readonly cure: string }> = {
   "peer-misbehaved": {
     code: "malformed",
@@ -87,7 +91,7 @@ export class NowcastError extends Error {
   readonly reason: string;
   /** The advice for the program or the person. */
   readonly cure: string;
-  /** The number of the close frame or CLOSE that ended the channel, if there was one. */
+  /** The code of the close frame or of the CLOSE that ended the channel, if there was one. */
   readonly closeCode: number | undefined;
 
   constructor(fault: Fault, reason: string, details: ErrorDetails = {}) {
@@ -113,7 +117,7 @@ export function asNowcastError(error: unknown): NowcastError {
   });
 }
 
-/** Invalid bytes: the position where reading stopped, and the field. */
+/** An error about invalid bytes. It has the position where reading stopped, and the field. */
 export class WireError extends NowcastError {
   /** The fault, without the place. */
   readonly detail: string;

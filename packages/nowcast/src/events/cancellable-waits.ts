@@ -6,7 +6,7 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Begins to wait, and returns a function that stops. It may answer at once. */
+/** Begins to wait, and returns a function that stops the wait. It may call `answer` at once. */
 export type Begin<T> = (resolve: (value: T) => void, reject: (reason: unknown) => void) => () => void;
 
 export class CancellableWaits {
@@ -37,7 +37,7 @@ export class CancellableWaits {
         end();
         resolve(value);
       }, refuse);
-      // It was answered before there was anything to stop.
+      // The answer came during `begin`, before there was a function that stops the wait.
       if (isOver) stop();
     });
   }

@@ -9,11 +9,12 @@ interface Entry<Event> {
 /**
  * Typed events. A listener that throws is reported on the console, and the other listeners are still called.
  *
- * **The one invariant**: an event calls exactly the listeners that existed when it began and still exist. A listener
- * added inside a callback receives the next event, and a listener removed inside a callback receives nothing more.
+ * **The one invariant**: an event calls exactly those listeners that existed when the event began
+ * and that have not been removed since. A listener that is added inside a callback receives only
+ * later events, and a listener that is removed inside a callback receives nothing more.
  */
 export class Emitter<Events extends object> {
-  /** Lists are replaced, never changed, so an event iterates over the list with which it began. */
+  /** Lists are replaced, never changed. So an event iterates over the list with which it began. */
   readonly #listeners = new Map<keyof Events, readonly Entry<never>[]>();
 
   on<K extends keyof Events>(
@@ -27,7 +28,8 @@ export class Emitter<Events extends object> {
         `a listener of "${String(type)}" is a function, not ${kindOf(listener)}`,
       );
     }
-    // An entry of its own for each call, so that the same function may listen twice and each can be taken off by itself.
+    // Each call adds an entry of its own, so that the same function may listen twice, and each
+    // entry can be removed separately.
     const entry: Entry<Events[K]> = { listener, isOn: true };
     this.#listeners.set(type, [...(this.#listeners.get(type) ?? []), entry as Entry<never>]);
     const off = (): void => {

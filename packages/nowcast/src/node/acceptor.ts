@@ -1,6 +1,7 @@
 /**
- * Assigns carriers to sessions. A HELLO that resumes goes to the session that it names, on any carrier; another HELLO
- * begins a session. Any other first packet ends the carrier.
+ * Assigns carriers to sessions. A HELLO that resumes is passed to the session that it names,
+ * whatever its carrier. Every other HELLO begins a session. Any other first packet ends the
+ * carrier.
  */
 import { forAnyCarrier, type OpenCarrier, PROPERTIES } from "../carrier/carrier.js";
 import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
@@ -13,13 +14,13 @@ import type { Admission, AdmissionGrant } from "./admission.js";
 import { Refusal } from "./refusal.js";
 import type { Service } from "./service.js";
 
-/** A carrier without a HELLO is closed after so long (`spec/CARRIERS.md`, section 6). */
+/** A carrier without a HELLO is closed after this time (`spec/CARRIERS.md`, section 6). */
 const HELLO_MS_MAX = 5_000;
 
 export interface AcceptorLimits {
-  /** Maximum sessions of the endpoint, including those that wait to be resumed. */
+  /** Maximum number of sessions of the endpoint, including sessions that wait to be resumed. */
   readonly sessionsMax: number;
-  /** The same for one address. */
+  /** Maximum number of sessions of one address. */
   readonly sessionsPerAddressMax: number;
   readonly session: Partial<SessionConfig>;
 }
@@ -30,7 +31,10 @@ export interface AcceptorStats {
   resumed: number;
   /** Carriers that sent no HELLO as their first packet. */
   withoutHello: number;
-  /** Carriers that were closed before their HELLO, because the endpoint was full and another client came. */
+  /**
+   * Carriers that were closed before their HELLO, because the endpoint was full and a new carrier
+   * was opened.
+   */
   gaveWay: number;
   /** HELLOs that were refused, by the code of the session. */
   readonly refused: Record<number, number>;
@@ -40,7 +44,7 @@ export class Acceptor {
   readonly stats: AcceptorStats = { begun: 0, resumed: 0, withoutHello: 0, gaveWay: 0, refused: {} };
   readonly #admission: Admission;
   readonly #limits: AcceptorLimits;
-  /** By the hexadecimal text of their ids. */
+  /** The sessions, by the hexadecimal text of their ids. */
   readonly #sessions = new Map<string, { readonly driver: Driver; readonly address: string }>();
   /** Carriers without a packet so far, with their admission; the oldest first. */
   readonly #waiting = new Map<OpenCarrier, AdmissionGrant>();
@@ -54,7 +58,9 @@ export class Acceptor {
     return this.#sessions.size;
   }
 
-  /** Takes a carrier that was admitted to a service. `free` is called when the carrier is gone. */
+  /**
+   * Handles a carrier that was admitted to a service. `free` is called when the carrier has ended.
+   */
   accept(carrier: OpenCarrier, service: Service, grant: AdmissionGrant, free: () => void): void {
     const watched = new Watched(carrier, free);
     this.#waiting.set(watched, grant);
@@ -80,9 +86,10 @@ export class Acceptor {
   }
 
   /**
-   * Closes the oldest carrier without a packet, of one address or of any, to free its place. Carriers that were
-   * admitted without a token, to resume, are closed first, and make room only for their own kind. Their right to join
-   * is unknown until the HELLO.
+   * Closes the oldest carrier without a packet, either of one address or of any address, to free
+   * its place. Carriers that were admitted without a token, to resume, are closed first. If such a
+   * carrier is opened, only another one of this kind is closed for it, because its right to join is
+   * unknown until the HELLO.
    */
   giveWay(newcomer: AdmissionGrant, address: string | undefined): boolean {
     const isThere = ({ asked }: AdmissionGrant) => address === undefined || asked.address === address;
@@ -170,7 +177,10 @@ export class Acceptor {
       : new Refusal("too_many", `${here} sessions are open from this address`, "close others of them");
   }
 
-  /** Offers the channel once the peer is proven, and forgets the session when it is over. */
+  /**
+   * Offers the channel to the service once the peer is proven, and removes the session when it is
+   * closed.
+   */
   #run(driver: Driver, service: Service, entry: Entry, forget: () => void): void {
     const { session } = driver;
     let channel: Channel | undefined;

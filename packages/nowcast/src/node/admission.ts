@@ -8,7 +8,10 @@ import { type Claims, checkKey, readToken, type TokenKey, unauthorised } from ".
 export interface Policy {
   /** With a key, clients need a token; without a key, there are no tokens. */
   readonly tokenKey?: TokenKey | undefined;
-  /** Admits clients without a token. Without it and without a key, an endpoint listens on loopback only. */
+  /**
+   * Admits clients without a token. If this is not set and there is no key, an endpoint listens
+   * only on loopback.
+   */
   readonly anonymous?: boolean | undefined;
   /**
    * The origins whose pages may join, such as `https://example.org`; programs have no origin. By default, an endpoint
@@ -17,9 +20,9 @@ export interface Policy {
   readonly origins?: readonly string[] | undefined;
   /** Allows sessions from other machines without TLS, for endpoints behind a proxy that terminates TLS. */
   readonly plainHttp?: boolean | undefined;
-  /** Carriers open at once from one address; 64 by default. */
+  /** Maximum number of open carriers of one address; 64 by default. */
   readonly carriersPerAddressMax?: number | undefined;
-  /** Carriers open at once; 2,048 by default. */
+  /** Maximum number of open carriers; 2,048 by default. */
   readonly carriersMax?: number | undefined;
   /** Maximum remembered single-use tokens, which are kept until they expire; 65,536 by default. */
   readonly usedTokensMax?: number | undefined;
@@ -31,7 +34,7 @@ export interface AdmissionRequest {
   readonly address: string;
   /** The origin of the requesting page, if there is one, and the requested host. */
   readonly page: Page;
-  /** The port on which it came in. */
+  /** The port on which the request arrived. */
   readonly port: number | undefined;
   /** Whether the request opens a carrier, or only reads the record. */
   readonly opensCarrier: boolean;
@@ -54,7 +57,7 @@ export class Admission {
   /** Whether exactly the programs of this machine may join; web pages are then checked. */
   readonly #isOpenToItsMachine: boolean;
   readonly #carriers = new Map<string, number>();
-  /** Ids of used single-use tokens, and their expiry. */
+  /** Ids of used single-use tokens, each with its expiry. */
   readonly #used = new Map<string, number>();
   #total = 0;
 
@@ -75,7 +78,8 @@ export class Admission {
 
   /** Returns why the requesting page may not join, if there is a page: `spec/CARRIERS.md`, section 7. */
   judgePage({ page: { host, origin }, port, opensCarrier }: AdmissionRequest): Refusal | undefined {
-    // A carrier without an origin was not opened by a browser. A browser leaves it out where it takes the page for ours.
+    // A carrier without an origin was not opened by a browser. In other requests, a browser leaves
+    // out the origin if it takes the page for a page of this endpoint.
     const isOfPage = origin !== undefined || !opensCarrier;
     if (this.#isOpenToItsMachine && isOfPage && host !== undefined && !isKnownHost(host, this.#named)) {
       const cure = "call it localhost, or ask its operator to allow an origin with this host";
@@ -92,7 +96,7 @@ export class Admission {
     return this.#isOpenToItsMachine ? isOwnPage(origin, host, port) : this.#named.isEmpty;
   }
 
-  /** Judges a request to open a carrier; throws a {@link Refusal}. */
+  /** Decides on a request to open a carrier. Throws a {@link Refusal} if it is not admitted. */
   check(asked: AdmissionRequest): AdmissionGrant {
     const refusal = this.judgePage(asked);
     if (refusal !== undefined) throw refusal;
@@ -116,8 +120,8 @@ export class Admission {
   }
 
   /**
-   * A session begins, which uses up a single-use token. Not done earlier, because a client that tries two carriers at
-   * once shows its token twice. Throws a {@link Refusal}.
+   * Uses up a single-use token when a session begins. This is not done earlier, because a client
+   * that opens two carriers at once presents its token twice. Throws a {@link Refusal}.
    */
   begin({ asked, claims }: AdmissionGrant): void {
     if (asked.isResuming && this.#policy.tokenKey !== undefined) {
@@ -137,8 +141,9 @@ export class Admission {
   }
 
   /**
-   * Reserves a place for a carrier; the returned function frees it. If all are taken, `giveWay` is asked to free one of
-   * this address, or of any. Throws a {@link Refusal}.
+   * Reserves a place for a carrier. The returned function frees the place. If all places are taken,
+   * `giveWay` is called to free a place of this address, or of any address. Throws a {@link
+   * Refusal}.
    */
   take(address: string, giveWay: (address: string | undefined) => boolean): () => void {
     const { carriersPerAddressMax = 64, carriersMax = 2_048 } = this.#policy;
@@ -163,7 +168,7 @@ export class Admission {
     };
   }
 
-  /** Counts a refusal, and hands it back. */
+  /** Counts a refusal, and returns it. */
   count(refusal: Refusal): Refusal {
     this.refused[refusal.error] = (this.refused[refusal.error] ?? 0) + 1;
     return refusal;

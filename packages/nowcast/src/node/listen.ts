@@ -1,4 +1,7 @@
-/** `listen`: an endpoint in Node, over WebSocket, so that a world can be hosted in plain JavaScript. */
+/**
+ * `listen`: an endpoint in Node, over WebSocket, so that a service can be hosted in plain
+ * JavaScript.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { forAnyCarrier } from "../carrier/carrier.js";
@@ -18,7 +21,10 @@ const PATH = /^\/nowcast\/([^/]*)$/;
 const HEAD_BYTES_MAX = 8_192;
 const HEAD_MS_MAX = 5_000;
 const BACKLOG_MAX = 128;
-/** Maximum connections of our own server, for any purpose; more than the maximum of carriers. */
+/**
+ * Maximum number of connections of our own server, for any purpose. It is higher than the maximum
+ * number of carriers.
+ */
 const CONNECTIONS_MAX = 4_096;
 const PORT_MAX = 65_535;
 const SESSIONS_MAX = 1_024;
@@ -31,13 +37,16 @@ export interface ListenOptions extends Policy {
    * 127.0.0.1 by default. An endpoint on 0.0.0.0 or :: is reachable from other machines, which need TLS: see `server`.
    */
   readonly host?: string | undefined;
-  /** A server of `node:http` or `node:https` to share, listening or not; its own requests stay its own. */
+  /**
+   * A server of `node:http` or `node:https` to share. It may be listening already. The server still
+   * handles its own requests.
+   */
   readonly server?: Server | undefined;
-  /** Maximum sessions, including those that wait to be resumed; 1,024 by default. */
+  /** Maximum number of sessions, including sessions that wait to be resumed; 1,024 by default. */
   readonly sessionsMax?: number | undefined;
-  /** The same for one address; 64 by default. */
+  /** Maximum number of sessions of one address; 64 by default. */
   readonly sessionsPerAddressMax?: number | undefined;
-  /** Channels of a service that may wait to be accepted; 128 by default. */
+  /** Maximum number of channels of a service that wait to be accepted; 128 by default. */
   readonly backlogMax?: number | undefined;
   /** Limits, lane classes and bounds of each session. */
   readonly session?: Partial<SessionConfig> | undefined;
@@ -77,7 +86,9 @@ function hostOf(server: Server): string {
     : address.address;
 }
 
-/** A server that closes connections with slow or long requests, and connections above a limit. */
+/**
+ * Makes a server that closes connections with slow or long requests, and connections above a limit.
+ */
 function hardenedServer(): Server {
   const server = createServer({
     maxHeaderSize: HEAD_BYTES_MAX,
@@ -140,14 +151,14 @@ export class Listener {
     for (const service of [...this.#services.values()]) service.close();
     this.#acceptor.close();
     this.#restore();
-    // Kept for later callers.
+    // The promise is stored for later callers.
     void this.port;
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
     await closed;
   }
 
-  /** At the end of `await using`: closes. */
+  /** Called at the end of `await using`: closes the endpoint. */
   [ASYNC_DISPOSE](): Promise<void> {
     return this.close();
   }
@@ -174,13 +185,13 @@ export class Listener {
     };
   }
 
-  /** Section 2: describes the endpoint to clients that may join. */
+  /** Describes the endpoint to clients that may join (section 2). */
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const headers: Record<string, string> = {
       "content-type": "application/json",
       "cache-control": "no-store",
     };
-    // Requests have no body here; a body is not read.
+    // Requests have no body here, so a body is not read.
     if (request.method !== "GET") headers["connection"] = "close";
     try {
       const asked = requestOf(request, false);
@@ -262,8 +273,8 @@ function requestOf(request: IncomingMessage, opensCarrier: boolean): AdmissionRe
 }
 
 /**
- * RFC 9112, section 3.2: HTTP/1.1 requires exactly one Host. Node keeps the first of several, and requires none in an
- * upgrade.
+ * Checks that a request of HTTP/1.1 has exactly one Host (RFC 9112, section 3.2). Node keeps the
+ * first of several, and does not require one in an upgrade.
  */
 function checkHost({ httpVersion, rawHeaders }: IncomingMessage, host: string | undefined): void {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length;
@@ -286,6 +297,6 @@ function refuse(socket: Duplex, refusal: Refusal): void {
     "\r\n",
   ];
   socket.end(head.join("\r\n") + body);
-  // A peer that does not read the answer is cut off.
+  // A peer that does not read the answer is disconnected.
   setTimeout(() => socket.destroy(), HEAD_MS_MAX).unref();
 }

@@ -4,7 +4,7 @@ import { NowcastError } from "../errors/nowcast-error.js";
 
 const QUOTED_CHARACTERS_MAX = 100;
 const PORT_MAX = 65_535;
-/** The ports that an origin leaves out. */
+/** The default ports of schemes, which an origin leaves out. */
 const OWN_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
 const SCHEME = /^[a-zA-Z][a-zA-Z0-9+.-]*$/;
 /** White space, control characters, and characters that cannot be part of a host and a port. */
@@ -24,7 +24,7 @@ export function parseOrigin(text: string): string {
     throw noOrigin(text);
   }
   if (url.origin !== "null") return url.origin;
-  // The scheme of an application's own pages, such as `capacitor://localhost`, may have any host.
+  // An origin of an application's own pages, such as `capacitor://localhost`, may have any host.
   if (url.protocol === "file:" || !isAscii(rest)) throw noOrigin(text);
   return `${url.protocol}//${rest}`;
 }
@@ -65,7 +65,7 @@ export class NamedOrigins {
   }
 }
 
-/** Whether a host is this machine under any of its names, or one that the operator has named. */
+/** Whether a host is a name of this machine, or a host that the operator has named. */
 export function isKnownHost(host: string, named: NamedOrigins): boolean {
   const authority = readAuthority(host);
   return authority !== undefined && (isThisMachine(authority.host) || named.hasHost(authority.host));
@@ -106,16 +106,16 @@ export function readAuthority(text: string): Authority | undefined {
 
 function isThisMachine(host: string): boolean {
   if (host === "localhost" || host === "[::1]") return true;
-  // An IPv4 address in IPv6: 127.0.0.0/8 is ::ffff:7f00:0 to ::ffff:7fff:ffff.
+  // For IPv4 addresses in IPv6, 127.0.0.0/8 is ::ffff:7f00:0 to ::ffff:7fff:ffff.
   return (isIPv4(host) && host.startsWith("127.")) || /^\[::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}\]$/.test(host);
 }
 
-/** An origin or host of a stranger, for an answer. */
+/** Makes an origin or host from a request safe to quote in an answer. */
 export function quoted(text: string): string {
   return text.slice(0, QUOTED_CHARACTERS_MAX);
 }
 
-/** Node reads the bytes of a header as the first 256 characters. */
+/** Node decodes each byte of a header as one of the first 256 characters. */
 export function isAscii(text: string): boolean {
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false;
   return true;

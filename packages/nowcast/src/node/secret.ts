@@ -3,9 +3,12 @@
 /** Prefixes of public keys in one-line form: OpenSSH's kinds, and age. */
 const PUBLIC_BEGINNINGS = ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNhL", "AAAAGnNrLX", "age1"] as const;
 const SSH_LINE = /^(ssh-|ecdsa-sha2-|sk-[^ ]*@openssh\.com)/;
-/** The tag of a sequence, with which every key in DER begins (X.690, section 8.9). */
+/** The tag of a sequence. Every key in DER begins with it (X.690, section 8.9). */
 const DER_SEQUENCE = 0x30;
-/** The first element of such a sequence: another one that names the algorithm, or a number. */
+/**
+ * The tags with which the content of such a sequence begins: another sequence, which names the
+ * algorithm, or a number.
+ */
 const DER_INNER: ReadonlySet<number | undefined> = new Set([DER_SEQUENCE, 0x02]);
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
@@ -14,7 +17,7 @@ const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
 export function knownToOthers(secret: Uint8Array): string | undefined {
   if (secret.every((byte) => byte === secret[0])) return "one byte over and over";
   if (isDer(secret)) return "a key in DER";
-  // Without its zeros, UTF-16 text looks like ASCII.
+  // Zeros are removed, because UTF-16 text without its zeros is ASCII.
   if (Buffer.from(secret).toString("latin1").replaceAll("\0", "").includes("-----BEGIN"))
     return "a key in PEM";
   const text = readableText(secret);
@@ -31,7 +34,10 @@ function knownText(text: string): string | undefined {
   return /\s/.test(text) ? "a text with white space in it" : undefined;
 }
 
-/** Readable text. Random bytes are not: they are no UTF-8, or contain control characters. */
+/**
+ * Returns readable text, if the bytes are text. Random bytes are not: they are not UTF-8, or
+ * contain control characters.
+ */
 function readableText(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -41,7 +47,10 @@ function readableText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Whether these bytes are exactly one DER sequence, like keys. Of random secrets, one in millions is. */
+/**
+ * Whether these bytes are exactly one DER sequence, as keys are. Of millions of random secrets,
+ * about one is.
+ */
 function isDer(bytes: Uint8Array): boolean {
   const [tag, first = 0xff, high = 0, low = 0] = bytes;
   const sizeBytes = first < 0x80 ? 1 : first - 0x7f;

@@ -21,10 +21,16 @@ export const WEBSOCKET_VERSION = "13";
 export const UPGRADE_REQUIRED = 426;
 /** 16 bytes in base64, whose last character has four bits that must be 0. */
 const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
-/** Maximum unsent bytes at which a ping is answered. A ping beyond it closes the connection, which is not read. */
+/**
+ * Maximum number of unsent bytes at which a ping is answered. If more bytes are unsent, the peer
+ * does not read, so a ping closes the connection.
+ */
 const UNSENT_BYTES_MAX = 4 * PACKET_BYTES_MAX;
 
-/** Answers the upgrade; throws a {@link Refusal} if the request is not one. Admission was decided before. */
+/**
+ * Answers the upgrade. Throws a {@link Refusal} if the request is not an upgrade. Admission was
+ * decided before.
+ */
 export function acceptUpgrade(request: IncomingMessage, socket: Duplex, head: Uint8Array): ServerWebSocket {
   const { headers } = request;
   const key = headers["sec-websocket-key"] ?? "";
@@ -63,7 +69,7 @@ export class ServerWebSocket implements OpenCarrier {
   #handlers: CarrierHandlers | undefined;
   #state: "open" | "closing" | "ended" = "open";
   #wasFull = false;
-  /** When the current bytes were read from the socket, in milliseconds. */
+  /** The time at which the current bytes were read from the socket, in milliseconds. */
   #chunkAtMs = 0;
   readonly #written = (): void => {
     if (!this.#wasFull || !this.hasRoom) return;
@@ -81,7 +87,8 @@ export class ServerWebSocket implements OpenCarrier {
   }
 
   get hasRoom(): boolean {
-    // Node writes at once as much as the kernel accepts, so remaining bytes mean that the kernel is full.
+    // Node writes at once as many bytes as the kernel accepts. So remaining bytes mean that the
+    // kernel's buffer is full.
     const hasRoom = this.#state === "open" && this.#socket.writableLength === 0;
     this.#wasFull ||= !hasRoom;
     return hasRoom;
@@ -89,7 +96,7 @@ export class ServerWebSocket implements OpenCarrier {
 
   begin(handlers: CarrierHandlers): void {
     this.#handlers = handlers;
-    // The bytes that came with the upgrade, and since.
+    // The bytes that arrived with the upgrade and since then.
     this.#received(new Uint8Array(0));
   }
 
@@ -110,7 +117,8 @@ export class ServerWebSocket implements OpenCarrier {
     if (this.#state === "ended") return;
     this.#parser.push(chunk);
     try {
-      // Without handlers, at most one message is kept, because the socket is not read further.
+      // Without handlers, at most one message is stored, because the socket is then not read
+      // further.
       if (this.#handlers === undefined && this.#state === "open") return void this.#socket.pause();
       this.#socket.resume();
       for (let next = this.#parser.next(); next !== undefined; next = this.#parser.next()) {
@@ -150,7 +158,7 @@ export class ServerWebSocket implements OpenCarrier {
     if (this.#state !== "ended") this.#socket.write(encodeFrame(opcode, payload, undefined), this.#written);
   }
 
-  /** The last bytes are still sent. A peer that does not read them is disconnected. */
+  /** The remaining bytes are still sent. A peer that does not read them is disconnected. */
   #finish(): void {
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), CLOSE_MS_MAX).unref();

@@ -1,4 +1,4 @@
-/** A name at an endpoint, and the channels that come in. */
+/** A name at an endpoint, and the channels that clients open to it. */
 import type { Channel } from "../channel/channel.js";
 import { CancellableWaits, DISPOSE, type WaitOptions } from "../events/cancellable-waits.js";
 
@@ -18,12 +18,12 @@ export class Service implements AsyncIterable<Channel> {
     this.#withdraw = withdraw;
   }
 
-  /** Whether another channel may wait to be accepted. */
+  /** Whether the queue of channels that wait to be accepted has room. */
   get hasRoom(): boolean {
     return !this.#isClosed && this.#channels.length < this.#backlogMax;
   }
 
-  /** The next channel that comes in; `undefined` when the service is closed. */
+  /** Waits for the next channel that a client opens; `undefined` when the service is closed. */
   accept({ signal }: WaitOptions = {}): Promise<Channel | undefined> {
     return this.#waits.wait(signal, (resolve) => {
       const channel = this.#channels.shift();
@@ -40,7 +40,7 @@ export class Service implements AsyncIterable<Channel> {
     for (let next = await this.accept(); next !== undefined; next = await this.accept()) yield next;
   }
 
-  /** Takes the name away; channels that were accepted stay. */
+  /** Removes the name. Channels that were accepted stay open. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -53,7 +53,7 @@ export class Service implements AsyncIterable<Channel> {
     this.close();
   }
 
-  /** Called by the acceptor with a channel that is open. */
+  /** Called by the acceptor with an open channel. */
   offer(channel: Channel): void {
     const resolve = this.#waiting.shift();
     if (resolve !== undefined) resolve(channel);

@@ -13,7 +13,10 @@ const SKEW_S = 5;
 /** The length of the hash (RFC 7518, section 3.2). */
 const SECRET_BYTES_MIN = 32;
 
-/** The endpoint's choice, never the token's: a shared secret for HS256, or an Ed25519 public key for EdDSA. */
+/**
+ * The key that verifies tokens: a shared secret for HS256, or an Ed25519 public key for EdDSA. The
+ * endpoint chooses the algorithm, never the token.
+ */
 export type TokenKey =
   /** 32 random bytes or more, or the bytes of one word of text (`openssl rand -base64 32`) without the line end. */
   | { readonly algorithm: "HS256"; readonly secret: Uint8Array }
@@ -50,7 +53,7 @@ export function checkKey(key: TokenKey): void {
   }
 }
 
-/** Reads a token for the name `room`; throws a {@link Refusal}. */
+/** Verifies a token for the name `room`. Throws a {@link Refusal} if it is not valid. */
 export function readToken(token: string, key: TokenKey, room: string, nowS: number): Claims {
   if (token.length > TOKEN_BYTES_MAX) throw unauthorised(`the token is longer than ${TOKEN_BYTES_MAX} bytes`);
   const [head, body, signature, ...more] = token.split(".");
@@ -82,7 +85,7 @@ function readJson(part: string): Record<string, unknown> {
     const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString());
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Reported below, like all other invalid tokens.
+    // This is reported below, like all other invalid tokens.
   }
   throw unauthorised("the token is no JSON Web Token");
 }

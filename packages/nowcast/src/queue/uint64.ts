@@ -1,14 +1,14 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 
 /**
- * Unsigned 64-bit numbers: a `number` where that is exact, a `bigint` above 2^53 − 1. One value has one form, so counts
- * may be compared with `===` and used as keys of a `Map`.
+ * Unsigned 64-bit numbers: a `number` where that is exact, a `bigint` above 2^53 − 1. Each value
+ * has only one form, so these numbers can be compared with `===` and used as keys of a `Map`.
  */
 export type UInt64 = number | bigint;
 
 const UINT64_MAX = 2n ** 64n - 1n;
 
-/** The one form of a number between 0 and 2^64 − 1. */
+/** Converts a number between 0 and 2^64 − 1 to its only form. */
 export function toUInt64(value: number | bigint): UInt64 {
   if (
     typeof value === "number" ? !Number.isSafeInteger(value) || value < 0 : value < 0n || value > UINT64_MAX
@@ -20,7 +20,7 @@ export function toUInt64(value: number | bigint): UInt64 {
 
 export function addUInt64(a: UInt64, b: UInt64): UInt64 {
   if (typeof a === "number" && typeof b === "number" && a + b <= Number.MAX_SAFE_INTEGER) return a + b;
-  // Sums add stamps below 2^62, and an implementation holds few of them. A wrapped sum would only fail a comparison.
+  // Sums add stamps below 2^62. If a sum wraps, a comparison fails, and nothing worse happens.
   return toUInt64(BigInt.asUintN(64, BigInt(a) + BigInt(b)));
 }
 

@@ -66,7 +66,7 @@ export class UpdatableQueue<V> {
     const freed = replaced === undefined ? 0 : this.bytesOf(replaced);
     const isFull = replaced === undefined && this.#entries >= this.bounds.entriesMax;
     if (isFull || this.#bytes - freed + bytes > this.bounds.bytesMax) return "full";
-    // Setting a key that a Map has keeps its place: fairness (law 5).
+    // Setting an existing key of a Map keeps the place of the key. This gives fairness (law 5).
     states.set(key, value);
     this.#bytes += bytes - freed;
     if (replaced !== undefined) {
@@ -88,7 +88,7 @@ export class UpdatableQueue<V> {
     return "queued";
   }
 
-  /** The next entry, which stays. */
+  /** Returns the next entry without removing it. */
   peek(): QueueEntry<V> | undefined {
     const { states, event } = this.#segments[this.#first]!;
     for (const [key, value] of states) return { kind: "state", key, value };
@@ -96,7 +96,8 @@ export class UpdatableQueue<V> {
   }
 
   /**
-   * The next entry, skipping states that are to wait. These states are returned, too, if the event after them is next.
+   * Returns the next entry, but skips states that should wait. If the event after them is next,
+   * these states are returned, too.
    */
   peekUnless(waits: (key: UInt64) => boolean): QueueEntry<V> | undefined {
     const { states, event } = this.#segments[this.#first]!;
@@ -104,7 +105,7 @@ export class UpdatableQueue<V> {
     return states.size === 0 || event ? this.peek() : undefined;
   }
 
-  /** Takes the state of a key out of those before the next event. */
+  /** Removes and returns the state of a key, if it is before the next event. */
   takeState(key: UInt64): V | undefined {
     const { states } = this.#segments[this.#first]!;
     const value = states.get(key);
@@ -115,7 +116,7 @@ export class UpdatableQueue<V> {
     return value;
   }
 
-  /** Takes the next entry. */
+  /** Removes and returns the next entry. */
   pop(): QueueEntry<V> | undefined {
     const next = this.peek();
     if (next === undefined) return undefined;
@@ -132,8 +133,8 @@ export class UpdatableQueue<V> {
   }
 
   /**
-   * Removes the event for which `matches` is true, if it still waits. The states on both sides of it then form one
-   * segment.
+   * Removes the event for which `matches` is true, if it still waits. The states before and after
+   * the event then form one segment.
    */
   removeEvent(matches: (value: V) => boolean): V | undefined {
     for (let index = this.#first; index < this.#segments.length - 1; index++) {
@@ -141,7 +142,8 @@ export class UpdatableQueue<V> {
       const { value } = segment.event!;
       if (!matches(value)) continue;
       const after = this.#segments[index + 1]!;
-      // A value put after the event replaces the value put before it, at the earlier position.
+      // A value that was put after the event replaces the value that was put before it, in the
+      // place of the earlier value.
       for (const [key, newer] of after.states) {
         const older = segment.states.get(key);
         if (older !== undefined) {

@@ -7,7 +7,7 @@ const MATCH_MIN = 4;
  * never reads or writes out of bounds, even for malformed blocks.
  */
 export function decodeLz4Block(block: Uint8Array, rawLength: number): Uint8Array<ArrayBuffer> {
-  // The format cannot grow data more than 255 times, so a greater claim is a bomb.
+  // Decompression yields at most 255 times the size, so a greater raw length is an attack.
   if (rawLength > 255 * block.length + 64)
     throw new WireError(`a raw length of ${rawLength}, which LZ4 cannot reach`, 0);
   const raw = new Uint8Array(rawLength);
@@ -56,7 +56,7 @@ function copyMatch(raw: Uint8Array, to: number, offset: number, length: number):
   else for (let i = 0; i < length; i++) raw[to + i] = raw[to + i - offset]!;
 }
 
-/** A match must not begin in the last bytes, nor reach the very last ones. */
+/** A match must not begin in the last 12 bytes, and must not reach into the last 5 bytes. */
 const MATCH_START_MARGIN = 12;
 const LAST_LITERALS = 5;
 const OFFSET_MAX = 0xffff;
@@ -75,7 +75,7 @@ export function encodeLz4Block(raw: Uint8Array): Uint8Array<ArrayBuffer> {
     for (; rest >= 255; rest -= 255) block[to++] = 255;
     block[to++] = rest;
   };
-  /** Literals from the anchor to `end`, with a match behind them if it has a length. */
+  /** Writes the literals from the anchor to `end`, followed by a match if it has a length. */
   const sequence = (end: number, offset: number, length: number): void => {
     const literals = end - anchor;
     const matched = length - MATCH_MIN;

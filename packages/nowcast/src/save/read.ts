@@ -13,7 +13,7 @@ import { decodeLz4Block } from "./lz4.js";
 export const MAGIC = [0x89, 0x4e, 0x43, 0x53, 0x0d, 0x0a, 0x1a, 0x0a];
 export const VERSION = 1;
 export const RECORD = { schema: 0x53, chunk: 0x43, about: 0x4d, end: 0x45 } as const;
-/** Kinds of later releases that this release may skip. */
+/** If this bit of an unknown kind is set, this release skips the record. */
 const SKIPPABLE_BIT = 0x20;
 export const COMPRESSION = { none: 0, lz4: 1, zstd: 2 } as const;
 const CHUNK_BYTES_MAX = 256 * 1024 * 1024;
@@ -22,11 +22,14 @@ const SHAPES_MAX = 1024;
 const SHAPE_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface SaveReadOptions {
-  /** Makes the bytes of a Zstandard frame; without it such chunks are refused. Node 22.15 has one, for example. */
+  /**
+   * Decompresses a Zstandard frame. Without this decoder, compressed chunks of this kind are
+   * refused. Node has one from version 22.15 on.
+   */
   readonly zstd?: (frame: Uint8Array, rawLength: number) => Uint8Array;
 }
 
-/** Everything in a save file. */
+/** The content of a save file. */
 export interface SaveFile {
   /** The writer's notes: program, title, time. */
   readonly about: readonly MsgpackValue[];

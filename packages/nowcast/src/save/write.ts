@@ -10,7 +10,7 @@ import { crc32 } from "./crc32.js";
 import { encodeLz4Block } from "./lz4.js";
 import { COMPRESSION, MAGIC, RECORD, VERSION } from "./read.js";
 
-/** Rows of a chunk: enough to compress well, few enough for a reader's memory. */
+/** Maximum rows of a chunk: enough for good compression, few enough for a reader's memory. */
 const CHUNK_ROWS = 4096;
 
 export interface SaveWriteOptions {
@@ -23,8 +23,9 @@ export interface SaveWriteOptions {
 }
 
 /**
- * Writes a save file of these values: `spec/WIRE.md`, section 9. Write it to a new file, flush, and rename it over the
- * old one, so that a crash leaves either of the two.
+ * Writes a save file of these values: `spec/WIRE.md`, section 9. Write it to a new file, flush the
+ * file, and rename it over the old one, so that after a crash either the old or the new file
+ * exists.
  */
 export function writeSave(
   values: readonly WireValue[],
