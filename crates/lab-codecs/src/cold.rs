@@ -1,4 +1,4 @@
-//! Cold start: the cost in a program that was launched a moment ago, when only the file system is warm.
+//! Cold start: the cost of decoding in a program that has just been launched. Only the file cache of the system is warm.
 
 use std::fs;
 use std::path::Path;
@@ -15,11 +15,11 @@ use super::{CodecError, Result};
 /// The hidden argument with which this program starts itself.
 const ARGUMENTS: [&str; 3] = ["lab", "codec", "--cold-start"];
 
-/// The child process of a cold start. It reads, unpacks and decodes one file with the codec of that number, and prints
-/// the nanoseconds.
+/// The child process of a cold start. It reads, unpacks and decodes one file with the codec that has this index, and prints the
+/// nanoseconds.
 ///
 /// # Errors
-/// If that codec did not write the file.
+/// If the codec with this index did not write the file.
 pub fn run(codec: usize, file: &Path) -> std::result::Result<u128, CodecError> {
     let start = Instant::now();
     let failed = |reason: String| CodecError::Data { name: file.display().to_string(), reason };
@@ -34,7 +34,7 @@ pub fn run(codec: usize, file: &Path) -> std::result::Result<u128, CodecError> {
     Ok(elapsed)
 }
 
-/// For every codec, the size of its file, and the milliseconds of cold starts in fresh processes, in turns.
+/// Returns the size of the file of every codec, and the milliseconds of cold starts in new processes. The codecs run in turns.
 pub(super) fn measure(
     subjects: &[Subject<Save>],
     save: &Save,
@@ -44,7 +44,7 @@ pub(super) fn measure(
     let failed = |reason: String| CodecError::Program { program: "cold start".into(), reason };
     fs::create_dir_all(&folder).map_err(|error| failed(error.to_string()))?;
     let result = measure_in(&folder, subjects, save, samples);
-    // A folder that cannot be removed stays among the system's temporary files.
+    // If the folder cannot be removed, it stays among the system's temporary files.
     let _ = fs::remove_dir_all(&folder);
     result
 }

@@ -1,4 +1,4 @@
-//! The input: kept in the program, compressed, and checked.
+//! The input data: stored in the program in compressed form, and checked when it is read.
 
 use std::path::Path;
 
@@ -46,18 +46,18 @@ impl Kept {
     }
 }
 
-/// The game save as JSON text.
+/// Returns the game save as JSON text.
 pub(super) fn save() -> Result<Vec<u8>> {
     SAVE.open()
 }
 
-/// Positions of entities: ids, then six numbers for each frame and entity.
+/// Positions of entities: first the ids, then six numbers for each frame and entity.
 pub(super) struct Moves {
     pub(super) ids: Vec<u32>,
     pub(super) frames: Vec<Vec<[f64; 6]>>,
 }
 
-/// Opens `moves.f64`: the stored one, or a file of that layout.
+/// Opens the stored `moves.f64`, or a file with that layout.
 pub(super) fn moves(input: Option<&Path>) -> Result<Moves> {
     let bytes = input.map_or_else(|| MOVES.open(), read)?;
     let numbers: Vec<f64> = bytes
@@ -82,7 +82,7 @@ pub(super) fn moves(input: Option<&Path>) -> Result<Moves> {
 }
 
 impl Moves {
-    /// Positions in millimetres and angles in 65,536ths of a turn.
+    /// Returns the layout with positions in millimetres and angles in 65,536ths of a turn.
     pub(super) fn layout() -> Layout {
         let angle = Field::Angle { bits: 16 };
         Layout::new(&[Field::Number, Field::Number, Field::Number, angle, angle, angle])
@@ -108,13 +108,13 @@ impl Moves {
     }
 }
 
-/// Position, orientation, interacting: positions come first, because bodies are hit before they spin.
+/// Returns the layout of position, orientation, interacting. Positions come first, because bodies are hit before they spin.
 pub(super) fn cubes_layout() -> Layout {
     let fields = [Field::Number, Field::Number, Field::Number, Field::Orientation { bits: 9 }, Field::Flag];
     Layout::new(&fields).expect("a sound layout")
 }
 
-/// `cubes.i32`, kept or from a file of that layout.
+/// Opens the stored `cubes.i32`, or a file with that layout.
 pub(super) fn cubes(input: Option<&Path>) -> Result<Vec<Frame>> {
     let bytes = input.map_or_else(|| CUBES.open(), read)?;
     let numbers: Vec<i32> = bytes
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kept_data_is_whole() {
+    fn the_stored_data_is_complete() {
         assert_eq!(cubes(None).unwrap().len(), 300);
         let moves = moves(None).unwrap();
         assert_eq!((moves.ids.len(), moves.frames.len()), (1_000, 60));

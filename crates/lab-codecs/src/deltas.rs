@@ -1,4 +1,4 @@
-//! Replication deltas on two recorded worlds.
+//! Measures replication deltas on two recorded worlds.
 
 use std::path::Path;
 use std::time::Instant;
@@ -83,7 +83,7 @@ fn cubes(options: &Options, file: Option<&Path>) -> Result<Table> {
     Ok(table)
 }
 
-/// Cubes of 0.4 m, in steps of 1/512 m and ticks of 1/60 s.
+/// Returns a predictor for cubes of 0.4 m, with steps of 1/512 m and ticks of 1/60 s.
 fn cube_bodies() -> Bodies {
     Bodies::new(BodyColumns {
         position: 0,
@@ -117,16 +117,16 @@ fn row(name: &str, frames: &[Frame], mut found: Found) -> Vec<Cell> {
     ]
 }
 
-/// The cost of a conversation.
+/// The measured cost of a conversation.
 struct Found {
     /// Mean bytes of a frame.
     bytes: f64,
-    /// Microseconds of a mean frame; one sample for every repetition of the whole conversation.
+    /// Microseconds of a mean frame, with one sample for each repetition of the whole conversation.
     encode: Samples,
     decode: Samples,
 }
 
-/// Sends all frames, each encoded against the frame `back` steps earlier, and repeats that for the times.
+/// Sends all frames. Each is encoded against the frame `back` steps before. The conversation is repeated to measure the times.
 fn converse<P: Predictor>(
     name: &str,
     codec: impl Fn() -> Codec<P>,
@@ -135,7 +135,7 @@ fn converse<P: Predictor>(
     samples: usize,
 ) -> Result<Found> {
     let mut found = Found { bytes: 0.0, encode: Samples::new(), decode: Samples::new() };
-    // The first time only warms up.
+    // The first repetition only warms up.
     for repetition in 0..=samples.div_ceil(2) {
         let (mut sender, mut receiver) = (codec(), codec());
         let (mut sent, mut got): (Vec<Baseline>, Vec<Baseline>) = (Vec::new(), Vec::new());

@@ -1,9 +1,9 @@
 //! The codec benchmark: sizes and speeds of our codec and of common alternatives.
 //!
-//! It repeats the measurements of three sources (the movement packets of "A wire protocol", the save file of the
-//! MessagePack article, the three messages of the WebSocket formats article) and adds replication deltas. Every codec's
-//! output is decoded and compared with its input before a figure is printed. All codecs of one table run in turns, so
-//! that noise of the machine affects all of them.
+//! The benchmark repeats the measurements of three sources: the movement packets of "A wire protocol", the save file of the
+//! MessagePack article, and the three messages of the WebSocket formats article. It adds replication deltas. Every codec's output
+//! is decoded and compared with its input before a figure is printed. All codecs of one table run in turns, so that noise of the
+//! machine affects all of them.
 
 mod cold;
 mod data;
@@ -29,10 +29,10 @@ type Result<T> = std::result::Result<T, CodecError>;
 /// The reason why the benchmark could not run.
 #[derive(Debug, Error)]
 pub enum CodecError {
-    /// Input that cannot be used.
+    /// Some input cannot be used.
     #[error("{name}: {reason}")]
     Data {
-        /// Which input.
+        /// The name of the input.
         name: String,
         /// The fault.
         reason: String,
@@ -50,25 +50,25 @@ pub enum CodecError {
     /// A program that the bench needs does not run.
     #[error("{program}: {reason}")]
     Program {
-        /// Which program.
+        /// The name of the program.
         program: String,
         /// The system's error.
         reason: String,
     },
 }
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Only tests whose name contains one of these; all, if empty.
+    /// Runs only tests whose names contain one of these texts. If it is empty, all tests run.
     pub only: Vec<String>,
     /// Number of samples of each figure.
     pub samples: usize,
-    /// The user's own moves or cubes, by the suffix of the file name.
+    /// The user's own moves or cubes. The extension of the file selects the kind.
     pub input: Option<PathBuf>,
-    /// Measure JavaScript codecs in Node as well.
+    /// Also measures JavaScript codecs in Node.
     pub node: bool,
-    /// Measure JavaScript codecs in a browser as well.
+    /// Also measures JavaScript codecs in a browser.
     pub browser: bool,
     /// The browser's program.
     pub browser_path: Option<PathBuf>,
@@ -85,10 +85,10 @@ impl Options {
 /// The tests, in the order in which they run.
 pub const TESTS: [&str; 4] = ["messages", "movement", "save", "deltas"];
 
-/// Runs the bench.
+/// Runs the benchmark.
 ///
 /// # Errors
-/// If input is unusable, if a codec does not return its input, or if Node or the browser does not run.
+/// If some input cannot be used, if a codec does not return its input, or if Node or the browser does not run.
 pub fn run(options: &Options) -> Result<Report> {
     let mut report = Report::new("Codecs: bytes and time", options.command.clone());
     report
@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_as_small_as_written_by_hand() {
+    fn messages_are_as_small_as_hand_written_ones() {
         let report = run_only("messages");
         assert_eq!(figure(&report, "nowcast", 1), [13.0, 70.0, 220.0]);
         assert_eq!(figure(&report, "JSON (serde_json)", 1)[2], 329.0);
     }
 
     #[test]
-    fn movement_is_smaller_than_written_by_hand() {
+    fn movement_is_smaller_than_hand_written_packets() {
         let report = run_only("movement");
         assert_eq!(figure(&report, "custom, one buffer", 1), [31_004.0]);
         assert!(figure(&report, "nowcast", 1)[0] <= 28_100.0);

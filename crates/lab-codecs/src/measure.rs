@@ -1,4 +1,4 @@
-//! Codecs side by side: sizes, and times measured in turns.
+//! Compares codecs: their sizes, and their times measured in turns.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -22,10 +22,10 @@ pub(super) struct Measured {
     pub(super) decode: Samples,
 }
 
-/// Approximate duration of a sample, so that the clock's own cost is negligible.
+/// Approximate duration of a sample. It is long enough for the cost of the clock to be negligible.
 const SAMPLE: Duration = Duration::from_millis(4);
 
-/// Checks every codec on `value`, then times them in turns. Times are in nanoseconds.
+/// Checks every codec on `value`, then measures them in turns. Times are in nanoseconds.
 pub(super) fn compare<T: PartialEq>(
     what: &str,
     value: &T,
@@ -45,7 +45,7 @@ pub(super) fn compare<T: PartialEq>(
     }
     let mut out = Vec::new();
     let mut repeats = vec![(0u32, 0u32); subjects.len()];
-    // The first round warms up and finds how often to repeat.
+    // The first round warms up, and determines the number of repetitions.
     for round in 0..=samples {
         for (at, subject) in subjects.iter().enumerate() {
             let bytes = all[at].bytes.clone();
@@ -80,7 +80,7 @@ fn repeats_for(run: &mut impl FnMut()) -> u32 {
     count.max(1)
 }
 
-/// Nanoseconds of one call.
+/// Returns the nanoseconds of one call.
 fn time(repeats: u32, run: &mut impl FnMut()) -> f64 {
     let start = Instant::now();
     for _ in 0..repeats {
@@ -89,7 +89,8 @@ fn time(repeats: u32, run: &mut impl FnMut()) -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(repeats)
 }
 
-/// A table of sizes and times, with the speed of both directions together relative to the codec named first.
+/// Returns a table of sizes and times. It states the speed of both directions together, relative to the codec that is named
+/// first.
 pub(super) fn table(measured: &mut [Measured], unit: &str, scale: f64) -> Table {
     let mut table = Table::new(vec![
         Column::text("codec"),
@@ -116,7 +117,7 @@ pub(super) fn table(measured: &mut [Measured], unit: &str, scale: f64) -> Table 
     table
 }
 
-/// Times with as many places as mean something.
+/// Shows times with the number of digits that is meaningful.
 pub(super) fn timed(samples: &mut Samples) -> Cell {
     let summary = samples.summary();
     let places = if summary.median >= 100.0 {
@@ -129,7 +130,7 @@ pub(super) fn timed(samples: &mut Samples) -> Cell {
     Cell::spread(summary, places)
 }
 
-/// The sizes as an LZ4 block and in zstd at level 3, each checked by unpacking.
+/// Returns the sizes as an LZ4 block and in zstd at level 3. Each is checked by unpacking.
 pub(super) fn packed_sizes(bytes: &[u8]) -> [usize; 2] {
     let lz4 = lz4_flex::block::compress(bytes);
     let back = lz4_flex::block::decompress(&lz4, bytes.len()).expect("LZ4 restores its own output");

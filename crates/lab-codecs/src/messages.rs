@@ -21,7 +21,7 @@ macro_rules! message {
         )]
         struct $name { $($field: $type),* }
 
-        /// The same for Protocol Buffers, which have no small numbers.
+        /// The same message for Protocol Buffers, which has no small number types.
         #[derive(Clone, PartialEq, prost::Message)]
         struct $mirror { $(#[prost($kind, tag = $tag)] $field: $wide),* }
 
@@ -40,7 +40,7 @@ macro_rules! message {
 }
 
 message! {
-    /// 33 bytes of JSON in the article, which writes the number as text.
+    /// In the article this message has 33 bytes of JSON, because the number is written as text.
     Small, SmallMirror { text: String as String = string "1", num: u8 as u32 = uint32 "2" }
 }
 message! {
@@ -167,7 +167,7 @@ pub(super) fn bitcode_subject<T: bitcode::Encode + bitcode::DecodeOwned>() -> Su
     }
 }
 
-/// Types that wincode, the successor of bincode in spirit, encodes and decodes.
+/// Types that wincode can encode and decode. wincode is a successor of bincode.
 pub(super) trait Positional:
     SchemaWrite<DefaultConfig, Src = Self> + for<'de> SchemaRead<'de, DefaultConfig, Dst = Self>
 {

@@ -1,4 +1,4 @@
-//! The movement stream of "A wire protocol": an id, a position in three f64, three angles in a byte each.
+//! The movement stream of "A wire protocol": an id, a position as three `f64`, and three angles of one byte each.
 
 use nowcast_wire::Wire;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     Ok(section)
 }
 
-/// The first frame of the recording, with angles in a byte.
+/// Returns the first frame of the recording, with angles of one byte.
 pub(super) fn frame() -> Result<Vec<Move>> {
     let source = data::moves(None)?;
     let byte = |angle: f64| (angle / std::f64::consts::TAU * 256.0) as u8;
@@ -122,7 +122,7 @@ fn read_move(bytes: &[u8; MOVE_BYTES]) -> Move {
     }
 }
 
-/// Every entity in a packet of its own, with two bytes of header, joined.
+/// Writes each entity as a packet of its own, with a header of two bytes, and joins the packets.
 fn write_packets(moves: &Vec<Move>, out: &mut Vec<u8>) {
     for one in moves {
         let mut packet = Vec::with_capacity(2 + MOVE_BYTES);

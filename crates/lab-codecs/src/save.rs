@@ -1,4 +1,5 @@
-//! The game save, as in the MessagePack article: size, speed, and the cold start of a program that has just been launched.
+//! Measures the game save of the MessagePack article: its size, its speed, and the cold start of a program that has just been
+//! launched.
 
 use nowcast_lab_report::{BarChart, Cell, Chart, Column, Section, Table};
 
@@ -29,7 +30,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     Ok(section)
 }
 
-/// The save, checked against the text it comes from.
+/// Returns the save. It is checked against the text from which it was read.
 pub(super) fn load() -> Result<Save> {
     let text = data::save()?;
     let wrong = |reason: String| CodecError::Data { name: "game-save.json".into(), reason };

@@ -4,7 +4,7 @@ use super::measure::Subject;
 use super::messages;
 use super::save_types::Save;
 
-/// In the order of the table; a cold start identifies a codec by its index.
+/// Returns the codecs in the order of the table. A cold start identifies a codec by its index.
 pub(super) fn subjects() -> Vec<Subject<Save>> {
     vec![
         messages::json(),
@@ -39,15 +39,15 @@ pub(super) fn subjects() -> Vec<Subject<Save>> {
     ]
 }
 
-/// As in a file: the shape, then the value with the compression level of files.
+/// Writes the save as in a file: first the shape, then the value, with the compression level of files.
 fn write_ours(save: &Save, out: &mut Vec<u8>) {
     let id = nowcast_wire::Sender::default().announce(&nowcast_wire::Shape::of::<Save>(), out);
     out.push(u8::try_from(id).expect("the first id is small"));
     nowcast_wire::encode_with(save, nowcast_wire::Effort::Small, out);
 }
 
-/// This serialiser writes an absent field as an empty element, and its deserialiser reads that as a wrong number. Such
-/// elements are therefore removed. No text of the save is empty.
+/// This serialiser writes an absent field as an empty element, and its deserialiser reads such an element as a wrong number.
+/// Therefore empty elements are removed. No text of the save is empty.
 fn write_without_empty(text: &str, out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(at) = rest.find("/>") {

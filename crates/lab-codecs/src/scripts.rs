@@ -1,4 +1,4 @@
-//! The same tests in JavaScript: Node, and a browser under a strict content security policy.
+//! Runs the same tests in JavaScript: in Node, and in a browser under a strict content security policy.
 
 use std::fs;
 use std::path::PathBuf;
@@ -87,7 +87,7 @@ fn script(options: &Options, browser: bool) -> Result<Printed> {
         }
     }
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| failed(error.to_string()));
-    // A file that cannot be removed stays among the system's temporary files.
+    // If the file cannot be removed, it stays among the system's temporary files.
     let _ = fs::remove_file(&file);
     let output = output?;
     if !output.status.success() {
@@ -97,7 +97,7 @@ fn script(options: &Options, browser: bool) -> Result<Printed> {
         .map_err(|error| failed(format!("the output of the bench cannot be parsed: {error}")))
 }
 
-/// The script, in the checkout this program is run in.
+/// Returns the script, if this program runs in a checkout.
 fn bench() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     here.ancestors().map(|folder| folder.join("packages/lab/run.mjs")).find(|path| path.is_file())

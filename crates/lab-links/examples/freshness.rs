@@ -1,4 +1,4 @@
-//! `cargo run --release -p nowcast-lab-links --example freshness`: the figures as raw numbers.
+//! `cargo run --release -p nowcast-lab-links --example freshness` prints the figures as raw numbers.
 use nowcast_lab_links::freshness::tcp::Control;
 use nowcast_lab_links::freshness::workload::{Outcome, Queueing, Workload, measure, quantile};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
@@ -74,7 +74,7 @@ fn cases() -> Vec<(&'static str, LinkConfig)> {
     ]
 }
 
-/// Arguments: the seed, then names of cases; without names, all cases run.
+/// Arguments: the seed, then the names of cases. Without names, all cases run.
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let seed = arguments.next().map_or(1, |seed| seed.parse().expect("a number"));
@@ -99,7 +99,7 @@ fn main() {
                 ..LinkConfig::default()
             };
             let beside = Some((control, Duration::MAX));
-            // The load of the lab, and a load of which half exceeds each of these links.
+            // The load of the lab, and a load of which each of these links can carry only half.
             for value_bytes in [64, 500] {
                 let outcome = measure(&Workload {
                     link: link.clone(),

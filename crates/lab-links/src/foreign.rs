@@ -1,10 +1,10 @@
-//! An end of a session in another process, written in another language.
+//! One end of a session that runs in another process and is written in another language.
 //!
-//! The head of `packages/nowcast/test/session/peer.mjs` describes the protocol: requests and answers over pipes, in
-//! lock-step, so that both sides share virtual time. One process serves the scenarios one after the other.
+//! The head of `packages/nowcast/test/session/peer.mjs` describes the protocol. Requests and answers pass through pipes in
+//! lock-step, so both sides share the virtual time. One process serves all scenarios, one after the other.
 //!
-//! Scenarios change byte budgets of lanes and of the session only on a [`Session`](nowcast_session::Session), not on
-//! this end. The TypeScript session takes its budgets once, at its beginning.
+//! Scenarios change the byte budgets of lanes and of the session only on a [`Session`](nowcast_session::Session), and not on this
+//! end. The TypeScript session accepts its budgets only at its beginning.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, BufWriter, Read as _, Write as _};
@@ -21,16 +21,16 @@ use nowcast_sim::endpoint::{Endpoint, Polled, PolledMessage, Status, Traffic};
 use nowcast_sim::pair::End;
 use nowcast_sim::scenario::OtherImplementation;
 
-/// The reason why the TypeScript end is not available, with its cure.
+/// The reason why the TypeScript end is not available. Each message states the cure.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerMissing {
-    /// The script is part of the checkout, not of the program.
+    /// The script does not exist. It is part of the checkout, not of the program.
     #[error("there is no {}: run this in a checkout of nowcast, or name the file in {PEER_VARIABLE}", .0.display())]
     Script(PathBuf),
-    /// The peer runs the compiled output of the package.
+    /// The compiled output of the package, which the peer runs, does not exist.
     #[error("the TypeScript session is not built: run `npm install && npm run build --workspace nowcast`")]
     Build,
-    /// Node is not available.
+    /// Node cannot be started.
     #[error("cannot start `node`: install Node 20 or newer (Debian: `apt-get install nodejs`): {0}")]
     Node(io::Error),
 }
@@ -40,7 +40,7 @@ pub const PEER_VARIABLE: &str = "NOWCAST_TYPESCRIPT_PEER";
 /// The path of the script in a checkout.
 pub const PEER_PATH: &str = "packages/nowcast/test/session/peer.mjs";
 
-/// A process that serves as the end of one pair at a time.
+/// A process that serves as one end of a pair. It serves one pair at a time.
 #[derive(Clone, Debug)]
 pub struct Peer(Rc<RefCell<Process>>);
 
@@ -84,7 +84,7 @@ impl Peer {
 #[derive(Debug)]
 struct Process {
     child: Child,
-    /// `None` when the process is to end.
+    /// `None` once the process should end.
     requests: Option<BufWriter<ChildStdin>>,
     answers: BufReader<ChildStdout>,
 }
@@ -107,7 +107,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// The process ends when its input closes.
+    /// The process ends when its standard input closes.
     fn drop(&mut self) {
         self.requests = None;
         let _ = self.child.wait();
@@ -335,7 +335,8 @@ impl Request {
     }
 }
 
-/// The body of an answer, read from its start. The process is part of the test, so a short body is a panic.
+/// The body of an answer, which is read from its start. The process is part of the test, so a body that is too short causes a
+/// panic.
 struct Answer {
     bytes: Vec<u8>,
     offset: usize,

@@ -1,9 +1,9 @@
-//! Instruments for links: freshness, latency and lag on emulated links, and queues between the processes of one machine.
+//! Instruments for links. They measure freshness, latency and lag on emulated links, and queues between processes on one machine.
 //!
-//! - `link` makes hosts with an emulated link between them, `local` makes processes with a queue between them.
+//! - `link` creates hosts with an emulated link between them, and `local` creates processes with a queue between them.
 //! - `peers` are the transports that are measured: our own and those in common use.
 //! - `freshness`, `latency`, `lag` and `ipc` are the instruments. `trial` runs one of them with one peer on one link.
-//! - `soak` runs sessions in virtual time, and `foreign` has one end of a session in another language.
+//! - `soak` runs sessions in virtual time, and `foreign` contains one end of a session in another language.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! Many random scenarios of a session, each checked against the laws of the queue at both ends.
+//! Runs many random scenarios of a session, and checks each against the laws of the queue at both ends.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,18 +15,18 @@ pub struct Soak {
     pub first: u64,
     /// Number of seeds.
     pub seeds: u64,
-    /// Stop after so long, even if seeds are left.
+    /// Maximum time, after which the soak stops even if seeds remain.
     pub time_max: Option<Duration>,
-    /// The TypeScript session at one end, alternating; without it both ends are in Rust.
+    /// The TypeScript session, which is at one of the two ends in turns. Without it, both ends are in Rust.
     pub typescript: Option<Peer>,
-    /// Whether processes are killed, and durable actions must survive that.
+    /// Whether processes are killed. Durable actions must survive that.
     pub restarts: bool,
 }
 
-/// Starts the TypeScript session of the present checkout, or the one that the environment names.
+/// Starts the TypeScript session of this checkout, or the one that the environment variable names.
 ///
 /// # Errors
-/// The missing part, and the cure.
+/// The part that is missing, and the cure.
 pub fn typescript() -> Result<Peer, PeerMissing> {
     let named = std::env::var_os(PEER_VARIABLE).map(PathBuf::from);
     let here = std::env::current_dir().unwrap_or_default();
@@ -41,9 +41,9 @@ pub struct Outcome {
     pub first: u64,
     /// Whether TypeScript was at one end.
     pub typescript: bool,
-    /// Seeds lived.
+    /// Number of seeds that were run.
     pub seeds: u64,
-    /// Virtual time that passed, in hours.
+    /// Virtual time that passed in all runs, in hours.
     pub virtual_hours: f64,
     /// Real time that passed, in seconds.
     pub seconds: f64,
@@ -53,17 +53,16 @@ pub struct Outcome {
     pub messages: u64,
     /// Carriers killed.
     pub carriers_killed: u64,
-    /// Processes killed at one end or the other.
+    /// Processes killed, at either end.
     pub processes_killed: u64,
     /// Durable actions begun.
     pub acts: u64,
-    /// The first broken law, with the seed and the shortest script found.
+    /// The first violation of a law, with its seed and the shortest script that was found.
     pub failure: Option<String>,
 }
 
 impl Soak {
-    /// Runs the seeds one after the other, and reports to `progress` the number of finished ones; stops at the first
-    /// failure.
+    /// Runs the seeds one after the other, and passes the number of finished ones to `progress`. Stops at the first failure.
     pub fn run(&self, mut progress: impl FnMut(u64)) -> Outcome {
         let start = Instant::now();
         let mut total = Lived::default();

@@ -1,7 +1,7 @@
-//! The laws of the queue with Rust at one end and TypeScript at the other.
+//! Checks the laws of the queue with Rust at one end and TypeScript at the other.
 //!
-//! They need Node and the built SDK, so they run if `NOWCAST_TYPESCRIPT_PEER` names `peer.mjs`, as `cargo xtask test`
-//! does; elsewhere they print that they were skipped.
+//! The tests need Node and the built SDK. They run if `NOWCAST_TYPESCRIPT_PEER` names `peer.mjs`, as in `cargo xtask test`.
+//! Otherwise they print that they were skipped.
 
 #![cfg(target_os = "linux")]
 
@@ -19,7 +19,7 @@ fn peer() -> Option<Peer> {
 }
 
 #[test]
-fn twenty_lives_across_languages_obey_the_laws() {
+fn the_laws_hold_in_twenty_sessions_across_languages() {
     let Some(peer) = peer() else { return };
     for seed in 0..20 {
         if let Err(failure) = scenario::check_with(seed, Cast::across(&peer, seed)) {
@@ -29,7 +29,7 @@ fn twenty_lives_across_languages_obey_the_laws() {
 }
 
 #[test]
-fn twenty_lives_with_killed_processes_obey_the_laws_across_languages() {
+fn the_laws_hold_in_twenty_sessions_with_killed_processes_across_languages() {
     let Some(peer) = peer() else { return };
     for seed in 0..20 {
         if let Err(failure) = scenario::check_restarts(seed, Cast::across(&peer, seed)) {

@@ -1,4 +1,5 @@
-//! Links whose capacity changes: a sender must not mistake its own queue for that of a competitor, nor starve beside one.
+//! Links whose capacity changes. A sender must not mistake its own queue for that of a competitor, and must not starve beside a
+//! competitor.
 
 #![cfg(target_os = "linux")]
 
@@ -28,7 +29,7 @@ fn unsteady(variation: Variation) -> LinkConfig {
     }
 }
 
-/// Checks the 99th percentiles of age and events, in ms, and the use of the link, in percent.
+/// Checks the 99th percentiles of age and of events in ms, and the used share of the link in percent.
 fn check(what: &str, outcome: &Outcome, [age_max, event_max]: [f32; 2], used_min: f64) {
     let (age, event) = (quantile(&outcome.ages, 0.99), quantile(&outcome.event_latencies, 0.99));
     let figures = format!("{what}: age {age:.0} ms, events {event:.0} ms, {:.1} % used", outcome.utilisation);
@@ -36,7 +37,7 @@ fn check(what: &str, outcome: &Outcome, [age_max, event_max]: [f32; 2], used_min
     assert!(age <= age_max && event <= event_max && outcome.utilisation >= used_min, "{figures}");
 }
 
-/// The load is 3.3 Mbit/s: at most 86 % of the link can be used.
+/// The load is 3.3 Mbit/s, so at most 86 % of the link can be used.
 #[test]
 fn capacity_that_falls_to_a_quarter_by_turns_is_not_taken_for_a_competitor() {
     let square = Variation::Square { low_bits: 1_000_000, high: ms(3_000), low: ms(3_000) };
@@ -64,7 +65,7 @@ fn capacity_that_rises_and_falls_is_followed() {
     }
 }
 
-/// Competitive mode with a rate instead of a window had 1 to 23 % where the capacity falls to a quarter by turns.
+/// Competitive mode with a rate instead of a window got 1 to 23 % if the capacity falls to a quarter by turns.
 #[test]
 fn beside_cubic_on_a_changing_link_the_session_has_a_fifth_of_the_capacity() {
     let square = Variation::Square { low_bits: 1_000_000, high: ms(3_000), low: ms(3_000) };

@@ -1,4 +1,4 @@
-//! Shares of a session and TCP on a common link.
+//! Measures the shares of a session and of TCP on a common link.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +8,7 @@ use nowcast_lab_links::freshness::tcp::Control;
 use nowcast_lab_links::freshness::workload::{Outcome, Workload, measure, quantile};
 use nowcast_sim::link::LinkConfig;
 
-/// 24 Mbit/s offered to a narrower link of 50 ms there and back, in competition with TCP up to `until`.
+/// Offers 24 Mbit/s to a narrower link with a round trip of 50 ms, in competition with TCP up to `until`.
 fn beside(control: Control, rate_bits: u64, queue_bytes: usize, until: Duration) -> Outcome {
     let link = LinkConfig {
         delay: Duration::from_millis(25),
@@ -40,8 +40,8 @@ fn a_session_and_tcp_both_get_a_usable_share() {
     }
 }
 
-/// The rate fell five times before the queue was attributed to others. Behind a long queue that took seconds, and by
-/// then the rate was next to nothing.
+/// Regression test: the rate fell five times before the queue was attributed to others. Behind a long queue that took seconds,
+/// and by then the rate was almost zero.
 #[test]
 fn behind_a_long_queue_of_others_the_rate_neither_starves_nor_takes_all() {
     for seed in 1..=4 {

@@ -1,4 +1,4 @@
-//! The session's promises about age, on shortened runs of the figures that `nowcast lab freshness --simulated` prints.
+//! Checks the session's guarantees about age, on shortened runs of `nowcast lab freshness --simulated`.
 
 #![cfg(target_os = "linux")]
 
@@ -50,7 +50,7 @@ fn after_an_outage_everything_is_current_at_once_and_nothing_is_replayed() {
 }
 
 #[test]
-fn a_link_at_a_third_of_the_load_stays_nearly_empty_and_nearly_full() {
+fn a_link_with_a_third_of_the_required_capacity_is_used_almost_fully_with_a_short_queue() {
     let narrow = LinkConfig {
         delay: ms(25),
         rate_bits: Some(1_000_000),
@@ -68,7 +68,7 @@ fn a_link_at_a_third_of_the_load_stays_nearly_empty_and_nearly_full() {
     assert!(measured(lossy).utilisation > 80.0, "loss is not taken for congestion");
 }
 
-/// A minute over a narrow link that also loses packets.
+/// Runs for a minute over a narrow link that also loses packets.
 fn narrow_and_lossy(rate_bits: u64, share: f64, seed: u64) -> Outcome {
     let link = LinkConfig {
         delay: ms(25),
@@ -80,8 +80,8 @@ fn narrow_and_lossy(rate_bits: u64, share: f64, seed: u64) -> Outcome {
     measure(&Workload { link, seed, duration: Duration::from_secs(60), ..Workload::default() })
 }
 
-/// The first packets after the handshake end an idle time. When one of them was lost, the rate fell to the delivery
-/// rate of that time, and took seconds to recover.
+/// Regression test: the first packets after the handshake end an idle time. If one of them was lost, the rate fell to the
+/// delivery rate of that time, and took seconds to recover.
 #[test]
 fn idle_time_is_not_taken_for_a_slow_link() {
     for (rate_bits, share, seed) in [(500_000, 0.01, 4), (500_000, 0.05, 6), (700_000, 0.02, 7)] {
@@ -90,8 +90,8 @@ fn idle_time_is_not_taken_for_a_slow_link() {
     }
 }
 
-/// Rounds that still held older packets counted against the rate that had just fallen, so that the session mistook its
-/// own queue for that of others.
+/// Regression test: rounds that still contained older packets counted against the rate that had just fallen. The session then
+/// mistook its own queue for that of others.
 #[test]
 fn its_own_queue_is_not_taken_for_that_of_others() {
     for seed in [1, 3, 6] {
@@ -101,7 +101,7 @@ fn its_own_queue_is_not_taken_for_that_of_others() {
     }
 }
 
-/// Runs 20 s over a link whose delay varies evenly between these two times.
+/// Runs for 20 s over a link whose delay varies evenly between these two times.
 fn jittery([least, most]: [u64; 2], overtakes: bool, loss: Loss, rate_bits: Option<u64>) -> Outcome {
     let jitter = Jitter::Uniform(ms(most - least));
     let link = LinkConfig { delay: ms(least), jitter, overtakes, loss, rate_bits, ..LinkConfig::default() };
@@ -139,7 +139,7 @@ fn normal_jitter_and_spikes_cost_no_more_than_they_last() {
 }
 
 #[test]
-fn a_queue_is_seen_though_the_link_jitters() {
+fn a_queue_is_detected_on_a_link_with_jitter() {
     for overtakes in [false, true] {
         let outcome = jittery([20, 30], overtakes, Loss::None, Some(1_000_000));
         assert!(quantile(&outcome.link_queue, 0.95) < 40.0, "{}", quantile(&outcome.link_queue, 0.95));
@@ -156,7 +156,7 @@ fn overtaken_packets_are_not_taken_for_lost_nor_sent_again() {
 }
 
 #[test]
-fn without_the_laws_a_narrow_link_drowns_in_history() {
+fn without_the_laws_of_the_queue_a_narrow_link_is_filled_with_history() {
     let link = LinkConfig {
         delay: ms(25),
         rate_bits: Some(1_000_000),

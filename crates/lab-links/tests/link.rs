@@ -1,4 +1,4 @@
-//! The emulated link has the configured properties, as measured by programs on its hosts.
+//! Checks that the emulated link has the configured properties, as programs on its hosts measure them.
 
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ fn hosts_measure_the_configured_link() {
     let findings = match check(7) {
         Ok(findings) => findings,
         Err(CheckError::Host(error @ (HostError::Namespace(_) | HostError::Tun(_)))) => {
-            // `NOWCAST_WITHOUT` lists the missing abilities of a machine, separated by commas.
+            // `NOWCAST_WITHOUT` lists the abilities that a machine lacks, separated by commas.
             let is_without =
                 std::env::var("NOWCAST_WITHOUT").is_ok_and(|without| without.contains("namespaces"));
             assert!(

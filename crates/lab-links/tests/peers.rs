@@ -1,4 +1,4 @@
-//! Every peer of the measurements carries events and states there and back.
+//! Checks that every peer of the measurements carries events and states in both directions.
 
 #![cfg(target_os = "linux")]
 
@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
-fn every_peer_carries_events_and_states_there_and_back() {
+fn every_peer_carries_events_and_states_in_both_directions() {
     for peer in Peer::ALL {
         match peer.missing() {
             Some(why) => eprintln!("skipped: {}: {why}", peer.name()),
@@ -47,12 +47,12 @@ fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// Runs `work` as the programs on hosts do.
+/// Runs `work` in the same way as the programs on hosts.
 fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// Sends the event once and the states with every tick, as a program does, because some peers lose states.
+/// Sends the event once, and the states in every tick, as a program does. Some peers lose states.
 async fn ask(peer: Peer, address: SocketAddr) -> Result<(), PeerError> {
     let mut connection = peers::open(peer, End::Near, address, &mut || {}).await?;
     let (mut events, mut keys) = (Vec::new(), BTreeSet::new());
@@ -84,14 +84,14 @@ async fn ask(peer: Peer, address: SocketAddr) -> Result<(), PeerError> {
         }
     }
     if peer == Peer::QuicStreams {
-        // Has no order.
+        // This peer has no order.
         events.sort_unstable();
     }
     assert!(events.iter().copied().eq(0..EVENTS), "{}: {events:?}", peer.name());
     Ok(())
 }
 
-/// Sends back arriving messages until the end.
+/// Sends every arriving message back until the end.
 async fn answer(
     peer: Peer,
     address: SocketAddr,

@@ -1,4 +1,4 @@
-//! Several reports as one page; common facts are printed once.
+//! Several reports on one page. Facts that they have in common are printed once.
 
 use std::fmt::Write as _;
 
@@ -12,21 +12,21 @@ use super::{Machine, Report, html};
 pub struct Book {
     /// The title.
     pub title: String,
-    /// The command that repeats all of it.
+    /// The command that repeats all measurements.
     pub command: String,
     /// The machine of the run.
     pub machine: Machine,
     /// The measured programs, by version.
     pub versions: Vec<(String, String)>,
-    /// Notes for comparing figures.
+    /// Notes that help to compare figures.
     pub notes: Vec<String>,
     /// The instruments' reports.
     pub chapters: Vec<Report>,
 }
 
 impl Book {
-    /// Makes an empty book on this machine. The versions of the packages of Cargo.lock in `measured` are listed with
-    /// Nowcast's.
+    /// Makes an empty book on this machine. It lists the version of Nowcast, and those of the packages in `measured` according to
+    /// Cargo.lock.
     pub fn new(title: impl Into<String>, command: impl Into<String>, measured: &[&str]) -> Self {
         Self {
             title: title.into(),
@@ -38,13 +38,13 @@ impl Book {
         }
     }
 
-    /// All tables as text.
+    /// Returns all tables as text.
     #[must_use]
     pub fn to_terminal(&self) -> String {
         self.chapters.iter().map(Report::to_terminal).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// All figures as indented JSON with their full precision.
+    /// Returns all figures as indented JSON, with their full precision.
     ///
     /// # Panics
     /// Never: the types of a report always have a JSON form.
@@ -53,7 +53,7 @@ impl Book {
         serde_json::to_string_pretty(self).expect("a report is plain data")
     }
 
-    /// One HTML page that needs no other file, in light and dark.
+    /// Returns one HTML page that needs no other file, for light and dark mode.
     #[must_use]
     pub fn to_html(&self) -> String {
         let mut out = html::head(&self.title);
@@ -81,7 +81,7 @@ impl Book {
     }
 }
 
-/// The versions of Nowcast and of these packages, as this program was built with them.
+/// Returns the versions of Nowcast and of these packages with which this program was built.
 fn versions(measured: &[&str]) -> Vec<(String, String)> {
     const LOCK: &str = include_str!("../../../Cargo.lock");
     let mut versions = vec![("nowcast".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];

@@ -1,4 +1,4 @@
-//! Parts of all charts: room for names, legends, scales, short figures.
+//! Common parts of all charts: space for names, legends, scales, and short figures.
 
 use std::fmt::Write;
 
@@ -6,11 +6,11 @@ use super::Axis;
 use super::escape::escape;
 use super::stats::thousands;
 
-/// Number of colours of the page; further series repeat them.
+/// Number of colours on the page. Further series use them again.
 pub(super) const SERIES_MAX: usize = 10;
 
 pub(super) const WIDTH: f64 = 1000.0;
-/// Space that stays free for labels on the left: a letter is about 7 units wide in the 12-unit font.
+/// Returns the space that is left free for labels on the left. In the font of 12 units, a letter is about 7 units wide.
 pub(super) fn label_room<'a>(labels: impl Iterator<Item = &'a str>) -> f64 {
     let longest = labels.map(|label| label.chars().count()).max().unwrap_or(0);
     (longest as f64 * 7.0 + 16.0).min(380.0)
@@ -41,7 +41,7 @@ pub(super) fn axis_name(axis: &Axis) -> String {
     if notes.is_empty() { axis.name.clone() } else { format!("{} ({})", axis.name, notes.join(", ")) }
 }
 
-/// A mapping of values onto a stretch of the drawing.
+/// Maps values to positions in the drawing.
 pub(super) struct Scale {
     low: f64,
     high: f64,
@@ -59,14 +59,14 @@ impl Scale {
             return None;
         }
         if log {
-            // Whole decades, with some space so that the smallest bar still has a length.
+            // The scale consists of whole decades. There is some space below the smallest bar, so that it has a visible length.
             let (low, high) = (10f64.powf((low * 0.8).log10().floor()), 10f64.powf(high.log10().ceil()));
             return Some(Self { low, high: if high <= low { low * 10.0 } else { high }, log });
         }
         Some(Self { low, high: if high <= low { low + 1.0 } else { high }, log })
     }
 
-    /// Without the space that whole decades leave on a logarithmic axis.
+    /// Makes a scale without the space that whole decades leave on a logarithmic axis.
     pub(super) fn close(values: impl Iterator<Item = f64>, log: bool) -> Option<Self> {
         let mut bounds: Option<(f64, f64)> = None;
         for value in values.filter(|value| value.is_finite() && (!log || *value > 0.0)) {
@@ -95,7 +95,7 @@ impl Scale {
 
     pub(super) fn ticks(&self) -> Vec<f64> {
         if self.log {
-            // Decades, and with few of them also their 2 and 5.
+            // The marks are at decades. If there are few decades, they are also at 2 and 5.
             let steps: &[f64] = if self.high / self.low > 2_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
             let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
             return decades
@@ -116,7 +116,7 @@ impl Scale {
     }
 }
 
-/// A figure with three significant digits, the precision of a chart.
+/// Returns a figure with three significant digits, which is the precision of a chart.
 pub(super) fn short(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {

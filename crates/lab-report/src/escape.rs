@@ -1,4 +1,4 @@
-//! Text inside HTML and SVG.
+//! Escapes text for HTML and SVG.
 
 /// Replaces the five special characters of HTML in `text`.
 pub(super) fn escape(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! Histograms of several peers above each other, over one axis.
+//! Histograms of several peers, one above the other, over a common axis.
 
 use std::fmt::Write;
 
@@ -6,15 +6,15 @@ use super::drawing::{SERIES_MAX, Scale, WIDTH, axis_name, label_room, open, shor
 use super::escape::escape;
 use super::{Axis, Series};
 
-/// One histogram for every row; all share the horizontal axis. Heights are logarithmic, so that the one message in a
-/// thousand that came late can be seen.
+/// One histogram for every row. All share the horizontal axis. Heights are logarithmic, so that one late message in a thousand is
+/// visible.
 #[derive(Debug, Clone)]
 pub struct HistogramChart {
     /// The title.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// A value to draw a line at, and its name.
+    /// A value at which a line is drawn, and the name of this value.
     pub mark: Option<(f64, String)>,
     /// The measurements.
     pub rows: Vec<Series<f64>>,

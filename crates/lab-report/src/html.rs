@@ -1,4 +1,4 @@
-//! The report as one page that needs no other file: styles inline, charts as SVG, no script.
+//! Renders the report as one page that needs no other file: styles are inline, charts are SVG, and there is no script.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::drawing::SERIES_MAX;
 use super::escape::escape;
 use super::{Align, Machine, Report, Section, Table, svg};
 
-/// Ten hues that colour-blind readers can distinguish, a light and a dark variant of each.
+/// Ten hues that colour-blind readers can distinguish. Each has a light and a dark variant.
 const STYLE: &str = "
 :root{color-scheme:light dark;--page:#fbfbf9;--ink:#1c1d1f;--soft:#5d6166;--line:#dcdcd6;--band:#f1f1ec;
 --s0:#2563b0;--s1:#c2571a;--s2:#2f8556;--s3:#8a4fb5;--s4:#a87400;--s5:#c23a6b;--s6:#1f8a94;--s7:#6d6f73;--s8:#7a5c3e;--s9:#5a7d1f}
@@ -45,7 +45,7 @@ pub(super) fn render(report: &Report) -> String {
     out
 }
 
-/// All up to the first heading.
+/// Writes everything up to the first heading.
 pub(super) fn head(title: &str) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
@@ -58,7 +58,7 @@ pub(super) fn head(title: &str) -> String {
     out
 }
 
-/// Seed, command, notes and sections; the machine if it is not stated elsewhere.
+/// Writes the seed, command, notes and sections. Also writes the machine, unless it is stated elsewhere.
 pub(super) fn body(out: &mut String, report: &Report, machine: Option<&Machine>) {
     out.push_str("<dl>");
     if let Some(machine) = machine {
@@ -104,7 +104,7 @@ fn render_table(out: &mut String, table: &Table) {
         out.push_str("<tr>");
         for (cell, column) in row.iter().zip(&table.columns) {
             let shown = escape(&cell.show());
-            // The spread is shown smaller than the median it surrounds.
+            // The spread is shown in smaller type than the median.
             let shown = match (shown.split_once(" ("), cell) {
                 (
                     Some((median, spread)),

@@ -1,7 +1,7 @@
-//! The result of an instrument, and the three ways to show it.
+//! The result of an instrument, and three ways to show it.
 //!
-//! A [`Report`] is plain data. [`Report::to_terminal`], [`Report::to_json`] and [`Report::to_html`] render the same data,
-//! so that no figure can differ between the table a person reads and the file a script compares.
+//! A [`Report`] is plain data. [`Report::to_terminal`], [`Report::to_json`] and [`Report::to_html`] render the same data. So no
+//! figure can differ between the table that a person reads and the file that a script compares.
 //!
 //! ```
 //! use nowcast_lab_report::{BarChart, Cell, Chart, Column, Report, Section, Table};
@@ -35,25 +35,25 @@ pub use stats::{Samples, Summary, thousands};
 
 use serde::Serialize;
 
-/// Everything one run of an instrument found out.
+/// All findings of one run of an instrument.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// The name of the instrument, as a title.
     pub title: String,
     /// The command that repeats this run.
     pub command: String,
-    /// The seed from which every random choice of the run was drawn, if it made any.
+    /// The seed from which all random choices of the run were drawn; `None` if there were none.
     pub seed: Option<u64>,
     /// The machine of the run.
     pub machine: Machine,
-    /// Notes for comparing figures: settings, warnings, omissions and their reasons.
+    /// Notes that help to compare figures: settings, warnings, omissions and their reasons.
     pub notes: Vec<String>,
     /// The measurements.
     pub sections: Vec<Section>,
 }
 
 impl Report {
-    /// An empty report on this machine.
+    /// Makes an empty report on this machine.
     pub fn new(title: impl Into<String>, command: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -65,7 +65,7 @@ impl Report {
         }
     }
 
-    /// Names the seed that repeats the run.
+    /// Sets the seed that repeats the run.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -84,12 +84,12 @@ impl Report {
         self
     }
 
-    /// The report as text, with aligned columns.
+    /// Returns the report as text, with aligned columns.
     pub fn to_terminal(&self) -> String {
         terminal::render(self)
     }
 
-    /// The report as indented JSON with the full precision of every figure.
+    /// Returns the report as indented JSON, with the full precision of every figure.
     ///
     /// # Panics
     /// Never: the types of a report always have a JSON form.
@@ -97,13 +97,13 @@ impl Report {
         serde_json::to_string_pretty(self).expect("a report is plain data")
     }
 
-    /// The report as one HTML page that needs no other file, in light and dark.
+    /// Returns the report as one HTML page that needs no other file, for light and dark mode.
     pub fn to_html(&self) -> String {
         html::render(self)
     }
 }
 
-/// Figures that belong together: sentences, charts, then the table they come from.
+/// Figures that belong together: sentences, charts, and the table that the charts were drawn from.
 #[derive(Debug, Clone, Serialize)]
 pub struct Section {
     /// The heading.
@@ -112,13 +112,13 @@ pub struct Section {
     pub text: Vec<String>,
     /// The tables of this section.
     pub tables: Vec<Table>,
-    /// The charts of this section; they are shown in the HTML page only.
+    /// The charts of this section. They are shown only in the HTML page.
     #[serde(skip)]
     pub charts: Vec<Chart>,
 }
 
 impl Section {
-    /// An empty section.
+    /// Makes an empty section.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), text: Vec::new(), tables: Vec::new(), charts: Vec::new() }
     }
@@ -145,14 +145,14 @@ impl Section {
 /// A table with typed cells.
 #[derive(Debug, Clone, Serialize)]
 pub struct Table {
-    /// The heads, left to right.
+    /// The heads of the columns, from left to right.
     pub columns: Vec<Column>,
-    /// The rows; each has a cell for every column.
+    /// The rows. Each has one cell for every column.
     pub rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// A table without rows.
+    /// Makes a table without rows.
     pub fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new() }
     }
@@ -160,7 +160,7 @@ impl Table {
     /// Adds a row.
     ///
     /// # Panics
-    /// If the row has not exactly one cell for every column.
+    /// If the row does not have exactly one cell for every column.
     pub fn row(&mut self, cells: Vec<Cell>) -> &mut Self {
         assert_eq!(cells.len(), self.columns.len(), "a row has one cell for every column");
         self.rows.push(cells);
@@ -180,17 +180,17 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column of words.
+    /// Makes a column of words.
     pub fn text(name: impl Into<String>) -> Self {
         Self { name: name.into(), unit: String::new(), align: Align::Left }
     }
 
-    /// A column of figures in `unit`.
+    /// Makes a column of figures in `unit`.
     pub fn number(name: impl Into<String>, unit: impl Into<String>) -> Self {
         Self { name: name.into(), unit: unit.into(), align: Align::Right }
     }
 
-    /// The name with its unit, as in a table head.
+    /// Returns the name with its unit, as in a table head.
     pub fn head(&self) -> String {
         if self.unit.is_empty() { self.name.clone() } else { format!("{}, {}", self.name, self.unit) }
     }
@@ -200,9 +200,9 @@ impl Column {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Align {
-    /// For text.
+    /// To the left, for text.
     Left,
-    /// Figures.
+    /// To the right, for figures.
     Right,
 }
 
@@ -220,13 +220,13 @@ pub enum Cell {
         #[serde(skip)]
         decimals: usize,
     },
-    /// A figure measured many times.
+    /// A figure that was measured many times.
     Spread {
         /// The middle sample.
         median: f64,
-        /// A quarter of the samples is below this.
+        /// A quarter of the samples is below this value.
         quartile_low: f64,
-        /// A quarter of the samples is above this.
+        /// A quarter of the samples is above this value.
         quartile_high: f64,
         /// Number of samples.
         samples: usize,
@@ -234,9 +234,9 @@ pub enum Cell {
         #[serde(skip)]
         decimals: usize,
     },
-    /// A figure of several runs.
+    /// A figure from several runs.
     Range {
-        /// The run in the middle.
+        /// The median run.
         median: f64,
         /// The lowest run.
         low: f64,
@@ -248,12 +248,12 @@ pub enum Cell {
         #[serde(skip)]
         decimals: usize,
     },
-    /// Nothing was measured here.
+    /// Nothing was measured for this cell.
     Missing,
 }
 
 impl Cell {
-    /// A cell of text.
+    /// Makes a cell of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -263,12 +263,12 @@ impl Cell {
         Self::Number { value, decimals }
     }
 
-    /// A whole number.
+    /// Makes a whole number.
     pub fn count(value: usize) -> Self {
         Self::Number { value: value as f64, decimals: 0 }
     }
 
-    /// The median of samples and the quartiles around it.
+    /// Makes the median of samples, with the quartiles around it.
     pub fn spread(summary: Summary, decimals: usize) -> Self {
         Self::Spread {
             median: summary.median,
@@ -279,13 +279,13 @@ impl Cell {
         }
     }
 
-    /// The median of a few runs, and the lowest and highest of them.
+    /// Makes the median of a few runs, with the lowest and the highest run.
     pub fn range(summary: Summary, decimals: usize) -> Self {
         let Summary { median, min: low, max: high, samples: runs, .. } = summary;
         Self::Range { median, low, high, runs, decimals }
     }
 
-    /// The figure a chart draws for this cell.
+    /// Returns the figure that a chart draws for this cell.
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Number { value, .. } => Some(*value),
@@ -294,7 +294,7 @@ impl Cell {
         }
     }
 
-    /// The cell as a person reads it.
+    /// Returns the cell in the form that a person reads.
     pub fn show(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -307,7 +307,7 @@ impl Cell {
             ),
             Self::Range { median, low, high, decimals, .. } => {
                 let [median, low, high] = [median, low, high].map(|&value| thousands(value, *decimals));
-                // Equal as displayed: brackets would add nothing.
+                // Both are equal as displayed, so brackets would add no information.
                 if low == high { median } else { format!("{median} ({low}–{high})") }
             }
             Self::Missing => "–".into(),
@@ -318,13 +318,13 @@ impl Cell {
 /// A drawing in the HTML page.
 #[derive(Debug, Clone)]
 pub enum Chart {
-    /// Lengths to compare: one group per label, one bar per series.
+    /// Lengths to compare: one group for each label, and one bar for each series.
     Bars(BarChart),
     /// One quantity against another.
     Lines(LineChart),
-    /// The same, with each pair as a separate point.
+    /// One quantity against another, with a separate point for each pair.
     Points(LineChart),
-    /// The frequency of each value of one quantity, for several peers above each other.
+    /// The frequency of each value of one quantity. Several peers are shown one above the other.
     Histograms(HistogramChart),
 }
 
@@ -335,16 +335,16 @@ pub struct BarChart {
     pub title: String,
     /// The unit of the lengths.
     pub unit: String,
-    /// The groups, top to bottom.
+    /// The groups, from top to bottom.
     pub labels: Vec<String>,
-    /// The bars of each group; every series has a value (or none) for every label.
+    /// The bars of each group. Every series has a value, or `None`, for every label.
     pub series: Vec<Series<Option<f64>>>,
-    /// Whether lengths are logarithmic.
+    /// Whether the lengths are logarithmic.
     pub log: bool,
 }
 
 impl BarChart {
-    /// Draws columns `values` of a table against the texts of its column `label`.
+    /// Draws the columns `values` of a table against the texts of its column `label`.
     pub fn from_table(
         title: impl Into<String>,
         unit: impl Into<String>,
@@ -363,7 +363,7 @@ impl BarChart {
         Self { title: title.into(), unit: unit.into(), labels, series, log: false }
     }
 
-    /// Makes lengths logarithmic.
+    /// Makes the lengths logarithmic.
     #[must_use]
     pub fn log(mut self) -> Self {
         self.log = true;
@@ -380,7 +380,7 @@ pub struct LineChart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// The lines, as points from left to right; separate points in any order.
+    /// The lines, as points from left to right. Separate points may be in any order.
     pub series: Vec<Series<(f64, f64)>>,
 }
 
@@ -391,23 +391,23 @@ pub struct Axis {
     pub name: String,
     /// The unit.
     pub unit: String,
-    /// Whether it is logarithmic.
+    /// Whether the axis is logarithmic.
     pub log: bool,
 }
 
 impl Axis {
-    /// A linear axis.
+    /// Makes a linear axis.
     pub fn linear(name: impl Into<String>, unit: impl Into<String>) -> Self {
         Self { name: name.into(), unit: unit.into(), log: false }
     }
 
-    /// A logarithmic axis; points at or below zero are left out.
+    /// Makes a logarithmic axis. Points at or below zero are left out.
     pub fn log(name: impl Into<String>, unit: impl Into<String>) -> Self {
         Self { name: name.into(), unit: unit.into(), log: true }
     }
 }
 
-/// Values under one name in the legend.
+/// Values with one name in the legend.
 #[derive(Debug, Clone)]
 pub struct Series<T> {
     /// The name.

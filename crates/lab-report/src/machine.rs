@@ -1,23 +1,23 @@
-//! The machine a figure was measured on.
+//! The machine on which a figure was measured.
 
 use std::fs;
 
 use serde::Serialize;
 
-/// The machine and build of a run. Fields that the system does not provide are empty.
+/// The machine and the build of a run. Fields that the system does not provide are empty.
 #[derive(Debug, Clone, Serialize)]
 pub struct Machine {
-    /// The processor's own name.
+    /// The name of the processor.
     pub processor: String,
-    /// Logical cores this process may use.
+    /// Number of logical cores that this process may use.
     pub cores: usize,
     /// Installed memory in GiB.
     pub memory_gib: f64,
     /// Operating system, kernel release and architecture.
     pub system: String,
-    /// Whether the binary was built with optimisation; figures of other builds are not valid.
+    /// Whether the binary was built with optimisation. Figures of other builds are not valid.
     pub release_build: bool,
-    /// Average number of runnable tasks in the minute before the run: above the number of cores, timings are noisy.
+    /// Average number of runnable tasks in the minute before the run. If it exceeds the number of cores, timings are noisy.
     pub load_before: f64,
 }
 
@@ -57,7 +57,7 @@ impl Machine {
         }
     }
 
-    /// One line for the head of a report.
+    /// Describes the machine in one line, for the head of a report.
     pub fn describe(&self) -> String {
         let processor = if self.processor.is_empty() { "unnamed processor" } else { &self.processor };
         format!(

@@ -1,4 +1,4 @@
-//! Medians, quantiles and numbers as people read them.
+//! Medians, quantiles, and the formatting of numbers for people.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// No samples yet.
+    /// Makes an empty set of samples.
     pub fn new() -> Self {
         Self::default()
     }
@@ -21,29 +21,29 @@ impl Samples {
         self.sorted = false;
     }
 
-    /// Adds the measurements of another place.
+    /// Adds the measurements of another set.
     pub fn merge(&mut self, other: Samples) {
         self.values.extend(other.values);
         self.sorted = false;
     }
 
-    /// The measurements, in no order that could be relied on.
+    /// Returns the measurements, in an unspecified order.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// The number of samples.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The value below which the share `p` (0 to 1) of the samples lies, by the nearest rank: always a measured value.
-    /// Zero without samples.
+    /// Returns the value below which a share `p` (0 to 1) of the samples lies, by the nearest rank. It is always a measured
+    /// value. Returns zero if there are no samples.
     pub fn quantile(&mut self, p: f64) -> f64 {
         if self.values.is_empty() {
             return 0.0;
@@ -56,7 +56,7 @@ impl Samples {
         self.values[rank.clamp(1, self.values.len()) - 1]
     }
 
-    /// Median, quartiles, tail and extremes.
+    /// Returns the median, the quartiles, the tail and the extremes.
     pub fn summary(&mut self) -> Summary {
         Summary {
             median: self.quantile(0.5),
@@ -76,26 +76,26 @@ impl FromIterator<f64> for Samples {
     }
 }
 
-/// The printed figures of [`Samples`].
+/// The figures of [`Samples`] that are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
     /// The middle sample.
     pub median: f64,
-    /// A quarter of the samples is at or below this.
+    /// A quarter of the samples is at or below this value.
     pub quartile_low: f64,
-    /// A quarter of the samples is at or above this.
+    /// A quarter of the samples is at or above this value.
     pub quartile_high: f64,
-    /// One in a hundred is above this.
+    /// One in a hundred samples is above this value.
     pub p99: f64,
-    /// The smallest.
+    /// The smallest sample.
     pub min: f64,
-    /// The largest.
+    /// The largest sample.
     pub max: f64,
     /// Number of samples.
     pub samples: usize,
 }
 
-/// `value` with `decimals` digits after the point and commas between thousands.
+/// Returns `value` with `decimals` digits after the point, and with commas between thousands.
 pub fn thousands(value: f64, decimals: usize) -> String {
     let plain = format!("{:.decimals$}", value.abs());
     let (whole, rest) =

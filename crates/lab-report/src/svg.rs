@@ -1,4 +1,4 @@
-//! Charts as inline SVG whose colours come from the page's style, so that light and dark need one drawing.
+//! Charts as inline SVG. Their colours come from the page's style, so one drawing serves light and dark mode.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::{BarChart, Chart, LineChart};
 const BAR_HEIGHT: f64 = 15.0;
 const GROUP_GAP: f64 = 9.0;
 const PLOT_HEIGHT: f64 = 320.0;
-/// Lines over each other stay visible: each leaves gaps through which those before it are seen.
+/// Dash patterns of lines. If lines overlap, the lower ones are visible through the gaps of the upper ones.
 const DASHES: [&str; 4] = ["none", "16 10", "3 7", "9 4 2 4"];
 
 pub(super) fn render(out: &mut String, chart: &Chart) {
@@ -28,7 +28,7 @@ fn bars(out: &mut String, chart: &BarChart) {
     let unit = if chart.log { format!("{}, logarithmic", chart.unit) } else { chart.unit.clone() };
     open(out, &chart.title, &unit, &names);
     let left = label_room(chart.labels.iter().map(String::as_str));
-    // A value needs room behind its bar.
+    // A value is written behind its bar and needs space there.
     let right = WIDTH - 90.0;
     let group = BAR_HEIGHT * chart.series.len() as f64 + GROUP_GAP;
     let height = group * chart.labels.len() as f64 + 24.0;
@@ -79,7 +79,7 @@ fn bars(out: &mut String, chart: &BarChart) {
     out.push_str("</svg></figure>");
 }
 
-/// Draws one series of a chart, by its number, after its pairs were converted to coordinates.
+/// Draws the series of a chart that has this number. Its pairs were converted to coordinates.
 type Draw = fn(&mut String, usize, &[(f64, f64)]);
 
 fn plot(out: &mut String, chart: &LineChart, draw: Draw) {

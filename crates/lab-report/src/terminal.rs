@@ -1,4 +1,4 @@
-//! The report as text.
+//! Renders the report as text.
 
 use std::fmt::Write;
 
@@ -55,7 +55,7 @@ fn render_table(out: &mut String, table: &Table) {
     }
 }
 
-/// Columns a string takes; the few signs beyond ASCII that reports use are one column wide.
+/// Returns the number of columns that a string takes. The few characters beyond ASCII in reports are one column wide.
 fn width(text: &str) -> usize {
     text.chars().count()
 }

@@ -1,4 +1,4 @@
-//! `lab report`: runs every instrument and makes one book.
+//! `lab report` runs every instrument and makes one book.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use nowcast_lab_links::{freshness, ipc, lag, latency};
 use nowcast_lab_report::{Book, Report};
 use nowcast_lab_worlds::browser;
 
-/// Expected seconds of an instrument without a plan.
+/// Expected duration of an instrument that has no plan, in seconds.
 const CHECK_SECONDS: f64 = 16.0;
 const SIMULATED_SECONDS: f64 = 12.0;
 const LAG_SECONDS: f64 = 25.0;
@@ -33,7 +33,7 @@ const MEASURED: &[&str] = &[
     "zenoh",
 ];
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Everything {
     /// Fewer runs, in less than ten minutes.
@@ -89,7 +89,7 @@ impl Everything {
         Plans { latency, freshness, lag }
     }
 
-    /// Runs all instruments that this system supports. The others are reported at once, and noted in the book.
+    /// Runs all instruments that this system supports. Reports the others at once, and notes them in the book.
     pub fn run(&self) -> Book {
         let plans = self.plans();
         let mut book = Book::new("Measurements of Nowcast", self.command.clone(), MEASURED);
@@ -111,7 +111,7 @@ impl Everything {
         let expected = CHECK_SECONDS + over_links + seconds_of_browser + on_this_machine;
         eprintln!("about {} min", (expected / 60.0).ceil());
         let progress = Progress::shown(expected);
-        // Those over links have parts of their own.
+        // The instruments over links add parts of their own to the progress.
         let alone = |what: &str, seconds: f64, report: &dyn Fn() -> Result<Report, String>| {
             let part = locked(&progress).begin(what, seconds, seconds);
             let report = report();
@@ -208,7 +208,7 @@ impl Everything {
     }
 }
 
-/// An instrument that cannot run must not remove the pages of the others.
+/// If an instrument cannot run, the pages of the others must not be lost.
 fn leave_out(book: &mut Book, what: &str, why: &str) {
     eprintln!("{}", left_out(what, why));
     book.notes.push(left_out(what, why));

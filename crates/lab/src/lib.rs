@@ -1,10 +1,10 @@
-//! Instruments that measure Nowcast and its peers, honestly.
+//! Instruments that measure Nowcast and its peers.
 //!
 //! Every instrument returns a [`report::Report`]: a table for the terminal, JSON for machines, and one self-contained
 //! HTML page with charts for people. Each figure is printed with its machine, the seed of its input and its number of
 //! samples. Peers are measured in the same run as our own code.
 //!
-//! The instruments are in crates of their own, by the libraries that they link. This crate runs all of them in turn.
+//! Each instrument is in the crate of the libraries that it links. This crate runs all of them in turn.
 
 #![cfg(target_os = "linux")]
 

@@ -1,10 +1,10 @@
-//! Millions of ages in little memory.
+//! Stores millions of ages in little memory.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A tenth of a millisecond is finer than the tick of any program that shows something.
+/// Resolution of the ages. 0.1 ms is finer than the frame of any program that shows something.
 const NS_A_STEP: u64 = 100_000;
 
 /// Counts of each age, in steps of 0.1 ms.
@@ -29,7 +29,8 @@ impl Ages {
         self.0.is_empty()
     }
 
-    /// The age in ms at or below which the share `p` of all lies, rounded up to a step; infinite if there are none.
+    /// Returns the age in ms that a share `p` of all ages does not exceed, rounded up to a step. Returns infinity if there are no
+    /// ages.
     #[must_use]
     pub fn quantile(&self, p: f64) -> f64 {
         let rank = ((p * self.len() as f64).ceil() as u64).max(1);
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_equal_those_of_the_ages_within_a_step() {
+    fn quantiles_are_exact_to_one_step() {
         let mut ages = Ages::default();
         (1..=1000).for_each(|ms| ages.push(ms * 1_000_000));
         for (p, expected) in [(0.5, 500.0), (0.99, 990.0), (0.999, 999.0), (1.0, 1000.0)] {

@@ -9,7 +9,7 @@ use nowcast_lab_report::{
     Axis, BarChart, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table,
 };
 
-/// Points of a curve.
+/// Maximum number of points of a curve.
 const POINTS: usize = 150;
 
 pub(super) fn notes(plan: &Plan, peers: &[Peer], rate_hz: u32, report: &mut Report) {
@@ -43,7 +43,7 @@ pub(super) fn section(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Me
     ];
     let has_outage = !case.link.outages.is_empty();
     if has_outage {
-        // Their places are those of the chart.
+        // The chart below refers to these columns by their positions.
         columns.push(Column::number("state current after", "ms"));
         columns.push(Column::number("events in after", "ms"));
     }
@@ -112,7 +112,7 @@ fn row(case: &Case, peer: Peer, measured: &Measured, columns: usize) -> Vec<Cell
     row
 }
 
-/// The share of samples with an age above a limit.
+/// Draws the share of samples whose age is above a limit.
 fn ages(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Measured>) -> Chart {
     let series =
         measured.iter().filter(|(_, measured)| !measured.runs.is_empty()).map(|(place, measured)| Series {
@@ -122,7 +122,7 @@ fn ages(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Measured>) -> Ch
     Chart::Lines(LineChart {
         title: format!("{}: share of shown values that are older", case.name),
         x: Axis::log("age of state", "ms"),
-        y: Axis::log("looks that show older", "%"),
+        y: Axis::log("samples with an older value", "%"),
         series: series.collect(),
     })
 }

@@ -10,20 +10,20 @@ use crate::peers::Peer;
 use crate::trial::{self, Job, Outcome, Task, TrialError};
 use nowcast_lab_report::Samples;
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Duration of each measurement.
     pub measured: Duration,
-    /// Runs of everything, each with the next seed.
+    /// Number of runs of everything, each with the next seed.
     pub seeds: u32,
     /// The first seed.
     pub seed: u64,
     /// Number of simultaneous runs.
     pub at_once: usize,
-    /// Only these peers; all if empty.
+    /// Measures only these peers; if empty, all peers.
     pub peers: Vec<Peer>,
-    /// Only these links ([`Plan::LINKS`]); all if empty.
+    /// Measures only these links ([`Plan::LINKS`]); if empty, all links.
     pub links: Vec<String>,
     /// The command line that repeats the run.
     pub command: String,
@@ -49,14 +49,15 @@ pub(super) struct Case {
     pub(super) word: &'static str,
     pub(super) name: &'static str,
     pub(super) link: LinkConfig,
-    /// The congestion control of a bulk transfer by TCP that shares the link.
+    /// The congestion control of a bulk transfer by TCP that shares the link; `None` if there is no such transfer.
     pub(super) beside: Option<&'static str>,
 }
 
-/// Time of the outage since the link was made. Connections open within a second, and the warm-up is over then.
+/// Time of the outage, counted from the creation of the link. Connections open within a second, and the warm-up has ended before
+/// it.
 const OUTAGE: Range<Duration> = Duration::from_secs(6)..Duration::from_secs(8);
 const NARROW_BITS: u64 = 1_000_000;
-/// A full segment of a bulk transfer on the link, and its payload.
+/// Size of a full segment of a bulk transfer on the link. The next constant is its payload.
 const SEGMENT_BYTES: f64 = 1_500.0;
 const SEGMENT_PAYLOAD_BYTES: f64 = 1_448.0;
 
@@ -93,7 +94,7 @@ impl Case {
 
     fn jittery() -> impl Iterator<Item = Case> {
         let ms = Duration::from_millis;
-        // Uniform delay between two limits, one way. Their mean is half of the round trip in the name.
+        // Uniformly distributed one-way delay between two limits. Its mean is half of the round trip in the name.
         let uniform = |least, most| LinkConfig {
             delay: ms(least),
             jitter: Jitter::Uniform(ms(most - least)),
@@ -115,7 +116,7 @@ impl Case {
         .map(|(word, name, link)| Case { word, name, link, beside: None })
     }
 
-    /// Links with changing capacity, like mobile links and Wi-Fi.
+    /// Returns links with changing capacity, such as mobile links and Wi-Fi.
     fn changing() -> impl Iterator<Item = Case> {
         let ms = Duration::from_millis;
         let link = |rate_bits, queue_bytes, variation| LinkConfig {
@@ -183,7 +184,7 @@ pub(super) struct Measured {
 pub(super) struct Run {
     pub(super) received: Received,
     pub(super) ticks_missed: u32,
-    /// Toward the reader, back, and the share of a bulk transfer in the first.
+    /// Bytes a second towards the reader, and back, and those of a bulk transfer in the first direction.
     pub(super) bytes_per_second: [f64; 3],
 }
 
@@ -199,12 +200,12 @@ impl Run {
 }
 
 impl Measured {
-    /// A figure over all runs.
+    /// Collects a figure over all runs.
     pub(super) fn over(&self, figure: impl Fn(&Run) -> f64) -> Samples {
         self.runs.iter().map(figure).collect()
     }
 
-    /// The ages of all runs.
+    /// Collects the ages of all runs.
     pub(super) fn ages(&self) -> Ages {
         let mut all = Ages::default();
         self.runs.iter().for_each(|run| all.merge(&run.received.ages));
@@ -242,7 +243,7 @@ impl Plan {
         "walk-cubic",
     ];
 
-    /// The peers that can be measured: those that send state and ordered events over one connection.
+    /// Returns the peers that can be measured: those that send state and ordered events over one connection.
     #[must_use]
     pub fn measured() -> Vec<Peer> {
         let sends_both = |peer: &Peer| !matches!(peer, Peer::QuicStream | Peer::QuicStreams);
@@ -285,7 +286,7 @@ impl Plan {
         jobs
     }
 
-    /// Expected seconds of all runs.
+    /// Returns the expected duration of all runs, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         trial::seconds_of(self.jobs().into_iter().map(|(_, _, job)| job), self.at_once)

@@ -10,7 +10,7 @@ use crate::trial::{self, Job, Progress, Task, TrialError};
 use nowcast_lab_report::Report;
 
 impl Plan {
-    /// Runs everything.
+    /// Runs the whole plan.
     ///
     /// # Errors
     /// If there are no hosts, or a report cannot be read.

@@ -1,4 +1,4 @@
-//! Freshness in virtual time: the guarantees of the session, case by case, and the same load in a plain queue.
+//! Measures freshness in virtual time: the guarantees of the session for each case, and the same load in a plain queue.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use super::tcp::Control;
 use super::workload::{Outcome, Queueing, Workload, measure, quantile};
 use nowcast_lab_report::{BarChart, Cell, Chart, Column, Report, Section, Table};
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Simulated {
-    /// Seed of the fate of packets.
+    /// Seed for the loss and delay of packets.
     pub seed: u64,
     /// Virtual time of each case.
     pub duration: Duration,
@@ -19,11 +19,11 @@ pub struct Simulated {
 
 const INTERVAL_MS: f64 = 16.667;
 const NARROW_BITS: u64 = 1_000_000;
-/// Key, payload and the three bytes that a value may cost beyond them.
+/// Bytes of a key, a payload, and the three bytes of overhead that a value may have.
 const RECORD_BYTES: f64 = 1.0 + 64.0 + 3.0;
 const KEYS: f64 = 100.0;
 
-/// Links to share with TCP: name, bits a second, bytes of the buffer.
+/// Links that are shared with TCP: name, bits a second, bytes of the buffer.
 const SHARED: [(&str, u64, usize); 5] = [
     ("2 Mbit/s, 64 KB", 2_000_000, 64_000),
     ("10 Mbit/s, 32 KB", 10_000_000, 32_000),
@@ -31,7 +31,7 @@ const SHARED: [(&str, u64, usize); 5] = [
     ("10 Mbit/s, 128 KB", 10_000_000, 128_000),
     ("10 Mbit/s, 512 KB", 10_000_000, 512_000),
 ];
-/// Minimum time to find and measure shares.
+/// Minimum duration for the two senders to find their shares, and for measuring these shares.
 const SHARED_MIN: Duration = Duration::from_secs(30);
 
 /// One link.
@@ -55,7 +55,7 @@ const QUEUEINGS: [(Queueing, &str); 3] = [
 ];
 
 impl Simulated {
-    /// Measures all cases. `progress` receives the number of finished runs and of all runs.
+    /// Measures all cases. `progress` receives the number of finished runs and the number of all runs.
     pub fn run(&self, mut progress: impl FnMut(usize, usize)) -> Report {
         let cases = self.cases();
         let runs = cases.len() * QUEUEINGS.len();
@@ -179,7 +179,7 @@ impl Simulated {
     }
 }
 
-/// A guarantee and its measurement.
+/// A guarantee, and the figure that was measured for it.
 struct Promise {
     figure: &'static str,
     unit: &'static str,
@@ -273,7 +273,7 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
                 at_least("use of the link", "%", 85.0, outcome.utilisation),
             ]
         }
-        // Jitter costs only the additional time of the slowest packet.
+        // Jitter may add only the additional delay of the slowest packet.
         _ => vec![
             at_most("age of values, p99", "ms", intervals(1.0) + 1.0, age(0.99)),
             at_most("latency of events, p99", "ms", case.one_way_ms + 1.0, event(0.99)),

@@ -1,4 +1,4 @@
-//! Both ends of the stream: one produces values and events, the other samples them.
+//! Both ends of the stream. One end produces values and events, and the other end samples them.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::Ages;
 use crate::local::now_ns;
 use crate::peers::{Connection, Message, PeerError};
 
-/// Keys are 1 to this.
+/// Number of keys. Keys are 1 to this number.
 pub(super) const KEYS: u16 = 100;
 pub(super) const STATE_BYTES: usize = 64;
 pub(super) const EVENT_BYTES: usize = 32;
@@ -18,12 +18,12 @@ pub(super) const EVENT_BYTES: usize = 32;
 pub(super) const RATE_HZ: u32 = 60;
 /// Ticks between two events: ten events a second.
 const TICKS_AN_EVENT: u32 = 6;
-/// The reader samples a little more slowly than the sender produces, so its phase drifts evenly over all values several
-/// times a minute.
+/// The reader samples a little more slowly than the sender produces. So its phase drifts evenly over all values, several times a
+/// minute.
 const LOOK_INTERVAL: Duration = Duration::from_nanos(16_666_667 * 301 / 300);
-/// After this time the connection has found its rate; earlier samples do not count.
+/// Time in which the connection finds its rate. Samples during this time do not count.
 pub(super) const WARM_UP: Duration = Duration::from_secs(2);
-/// Maximum wait for events after the last was put.
+/// Maximum wait for events after the last one was put.
 const GRACE: Duration = Duration::from_secs(5);
 const NS_A_SECOND: u64 = 1_000_000_000;
 
@@ -32,14 +32,14 @@ const NS_A_SECOND: u64 = 1_000_000_000;
 pub struct Stream {
     /// Duration of the measurement, after a warm-up.
     pub measured: Duration,
-    /// Time of the outage, since the link was made.
+    /// Time of the outage, counted from the creation of the link.
     pub outage: Option<Range<Duration>>,
-    /// The congestion control of a bulk transfer by TCP that shares the link.
+    /// The congestion control of a bulk transfer by TCP that shares the link; `None` if there is no such transfer.
     pub beside: Option<String>,
 }
 
 impl Stream {
-    /// Total duration.
+    /// Returns the total duration.
     #[must_use]
     pub fn duration(&self) -> Duration {
         WARM_UP + self.measured
@@ -85,7 +85,7 @@ impl Stamp {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sent {
     pub(super) start_ns: u64,
-    /// Ticks without a put, because the program was waiting for a full socket.
+    /// Number of ticks without a put, because the program waited for a full socket.
     pub(super) ticks_missed: u32,
 }
 
@@ -94,13 +94,14 @@ pub(super) struct Sent {
 pub(super) struct Received {
     pub(super) ages: Ages,
     pub(super) events: Ages,
-    /// Events of the measured time that never arrived.
+    /// Number of measured events that never arrived.
     pub(super) events_lost: u32,
-    /// Events that arrived twice or out of order.
+    /// Number of events that arrived twice or out of order.
     pub(super) events_wrong: u32,
-    /// Time from the outage's end until every key showed a value produced after it, or in the last interval before.
+    /// Time from the end of the outage until every key showed a value that was produced after that end, or in the last interval
+    /// before it.
     pub(super) current_after_outage_ms: Option<f64>,
-    /// Time from the outage's end until every event put before it had arrived.
+    /// Time from the end of the outage until every event had arrived that was put before that end.
     pub(super) events_after_outage_ms: Option<f64>,
 }
 
@@ -125,7 +126,7 @@ pub(crate) async fn send(
             continue;
         }
         while event * TICKS_AN_EVENT <= tick {
-            // An event that waited in the program counts from its due time.
+            // The latency of an event that waited in the program counts from the time at which it was due.
             let due = start_ns + u64::from(event * TICKS_AN_EVENT) * NS_A_SECOND / u64::from(RATE_HZ);
             let produced_ns = if event * TICKS_AN_EVENT < tick { due } else { now_ns() };
             let mut message = [0; EVENT_BYTES];
@@ -133,7 +134,7 @@ pub(crate) async fn send(
             connection.put(0, &message)?;
             event += 1;
         }
-        // On a narrow link, a fixed order would starve the last keys.
+        // The order rotates. On a narrow link, a fixed order would starve the last keys.
         for turn in 0..KEYS {
             let key = 1 + ((u32::from(turn) + tick * 37) % u32::from(KEYS)) as u16;
             let mut value = [0; STATE_BYTES];
@@ -171,10 +172,10 @@ pub(crate) async fn receive(
 
 struct Reader<'a> {
     stream: &'a Stream,
-    /// On the machine's clock.
+    /// By the machine's clock.
     outage_end_ns: Option<u64>,
     start_ns: Option<u64>,
-    /// For each key, the time at which the shown value was produced.
+    /// For each key, the time at which the shown value was produced; `None` if no value was shown yet.
     newest: Vec<Option<u64>>,
     events_next: u32,
     seen: Vec<bool>,
@@ -202,7 +203,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads arrived messages and records the ages of shown values. Returns whether the stream is over.
+    /// Reads the messages that have arrived, and records the ages of the shown values. Returns whether the stream has ended.
     fn look(&mut self, now: u64, inbox: &mut Vec<Message>) -> Result<bool, PeerError> {
         for message in inbox.drain(..) {
             let stamp = Stamp::read(&message.bytes)?;
@@ -212,7 +213,7 @@ impl<'a> Reader<'a> {
             } else {
                 let newest = self.newest.get_mut(usize::from(message.key) - 1);
                 let newest = newest.ok_or(PeerError::Frame("its key"))?;
-                // Unordered peers deliver older values late; a program would not show them.
+                // Peers without an order may deliver older values late. A program would not show these values.
                 *newest = (*newest).max(Some(stamp.produced_ns));
             }
         }
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_never_came_is_as_old_as_the_stream() {
+    fn a_key_that_never_arrived_is_as_old_as_the_stream() {
         let stream = Stream { measured: Duration::from_secs(1), outage: None, beside: None };
         let mut reader = Reader::new(&stream, 0);
         let start = 7_000_000_000;
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_value_that_comes_late_is_not_shown() {
+    fn an_older_value_that_arrives_late_is_not_shown() {
         let stream = Stream { measured: Duration::from_secs(1), outage: None, beside: None };
         let mut reader = Reader::new(&stream, 0);
         let mut inbox = vec![value(1, 0, 900), value(1, 0, 500)];

@@ -1,7 +1,7 @@
-//! A TCP sender that always has data to send, to share a link. It models the window, not the bytes.
+//! A model of a TCP sender that always has data to send and shares a link. It models the window, but not the bytes.
 //!
-//! Packets are numbered instead of bytes, and each is acknowledged; congestion control sees a receiver with SACK in the
-//! same way. Reno follows RFC 5681, CUBIC RFC 9438, and the retransmission time-out RFC 6298.
+//! The model numbers packets instead of bytes, and each packet is acknowledged. Congestion control sees a receiver with SACK in
+//! the same way. Reno follows RFC 5681, CUBIC follows RFC 9438, and the retransmission timeout follows RFC 6298.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use std::time::Duration;
 /// The window's reaction to loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// RFC 5681.
+    /// Reno (RFC 5681).
     Reno,
-    /// RFC 9438, the default of Linux, macOS and Windows.
+    /// CUBIC (RFC 9438), the default of Linux, macOS and Windows.
     Cubic,
 }
 
-/// Bytes of a full packet with its headers.
+/// Size in bytes of a full packet with its headers.
 pub const PACKET_BYTES: usize = 1_500;
 
 const INITIAL_WINDOW: f64 = 10.0;
-/// A packet this many numbers below an acknowledged one is lost.
+/// A packet counts as lost if its number is this far below an acknowledged one.
 const REORDERING_MAX: u64 = 3;
 const TIMEOUT_MIN: Duration = Duration::from_millis(200);
 const CUBIC_C: f64 = 0.4;
@@ -29,12 +29,12 @@ const CUBIC_BETA: f64 = 0.7;
 #[derive(Clone, Debug)]
 pub struct Tcp {
     control: Control,
-    /// In packets.
+    /// The window in packets.
     window: f64,
     threshold: f64,
     next: u64,
     in_flight: VecDeque<(u64, Duration)>,
-    /// Losses below this number belong to the last reduction.
+    /// Losses below this number belong to the previous reduction of the window.
     recovers_at: u64,
     smoothed: Option<Duration>,
     variation: Duration,
@@ -46,7 +46,7 @@ pub struct Tcp {
 struct Cubic {
     began: Option<Duration>,
     window_max: f64,
-    /// Seconds from the beginning of the epoch until the window is back at its maximum.
+    /// Time from the beginning of the epoch until the window is back at its maximum, in seconds.
     until_max: f64,
     /// The window that Reno would have.
     reno: f64,
@@ -69,7 +69,7 @@ impl Tcp {
         }
     }
 
-    /// The number of the next packet, if the window has room: call until there is none.
+    /// Returns the number of the next packet, if the window has room. Call it until it returns `None`.
     pub fn poll_packet(&mut self, now: Duration) -> Option<u64> {
         if self.in_flight.len() as f64 + 1.0 > self.window.max(1.0) {
             return None;
@@ -82,7 +82,7 @@ impl Tcp {
         Some(self.next - 1)
     }
 
-    /// The acknowledgement of a packet has arrived.
+    /// Handles the acknowledgement of a packet.
     pub fn acknowledged(&mut self, now: Duration, number: u64) {
         let Some(index) = self.in_flight.iter().position(|&(sent, _)| sent == number) else { return };
         let Some((_, sent_at)) = self.in_flight.remove(index) else { return };
@@ -100,14 +100,14 @@ impl Tcp {
         }
     }
 
-    /// The time for [`Self::handle_timeout`], unless an acknowledgement arrives before.
+    /// Returns the time for [`Self::handle_timeout`], which applies if no acknowledgement arrives before.
     pub fn next_timeout(&self) -> Option<Duration> {
         let smoothed = self.smoothed.unwrap_or(Duration::from_secs(1));
         let wait = (smoothed + 4 * self.variation).max(TIMEOUT_MIN);
         (!self.in_flight.is_empty()).then(|| self.heard_at + wait)
     }
 
-    /// If no acknowledgement arrived for this time, everything in flight counts as lost.
+    /// Handles a timeout. If no acknowledgement arrived for this time, everything in flight counts as lost.
     pub fn handle_timeout(&mut self, now: Duration) {
         if self.next_timeout().is_some_and(|at| at <= now) {
             self.in_flight.clear();
@@ -132,7 +132,7 @@ impl Tcp {
             Control::Reno => 0.5,
             Control::Cubic => CUBIC_BETA,
         };
-        // Fast convergence: a window that did not reach its last maximum leaves capacity for others.
+        // Fast convergence: a window that did not reach its last maximum leaves capacity to others.
         let shrank = self.window < self.cubic.window_max;
         self.cubic.window_max = if shrank { self.window * (1.0 + CUBIC_BETA) / 2.0 } else { self.window };
         self.cubic.began = None;
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use nowcast_sim::link::{Link, LinkConfig};
 
-    /// The share of a link that one sender uses alone.
+    /// Returns the share of a link that a single sender uses.
     fn utilisation(control: Control, queue_bytes: usize) -> f64 {
         let delay = Duration::from_millis(25);
         let config = LinkConfig { delay, rate_bits: Some(10_000_000), queue_bytes, ..LinkConfig::default() };

@@ -1,4 +1,4 @@
-//! The age of shown state: many keys at 60 Hz and a few events, over a link, in virtual time.
+//! Measures the age of shown state: many keys at 60 Hz and a few events over a link, in virtual time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,15 +13,15 @@ use super::tcp::{Control, PACKET_BYTES, Tcp};
 /// The load and its link.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// The link, each way.
+    /// The link in each direction.
     pub link: LinkConfig,
-    /// Seed of the fate of packets.
+    /// Seed for the loss and delay of packets.
     pub seed: u64,
     /// Duration of the updates.
     pub duration: Duration,
-    /// Keys updated in every send interval.
+    /// Number of keys that are updated in every interval.
     pub keys: u64,
-    /// Bytes of a value, at least 8.
+    /// Number of bytes of a value, at least 8.
     pub value_bytes: usize,
     /// Interval between two updates of a key.
     pub interval: Duration,
@@ -29,7 +29,7 @@ pub struct Workload {
     pub event_interval: Option<Duration>,
     /// The kind of queue for values and events.
     pub queueing: Queueing,
-    /// A TCP sender with endless data that shares the link until this time of the run.
+    /// A TCP sender with unlimited data that shares the link until this time of the run.
     pub beside: Option<(Control, Duration)>,
 }
 
@@ -38,14 +38,14 @@ pub struct Workload {
 pub enum Queueing {
     /// Values and events on separate lanes, for programs whose events need not wait for values.
     TwoLanes,
-    /// Values and events on one lane, where an event is a barrier between values.
+    /// Values and events on the same lane, where an event is a barrier between values.
     OneLane,
-    /// Every value is an event: first in, first out, and nothing becomes obsolete.
+    /// Every value is an event. The queue is first in, first out, and nothing becomes obsolete.
     Fifo,
 }
 
 impl Default for Workload {
-    /// 100 keys of 64 bytes at 60 Hz and 10 events a second for a minute, on a perfect link.
+    /// Returns the default load on a perfect link: for one minute, 100 keys of 64 bytes at 60 Hz, and 10 events a second.
     fn default() -> Self {
         Self {
             link: LinkConfig::default(),
@@ -68,7 +68,7 @@ pub struct Outcome {
     pub ages: Vec<f32>,
     /// The 99th percentile of the age of each key, in ms.
     pub age_p99_by_key: Vec<f32>,
-    /// From the put of an event to its arrival, sorted, in ms.
+    /// Times from the put of an event to its arrival, sorted, in ms.
     pub event_latencies: Vec<f32>,
     /// Events put.
     pub events_put: u64,
@@ -78,13 +78,13 @@ pub struct Outcome {
     pub states_shown: u64,
     /// Values replaced before they were sent.
     pub superseded: u64,
-    /// Bytes a packet and bytes a value cost beyond keys and payloads: fitted as (bytes − payload − 3 × values) / packets.
+    /// Overhead bytes of a packet, in addition to keys, payloads and values: (bytes − payload − 3 × values) / packets.
     pub overhead_bytes_per_packet: f64,
     /// Utilisation of the link, in per cent of its rate; 0 without a rate.
     pub utilisation: f64,
-    /// Bits a second of the session's and of TCP's packets that crossed the link, from [`SETTLED`] on.
+    /// Bits a second of the session's packets that crossed the link, from [`SETTLED`] on.
     pub session_bits: f64,
-    /// The same of the TCP sender.
+    /// Bits a second of the TCP sender's packets that crossed the link, from [`SETTLED`] on.
     pub tcp_bits: f64,
     /// The mean capacity of the link in the same time, bits a second; 0 without a rate.
     pub capacity_bits: f64,
@@ -94,25 +94,24 @@ pub struct Outcome {
     pub packets_lost: u64,
     /// Packets that the session considered lost.
     pub packets_taken_for_lost: u64,
-    /// Values and events that were sent again after that.
+    /// Values and events that were sent again after a loss.
     pub resent: u64,
     /// Packets that entered the link.
     pub packets_sent: u64,
-    /// For each outage: when every key showed a value produced after its end, in ms since its end.
+    /// For each outage, the time from its end until every key showed a value that was produced after that end, in ms.
     pub current_after_outage: Vec<f32>,
-    /// For each outage: when all events put before its end had arrived, in ms since its end.
+    /// For each outage, the time from its end until all events had arrived that were put before that end, in ms.
     pub events_after_outage: Vec<f32>,
-    /// The largest number of values of one key, produced during an outage, that were shown in the first 100 ms after
-    /// it.
+    /// The largest number of values of one key that were produced during an outage and shown in the first 100 ms after it.
     pub shown_of_outage_max: u64,
 }
 
 const STATE_LANE: u8 = 1;
 const EVENT_LANE: u8 = 0;
 const SAMPLE_EVERY: Duration = Duration::from_millis(1);
-/// Not measured, because the session starts and finds its rate.
+/// Time that is not measured, because the session starts and finds its rate.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// After this time two senders on one link have found their shares.
+/// Time after which two senders on one link have found their shares.
 pub const SETTLED: Duration = Duration::from_secs(10);
 
 struct Run<'a> {
@@ -124,7 +123,7 @@ struct Run<'a> {
     events_got: u64,
     outages: Vec<Outage>,
     rival: Option<Rival>,
-    /// Bytes that had crossed the link when the shares were settled, and of them TCP's.
+    /// Number of bytes that had crossed the link at [`SETTLED`], and the number of TCP's bytes among them.
     crossed_when_settled: Option<(u64, u64)>,
 }
 
@@ -296,7 +295,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Bytes that have crossed the link, and of them TCP's.
+    /// Returns the number of bytes that have crossed the link, and the number of TCP's bytes among them.
     fn crossed_bytes(&mut self) -> (u64, u64) {
         let all = self.pair.link(End::Initiator).counters().delivered_bytes;
         (all, self.rival.as_ref().map_or(0, |rival| rival.crossed_bytes))
@@ -321,7 +320,7 @@ impl<'a> Run<'a> {
             + stats.states_resent as f64 * (self.workload.value_bytes as f64 + 1.0)
             + (events - stats.events_sent as f64) * 32.0;
         let packets = (stats.packets_sent - stats.acks_sent) as f64;
-        // An event's own fields cost 8 bytes at most. The other bytes that are neither payload nor values belong to the
+        // The fields of an event cost at most 8 bytes. All other bytes that are neither payload nor values are overhead of
         // packets.
         outcome.overhead_bytes_per_packet =
             (stats.bytes_sent as f64 - payload - 3.0 * values - 8.0 * events) / packets;
@@ -356,7 +355,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A TCP sender on the same link; its acknowledgements come back on a way of their own.
+/// A TCP sender on the same link. Its acknowledgements return on a separate path.
 struct Rival {
     tcp: Tcp,
     until: Duration,
@@ -375,7 +374,7 @@ impl Rival {
         [ack, self.tcp.next_timeout()].into_iter().flatten().min()
     }
 
-    /// Does all that is due now.
+    /// Does everything that is due now.
     fn settle(&mut self, pair: &mut Pair) {
         let now = pair.now();
         for packet in pair.take_crossed() {
@@ -400,7 +399,7 @@ fn millis(duration: Duration) -> f32 {
     duration.as_secs_f32() * 1e3
 }
 
-/// The `fraction` quantile of sorted figures; 0 if there are none.
+/// Returns the `fraction` quantile of sorted figures; 0 if there are no figures.
 pub fn quantile(sorted: &[f32], fraction: f64) -> f32 {
     let rank = ((sorted.len() as f64 * fraction).ceil() as usize).clamp(1, sorted.len().max(1));
     sorted.get(rank - 1).copied().unwrap_or(0.0)

@@ -82,7 +82,7 @@ fn middle(samples: &mut Samples, unit: f64, decimals: usize) -> Cell {
     if samples.is_empty() { Cell::Missing } else { Cell::number(samples.quantile(0.5) / unit, decimals) }
 }
 
-/// The rows that have a figure in a column.
+/// Returns the rows that have a figure in a column.
 fn some(table: &Table, column: usize) -> Table {
     let mut rows = Table::new(table.columns.clone());
     for row in table.rows.iter().filter(|row| row[column].value().is_some()) {
@@ -91,7 +91,7 @@ fn some(table: &Table, column: usize) -> Table {
     rows
 }
 
-/// Ours against the limit, in the same run and with the cores in the same place.
+/// Compares our queue with the limit, in the same run and with the cores at the same distance.
 fn ratios(results: &mut [Measured]) -> Table {
     use Carrier::{Blackboard, Events, Futex, Mailbox, Updates};
     type Of = fn(&mut Measured) -> &mut Samples;
@@ -152,7 +152,7 @@ fn rates(results: &mut [Measured]) -> Section {
         Column::number("far, read", "million/s"),
     ]);
     for result in results.iter_mut().filter(|result| has_rate(result.carrier)) {
-        // Messages in flight at the edges of a slice cause small differences between the two.
+        // Messages in flight at the edges of a slice cause small differences between written and read messages.
         let replaces = result.carrier.replaces();
         let Measured { written, read, .. } = result;
         let counted = if replaces { &mut *written } else { &mut *read };

@@ -1,4 +1,4 @@
-//! The measurements themselves: the sender's side of each.
+//! The measurements, from the sender's side.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ pub(super) fn has_rate(carrier: Carrier) -> bool {
     !matches!(carrier, Carrier::Futex | Carrier::PublishAndWake)
 }
 
-/// A name that no other run uses.
+/// Returns a name that no other run uses.
 pub(crate) fn unique_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     format!("lab-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
@@ -33,7 +33,7 @@ pub(crate) fn unique_name() -> String {
 /// The shared page, the receiving process, and our end of the carrier.
 type Begun = (Arc<Control>, Companion, Box<dyn Outlet>);
 
-/// Starts the receiver and meets it.
+/// Starts the receiver, and opens the carrier to it.
 pub(crate) fn begin(carrier: Carrier, task: Task) -> Result<Begun, LocalError> {
     let control = Arc::new(Control::create()?);
     let meeting = Meeting::prepare(carrier, &unique_name(), &control)?;
@@ -50,14 +50,15 @@ pub(crate) fn begin(carrier: Carrier, task: Task) -> Result<Begun, LocalError> {
     Ok((control, companion, outlet))
 }
 
-/// A measurement that was preempted for this long ends with the samples it has.
+/// If a measurement was preempted for this long, it ends with the samples that it has.
 const TIME_MAX_NS: u64 = 1_500_000_000;
-/// Messages before those that count, close together: the first laps of slots touch fresh pages (blocks have longer ones).
+/// Number of messages before those that count. They are sent close together, because the first laps of slots touch new pages
+/// (blocks have longer laps).
 const WARM_UP: u64 = 2_048;
 const WARM_UP_PAUSE_NS: u64 = 1_000;
 
-/// One-way latency in nanoseconds of `count` messages, or of fewer if the time runs out. Each message leaves `pause_ns`
-/// after the previous one was taken, so nothing queues.
+/// Returns the one-way latency in nanoseconds of `count` messages, or of fewer if the time runs out. Each message leaves
+/// `pause_ns` after the previous one was taken, so no messages queue.
 pub(super) fn latency(
     carrier: Carrier,
     asleep: bool,
@@ -85,7 +86,7 @@ pub(super) fn latency(
         }
     }
     control.word(Word::Stop).store(1, Ordering::Release);
-    // A receiver that sleeps on a stream wakes up at its end.
+    // Dropping the outlet ends the stream, which wakes a receiver that sleeps on it.
     drop(outlet);
     drop(pinned);
     let latencies: Latencies = companion.report()?;
@@ -96,16 +97,16 @@ pub(super) fn latency(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rate {
     pub(super) written: f64,
-    /// Messages read. Equal to the messages written, unless only the newest message counts.
+    /// Number of messages read. It equals the number of messages written, unless only the newest message counts.
     pub(super) read: f64,
 }
 
-/// Messages a second while one side writes and the other reads as fast as they can. `None` if the two never ran
-/// together.
+/// Returns the messages a second while one side writes and the other reads, both at full speed. Returns `None` if the two never
+/// ran at the same time.
 ///
-/// The time is cut into slices of a millisecond. The median includes slices in which the reader read and neither side
-/// was preempted for another program, because preemption on a shared machine is not a property of the carrier. A
-/// process that sleeps in the carrier counts, because the carrier causes it.
+/// The time is cut into slices of a millisecond. The median includes slices in which the reader read, and in which neither side
+/// was preempted for another program. Preemption on a shared machine is not a property of the carrier. A process that sleeps in
+/// the carrier counts, because the carrier causes the sleep.
 pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<Rate>, LocalError> {
     const SLICE_NS: u64 = 1_000_000;
     const READ_LEAST: u64 = 32;
@@ -134,7 +135,7 @@ pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<Rate>, Loca
             read.push(taken as f64 / (took as f64 / 1e9));
         }
     }
-    // A stream's reader sleeps in the kernel, and the stream's end wakes it. Other carriers may lose the remaining
+    // The reader of a stream sleeps in the kernel, and the end of the stream wakes it. Other carriers may lose the remaining
     // messages when the writer ends.
     let outlet = (!asleep).then_some(outlet);
     control.wait(Word::Taken, number, 10, "the rest to be delivered")?;
@@ -148,14 +149,14 @@ pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<Rate>, Loca
     Ok((!written.is_empty()).then(|| Rate { written: written.quantile(0.5), read: read.quantile(0.5) }))
 }
 
-/// How often the kernel preempted a thread that had work to do; 0 if the kernel does not report it.
+/// Returns how often the kernel preempted a thread that had work to do; 0 if the kernel does not report it.
 fn preemptions(thread: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     let count = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
     count.and_then(|count| count.trim().parse().ok()).unwrap_or_default()
 }
 
-/// Round trip of a cache line to the other core, in nanoseconds: the median of batches.
+/// Returns the round trip of a cache line to the other core, in nanoseconds, as the median of batches.
 pub(super) fn round_trip_ns() -> Result<f64, LocalError> {
     const BATCH: u64 = 200;
     let (control, companion, outlet) = begin(Carrier::Mailbox, Task::Echo)?;

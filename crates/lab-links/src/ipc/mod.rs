@@ -1,8 +1,7 @@
-//! `lab ipc`: how long a message of 80 bytes takes from one process to another, and how many fit into a second.
+//! `lab ipc` measures how long a message of 80 bytes takes from one process to another, and how many messages pass in a second.
 //!
-//! All carriers are measured in the same run, in rounds that take turns, because figures of different minutes are not
-//! comparable on a shared machine. Each round also measures the round trip of a cache line, because the distance of
-//! virtual cores varies.
+//! All carriers are measured in the same run, in rounds that take turns. Figures of different minutes are not comparable on a
+//! shared machine. Each round also measures the round trip of a cache line, because the distance of virtual cores varies.
 
 mod findings;
 mod measure;
@@ -17,14 +16,14 @@ use std::time::{Duration, Instant};
 /// Maximum time of all rounds together.
 const TIME_MAX: Duration = Duration::from_secs(120);
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Number of rounds; their medians are reported.
+    /// Number of rounds. The report shows their medians.
     pub rounds: usize,
     /// Shorter runs, for a first overview.
     pub quick: bool,
-    /// Only these carriers; all if empty.
+    /// Measures only these carriers; if empty, all carriers.
     pub through: Vec<Carrier>,
 }
 
@@ -34,11 +33,11 @@ impl Default for Plan {
     }
 }
 
-/// A round trip of a cache line within this time means that the two cores are near each other.
+/// Limit of the round trip of a cache line. Below it, the two cores are near each other.
 const NEAR_NS: f64 = 250.0;
 
-/// Samples by the distance of the two virtual cores. The host moves the cores, and figures of the two cases are not
-/// comparable.
+/// Samples, separated by the distance of the two virtual cores. The host system moves the cores, and figures of the two cases are
+/// not comparable.
 #[derive(Debug, Default)]
 struct Placed {
     near: Samples,
@@ -51,7 +50,7 @@ impl Placed {
     }
 }
 
-/// The results of one carrier, over all rounds.
+/// The results of one carrier over all rounds.
 #[derive(Debug)]
 struct Measured {
     carrier: Carrier,
@@ -64,10 +63,10 @@ struct Measured {
     read: Placed,
 }
 
-/// Measures everything.
+/// Runs all measurements.
 ///
 /// # Errors
-/// If the system or a carrier refuses a request. Then there is no figure.
+/// If the system or a carrier refuses a request. There is no figure then.
 pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalError> {
     let wanted = |carrier: &Carrier| plan.through.is_empty() || plan.through.contains(carrier);
     let mut results: Vec<Measured> = measured().into_iter().filter(wanted).map(Measured::new).collect();
@@ -75,7 +74,8 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalE
     let start = Instant::now();
     let mut rounds = 0;
     for round in 1..=plan.rounds {
-        // On a busy machine fewer rounds suffice: the next round, estimated from the earlier ones, must fit.
+        // On a busy machine there are fewer rounds. The next round must fit into the time, by an estimate from the earlier
+        // rounds.
         if round > 1 && start.elapsed() / (round - 1) as u32 * round as u32 > TIME_MAX {
             break;
         }
@@ -90,7 +90,7 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalE
     Ok(findings::report(plan, rounds, round_trips, results, syscalls))
 }
 
-/// Everything that this program can measure.
+/// Returns all carriers that this program can measure.
 #[must_use]
 pub fn measured() -> Vec<Carrier> {
     use Carrier::{Blackboard, Events, Futex, Mailbox, Pipe, Publish, PublishAndWake, Tcp, Unix, Updates};

@@ -1,4 +1,4 @@
-//! Number of system calls of a put. The kernel stops the sender at each call (ptrace), and this module counts.
+//! Counts the system calls of a put. The kernel stops the sender at each call (ptrace), and this module counts the stops.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use super::measure::unique_name;
 use crate::local::child::{Companion, Orders, Task};
 use crate::local::{Carrier, Control, LocalError, Word, two_cores};
 
-/// System calls of the sending thread in each phase, with the number of sent messages.
+/// Number of system calls of the sending thread in each phase, and number of messages sent.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) carrier: Carrier,
@@ -19,7 +19,8 @@ pub(super) struct Counted {
     pub(super) calls: [u64; 3],
 }
 
-/// Counts for our queue, and for a Unix socket as a check of the counting: it makes one call a message.
+/// Counts the calls of our queue. Also counts those of a Unix socket, to check the method: a Unix socket makes one call for each
+/// message.
 pub(super) fn count(quick: bool, wanted: impl Fn(&Carrier) -> bool) -> Vec<Result<Counted, LocalError>> {
     let scale = if quick { 10 } else { 1 };
     let (many, some, few) = (1_000_000 / scale, 20_000 / scale, 200 / scale);
@@ -53,13 +54,13 @@ fn trace(carrier: Carrier, counts: [u64; 3]) -> Result<Counted, LocalError> {
     control.wait(Word::Ping, 1, 10, "the two to meet")?;
     let calls = follow(Pid::from_raw(sender.id() as i32), &control)
         .map_err(|errno| LocalError::system("the sender could not be followed with ptrace")(errno.into()))?;
-    // Both sides know the end from the page. A reader asleep in a stream wakes when the sender is gone.
+    // Both sides read the end from the page. A reader that sleeps in a stream wakes when the sender is dropped.
     drop(sender);
     drop(reader);
     Ok(Counted { carrier, sent: counts, calls })
 }
 
-/// Traces the sender's first thread, which puts the messages, from before the first message to its end.
+/// Traces the sender's first thread, which puts the messages, from the time before the first message until it ends.
 fn follow(sender: Pid, control: &Control) -> nix::Result<[u64; 3]> {
     ptrace::seize(sender, ptrace::Options::PTRACE_O_TRACESYSGOOD)?;
     ptrace::interrupt(sender)?;

@@ -1,4 +1,4 @@
-//! Both ends of the paper's burst over a link: a thousand messages at once, and a reader with other work.
+//! Both ends of the paper's burst over a link: a thousand messages at once, and a reader that also does other work.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::latency::Verb;
 use crate::local::now_ns;
 use crate::peers::{Connection, PeerError};
 
-/// As in the paper.
+/// The size of a message in the paper.
 const MESSAGE_BYTES: usize = 80;
 const READ_AT_ONCE: usize = 10;
 const KEY: u16 = 1;
-/// Pause between opening and sending.
+/// Pause between opening the connection and sending.
 const REST: Duration = Duration::from_millis(500);
-/// A reader that received nothing for this long stops.
+/// A reader that has received nothing for this long stops.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// One run of the burst.
@@ -24,12 +24,12 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Burst {
     /// How the messages are sent.
     pub verb: Verb,
-    /// The reader's work between two reads.
+    /// The time that the reader works between two reads.
     pub work: Duration,
 }
 
 impl Burst {
-    /// Maximum duration, if every message is read.
+    /// Maximum duration of a run in which every message is read.
     #[must_use]
     pub fn duration(&self) -> Duration {
         REST + self.work * (MESSAGES / READ_AT_ONCE as u64) as u32
@@ -39,7 +39,7 @@ impl Burst {
 /// The report of the sender.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sent {
-    /// From before the first message until the program was free for other work.
+    /// Time from before the first message until the program was free for other work.
     pub(super) send_ns: u64,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Sent {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Received {
     pub(super) read: u64,
-    /// From the put of the last message to its reading; `None` if it was never read.
+    /// Time from the put of the last message to its reading; `None` if it was never read.
     pub(super) lag_ns: Option<u64>,
 }
 
@@ -82,7 +82,8 @@ pub(crate) async fn receive(
     let mut inbox = Vec::new();
     let mut last_seen = Instant::now();
     while received.lag_ns.is_none() && last_seen.elapsed() < PATIENCE {
-        // A peer whose stack needs calls gets one; a whole poll takes no time.
+        // The deadline is short, because the poll should take almost no time. A peer whose network stack advances only when it is
+        // called gets one call.
         let glance = Instant::now() + Duration::from_millis(1);
         connection.work(glance, READ_AT_ONCE, &mut inbox).await?;
         let now = now_ns();

@@ -76,7 +76,7 @@ fn figure(
     }
     section.chart(Chart::Lines(LineChart {
         title: title.into(),
-        x: Axis::linear("work between two looks", "ms"),
+        x: Axis::linear("work between two reads", "ms"),
         y: if unit == "%" { Axis::linear(what, unit) } else { Axis::log(what, unit) },
         series,
     }));

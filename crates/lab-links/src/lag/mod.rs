@@ -1,9 +1,8 @@
-//! `lab lag`: the experiment of the updatable queue's paper (section 6 and figure 8; `spec/QUEUE.md` names it), run
-//! today.
+//! `lab lag` repeats the experiment from the paper about the updatable queue (section 6 and figure 8; `spec/QUEUE.md` names the
+//! paper).
 //!
-//! A sender sends a thousand messages at once. A receiver reads up to ten of them, then works for a while, and repeats
-//! until it has the last message. The test measures the delay of the last message, and the time for which the sender
-//! was busy.
+//! A sender sends a thousand messages at once. A receiver reads up to ten of them and then works for a while. It repeats this
+//! until it has the last message. The test measures the delay of the last message, and the time for which the sender was busy.
 
 mod burst;
 mod findings;
@@ -21,20 +20,20 @@ use crate::local::child::{Lagged, Task};
 use crate::local::{Carrier, LocalError, Message, Pinned, Word, now_ns, two_cores};
 use nowcast_lab_report::Report;
 
-/// The same number as in the paper.
+/// Number of messages, as in the paper.
 const MESSAGES: u64 = 1000;
 
-/// The paper's delays: as fast as possible, and at 30, 20 and 10 frames a second.
+/// Times that the receiver works, as in the paper: none, and one frame at 30, 20 and 10 frames a second.
 const WORK_MS: [u64; 4] = [0, 33, 50, 100];
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Repetitions of each combination; four in the paper.
+    /// Number of repetitions of each combination. The paper had four.
     pub runs: usize,
     /// Whether peers are measured as well.
     pub peers: bool,
-    /// Draws at which moment of the receiver's work the sender begins.
+    /// Seed that selects the moments of the receiver's work at which the sender begins.
     pub seed: u64,
 }
 
@@ -73,8 +72,8 @@ fn carriers(plan: &Plan) -> Vec<Carrier> {
     all.into_iter().filter(|carrier| carrier.is_built() && (plan.peers || !carrier.is_peer())).collect()
 }
 
-/// All combinations with one amount of work. With work the receivers mostly sleep, so the runs overlap, and only one
-/// sends at a time. Without work they would disturb each other, so they take turns.
+/// Runs all combinations with the same amount of work. If the receivers work, they mostly sleep, so the runs overlap, and only
+/// one of them sends at a time. Without work the runs would disturb each other, so they run in turns.
 fn all_at(plan: &Plan, work_ms: u64) -> Result<Vec<Run>, LocalError> {
     let combinations: Vec<(usize, Carrier)> = (0..plan.runs)
         .flat_map(|run| carriers(plan).into_iter().map(move |carrier| (run, carrier)))
@@ -100,7 +99,7 @@ fn single(carrier: Carrier, work_ms: u64, offset_us: u64, sending: &Mutex<()>) -
     // The sender begins at a random moment of the receiver's work.
     std::thread::sleep(Duration::from_micros(offset_us));
     let start = {
-        // A sender that waits in a full socket must not block the others, so the turn ends with the first part.
+        // A sender that waits for a full socket must not block the other senders, so its turn ends after the first part.
         let turn = sending.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let pinned = Pinned::to(two_cores()[0]);
         let blocks = matches!(carrier, Carrier::Unix | Carrier::Tcp);

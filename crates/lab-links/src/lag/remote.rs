@@ -1,4 +1,4 @@
-//! `lab lag --where remote`: the paper's figures 8b and 8d, over an emulated link of 10 Mbit/s.
+//! `lab lag --where remote` repeats the paper's figures 8b and 8d, over an emulated link of 10 Mbit/s.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -11,20 +11,20 @@ use crate::peers::Peer;
 use crate::trial::{self, Job, Progress, Task, TrialError};
 use nowcast_lab_report::{Axis, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table};
 
-/// The Ethernet of the paper's machines.
+/// The rate of the Ethernet between the paper's machines.
 const RATE_BITS: u64 = 10_000_000;
 const DELAY: Duration = Duration::from_micros(500);
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Repetitions of each combination; four in the paper.
+    /// Number of repetitions of each combination. The paper had four.
     pub runs: u32,
     /// The first seed.
     pub seed: u64,
-    /// Runs at the same time.
+    /// Number of simultaneous runs.
     pub at_once: usize,
-    /// Only these peers; all if empty.
+    /// Measures only these peers; if empty, all peers.
     pub peers: Vec<Peer>,
     /// The command line that repeats the run.
     pub command: String,
@@ -99,13 +99,13 @@ impl Plan {
         jobs
     }
 
-    /// Expected seconds of all runs.
+    /// Returns the expected duration of all runs, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         trial::seconds_of(self.jobs().into_iter().map(|(_, _, job)| job), self.at_once)
     }
 
-    /// Runs everything.
+    /// Runs the whole plan.
     ///
     /// # Errors
     /// If there are no hosts, or a peer loses messages.
@@ -206,7 +206,7 @@ fn figure(
     }
     section.chart(Chart::Lines(LineChart {
         title: title.into(),
-        x: Axis::linear("work between two looks", "ms"),
+        x: Axis::linear("work between two reads", "ms"),
         y: Axis::log(what, "ms"),
         series,
     }));

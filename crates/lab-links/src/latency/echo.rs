@@ -1,4 +1,4 @@
-//! Both ends of the echo: one sends at intervals without waiting, the other sends each message back.
+//! Both ends of the echo. One end sends at intervals without waiting, and the other end sends each message back.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use crate::peers::{Connection, Message, PeerError};
 
 /// Maximum wait for late messages after the last one.
 const GRACE: Duration = Duration::from_secs(4);
-/// Pause after a connection was opened, so that its handshake is over.
+/// Pause after a connection was opened, until its handshake has ended.
 const REST: Duration = Duration::from_millis(500);
-/// The key of a message that is sent as state.
+/// The key of messages that are sent as state.
 const KEY: u16 = 1;
-/// Number and filling; as in source 003.
+/// Size of a message: a number and padding, as in source 003.
 const MESSAGE_BYTES: usize = 64;
 
-/// The verb of the messages.
+/// How the messages are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verb {
-    /// Every message must arrive, in order where the peer has one.
+    /// Events. Every message must arrive, and in order if the peer has an order.
     Event,
-    /// Only the newest message counts.
+    /// States. Only the newest message counts.
     State,
 }
 
 /// One run of the echo.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Echo {
-    /// The verb of the messages.
+    /// How the messages are sent.
     pub verb: Verb,
     /// Interval between messages.
     pub interval: Duration,
@@ -38,14 +38,14 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// Total duration.
+    /// Returns the total duration.
     #[must_use]
     pub fn duration(&self) -> Duration {
         REST + self.interval * self.samples
     }
 }
 
-/// Round-trip time of each message in nanoseconds; `None` if it did not return in time.
+/// Round-trip time of each message in nanoseconds; `None` if the message did not return in time.
 pub type RoundTrips = Vec<Option<u64>>;
 
 /// The end that sends requests.
@@ -68,7 +68,7 @@ pub(crate) async fn ask(connection: &mut dyn Connection, echo: &Echo) -> Result<
     Ok(answered)
 }
 
-/// The end that answers, until the other end stops.
+/// The end that sends each message back, until the other end stops.
 pub(crate) async fn answer(connection: &mut dyn Connection) -> Result<(), PeerError> {
     let mut inbox = Vec::new();
     loop {
@@ -96,7 +96,7 @@ async fn until(
     Ok(())
 }
 
-/// Works until `time`, or until all requests are answered.
+/// Does the connection's work until `time`, or until all requests are answered.
 async fn until_answered(
     connection: &mut dyn Connection,
     time: Instant,

@@ -1,8 +1,8 @@
-//! `lab latency`: the experiment of source 003, on real kernels.
+//! `lab latency` repeats the experiment of source 003 with real kernels.
 //!
-//! A small message every 100 ms, without waiting for the previous answer; the other side returns it. The test measures
-//! each message's delay on a link that loses packets. A message that waits for the retransmission of another one is
-//! late.
+//! One side sends a small message every 100 ms, without waiting for the previous answer, and the other side returns it. The test
+//! measures the delay of each message on a link that loses packets. A message that must wait for the retransmission of another
+//! message is late.
 
 mod echo;
 mod findings;
@@ -19,7 +19,7 @@ use crate::peers::Peer;
 use crate::trial::{self, Job, Outcome, Progress, Task};
 use nowcast_lab_report::{Report, Samples};
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Round-trip times.
@@ -28,15 +28,16 @@ pub struct Plan {
     pub losses: Vec<f64>,
     /// Intervals between messages.
     pub intervals: Vec<Duration>,
-    /// Messages of each run at the longest interval; at shorter ones as many more as keep the time the same.
+    /// Number of messages of each run at the longest interval. At shorter intervals there are more messages, so that the duration
+    /// is the same.
     pub samples: u32,
-    /// Runs of everything, each with the next seed.
+    /// Number of runs of everything, each with the next seed.
     pub seeds: u32,
     /// The first seed.
     pub seed: u64,
-    /// Runs at the same time.
+    /// Number of simultaneous runs.
     pub at_once: usize,
-    /// Only these peers; all if empty.
+    /// Measures only these peers; if empty, all peers.
     pub peers: Vec<Peer>,
     /// The command line that repeats the run.
     pub command: String,
@@ -84,10 +85,10 @@ impl Setting {
     }
 }
 
-/// Events for all peers, and state for peers that have it.
+/// Returns events for all peers, and also state for the peers that have it.
 fn verbs(peer: Peer) -> &'static [Verb] {
     match peer {
-        // Here it equals TCP, because no message waits long enough to be replaced.
+        // With this load these peers behave like TCP, because no message waits long enough to be replaced.
         Peer::TcpConflating | Peer::TcpConflatingEager => &[],
         Peer::QuicDatagrams => &[Verb::State],
         Peer::QuicDatagramsTuned => &[],
@@ -96,7 +97,7 @@ fn verbs(peer: Peer) -> &'static [Verb] {
     }
 }
 
-/// The verb that a peer is asked to use.
+/// A peer, and how it should send messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
     peer: Peer,
@@ -129,10 +130,10 @@ impl Entry {
 /// All runs of one entry in one setting.
 #[derive(Debug, Default)]
 struct Measured {
-    /// Per run, in ms; those that did not come back are left out.
+    /// The delays of each run in ms. Messages that did not return are left out.
     runs: Vec<Samples>,
     sent: usize,
-    /// Runs during which the relay was late even when repeated.
+    /// Number of runs during which the relay was late, even after repetitions.
     late: usize,
     repeats: u32,
     error: Option<String>,
@@ -150,7 +151,7 @@ impl Measured {
 }
 
 impl Plan {
-    /// The peers that can be measured.
+    /// Returns the peers that can be measured.
     #[must_use]
     pub fn measured() -> Vec<Peer> {
         Peer::ALL.into_iter().filter(|&peer| !verbs(peer).is_empty()).collect()
@@ -192,16 +193,16 @@ impl Plan {
         jobs
     }
 
-    /// Expected seconds of all runs.
+    /// Returns the expected duration of all runs, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         trial::seconds_of(self.jobs().into_iter().map(|(_, _, job)| job), self.at_once)
     }
 
-    /// Runs everything.
+    /// Runs the whole plan.
     ///
     /// # Errors
-    /// When a report cannot be read.
+    /// If a report cannot be read.
     pub fn run(&self, progress: &Mutex<Progress>) -> Result<Report, trial::TrialError> {
         let jobs = self.jobs();
         let plain: Vec<Job> = jobs.iter().map(|(_, _, job)| job.clone()).collect();
@@ -214,7 +215,7 @@ impl Plan {
             let measured = measured[*setting].entry(place).or_default();
             match outcome {
                 Ok(outcome) => measured.add(&outcome)?,
-                // Without hosts no measurement is possible.
+                // Without hosts, no measurement is possible.
                 Err(error @ trial::TrialError::Host(_)) => return Err(error),
                 Err(error) => measured.error = Some(error.to_string()),
             }

@@ -1,4 +1,4 @@
-//! Checks the link: compares the configuration with measurements of programs on the hosts.
+//! Checks the link: compares its configuration with measurements by programs on the hosts.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -9,10 +9,10 @@ use super::{EmulatedLink, HostError, Lateness, LinkConfig, Loss};
 use crate::local::now_ns;
 use nowcast_lab_report::{Cell, Column, Samples, Section, Table};
 
-/// Numbered datagrams of a case.
+/// Number of datagrams that are sent in a case.
 const DATAGRAMS: u32 = 2_000;
 const INTERVAL: Duration = Duration::from_micros(700);
-/// Maximum wait of a receiver for the next datagram.
+/// Maximum time that a receiver waits for the next datagram.
 const SILENCE: Duration = Duration::from_millis(400);
 const DELAY: Duration = Duration::from_millis(30);
 const LOSS: f64 = 0.05;
@@ -20,21 +20,21 @@ const REORDER: f64 = 0.1;
 const DUPLICATE: f64 = 0.05;
 const RATE_BITS: u64 = 4_000_000;
 const TRANSFER: Duration = Duration::from_secs(3);
-/// Maximum runs of a case whose relay was late.
+/// Maximum number of runs of a case, if the relay is late.
 const TRIES: usize = 3;
 
-/// One property of a link.
+/// The measurement of one property of a link.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// Which.
+    /// The property.
     pub what: &'static str,
-    /// In which unit.
+    /// The unit of the values.
     pub unit: &'static str,
     /// The configured value.
     pub configured: f64,
     /// The value that programs on the hosts measured.
     pub measured: f64,
-    /// The range of measurements that agrees with the configuration.
+    /// The range of measured values that agree with the configuration.
     pub allowed: (f64, f64),
 }
 
@@ -46,10 +46,10 @@ impl Finding {
     }
 }
 
-/// Reason why a link could not be checked.
+/// The reason why a link could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// No hosts.
+    /// The hosts could not be created.
     #[error(transparent)]
     Host(#[from] HostError),
     /// A socket on a host failed.
@@ -57,7 +57,7 @@ pub enum CheckError {
     Socket(#[from] io::Error),
 }
 
-/// Measures links of known properties; takes about 15 s.
+/// Measures links with known properties. Takes about 15 s.
 ///
 /// # Errors
 /// [`CheckError`]
@@ -91,7 +91,7 @@ pub fn check(seed: u64) -> Result<Vec<Finding>, CheckError> {
     Ok(findings)
 }
 
-/// The findings as part of a report.
+/// Returns the findings as a section of a report.
 #[must_use]
 pub fn section(findings: &[Finding]) -> Section {
     let mut section = Section::new("Configured and measured properties of the links");
@@ -133,7 +133,7 @@ impl Seen {
         (0..DATAGRAMS).filter(|number| !seen[*number as usize]).collect()
     }
 
-    /// Datagrams that came after a later one, and not for the second time.
+    /// Counts the datagrams that arrived after a later one. Duplicates do not count.
     fn overtaken(&self) -> usize {
         let mut highest = None;
         let mut overtaken = 0;
@@ -148,13 +148,13 @@ impl Seen {
 fn delay(seen: &Seen, lateness: Lateness) -> Finding {
     let mut ages: Samples = seen.arrivals.iter().map(|(_, age)| *age as f64 / 1e6).collect();
     let configured = DELAY.as_secs_f64() * 1e3;
-    // Never early, and late by at most the relay's reported lateness plus the wake-up of the receiver.
+    // No packet is early. A packet is late by at most the reported lateness of the relay plus the wake-up of the receiver.
     let late = lateness.p50_us as f64 / 1e3 + 1.0;
     let (what, measured) = ("delay, median", ages.quantile(0.5));
     Finding { what, unit: "ms", configured, measured, allowed: (configured, configured + late) }
 }
 
-/// A share of the datagrams, within four standard deviations of the binomial distribution.
+/// Checks a share of the datagrams. It must be within four standard deviations of the binomial distribution.
 fn share(what: &'static str, configured: f64, count: usize) -> Finding {
     let n = f64::from(DATAGRAMS);
     let deviation = 4.0 * (configured * (1.0 - configured) / n).sqrt();
@@ -171,7 +171,7 @@ fn same(what: &'static str, unit: &'static str, configured: f64, measured: f64) 
     Finding { what, unit, configured, measured, allowed: (configured, configured) }
 }
 
-/// Numbered datagrams over a link, again if the relay was late.
+/// Sends numbered datagrams over a link. Repeats this if the relay was late.
 fn in_time(config: &LinkConfig, seed: u64) -> Result<(Seen, Lateness), CheckError> {
     let mut tries = 1;
     loop {
@@ -241,7 +241,7 @@ fn rate(seed: u64) -> Result<Finding, CheckError> {
     let measured = thread::scope(|scope| {
         scope.spawn(move || {
             let end = Instant::now() + TRANSFER;
-            // Ends when the time is over, or when the other side has ended.
+            // The loop ends when the time has passed, or when the other side has ended.
             while Instant::now() < end && sender.write_all(&[0; 8_192]).is_ok() {}
         });
         let mut buffer = [0; 65_536];

@@ -1,4 +1,4 @@
-//! Runs a user's programs on the hosts of a link, and always cleans up.
+//! Runs a user's programs on the hosts of a link. Always cleans up at the end.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -13,19 +13,19 @@ use nix::unistd::Pid;
 
 use super::{EmulatedLink, Host, sys};
 
-/// Maximum time for a program to end after the request.
+/// Maximum time for a program to end after it was requested to.
 const GRACE: Duration = Duration::from_secs(2);
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The reason why the programs did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The program is not there, or may not be started.
+    /// The program does not exist, or may not be started.
     #[error("cannot start `{program}` on host {host}: {cause}")]
     Start {
         /// The program that could not be started.
         program: String,
-        /// Where.
+        /// The host on which it should have started.
         host: u8,
         /// The system's error.
         cause: io::Error,
@@ -35,26 +35,26 @@ pub enum CommandError {
     Failed {
         /// The program that ended.
         program: String,
-        /// Where.
+        /// The host on which it ran.
         host: u8,
-        /// How.
+        /// The status with which it ended.
         status: ExitStatus,
     },
     /// The user pressed Ctrl-C, or a signal ended the program.
     #[error("interrupted")]
     Interrupted,
-    /// The signals that should interrupt could not be watched.
+    /// The signals for an interruption could not be watched.
     #[error("cannot watch for Ctrl-C: {0}")]
     Signals(#[source] io::Error),
 }
 
-/// Runs `main` on host 1, and each of `others` as a shell line on host 2, 3, …; ends with `main`.
+/// Runs `main` on host 1, and each of `others` as a shell line on host 2, 3, …. Ends when `main` ends.
 ///
-/// The programs find the hosts in the environment: `NOWCAST_HOST_1=10.77.0.1`, `NOWCAST_HOST_2`, … No program is left
-/// running, even after an error.
+/// The programs find the addresses of the hosts in the environment: `NOWCAST_HOST_1=10.77.0.1`, `NOWCAST_HOST_2`, … No program is
+/// left running, even after an error.
 ///
 /// # Errors
-/// [`CommandError`]; the exit status of `main` is not an error.
+/// [`CommandError`]. An exit status of `main` other than 0 is not an error.
 ///
 /// # Panics
 /// If the link has fewer hosts than there are programs.
@@ -98,7 +98,7 @@ pub fn run(link: &EmulatedLink, main: &[String], others: &[String]) -> Result<Ex
     })
 }
 
-/// Runs a program on another host. A failure before the request to stop is an error.
+/// Runs a program on another host. If it fails before it is requested to stop, that is an error.
 fn serve(
     link: &EmulatedLink,
     host: &Host,
@@ -115,9 +115,9 @@ fn serve(
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Has the terminal.
+    /// The program that has the terminal.
     Main,
-    /// Is in a process group of its own, which ends as a whole.
+    /// A program in a process group of its own, which is ended as a whole.
     Other,
 }
 
@@ -138,7 +138,7 @@ fn on_host(
     if role == Role::Other {
         command.process_group(0).stdin(Stdio::null());
     }
-    // This thread stays until the program has ended, so the program dies early only when we do.
+    // This thread stays until the program has ended. So the program is killed early only if this process ends.
     let mut child = sys::die_with_starter(&mut command).spawn().map_err(failed)?;
     loop {
         if let Some(status) = child.try_wait().map_err(failed)? {
@@ -154,7 +154,7 @@ fn on_host(
     }
 }
 
-/// Requests the end, waits, then kills.
+/// Requests the program to end, waits, and then kills it.
 fn end(child: &mut Child, role: Role) -> io::Result<ExitStatus> {
     signal(child, role, Signal::SIGTERM);
     let deadline = Instant::now() + GRACE;
@@ -174,12 +174,12 @@ fn end(child: &mut Child, role: Role) -> io::Result<ExitStatus> {
 fn signal(child: &Child, role: Role, signal: Signal) {
     match role {
         Role::Other => end_group(child, signal),
-        // Our own group is not ours to kill; a child that is gone already needs no signal.
+        // Our own process group must not be killed. If the child has already ended, it needs no signal.
         Role::Main => drop(nix::sys::signal::kill(pid(child), signal)),
     }
 }
 
-/// A group without members is the goal, so the error for a missing group is ignored.
+/// A group without members is the desired state, so the error for a missing group is ignored.
 fn end_group(child: &Child, signal: Signal) {
     let _ = killpg(pid(child), signal);
 }

@@ -1,7 +1,7 @@
-//! Hosts: network namespaces of this machine, each with its own kernel network stack and one TUN device.
+//! Hosts. Each is a network namespace of this machine, with its own kernel network stack and one TUN device.
 //!
-//! A namespace exists while a descriptor or a thread refers to it, so nothing remains however the process ends. A
-//! thread that enters a namespace stays there; its sockets and the programs that it starts belong to the namespace.
+//! A namespace exists while a descriptor or a thread refers to it. So nothing remains, however the process ends. A thread that
+//! enters a namespace stays there. Its sockets and the programs that it starts belong to the namespace.
 
 use std::fs::File;
 use std::io;
@@ -14,54 +14,54 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::sys;
 
-/// Hosts of one link: their addresses end in 1 to 250.
+/// Maximum number of hosts on one link. Their addresses end in 1 to 250.
 pub const HOSTS_MAX: usize = 250;
 
-/// Maximum transmission unit of a TUN device. It equals that of Ethernet, and so of most paths.
+/// Maximum transmission unit of a TUN device. It equals the MTU of Ethernet, and therefore of most paths.
 pub const MTU: u16 = 1500;
 
 /// One host on the emulated link.
 #[derive(Debug)]
 pub struct Host {
-    /// Its place on the link, from 1.
+    /// The number of the host on the link, counted from 1.
     pub number: u8,
     namespace: OwnedFd,
 }
 
-/// Reason why a host could not be made.
+/// The reason why a host could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// The kernel does not let us make namespaces.
+    /// The kernel does not allow this process to create namespaces.
     #[error(
         "cannot make a network namespace ({0}): run as root, or allow unprivileged user namespaces \
          (`sysctl kernel.unprivileged_userns_clone=1`); without either, `--simulated` forms of the instruments work"
     )]
     Namespace(#[source] io::Error),
-    /// The namespace has no working TUN device.
+    /// The namespace has no usable TUN device.
     #[error(
         "cannot open a TUN device ({0}): load the module (`modprobe tun`) and let this user open /dev/net/tun; without it, \
          `--simulated` forms of the instruments work"
     )]
     Tun(#[source] io::Error),
-    /// More hosts than the address range of the link holds, or fewer than two.
+    /// The number of hosts is less than two, or more than the link's address range contains.
     #[error("a link joins 2 to {HOSTS_MAX} hosts, not {0}")]
     Count(usize),
 }
 
 impl Host {
-    /// The address of host `number` on every emulated link.
+    /// Returns the address of host `number`, which is the same on every emulated link.
     pub fn address_of(number: u8) -> Ipv4Addr {
         Ipv4Addr::new(10, 77, 0, number)
     }
 
-    /// This host's address.
+    /// Returns the address of this host.
     pub fn address(&self) -> Ipv4Addr {
         Self::address_of(self.number)
     }
 
-    /// Makes a host and the device through which the relay exchanges packets with it.
+    /// Creates a host, and the device through which the relay exchanges packets with it.
     pub(super) fn new(number: u8) -> Result<(Self, SyncDevice), HostError> {
-        // A thread that creates a namespace stays in it, so a temporary thread does it.
+        // A thread that creates a namespace stays in it. Therefore a temporary thread creates it.
         thread::scope(|scope| {
             scope.spawn(|| Self::new_in_this_thread(number)).join().expect("no panic inside")
         })
@@ -87,7 +87,7 @@ impl Host {
         Ok(setns(self.namespace.as_fd(), CloneFlags::CLONE_NEWNET)?)
     }
 
-    /// The same host, for another thread.
+    /// Returns a second handle of this host, for another thread.
     ///
     /// # Errors
     /// The errors of `dup(2)`.
@@ -95,13 +95,13 @@ impl Host {
         Ok(Self { number: self.number, namespace: self.namespace.try_clone()? })
     }
 
-    /// Runs `work` on this host, in a thread of its own, and waits for it.
+    /// Runs `work` on this host in a thread of its own, and waits for the result.
     ///
     /// # Errors
     /// The errors of [`Host::enter`].
     ///
     /// # Panics
-    /// If `work` does.
+    /// If `work` panics.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         thread::scope(|scope| {
             let thread = scope.spawn(|| self.enter().map(|()| work()));
@@ -110,21 +110,21 @@ impl Host {
     }
 }
 
-/// Moves the calling thread permanently into a new network with a loopback only. The kernel's counts there cover only
-/// this thread and the programs that it starts.
+/// Moves the calling thread permanently into a new network that has only a loopback device. There, the kernel's counters include
+/// only this thread and the programs that it starts.
 ///
 /// # Errors
-/// [`HostError::Namespace`] where the system does not allow it.
+/// [`HostError::Namespace`] if the system does not allow it.
 pub fn go_apart() -> Result<(), HostError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| HostError::Namespace(errno.into()))?;
     sys::bring_loopback_up().map_err(HostError::Namespace)
 }
 
-/// Gives an unprivileged process a user namespace in which it may create hosts. Call it before any thread starts. For
-/// root it does nothing.
+/// Gives an unprivileged process a user namespace in which it may create hosts. Must be called before any thread starts. Does
+/// nothing for root.
 ///
 /// # Errors
-/// [`HostError::Namespace`] where the system does not allow it.
+/// [`HostError::Namespace`] if the system does not allow it.
 pub fn become_able() -> Result<(), HostError> {
     let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
     if uid.is_root() {

@@ -1,9 +1,9 @@
-//! Emulated links between real kernels' network stacks.
+//! Emulated links between the network stacks of real kernels.
 //!
-//! Every host is a network namespace with a TUN device. A relay carries packets between the devices, and treats them by
-//! the seeded model [`nowcast_sim::link::Link`]. The TCP and the sockets are therefore real, and the n-th packet toward
-//! a host has the same fate in every run with the same seed. No traffic shaper of the kernel is needed, and no root
-//! where unprivileged user namespaces are allowed.
+//! Every host is a network namespace with a TUN device. A relay carries packets between the devices, and delays and drops them by
+//! the seeded model [`nowcast_sim::link::Link`]. So TCP and the sockets are real, and the n-th packet towards a host is treated
+//! in the same way in every run with the same seed. The links need no traffic shaper of the kernel. They need no root privileges
+//! on systems that allow unprivileged user namespaces.
 //!
 //! ```no_run
 //! use nowcast_lab_links::link::{EmulatedLink, LinkConfig, Loss};
@@ -42,12 +42,12 @@ pub use summary::{Lateness, Summary};
 pub use sys::die_with_starter;
 pub use sys::run_before_others;
 
-/// Returns the loss of each direction for a loss of round trips: both ways must succeed for one to succeed.
+/// Returns the loss of each direction for a given loss of round trips. A round trip succeeds only if both directions do.
 pub fn loss_each_way(of_round_trips: f64) -> Loss {
     if of_round_trips <= 0.0 { Loss::None } else { Loss::Random(1.0 - (1.0 - of_round_trips).sqrt()) }
 }
 
-/// The real-time priority of measuring programs on the hosts, for [`run_before_others`].
+/// The real-time priority of measuring programs on the hosts; see [`run_before_others`].
 pub const PRIORITY_OF_HOSTS: i32 = 10;
 
 /// Two or more hosts, and the relay between them.
@@ -59,11 +59,11 @@ pub struct EmulatedLink {
 }
 
 impl EmulatedLink {
-    /// Makes the hosts and starts the relay. Every host is reached over a link like `config`; the one toward host `n`
-    /// draws from `seed + n - 1`.
+    /// Creates the hosts and starts the relay. Every host is reached over a link that is configured by `config`. The link towards
+    /// host `n` draws its random numbers from `seed + n - 1`.
     ///
     /// # Errors
-    /// [`HostError`] where the system does not let us make hosts.
+    /// [`HostError`] if the system does not allow this process to create hosts.
     pub fn new(config: &LinkConfig, hosts: usize, seed: u64) -> Result<Self, HostError> {
         if !(2..=HOSTS_MAX).contains(&hosts) {
             return Err(HostError::Count(hosts));
@@ -80,7 +80,7 @@ impl EmulatedLink {
         Ok(Self { hosts, shared, relay: Some(relay) })
     }
 
-    /// Host `number`, counted from 1.
+    /// Returns host `number`, counted from 1.
     ///
     /// # Panics
     /// If there is no such host.
@@ -88,22 +88,22 @@ impl EmulatedLink {
         &self.hosts[number - 1]
     }
 
-    /// All hosts.
+    /// Returns all hosts.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// Changes the link toward every host, from the next packet on.
+    /// Changes the links towards all hosts, from the next packet on.
     pub fn reconfigure(&self, config: &LinkConfig) {
         self.shared.with(|state| state.links.iter_mut().for_each(|link| link.reconfigure(config.clone())));
     }
 
-    /// The age of the link, on which its outages are scheduled.
+    /// Returns the age of the link. Outages are scheduled by it.
     pub fn elapsed(&self) -> Duration {
         self.shared.elapsed()
     }
 
-    /// Returns a summary so far.
+    /// Returns a summary of the link's behaviour so far.
     pub fn summary(&self) -> Summary {
         self.shared.with(|state| Summary::of(state))
     }

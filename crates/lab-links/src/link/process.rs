@@ -1,4 +1,4 @@
-//! A program on a host that is ended with its owner.
+//! A program on a host that ends with its owner.
 
 use std::io;
 use std::process::{ChildStdout, Command, ExitStatus, Stdio};
@@ -12,17 +12,17 @@ use super::{Host, sys};
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A running program; dropping it ends the program.
+/// A running program. Dropping this value ends the program.
 #[derive(Debug)]
 pub struct HostProcess {
     stop: Arc<AtomicBool>,
-    /// A thread that is on the host and stays until the program has ended, because the kernel ends the program with it.
+    /// A thread on the host that stays until the program has ended, because the kernel kills the program when this thread ends.
     keeper: Option<JoinHandle<io::Result<ExitStatus>>>,
     output: Option<ChildStdout>,
 }
 
 impl HostProcess {
-    /// Starts a program on a host. It has no standard input; its standard output is [`HostProcess::output`].
+    /// Starts a program on a host. The program has no standard input. Its standard output is [`HostProcess::output`].
     ///
     /// # Errors
     /// If the host cannot be entered, or the program cannot be started.
@@ -60,12 +60,12 @@ impl HostProcess {
         Ok(Self { stop, keeper: Some(keeper), output })
     }
 
-    /// Takes the output of the program; once.
+    /// Takes the output of the program. Returns it only once.
     pub fn output(&mut self) -> Option<ChildStdout> {
         self.output.take()
     }
 
-    /// Waits for the end of the program.
+    /// Waits until the program ends.
     ///
     /// # Errors
     /// If the system does not report it.

@@ -1,5 +1,4 @@
-//! The relay: reads packets from every host's device, passes them to the link model, and forwards them when they are
-//! due.
+//! The relay. It reads packets from every host's device, passes them to the link model, and forwards them when they are due.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -16,13 +15,13 @@ use tun_rs::SyncDevice;
 use super::hosts::{Host, MTU};
 use super::sys;
 
-/// Interval of the relay's checks for its end while nothing is due.
+/// Interval at which the relay checks whether it should end, while no packet is due.
 const IDLE: Duration = Duration::from_millis(20);
 
-/// Higher than the priority of the programs on the hosts ([`super::PRIORITY_OF_HOSTS`]).
+/// The relay's real-time priority. It is higher than that of the programs on the hosts ([`super::PRIORITY_OF_HOSTS`]).
 const PRIORITY: i32 = 20;
 
-/// The relay's side of a link: one model for each receiving host, shared with observers and controllers.
+/// The state of the relay, which observers and controllers share. It has one model for each receiving host.
 pub(super) struct Relay {
     devices: Vec<SyncDevice>,
     shared: Arc<Shared>,
@@ -39,11 +38,11 @@ pub(super) struct Shared {
 pub(super) struct State {
     /// `links[i]` leads to host `i + 1`.
     pub(super) links: Vec<Link>,
-    /// Delay of forwarding after the due time, in microseconds.
+    /// Delay of forwarding a packet after it was due, in microseconds.
     pub(super) lateness_us: Histogram<u64>,
-    /// Packets that were not IPv4, or for no host of the link: the kernel's own announcements.
+    /// Packets that were not IPv4, or that no host of the link should receive. These are the kernel's own announcements.
     pub(super) strays: u64,
-    /// Packets a host's device did not take.
+    /// Packets that a host's device did not accept.
     pub(super) refused: u64,
 }
 
@@ -83,9 +82,9 @@ impl Relay {
         Ok(Self { devices, shared })
     }
 
-    /// Relays until told to stop.
+    /// Relays packets until it is requested to stop.
     pub(super) fn run(self) -> io::Result<()> {
-        // A late packet is a wrong figure, so the kernel must not round our timers.
+        // A packet that is forwarded late falsifies a figure, so the kernel must not round the timers of this thread.
         nix::sys::prctl::set_timerslack(1)?;
         sys::run_before_others(PRIORITY);
         let mut buffer = vec![0; usize::from(MTU) + 64];
@@ -109,7 +108,7 @@ impl Relay {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) => return Err(error),
                 };
-                // Removed before the model sees them, so that they draw no random values.
+                // These packets are removed before the model sees them, so that they draw no random numbers.
                 match destination(packet, state.links.len()) {
                     Some(host) => state.links[host].send(self.shared.start.elapsed(), packet.to_vec()),
                     None => state.strays += 1,
@@ -129,7 +128,7 @@ impl Relay {
                 match device.send(&delivery.packet) {
                     Ok(_) => {}
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => *refused += 1,
-                    // A corrupted header is no packet to the receiving kernel.
+                    // For the receiving kernel, data with a corrupted header is not a packet.
                     Err(error) if error.kind() == io::ErrorKind::InvalidInput => *refused += 1,
                     Err(error) => return Err(error),
                 }
@@ -148,7 +147,7 @@ impl Relay {
     }
 }
 
-/// The index of the host that an IPv4 packet is for.
+/// Returns the index of the host to which an IPv4 packet is addressed.
 fn destination(packet: &[u8], hosts: usize) -> Option<usize> {
     const IPV4_HEADER_BYTES: usize = 20;
     if packet.len() < IPV4_HEADER_BYTES || packet[0] >> 4 != 4 {

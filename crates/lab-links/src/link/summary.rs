@@ -1,4 +1,4 @@
-//! Behaviour of a link in a run, and whether its own lateness makes a figure untrustworthy.
+//! The behaviour of a link in a run, and whether the relay was too late for valid figures.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,39 +8,39 @@ use serde::Serialize;
 
 use super::relay::State;
 
-/// Above this 99.9th percentile of lateness, a figure shows this machine more than the link.
+/// Maximum 99.9th percentile of the lateness. Above it, a figure shows the machine more than the link.
 const LATENESS_P999_MAX: Duration = Duration::from_millis(2);
-/// And above this single lateness.
+/// Maximum lateness of a single packet.
 const LATENESS_MAX: Duration = Duration::from_millis(20);
 
 /// The behaviour of a link.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    /// Toward each host, in order.
+    /// The counters of the links towards each host, in order.
     pub toward: Vec<LinkCounters>,
-    /// How late the relay was.
+    /// The lateness of the relay.
     pub lateness: Lateness,
-    /// Packets that were for no host: the kernel's own announcements.
+    /// Packets that no host should receive: the kernel's own announcements.
     pub strays: u64,
-    /// Packets that a host's device did not take.
+    /// Packets that a host's device did not accept.
     pub refused: u64,
 }
 
-/// Delay of forwarding after the due time.
+/// Delay of forwarding packets after they were due.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Lateness {
-    /// Half of the packets were later.
+    /// Median, in microseconds.
     pub p50_us: u64,
-    /// One in a hundred was later.
+    /// 99th percentile, in microseconds.
     pub p99_us: u64,
-    /// One in a thousand was later.
+    /// 99.9th percentile, in microseconds.
     pub p999_us: u64,
-    /// None was later.
+    /// Maximum, in microseconds.
     pub max_us: u64,
 }
 
 impl Lateness {
-    /// Whether figures taken over this link can be believed.
+    /// Whether figures that were measured over this link are valid.
     pub fn is_trustworthy(&self) -> bool {
         Duration::from_micros(self.p999_us) <= LATENESS_P999_MAX
             && Duration::from_micros(self.max_us) <= LATENESS_MAX

@@ -1,4 +1,4 @@
-//! Three requests to the kernel for which no library has a safe call.
+//! Three requests to the kernel for which no library has a safe function.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -9,9 +9,9 @@ use std::process::Command;
 
 use nix::libc;
 
-/// Brings `lo` up in the calling thread's network namespace: in a new one it is down, and programs expect it up.
+/// Brings `lo` up in the calling thread's network namespace. In a new namespace it is down, and programs expect it to be up.
 pub(super) fn bring_loopback_up() -> io::Result<()> {
-    // Any socket of the namespace will do for the request.
+    // Any socket of the namespace suffices for the request.
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     let mut name = [0; libc::IFNAMSIZ];
     for (slot, byte) in name.iter_mut().zip(b"lo") {
@@ -25,14 +25,14 @@ pub(super) fn bring_loopback_up() -> io::Result<()> {
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Makes the kernel kill the program when the thread that starts it ends, so that no program outlives the link.
+/// Makes the kernel kill the program when the thread that started it ends, so that no program outlives the link.
 pub fn die_with_starter(command: &mut Command) -> &mut Command {
     let request = || Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?);
     // SAFETY: between fork and exec only async-signal-safe calls are allowed; `prctl` is one system call.
     unsafe { command.pre_exec(request) }
 }
 
-/// Requests real-time priority for this thread, so that other programs of a shared machine change no figure. Returns
+/// Requests real-time priority for this thread, so that other programs on a shared machine do not change the figures. Returns
 /// whether it was granted. Without it, lateness is still measured.
 pub fn run_before_others(priority: i32) -> bool {
     let wanted = libc::sched_param { sched_priority: priority };

@@ -1,14 +1,14 @@
-//! Quantities in command-line notation: `25ms`, `0.5%`, `1Mbit`, `64KB`, `10s+2s`.
+//! Parses quantities in command-line notation: `25ms`, `0.5%`, `1Mbit`, `64KB`, `10s+2s`.
 
 use std::ops::Range;
 use std::time::Duration;
 
 use super::Jitter;
 
-/// The longest time any setting may name.
+/// Maximum time that a setting may have.
 const DURATION_MAX_S: f64 = 86_400.0;
 
-/// A time: `25ms`, `1.5s`, `800us`; a bare number is milliseconds.
+/// Parses a time: `25ms`, `1.5s`, `800us`. A number without a unit is in milliseconds.
 ///
 /// # Errors
 /// One line with the expected form.
@@ -22,8 +22,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// Jitter: `10ms` (up to this, evenly distributed), `normal:3ms` (this standard deviation), `spikes:0.5` (this percentage of
-/// packets takes much longer).
+/// Parses jitter: `10ms` (up to this delay, evenly distributed), `normal:3ms` (this standard deviation), or `spikes:0.5` (this
+/// percentage of packets takes much longer).
 ///
 /// # Errors
 /// One line with the expected form.
@@ -37,7 +37,7 @@ pub fn jitter(text: &str) -> Result<Jitter, String> {
     duration(text).map(Jitter::up_to)
 }
 
-/// A share of packets in percent, with or without the sign; the result is 0 to 1.
+/// Parses a share of packets in percent, with or without the sign. The result is 0 to 1.
 ///
 /// # Errors
 /// One line with the expected form.
@@ -50,7 +50,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     Ok(percent / 100.0)
 }
 
-/// A rate in bits a second: `10Mbit`, `512kbit`, `1Gbit`, or a bare number of bits.
+/// Parses a rate in bits a second: `10Mbit`, `512kbit`, `1Gbit`, or a number of bits without a unit.
 ///
 /// # Errors
 /// One line with the expected form.
@@ -63,7 +63,7 @@ pub fn rate(text: &str) -> Result<u64, String> {
     Ok(bits as u64)
 }
 
-/// A size in bytes: `64KB` (of 1,000), `64KiB` (of 1,024), `1MB`, or a bare number.
+/// Parses a size in bytes: `64KB` (of 1,000), `64KiB` (of 1,024), `1MB`, or a number without a unit.
 ///
 /// # Errors
 /// One line with the expected form.
@@ -77,7 +77,7 @@ pub fn bytes(text: &str) -> Result<usize, String> {
     Ok(bytes as usize)
 }
 
-/// An outage, as the time at which it starts and how long it lasts: `10s+2s`.
+/// Parses an outage as its start and its length: `10s+2s`.
 ///
 /// # Errors
 /// One line with the expected form.

@@ -1,4 +1,4 @@
-//! All that two processes can talk through, behind one pair of traits.
+//! All carriers between two processes, behind one pair of traits.
 
 use std::process::ChildStdin;
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use nowcast_queue::Key;
 use super::mailbox::{FutexMailbox, Mailbox};
 use super::{Control, Inlet, LocalError, Outlet, Patience, kernel, queue};
 
-/// One way to talk.
+/// A way to send messages from one process to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Carrier {
-    /// Only a seqlock in shared memory: the lower limit.
+    /// Only a seqlock in shared memory. This is the lower limit.
     Mailbox,
-    /// The same with a bare futex.
+    /// The seqlock, and a bare futex.
     Futex,
-    /// Our queue, every message a state with the same key.
+    /// Our queue. Every message is a state with the same key.
     Updates,
-    /// Our queue, every message an event.
+    /// Our queue. Every message is an event.
     Events,
     /// iceoryx2's key-value store of newest values.
     Blackboard,
-    /// iceoryx2's publish-subscribe; a full buffer makes the publisher wait.
+    /// iceoryx2's publish-subscribe. If the buffer is full, the publisher waits.
     Publish,
-    /// The same with a buffer for one message that overflows.
+    /// iceoryx2's publish-subscribe, with a buffer for one message that overflows.
     PublishNewest,
-    /// iceoryx2's publish-subscribe with an event for waking up.
+    /// iceoryx2's publish-subscribe, with an event that wakes the subscriber.
     PublishAndWake,
     /// A pipe.
     Pipe,
@@ -50,7 +50,7 @@ impl Carrier {
         Carrier::Tcp,
     ];
 
-    /// Returns its name in reports.
+    /// Returns the name of the carrier in reports.
     pub fn name(self) -> &'static str {
         match self {
             Carrier::Mailbox => "raw seqlock mailbox",
@@ -67,37 +67,37 @@ impl Carrier {
         }
     }
 
-    /// The name of the carrier for the child process.
+    /// Returns the name of the carrier for the child process.
     pub fn word(self) -> String {
         format!("{self:?}")
     }
 
-    /// The carrier that [`Carrier::word`] named.
+    /// Returns the carrier for a name that [`Carrier::word`] returned.
     pub fn from_word(word: &str) -> Option<Carrier> {
         Carrier::ALL.into_iter().find(|carrier| carrier.word().eq_ignore_ascii_case(word))
     }
 
-    /// Whether this program was built with it.
+    /// Whether this program was built with this carrier.
     pub fn is_built(self) -> bool {
         cfg!(feature = "peers") || !self.is_peer()
     }
 
-    /// Whether it is a foreign library.
+    /// Whether the carrier is a foreign library.
     pub fn is_peer(self) -> bool {
         use Carrier::{Blackboard, Publish, PublishAndWake, PublishNewest};
         matches!(self, Blackboard | Publish | PublishNewest | PublishAndWake)
     }
 
-    /// Whether only the newest message counts, so that a message that was not read in time is never read.
+    /// Whether only the newest message counts. A message that was not read in time is then never read.
     pub fn replaces(self) -> bool {
         use Carrier::{Blackboard, Mailbox, PublishNewest, Updates};
         matches!(self, Mailbox | Updates | Blackboard | PublishNewest)
     }
 }
 
-/// The part that the sender prepares before the receiver starts.
+/// The part of a carrier that the sender prepares before the receiver starts.
 pub struct Meeting {
-    /// The address for the receiver.
+    /// The address that the receiver needs.
     pub address: String,
     door: Prepared,
 }
@@ -139,10 +139,10 @@ impl Meeting {
         matches!(self.door, Prepared::Pipe)
     }
 
-    /// Meets the receiver, which has been started.
+    /// Connects to the receiver, which must have been started.
     ///
     /// # Errors
-    /// Fails if the receiver does not come in time, or if the system refuses a connection.
+    /// Fails if the receiver does not connect in time, or if the system refuses a connection.
     pub fn meet(self, input: Option<ChildStdin>) -> Result<Box<dyn Outlet>, LocalError> {
         match self.door {
             Prepared::Ready(outlet) => Ok(outlet),
@@ -156,10 +156,10 @@ impl Meeting {
 }
 
 impl Carrier {
-    /// The receiver's side. Streams take `batch` messages at most from the kernel at once.
+    /// Opens the receiver's side. Streams take at most `batch` messages from the kernel at once.
     ///
     /// # Errors
-    /// Fails if the sender is not there, or if the system refuses a connection.
+    /// Fails if the sender does not exist, or if the system refuses a connection.
     pub fn receive_at(
         self,
         address: &str,

@@ -1,4 +1,4 @@
-//! The other process: this program again, with arguments for its task.
+//! The other process. It is this program again, with arguments for its task.
 
 use std::io::Read;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -14,21 +14,21 @@ use super::{Carrier, Control, Inlet, LocalError, Meeting, Message, Outlet, Patie
 /// The task of the child.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Task {
-    /// Answers on the cache line that goes to and fro.
+    /// Answers the sender through a cache line.
     Echo,
-    /// Takes messages and notes how long each was under way; asleep in between, or looking all the time.
+    /// Receives messages and records how long each was under way. Between messages, either sleeps or polls.
     Latency {
-        /// Whether it sleeps.
+        /// Whether the receiver sleeps.
         asleep: bool,
     },
-    /// Takes all it can get.
+    /// Receives all available messages.
     Drain {
-        /// Whether it sleeps.
+        /// Whether the receiver sleeps.
         asleep: bool,
     },
     /// Reads up to ten messages, works, and repeats until it has the last one.
     Lag {
-        /// How long it works.
+        /// The time that it works, in milliseconds.
         work_ms: u64,
         /// The number of the last message.
         last: u64,
@@ -42,25 +42,25 @@ pub enum Task {
     Attend,
 }
 
-/// Everything a child needs to know.
+/// All data that a child needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Orders {
     /// The task.
     pub task: Task,
-    /// The carrier ([`Carrier::word`]).
+    /// The name of the carrier ([`Carrier::word`]).
     pub carrier: String,
     /// The address of the carrier.
     pub address: String,
     /// The path of the shared page.
     pub page: String,
-    /// On which core.
+    /// The number of the core on which the child runs.
     pub core: usize,
 }
 
 /// The report of [`Task::Latency`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Latencies {
-    /// Nanoseconds from before the send to after the receive.
+    /// Nanoseconds from before the sending to after the receiving of each message.
     pub ns: Vec<u64>,
 }
 
@@ -76,11 +76,11 @@ pub struct Drained {
 pub struct Lagged {
     /// Number of read messages.
     pub read: u64,
-    /// From the send of the last message to its reading.
+    /// Time from sending the last message to its reading, in nanoseconds.
     pub lag_ns: u64,
 }
 
-/// A child, as its parent sees it.
+/// The handle of a child in its parent.
 #[derive(Debug)]
 pub struct Companion {
     process: Child,
@@ -90,7 +90,7 @@ impl Companion {
     /// Starts this program again with orders.
     ///
     /// # Errors
-    /// Fails if the system starts no process.
+    /// Fails if the system cannot start a process.
     pub fn start(orders: &Orders, piped: bool) -> Result<Companion, LocalError> {
         let failed = LocalError::system("this program could not be started again");
         let start = || {
@@ -103,17 +103,17 @@ impl Companion {
         Ok(Companion { process: start().map_err(failed)? })
     }
 
-    /// The child's standard input, if it was requested.
+    /// Returns the child's standard input, if it was requested.
     pub fn input(&mut self) -> Option<ChildStdin> {
         self.process.stdin.take()
     }
 
-    /// Its process id.
+    /// Returns the process id of the child.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Waits for its report.
+    /// Waits for the child's report.
     ///
     /// # Errors
     /// Fails if the process failed, or if its report cannot be read.
@@ -132,13 +132,13 @@ impl Companion {
 
 impl Drop for Companion {
     fn drop(&mut self) {
-        // After `report` the child has already ended. Otherwise the parent has failed and does not need the child.
+        // After `report`, the child has already ended. In any other case the parent has failed and no longer needs the child.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The child's own main function.
+/// The main function of the child.
 ///
 /// # Errors
 /// Fails if the orders cannot be read, or if the measurement fails.
@@ -174,7 +174,7 @@ fn to_json(report: &impl Serialize) -> String {
     serde_json::to_string(report).expect("reports are plain data")
 }
 
-/// A parent that was killed leaves no child spinning behind.
+/// Ends this child when its parent is killed, so that it does not keep spinning.
 fn end_with_parent() {
     let parent = rustix::process::getppid();
     std::thread::spawn(move || {
@@ -283,7 +283,7 @@ fn lag(mut inlet: Box<dyn Inlet>, control: &Control, work_ms: u64, last: u64) ->
     }
 }
 
-/// The phases of [`Task::Send`], as [`Word::Phase`] shows them.
+/// The phases of [`Task::Send`], as [`Word::Phase`] numbers them.
 pub const PHASES: [&str; 3] = ["no reader, every put replaces", "the reader is awake", "the reader sleeps"];
 
 fn send(
@@ -301,9 +301,9 @@ fn send(
     let mut number = 0;
     for (phase, count) in (1..).zip(counts) {
         control.word(Word::Figure).store(phase, Ordering::Release);
-        // The reader goes to sleep, or wakes up.
+        // The sender waits until the reader sleeps, or has woken up.
         spin_ns(50_000_000);
-        // Messages not read before this phase do not count in it.
+        // Messages that were not read before this phase do not count in it.
         control.word(Word::Phase).store(phase, Ordering::Release);
         for _ in 0..count {
             number += 1;
@@ -325,7 +325,8 @@ fn send(
 
 fn attend(carrier: Carrier, address: &str, control: &Arc<Control>) -> Result<String, LocalError> {
     let mut inlet = carrier.receive_at(address, control, Patience::Sleep, 1)?;
-    // A stream can be polled without waiting only if it was opened that way; the reader then always sleeps.
+    // A stream can be polled without waiting only if it was opened for that. The reader of such a carrier therefore always
+    // sleeps.
     let looks = !matches!(carrier, Carrier::Unix | Carrier::Tcp | Carrier::Pipe);
     ready(control);
     while !is_over(control) {

@@ -1,5 +1,5 @@
-//! A page that both processes see: the instruments' own telephone, and the raw material of the carriers that are
-//! nothing but memory.
+//! A page that both processes share. The instruments exchange signals through it, and the carriers that consist only of memory
+//! use it.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -13,12 +13,12 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use super::LocalError;
 use super::message::now_ns;
 
-/// Words of a mapping: one page.
+/// Number of words of a mapping: one page.
 const WORDS: usize = 512;
-/// Words from one [`Word`] to the next: two cache lines, because processors fetch lines in pairs.
+/// Number of words from one [`Word`] to the next: two cache lines, because processors fetch lines in pairs.
 const STRIDE: usize = 16;
 
-/// The words of the page; each is alone on its cache lines.
+/// The words of the page. Each has its cache lines for itself.
 #[derive(Clone, Copy, Debug)]
 #[repr(usize)]
 pub enum Word {
@@ -30,17 +30,17 @@ pub enum Word {
     Taken,
     /// Asks the child to end.
     Stop,
-    /// The present phase of the child, for the process that counts its work.
+    /// The present phase of the child. The process that counts its work reads it.
     Phase,
     /// A figure that the child reports.
     Figure,
-    /// One direction of the cache line that goes to and fro.
+    /// One direction of the cache line that measures the round trip.
     Ping,
-    /// The answer to `Ping`.
+    /// The opposite direction of `Ping`.
     Pong,
     /// The word of the bare futex.
     Futex,
-    /// The first of the words that the raw mailbox uses.
+    /// The first of the words of the raw mailbox.
     Mailbox,
 }
 
@@ -57,7 +57,7 @@ unsafe impl Send for Control {}
 unsafe impl Sync for Control {}
 
 impl Control {
-    /// A new page.
+    /// Creates a new page.
     ///
     /// # Errors
     /// Fails if the system refuses the page.
@@ -71,17 +71,17 @@ impl Control {
         create().map_err(|errno: rustix::io::Errno| failed(errno.into())).and_then(Control::map)
     }
 
-    /// Opens the page of another process, by its [`Control::path`].
+    /// Opens the page of another process by its [`Control::path`].
     ///
     /// # Errors
-    /// Fails if the page is gone, or is not a control page.
+    /// Fails if the page does not exist, or is not a control page.
     pub fn open(path: &str) -> Result<Control, LocalError> {
         let failed = LocalError::system("the shared page could not be opened");
         let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, rustix::fs::Mode::empty());
         file.map_err(|errno| failed(errno.into())).and_then(Control::map)
     }
 
-    /// The path by which a child finds this page while this process runs.
+    /// Returns the path by which a child finds this page, while this process runs.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
     }
@@ -103,7 +103,7 @@ impl Control {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), WORDS) }
     }
 
-    /// One word.
+    /// Returns one word.
     #[inline]
     pub fn word(&self, word: Word) -> &AtomicU64 {
         &self.words()[word as usize * STRIDE]
@@ -115,14 +115,14 @@ impl Control {
         &self.words()[Word::Mailbox as usize * STRIDE..]
     }
 
-    /// The half of [`Word::Futex`] that the kernel compares.
+    /// Returns the half of [`Word::Futex`] that the kernel compares.
     pub fn futex(&self) -> &AtomicU32 {
         let word = std::ptr::from_ref(self.word(Word::Futex)).cast::<AtomicU32>();
         // SAFETY: The first half of an aligned word of the mapping is an aligned `AtomicU32` that lives as long.
         unsafe { &*word }
     }
 
-    /// Spins until a word reaches a value. Each process has its own core, so spinning blocks no other work.
+    /// Spins until a word reaches a value. Each process has a core of its own, so spinning blocks no other work.
     ///
     /// # Errors
     /// Fails if the other process does not reach the value in time.

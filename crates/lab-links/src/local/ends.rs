@@ -4,7 +4,7 @@ use super::{LocalError, Message};
 
 /// The end that sends.
 pub trait Outlet {
-    /// Sends one message; waits where the carrier makes its senders wait.
+    /// Sends one message. Waits if the carrier makes its senders wait.
     ///
     /// # Errors
     /// Fails if the carrier refuses the message, or if the receiver is gone.
@@ -13,13 +13,14 @@ pub trait Outlet {
 
 /// The end that receives.
 pub trait Inlet {
-    /// The next message, if there is one.
+    /// Returns the next message, if there is one.
     ///
     /// # Errors
     /// Fails if the carrier fails, or if a message is damaged.
     fn try_receive(&mut self) -> Result<Option<Message>, LocalError>;
 
-    /// Sleeps until there is a message, in the carrier's own way. `None` means: check the page whether to stop.
+    /// Sleeps until there is a message, in the carrier's own way. After `None`, the caller must check the page for a request to
+    /// stop.
     ///
     /// # Errors
     /// Fails if the carrier fails, or if a message is damaged.
@@ -28,11 +29,11 @@ pub trait Inlet {
     }
 }
 
-/// A receiver's way of waiting.
+/// How a receiver waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
     /// Polls repeatedly.
     Spin,
-    /// It sleeps.
+    /// Sleeps.
     Sleep,
 }

@@ -1,4 +1,4 @@
-//! The peer iceoryx2: its blackboard, its publish-subscribe, and its event for waking up.
+//! The peer iceoryx2: its blackboard, its publish-subscribe, and its event that wakes a subscriber.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn failed(error: impl core::fmt::Debug) -> LocalError {
 }
 
 fn node() -> Result<Node<ipc::Service>, LocalError> {
-    // It would log every service that another process has already made.
+    // Without this, it would log every service that another process has already created.
     set_log_level(LogLevel::Fatal);
     NodeBuilder::new()
         .signal_handling_mode(SignalHandlingMode::Disabled)
@@ -36,7 +36,7 @@ fn service_name(name: &str) -> Result<ServiceName, LocalError> {
     name.try_into().map_err(failed)
 }
 
-/// Writes into the blackboard. The node is kept because everything ends with it.
+/// The writing end of the blackboard. The node is stored, because everything ends with it.
 pub(super) struct BlackboardOut {
     entry: EntryHandleMut<ipc::Service, u64, Payload>,
     _node: Node<ipc::Service>,
@@ -60,7 +60,7 @@ impl Outlet for BlackboardOut {
     }
 }
 
-/// Reads the blackboard.
+/// The reading end of the blackboard.
 pub(super) struct BlackboardIn {
     entry: EntryHandle<ipc::Service, u64, Payload>,
     seen: BlackboardValue<Payload>,
@@ -91,7 +91,7 @@ impl Inlet for BlackboardIn {
     }
 }
 
-/// Publishes; with an event after each message if the subscriber sleeps.
+/// The publishing end. It sends an event after each message if the subscriber sleeps.
 pub(super) struct PublishOut {
     publisher: Publisher<ipc::Service, Payload, ()>,
     notifier: Option<Notifier<ipc::Service>>,
@@ -148,7 +148,7 @@ impl Outlet for PublishOut {
     }
 }
 
-/// Subscribes.
+/// The subscribing end.
 pub(super) struct SubscribeIn {
     subscriber: Subscriber<ipc::Service, Payload, ()>,
     listener: Option<Listener<ipc::Service>>,

@@ -1,4 +1,4 @@
-//! Byte streams of the kernel: pipe, Unix socket, TCP. One reader serves all three.
+//! Byte streams of the kernel: pipe, Unix socket and TCP. One reader serves all three.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -29,7 +29,7 @@ pub(super) struct Receiving<R> {
 }
 
 impl<R: Read + AsFd> Receiving<R> {
-    /// `batch` messages at most are taken from the kernel at once.
+    /// Makes the receiving end. It takes at most `batch` messages from the kernel at once.
     pub(super) fn new(stream: R, patience: Patience, batch: usize) -> Result<Receiving<R>, LocalError> {
         if patience == Patience::Spin {
             let set = rustix::fs::fcntl_getfl(&stream)
@@ -45,7 +45,7 @@ impl<R: Read + AsFd> Receiving<R> {
         Some(Message(*bytes))
     }
 
-    /// Reads more; false when nothing is there (or nothing will be).
+    /// Reads more bytes. Returns false if there are none now, or if the stream has ended.
     fn fill(&mut self) -> Result<bool, LocalError> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
@@ -114,7 +114,7 @@ impl Door {
                 if let Some(path) = listener.local_addr().ok().and_then(|at| at.as_pathname().map(Into::into))
                 {
                     let path: std::path::PathBuf = path;
-                    // The name has served; a leftover would only be litter.
+                    // The name is no longer needed. If it cannot be removed, only an unused file remains.
                     let _ = std::fs::remove_file(path);
                 }
                 Ok(Box::new(Sending(stream)))
@@ -149,7 +149,7 @@ pub(super) fn connect_tcp(
 }
 
 pub(super) fn standard_input(patience: Patience, batch: usize) -> Result<Box<dyn Inlet>, LocalError> {
-    // A second descriptor, without the buffer that the standard library puts before the first one.
+    // A second descriptor is used, without the buffer that the standard library puts in front of the first one.
     let copy = std::io::stdin().as_fd().try_clone_to_owned();
     let copy = copy.map_err(LocalError::system("the pipe could not be taken over"))?;
     Ok(Box::new(Receiving::new(std::fs::File::from(copy), patience, batch)?))

@@ -1,4 +1,4 @@
-//! The limit: a message in memory behind a sequence number, with nothing around it. And the futex alone.
+//! The lower limit: a message in memory behind a sequence number, and nothing else. And the same with a futex.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -10,8 +10,8 @@ use super::{Control, Inlet, LocalError, Outlet, Word};
 
 const WORDS: usize = MESSAGE_BYTES / 8;
 
-/// A seqlock of one message (Lameter 2005; Boehm 2012). The writer never waits. The reader tries again if the number
-/// changed during the read.
+/// A seqlock with one message (Lameter 2005; Boehm 2012). The writer never waits. The reader repeats a read if the sequence
+/// number changed during the read.
 pub(super) struct Mailbox {
     control: Arc<Control>,
     last: u64,
@@ -64,7 +64,7 @@ impl Inlet for Mailbox {
     }
 }
 
-/// The mailbox with the plainest way to sleep: one futex, woken for every message.
+/// The mailbox with the simplest way to sleep: one futex, which is woken for every message.
 pub(super) struct FutexMailbox(pub(super) Mailbox);
 
 impl Outlet for FutexMailbox {
@@ -95,7 +95,7 @@ impl Inlet for FutexMailbox {
                 return Ok(None);
             }
             let timeout = futex::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-            // Every outcome means: check again.
+            // Every outcome requires the same: to check again.
             let _ = futex::wait(word, futex::Flags::empty(), seen, Some(&timeout));
         }
     }

@@ -1,10 +1,10 @@
-//! The message of the paper's experiment: time, id, and sixteen floats; 80 bytes.
+//! The message of the paper's experiment: the time, an id, and sixteen floats, 80 bytes in all.
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::LocalError;
 
-/// Two numbers and sixteen floats (its section 6).
+/// Size of two numbers and sixteen floats (section 6 of the paper).
 pub const MESSAGE_BYTES: usize = 80;
 
 /// One message of the measurement.
@@ -12,7 +12,7 @@ pub const MESSAGE_BYTES: usize = 80;
 pub struct Message(pub [u8; MESSAGE_BYTES]);
 
 impl Message {
-    /// A message with its number, the time, and a content that depends on the number.
+    /// Makes a message with a number, a time, and a content that depends on the number.
     #[inline]
     pub fn new(number: u64, time_ns: u64) -> Message {
         let mut bytes = [0; MESSAGE_BYTES];
@@ -24,28 +24,28 @@ impl Message {
         Message(bytes)
     }
 
-    /// Writes the send time. Called last, so that building a message is not measured.
+    /// Writes the time of sending. It is called last, so that building the message is not measured.
     #[inline]
     pub fn stamp(&mut self, time_ns: u64) {
         self.0[..8].copy_from_slice(&time_ns.to_le_bytes());
     }
 
-    /// When it was sent, on [`now_ns`]'s clock.
+    /// Returns the time of sending by the clock of [`now_ns`].
     #[inline]
     pub fn time_ns(&self) -> u64 {
         u64::from_le_bytes(std::array::from_fn(|at| self.0[at]))
     }
 
-    /// Its number; the first is 1.
+    /// Returns the number of the message. The first is 1.
     #[inline]
     pub fn number(&self) -> u64 {
         u64::from_le_bytes(std::array::from_fn(|at| self.0[8 + at]))
     }
 
-    /// Checks that the content belongs to this number.
+    /// Checks that the content belongs to the message's number.
     ///
     /// # Errors
-    /// Fails if the content is of another number, or damaged.
+    /// Fails if the content belongs to another number, or is damaged.
     pub fn check(&self) -> Result<(), LocalError> {
         let whole = Message::new(self.number(), self.time_ns()) == *self;
         if whole { Ok(()) } else { Err(LocalError::Torn { number: self.number() }) }

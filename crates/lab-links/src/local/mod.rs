@@ -1,8 +1,9 @@
-//! Two processes of one machine and all carriers between them: our queue, the limit of the hardware, the kernel's
-//! means, and peers.
+//! Two processes on one machine, and all carriers between them: our queue, the limit of the hardware, the means of the kernel,
+//! and peers.
 //!
-//! The program starts itself as a child ([`child`]), so every figure is between real processes. Sender and receiver
-//! have their own cores, and share a page (`control`) for signals that are not measured: ready, go, acknowledged, stop.
+//! The program starts itself again as a child ([`child`]), so every figure is measured between real processes. Sender and
+//! receiver each have a core of their own. They share a page (`control`) for signals that are not measured: ready, go,
+//! acknowledged, stop.
 
 mod carrier;
 pub mod child;
@@ -25,37 +26,37 @@ pub use message::{MESSAGE_BYTES, Message, now_ns};
 /// Errors between two processes.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// The system refused something.
+    /// The system refused a request.
     #[error("{what}: {cause}")]
     System {
-        /// The attempt.
+        /// The request.
         what: &'static str,
         /// The system's error.
         cause: std::io::Error,
     },
-    /// A carrier refused something.
+    /// A carrier refused a request.
     #[error("{carrier}: {cause}")]
     Carrier {
-        /// Which one.
+        /// The name of the carrier.
         carrier: &'static str,
-        /// The carrier's own text.
+        /// The error text of the carrier.
         cause: String,
     },
     /// The other process did not act in time.
     #[error("the other process did not answer within {seconds} s ({waiting_for})")]
     Late {
-        /// The event that did not come.
+        /// The event that did not happen.
         waiting_for: &'static str,
-        /// Length of the wait.
+        /// Duration of the wait in seconds.
         seconds: u64,
     },
-    /// The other process ended with an error; the standard error has the reason.
+    /// The other process ended with an error. Its standard error states the reason.
     #[error("the other process failed")]
     Child,
-    /// A message differs from the sent one.
+    /// A message differs from the message that was sent.
     #[error("a message was torn: its number is {number}, but its content belongs to another one")]
     Torn {
-        /// Its number.
+        /// The number of the message.
         number: u64,
     },
 }
@@ -76,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    /// Two threads in this test, two processes in a measurement: the carriers treat both alike.
+    /// This test uses two threads, and a measurement uses two processes. The carriers treat both alike.
     #[test]
     fn every_carrier_delivers_whole_messages_in_order() {
         use Carrier::{Blackboard, Events, Futex, Mailbox, Publish, PublishNewest, Tcp, Unix, Updates};

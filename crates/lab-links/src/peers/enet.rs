@@ -14,13 +14,13 @@ use super::{Connection, DATAGRAM_BYTES, End, Message, PeerError, Work};
 const EVENTS: u8 = 0;
 const STATES: u8 = 1;
 const CHANNELS: usize = 2;
-/// `ENet` counts in milliseconds and must be called for its timers.
+/// Interval of the calls to `ENet`, which counts in milliseconds and runs its timers only when it is called.
 const SERVICE_INTERVAL: Duration = Duration::from_millis(1);
 
 pub(super) struct Enet {
     host: Host<UdpSocket>,
     peer: PeerID,
-    /// Becomes readable when a datagram has arrived; the host reads it.
+    /// Becomes readable when a datagram has arrived. The host reads the datagram itself.
     readable: tokio::net::UdpSocket,
     states: Vec<u8>,
     incoming: Deframer,
@@ -64,7 +64,7 @@ impl Enet {
     async fn wait(&mut self, until: Instant) -> Result<(), PeerError> {
         if let Ok(ready) = timeout_at(until, self.readable.readable()).await {
             ready.map_err(PeerError::socket("wait"))?;
-            // The host is about to read all datagrams, so any later readiness means a new one.
+            // The host is about to read all datagrams, so any later readiness means a new datagram.
             let _ =
                 self.readable.try_io(Interest::READABLE, || Err::<(), _>(io::ErrorKind::WouldBlock.into()));
         }

@@ -1,4 +1,5 @@
-//! Frames for peers that carry a stream of bytes or packets of several messages: key, length, body.
+//! Frames for peers that carry a stream of bytes, or packets with several messages. A frame consists of a key, a length and a
+//! body.
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -16,7 +17,7 @@ pub(super) fn push(out: &mut Vec<u8>, key: u16, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// An empty event: opens a stream, and is no message.
+/// An empty event, which opens a stream and is not a message.
 #[cfg(any(test, feature = "peers"))]
 pub(super) const HELLO: [u8; HEADER_BYTES] = [0; HEADER_BYTES];
 
@@ -30,7 +31,7 @@ pub(super) struct Deframer {
 impl Deframer {
     /// Appends arrived bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        // Consumed bytes are removed once they fill most of the buffer, so that every byte moves about once.
+        // Consumed bytes are removed once they fill most of the buffer. So every byte is moved about once.
         if self.read > self.bytes.len() / 2 {
             self.bytes.drain(..self.read);
             self.read = 0;
@@ -38,7 +39,7 @@ impl Deframer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole message.
+    /// Returns the next complete message.
     pub(super) fn next(&mut self) -> Result<Option<Message>, PeerError> {
         loop {
             let rest = &self.bytes[self.read..];
@@ -57,7 +58,7 @@ impl Deframer {
         }
     }
 
-    /// Moves whole messages to `inbox` until it has grown by `messages_max`; returns whether there was one.
+    /// Moves complete messages to `inbox` until it has grown by `messages_max`. Returns whether there was one.
     pub(super) fn take(&mut self, messages_max: usize, inbox: &mut Vec<Message>) -> Result<bool, PeerError> {
         let before = inbox.len();
         while inbox.len() - before < messages_max {
@@ -68,7 +69,7 @@ impl Deframer {
     }
 }
 
-/// Takes messages that a task of the peer passes as frames: all that have arrived, or else waits for the first.
+/// Takes messages that a task of the peer passes as frames. Takes all that have arrived, or waits for the first one.
 pub(super) async fn receive(
     arrived: &mut mpsc::Receiver<Vec<u8>>,
     incoming: &mut Deframer,
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_come_out_whole_however_the_bytes_are_cut() {
+    fn messages_are_complete_however_the_bytes_are_cut() {
         let mut bytes = HELLO.to_vec();
         for key in 0..300 {
             push(&mut bytes, key, &vec![key as u8; 1 + usize::from(key)]);

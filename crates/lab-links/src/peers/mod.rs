@@ -1,9 +1,8 @@
-//! Nowcast and the transports in common use for state and events between two machines, each behind the same small
-//! trait.
+//! Nowcast, and the common transports for state and events between two machines. Each is behind the same small trait.
 //!
-//! Every peer is used as its manual suggests and as a careful program would use it: no delay of small segments, one
-//! write a tick, states packed into datagrams of about the size of a packet. A peer does not know the measurement, and
-//! the measurement uses a peer only by [`Connection`].
+//! Every peer is used as its manual suggests and as a careful program would use it. Small segments are not delayed, there is one
+//! write for each tick, and states are packed into datagrams of about the size of a packet. A peer does not know the measurement,
+//! and the measurement uses a peer only through [`Connection`].
 
 #[cfg(feature = "peers")]
 mod enet;
@@ -27,14 +26,14 @@ use nowcast::CarrierKind;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-/// Maximum time for opening a connection: a lost first packet costs some of these stacks seconds.
+/// Maximum time for opening a connection. If the first packet is lost, some of these stacks need seconds.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Maximum bytes of states in one datagram, for peers that have datagrams.
+/// Maximum number of bytes of states in one datagram, for peers that have datagrams.
 #[cfg(feature = "peers")]
 const DATAGRAM_BYTES: usize = 1_150;
 
-/// Returns the notes on the configuration of these peers.
+/// Returns notes about the configuration of these peers.
 pub(crate) fn notes_on(peers: impl IntoIterator<Item = Peer>) -> Vec<String> {
     let mut notes = vec![note_on_tcp()];
     if peers.into_iter().any(|peer| peer == Peer::Zenoh) {
@@ -63,26 +62,26 @@ pub enum Peer {
     OursWebTransport,
     /// Nowcast over WebSocket.
     OursWebSocket,
-    /// Plain TCP, written as fast as the socket accepts it, under the kernel's most common congestion control.
+    /// Plain TCP, written as fast as the socket accepts data, with CUBIC, the most common congestion control.
     TcpCubic,
-    /// The same under BBR.
+    /// Plain TCP with BBR.
     TcpBbr,
-    /// TCP with a conflating sender: the newest value per key, events first, decided when `poll` reports that the
-    /// kernel has sent nearly all its bytes.
+    /// TCP with a conflating sender. It sends events first, and then the newest value of each key. It decides the content when
+    /// `poll` reports that the kernel has sent nearly all of its bytes.
     TcpConflating,
-    /// The same in an event loop, which writes until the socket accepts no more.
+    /// TCP with a conflating sender in an event loop, which writes until the socket accepts no more data.
     TcpConflatingEager,
     /// A WebSocket library with its usual unlimited buffer.
     WebSocket,
     /// QUIC with everything on one stream.
     QuicStream,
-    /// QUIC with a separate stream for every message, so without an order.
+    /// QUIC with a separate stream for every message, and therefore without an order.
     QuicStreams,
     /// QUIC with states in datagrams and events on a stream, with the library's defaults.
     QuicDatagrams,
-    /// The same with a small buffer for datagrams and BBR.
+    /// QUIC with states in datagrams and events on a stream, with a small buffer for datagrams and BBR.
     QuicDatagramsTuned,
-    /// `ENet`: events reliable and states unreliable, on a channel each.
+    /// `ENet`: reliable events and unreliable states, each on a channel of its own.
     Enet,
     /// Zenoh, with events over TCP and states over UDP.
     Zenoh,
@@ -106,7 +105,7 @@ impl Peer {
         Peer::Zenoh,
     ];
 
-    /// Its name in tables.
+    /// Returns the name of the peer in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -126,7 +125,7 @@ impl Peer {
         }
     }
 
-    /// Its name on a command line.
+    /// Returns the name of the peer on a command line.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -146,19 +145,19 @@ impl Peer {
         }
     }
 
-    /// The peer of that [`Peer::word`].
+    /// Returns the peer for a name that [`Peer::word`] returned.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Peer> {
         Peer::ALL.into_iter().find(|peer| peer.word() == word)
     }
 
-    /// Whether this program was built with it, and this system supports it.
+    /// Whether this program was built with the peer and this system supports it.
     #[must_use]
     pub fn is_available(self) -> bool {
         self.missing().is_none()
     }
 
-    /// Returns the missing part of the machine and the way to get it, on one line.
+    /// Returns the part that this machine lacks, and how to get it, on one line.
     #[must_use]
     pub fn missing(self) -> Option<&'static str> {
         let (is_there, cure) = match self {
@@ -181,7 +180,7 @@ impl Peer {
         (!is_there).then_some(cure)
     }
 
-    /// Whether it is Nowcast.
+    /// Whether the peer is Nowcast.
     #[must_use]
     pub fn is_ours(self) -> bool {
         matches!(self, Peer::OursWebTransport | Peer::OursWebSocket)
@@ -199,7 +198,7 @@ pub enum PeerError {
         /// The system's error.
         cause: std::io::Error,
     },
-    /// The peer's own complaint.
+    /// The network stack of the peer reported an error.
     #[error("{what}: {cause}")]
     Stack {
         /// The attempt.
@@ -210,7 +209,7 @@ pub enum PeerError {
     /// The other end closed.
     #[error("the other end closed the connection")]
     Closed,
-    /// The other end did not connect.
+    /// The other end did not connect in time.
     #[error("no connection within {} s", OPEN_TIMEOUT.as_secs())]
     Timeout,
     /// Bytes arrived that were never sent.
@@ -240,41 +239,41 @@ pub struct Message {
 /// The work of a peer until a message arrives or a time is reached.
 pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), PeerError>> + 'a>>;
 
-/// One end of a connection, as a program with one thread and a tick uses it.
+/// One end of a connection, as used by a program with one thread and a tick.
 ///
-/// Per tick: `put` the new messages, `flush`, then `work` until the next tick.
+/// In each tick, the program calls `put` for the new messages, then `flush`, and then `work` until the next tick.
 pub trait Connection {
-    /// Passes a message to the peer: a state if `key` is not 0, else an event. Never waits.
+    /// Passes a message to the peer. It is a state if `key` is not 0, or else an event. Never waits.
     ///
     /// # Errors
-    /// Fails if the connection is over.
+    /// Fails if the connection has ended.
     fn put(&mut self, key: u16, bytes: &[u8]) -> Result<(), PeerError>;
 
-    /// The tick's messages are complete.
+    /// Marks the end of the tick's messages.
     ///
     /// # Errors
-    /// Fails if the connection is over.
+    /// Fails if the connection has ended.
     fn flush(&mut self) -> Result<(), PeerError> {
         Ok(())
     }
 
-    /// Whether the program may continue. A program that writes to a plain socket waits there while the socket is full,
-    /// so it puts nothing while this is false.
+    /// Whether the program may continue. A program that writes to a plain socket waits there while the socket is full. Therefore
+    /// it puts nothing while this returns false.
     fn is_ready(&self) -> bool {
         true
     }
 
-    /// Does the connection's work until at least one message arrived, the program may continue, or `until` is reached;
-    /// appends at most `messages_max` messages.
+    /// Does the connection's work until at least one message has arrived, the program may continue, or `until` is reached.
+    /// Appends at most `messages_max` messages.
     fn work<'a>(&'a mut self, until: Instant, messages_max: usize, inbox: &'a mut Vec<Message>) -> Work<'a>;
 }
 
-/// Which end of the link.
+/// The ends of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// Connects, and sends first.
+    /// The end that connects, and sends first.
     Near,
-    /// Listens.
+    /// The end that listens.
     Far,
 }
 

@@ -1,5 +1,4 @@
-//! Nowcast: events on a lane of the first class and states on a lane of the second, so that neither waits for the
-//! other.
+//! Nowcast. Events are on a lane of the first class and states on a lane of the second, so that neither waits for the other.
 
 use std::net::SocketAddr;
 
@@ -15,7 +14,7 @@ const STATES: u8 = 1;
 
 pub(super) struct Ours {
     channel: Channel,
-    /// Stored by the end that listens, because dropping it ends the channel.
+    /// The listening end stores these, because dropping them ends the channel.
     _endpoint: Option<(Listener, Service)>,
 }
 
@@ -48,7 +47,7 @@ impl Ours {
         }
     }
 
-    /// Takes waiting messages. Returns whether one arrived.
+    /// Takes messages that have arrived. Returns whether there was one.
     fn take(&self, messages_max: usize, inbox: &mut Vec<Message>) -> Result<bool, PeerError> {
         let before = inbox.len();
         while inbox.len() - before < messages_max {

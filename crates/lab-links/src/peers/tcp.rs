@@ -1,4 +1,4 @@
-//! TCP as most programs use it: everything is written in order, and the program waits while the socket is full.
+//! TCP, as most programs use it. Everything is written in order, and the program waits while the socket is full.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,13 +17,13 @@ pub(super) fn has_bbr() -> bool {
         .is_ok_and(|names| names.split_whitespace().any(|name| name == "bbr"))
 }
 
-/// Returns the system's default congestion control.
+/// Returns the name of the system's default congestion control.
 pub(super) fn congestion_control_by_default() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok()?;
     Some(name.trim().to_owned())
 }
 
-/// Opens a stream without delay of small segments, under the named congestion control.
+/// Opens a stream that does not delay small segments, with the named congestion control.
 pub(super) async fn stream(
     end: End,
     address: SocketAddr,
@@ -54,7 +54,7 @@ pub(super) async fn stream(
     Ok(stream)
 }
 
-/// A stream and the bytes that wait on this side of it.
+/// A stream, and the bytes that wait to be written to it.
 #[derive(Debug)]
 pub(super) struct Tcp {
     stream: TcpStream,
@@ -85,8 +85,8 @@ impl Tcp {
     }
 }
 
-/// Moves the bytes of one read from the stream to a deframer. It reads no more, so that bytes for which a slow program
-/// has not asked stay in the kernel.
+/// Moves the bytes of one read from the stream to a deframer. Reads no more, so that bytes that a slow program has not requested
+/// stay in the kernel.
 pub(super) fn read(stream: &TcpStream, incoming: &mut Deframer) -> Result<(), PeerError> {
     let mut buffer = [0; 16 * 1_024];
     match stream.try_read(&mut buffer) {

@@ -1,4 +1,4 @@
-//! TCP with a conflating sender. Before each piece it asks with `poll` whether the kernel would send it at once. Only
+//! TCP with a conflating sender. Before each piece, the sender asks with `poll` whether the kernel would send it at once. Only
 //! then does it decide the content of the piece: events first, then the newest values.
 
 use std::collections::{HashMap, VecDeque};
@@ -18,11 +18,11 @@ use super::frame::{self, Deframer};
 use super::{Connection, End, PeerError, Work, tcp};
 use crate::peers::Message;
 
-/// Maximum unsent bytes in the kernel. `poll` reports room when half of it or less is used.
+/// Maximum number of unsent bytes in the kernel. `poll` reports room if at most half of it is used.
 pub(super) const BACKLOG_BYTES: u32 = 4 * 1_024;
-/// Bytes that are written at once; the content is decided before each piece.
+/// Number of bytes that are written at once. The content is decided before each piece.
 pub(super) const PIECE_BYTES: usize = 1_400;
-/// Maximum reads before the program asked for their messages.
+/// Maximum number of reads before the program asks for their messages.
 const UNREAD_MAX: usize = 16;
 
 pub(super) struct TcpConflating {
@@ -38,11 +38,11 @@ struct Shared {
     changed: Condvar,
 }
 
-/// Messages that are put and not yet part of a piece.
+/// Messages that were put and are not yet part of a piece.
 #[derive(Default)]
 pub(super) struct Waiting {
     events: VecDeque<Vec<u8>>,
-    /// The newest value of every key that waits, and the order in which the keys began to wait.
+    /// The newest value of every key that waits. The next field is the order in which the keys began to wait.
     values: HashMap<u16, Vec<u8>>,
     order: VecDeque<u16>,
     is_over: bool,
@@ -61,7 +61,7 @@ impl Waiting {
         self.events.is_empty() && self.order.is_empty()
     }
 
-    /// Decides a piece.
+    /// Decides the content of a piece.
     pub(super) fn fill(&mut self, piece: &mut Vec<u8>) {
         while piece.len() < PIECE_BYTES {
             if let Some(event) = self.events.pop_front() {
@@ -82,7 +82,7 @@ impl Shared {
     }
 }
 
-/// A stream with few unsent bytes in the kernel, under BBR if the kernel supports it.
+/// Opens a stream with few unsent bytes in the kernel. It uses BBR if the kernel supports it.
 pub(super) async fn stream(
     end: End,
     address: SocketAddr,
@@ -109,7 +109,7 @@ impl TcpConflating {
             let shared = Arc::new(Shared::default());
             let (arrivals, arrived) = mpsc::channel(UNREAD_MAX);
             let theirs = Arc::clone(&shared);
-            // Both end with the socket, which is shut down when the connection is dropped.
+            // Both threads end with the socket, which is shut down when the connection is dropped.
             thread::spawn(move || write(writing, &theirs));
             thread::spawn(move || read(reading, &arrivals));
             Ok(Self { socket, shared, arrived, incoming: Deframer::default() })
@@ -151,7 +151,7 @@ fn wait_for_room(socket: &TcpStream) -> Result<(), Errno> {
     }
 }
 
-/// Reads until the connection ends; then the channel closes, by which the connection notices the end.
+/// Reads until the connection ends. The channel then closes, by which the program notices the end.
 fn read(mut socket: TcpStream, arrivals: &mpsc::Sender<Vec<u8>>) {
     let mut buffer = [0; 16 * 1_024];
     while let Ok(length @ 1..) = socket.read(&mut buffer) {
@@ -181,7 +181,7 @@ impl Drop for TcpConflating {
     fn drop(&mut self) {
         self.shared.lock().is_over = true;
         self.shared.changed.notify_one();
-        // Wakes both threads. If the socket is closed already, they have ended.
+        // The shutdown wakes both threads. If the socket is already closed, they have ended.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 }

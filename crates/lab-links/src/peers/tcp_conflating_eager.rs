@@ -1,8 +1,8 @@
-//! The same program, but non-blocking, as in an event loop: it writes until the socket accepts no more.
+//! Like `tcp_conflating`, but non-blocking, as in an event loop: it writes until the socket accepts no more data.
 //!
-//! This has a pitfall. Linux compares waiting bytes with `TCP_NOTSENT_LOWAT` only when it begins another buffer; bytes
-//! behind an unsent buffer are appended to it until it has 64 KB. So during every loss, values wait that were decided
-//! already.
+//! This way has a disadvantage. Linux compares the waiting bytes with `TCP_NOTSENT_LOWAT` only when it begins another buffer.
+//! Bytes behind an unsent buffer are appended to it until it has 64 KB. So during every loss, values wait that can no longer be
+//! replaced.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ pub(super) struct TcpConflatingEager {
     stream: TcpStream,
     incoming: Deframer,
     waiting: Waiting,
-    /// Bytes that were chosen and not yet accepted by the kernel.
+    /// Bytes that were decided and not yet accepted by the kernel.
     piece: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! WebSocket as most programs use it: `send` never waits, and the library's buffer grows.
+//! WebSocket, as most programs use it: `send` never waits, and the library's buffer grows.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message as Packet;
 use super::frame::{self, Deframer};
 use super::{Connection, End, Message, PeerError, Work, tcp};
 
-/// Maximum packets that were read before the program asked for them.
+/// Maximum number of packets that are read before the program asks for them.
 const UNREAD_MAX: usize = 16;
 
 pub(super) struct WebSocket {
@@ -43,7 +43,7 @@ impl WebSocket {
     }
 }
 
-/// Writes and reads until either side ends; then its channels close, by which the connection notices the end.
+/// Writes and reads until either side ends. The channels then close, by which the program notices the end.
 async fn carry(
     socket: WebSocketStream<TcpStream>,
     mut packets: mpsc::UnboundedReceiver<Vec<u8>>,

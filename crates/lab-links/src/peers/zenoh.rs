@@ -1,11 +1,11 @@
-//! Zenoh between two peers without a router, as its authors suggest for such traffic: one session over two links, and
-//! each message takes the suitable one.
+//! Zenoh between two peers without a router, as its authors suggest for such traffic. One session uses two links, and each
+//! message takes the link that suits it.
 //!
-//! Zenoh itself never retransmits; its `Reliability` chooses a link. So events are reliable, block where they cannot be
-//! sent, have the highest priority, are not batched, and use TCP. States are best effort, are dropped where they would
-//! wait, and use UDP. Every key is a separate resource, and batches are as large as a packet, because a larger one
-//! would be lost with any of its fragments. Scouting and gossip are off and the endpoints are given. The `lowlatency`
-//! transport is off: it has neither priorities nor batches, and a hundred keys a tick would be a hundred packets.
+//! Zenoh itself never retransmits. Its `Reliability` selects a link. So events are reliable, block if they cannot be sent, have
+//! the highest priority, are not batched, and use TCP. States are best effort, are dropped if they would have to wait, and use
+//! UDP. Every key is a separate resource. Batches have the size of a packet, because a larger batch is lost if any of its
+//! fragments is lost. Scouting and gossip are disabled, and the endpoints are given. The `lowlatency` transport is disabled,
+//! because it has neither priorities nor batches: a hundred keys in a tick would be a hundred packets.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -24,18 +24,18 @@ use super::{Connection, End, Message, OPEN_TIMEOUT, PeerError, Work};
 
 /// The links of the session: TCP and UDP.
 const LINKS: usize = 2;
-/// A batch, with the headers of IP and UDP, is one packet on the link.
+/// Maximum size of a batch. With the headers of IP and UDP, it is one packet on the link.
 const BATCH_BYTES: usize = 1_400;
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) struct Zenoh {
-    /// `Some` until the end, which has a thread of its own.
+    /// `Some` until the end. A thread of its own ends the node.
     node: Option<Node>,
 }
 
-/// Fields are dropped in this order: declarations before their session.
+/// Fields are dropped in this order: the declarations before their session.
 struct Node {
-    /// By key, each declared when it is first used.
+    /// The publishers by key. Each is declared when it is first used.
     publishers: HashMap<u16, Publisher<'static>>,
     subscriber: Subscriber<FifoChannelHandler<Sample>>,
     session: zenoh::Session,
@@ -51,10 +51,10 @@ impl Zenoh {
     ) -> Result<Self, PeerError> {
         let (listens, is_listening) = oneshot::channel();
         let (opened, open) = oneshot::channel();
-        // Zenoh refuses to wait inside a runtime of one thread.
+        // Zenoh refuses to wait inside a runtime with a single thread.
         thread::spawn(move || {
             let node = Node::open(end, address).and_then(|node| {
-                // The thread that asked may have ended.
+                // The thread that waits for this may have ended.
                 let _ = listens.send(());
                 node.meet()
             });
@@ -75,7 +75,7 @@ impl Zenoh {
 impl Drop for Zenoh {
     fn drop(&mut self) {
         let node = self.node.take();
-        // Closing waits too. Its failure no longer matters.
+        // Closing also waits. If it fails, that no longer matters.
         let _ = thread::spawn(move || drop(node)).join();
     }
 }
@@ -91,7 +91,7 @@ impl Node {
         Ok(Node { publishers: HashMap::new(), subscriber, session, to })
     }
 
-    /// Waits for both links and for the other end to listen: messages put before that would be lost.
+    /// Waits for both links, and until the other end listens. Messages that are put before that would be lost.
     fn meet(mut self) -> Result<Node, zenoh::Error> {
         let deadline = Instant::now() + OPEN_TIMEOUT;
         loop {
@@ -130,7 +130,7 @@ fn config(end: End, address: SocketAddr) -> Result<Config, zenoh::Error> {
         End::Far => (endpoints.as_str(), "[]"),
         End::Near => ("[]", endpoints.as_str()),
     };
-    // A lost packet of the opening is noticed after one second instead of ten.
+    // With this setting, a lost packet during the opening is noticed after one second instead of ten.
     Config::from_json5(&format!(
         r#"{{
             mode: "peer",
@@ -145,7 +145,7 @@ fn config(end: End, address: SocketAddr) -> Result<Config, zenoh::Error> {
     ))
 }
 
-/// Converts a sample; its key is the last part of the name of its resource.
+/// Converts a sample. Its key is the last part of the name of its resource.
 fn message(sample: &Sample) -> Result<Message, PeerError> {
     let key = sample.key_expr().as_str().rsplit('/').next().and_then(|key| key.parse().ok());
     let key = key.ok_or(PeerError::Frame("the name of its resource"))?;

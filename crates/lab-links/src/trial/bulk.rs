@@ -1,4 +1,4 @@
-//! A bulk transfer by TCP that shares the link with the measured peer: real kernels at both ends, with unlimited data.
+//! A bulk transfer by TCP that shares the link with the measured peer. It runs between real kernels, with unlimited data.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use crate::link::EmulatedLink;
 const PORT: u16 = 4_100;
 const CHUNK_BYTES: usize = 64 * 1_024;
 
-/// A transfer from host 1 to host 2 that continues until this is dropped.
+/// A transfer from host 1 to host 2, which continues until this value is dropped.
 #[derive(Debug)]
 pub(super) struct Bulk {
     arrived_bytes: Arc<AtomicU64>,
@@ -22,7 +22,7 @@ pub(super) struct Bulk {
 }
 
 impl Bulk {
-    /// Begins a transfer under the named congestion control.
+    /// Begins a transfer with the named congestion control.
     pub(super) fn start(link: &EmulatedLink, congestion_control: &str) -> io::Result<Self> {
         let address = SocketAddr::from((link.host(2).address(), PORT));
         let listener = link.host(2).run(|| TcpListener::bind(address))??;
@@ -43,7 +43,7 @@ impl Bulk {
         Ok(Self { arrived_bytes, ends, threads })
     }
 
-    /// Payload that the receiver has read so far.
+    /// Returns the number of payload bytes that the receiver has read so far.
     pub(super) fn arrived_bytes(&self) -> u64 {
         self.arrived_bytes.load(Ordering::Relaxed)
     }
@@ -52,7 +52,7 @@ impl Bulk {
 impl Drop for Bulk {
     fn drop(&mut self) {
         for end in &self.ends {
-            // An end that is closed already needs no action.
+            // If an end is already closed, no action is needed.
             let _ = end.shutdown(Shutdown::Both);
         }
         self.threads.drain(..).for_each(|thread| drop(thread.join()));

@@ -1,4 +1,4 @@
-//! The program on a host: opens its end of the connection, runs its part, and prints its findings as one line of JSON.
+//! The program on a host. It opens its end of the connection, runs its part, and prints its findings as one line of JSON.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::link::{PRIORITY_OF_HOSTS, run_before_others};
 use crate::peers::{self, End, PeerError};
 use crate::{freshness, lag, latency};
 
-/// The body of the hidden command `nowcast lab host`.
+/// The main function of the hidden command `nowcast lab host`.
 ///
 /// # Errors
-/// If the orders cannot be read or the peer fails; the parent then reports that there was no report.
+/// If the orders cannot be read, or if the peer fails. The parent then reports that there was no report.
 pub fn main(orders: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let orders: Orders = serde_json::from_str(orders)?;
     run_before_others(PRIORITY_OF_HOSTS);
@@ -31,7 +31,7 @@ async fn act(orders: &Orders) -> Result<(), PeerError> {
     let report = match (&orders.task, orders.end) {
         (Task::Echo(echo), End::Near) => json(&latency::ask(connection, echo).await?),
         (Task::Echo(_), End::Far) => {
-            // Has no findings; reports that at once, and answers until it is ended.
+            // This end has no findings. It reports that at once, and answers until it is ended.
             say("null").map_err(PeerError::socket("report"))?;
             return latency::answer(connection).await;
         }
@@ -44,7 +44,7 @@ async fn act(orders: &Orders) -> Result<(), PeerError> {
     };
     let report = report.map_err(PeerError::stack("write the report"))?;
     say(&report).map_err(PeerError::socket("report"))?;
-    // The other host may still wait for a message in transit; the parent ends both.
+    // The other host may still wait for a message in transit. The parent ends both.
     let mut inbox = Vec::new();
     loop {
         match connection.work(Instant::now() + Duration::from_secs(1), usize::MAX, &mut inbox).await {

@@ -1,15 +1,15 @@
-//! Ctrl-C in the middle of a measurement.
+//! Handles Ctrl-C during a measurement.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Ends this program with one line when it is interrupted. No process or host remains: the programs on the hosts end
-/// with the threads that started them, and hosts with the programs on them.
+/// Ends this program with one line of output when it is interrupted. No process and no host remains. The programs on the hosts
+/// end with the threads that started them, and hosts end with the programs on them.
 ///
 /// # Errors
-/// When signals cannot be watched.
+/// If signals cannot be watched.
 pub fn end_on_interrupt() -> io::Result<()> {
     let seen = Arc::new(AtomicUsize::new(0));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
@@ -19,8 +19,8 @@ pub fn end_on_interrupt() -> io::Result<()> {
         loop {
             let signal = seen.load(Ordering::Relaxed);
             if signal != 0 {
-                eprintln!("\ninterrupted; no figure was kept");
-                // The shell's convention for a program that a signal ended.
+                eprintln!("\ninterrupted; no figure was stored");
+                // The exit code that shells report for a program that a signal ended.
                 std::process::exit(128 + signal as i32);
             }
             std::thread::sleep(Duration::from_millis(20));

@@ -1,7 +1,7 @@
-//! One measurement between two hosts of an emulated link: this program runs again on each host, with orders.
+//! One measurement between two hosts of an emulated link. This program runs again on each host, with orders.
 //!
-//! Both hosts are on one machine and share its clock, so the age of a value is exact. The relay may be late when the
-//! machine stalls. Such a trial is run again, and figures that remain unreliable are marked.
+//! Both hosts are on one machine and share its clock, so the age of a value is exact. The relay may be late if the machine
+//! stalls. Such a trial is repeated. If its figures remain unreliable, they are marked.
 
 mod bulk;
 mod child;
@@ -33,13 +33,14 @@ use crate::link::{EmulatedLink, HostError, HostProcess, Lateness, LinkConfig, Su
 use crate::local::now_ns;
 use crate::peers::{End, Peer};
 
-/// Maximum repetitions of a trial whose relay was late.
+/// Maximum number of repetitions of a trial whose relay was late.
 pub const REPEATS_MAX: u32 = 2;
 
 const PORT: u16 = 4_000;
-/// Time for opening a connection and for stragglers, in addition to the measurement.
+/// Maximum time for opening a connection and for late messages, in addition to the measurement.
 const PATIENCE: Duration = Duration::from_secs(45);
-/// Time from the opening of the connection to a bulk transfer, so that the connection has measured the link without it.
+/// Time between the opening of the connection and the start of a bulk transfer. In this time the connection measures the link
+/// without the transfer.
 const BULK_AFTER: Duration = Duration::from_secs(1);
 /// Interval at which the bytes on the link are recorded.
 const METER_INTERVAL: Duration = Duration::from_millis(50);
@@ -47,7 +48,7 @@ const METER_INTERVAL: Duration = Duration::from_millis(50);
 /// The work of the two hosts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Task {
-    /// Messages that come back: [`crate::latency`].
+    /// Messages that are sent back: [`crate::latency`].
     Echo(Echo),
     /// State and events: [`crate::freshness`].
     Stream(Stream),
@@ -56,7 +57,7 @@ pub enum Task {
 }
 
 impl Task {
-    /// The congestion control of the bulk transfer that shares the link, if there is one.
+    /// Returns the congestion control of the bulk transfer that shares the link, if there is one.
     fn beside(&self) -> Option<&str> {
         match self {
             Task::Stream(stream) => stream.beside.as_deref(),
@@ -64,7 +65,7 @@ impl Task {
         }
     }
 
-    /// The duration of the measurement itself.
+    /// Returns the duration of the measurement itself.
     #[must_use]
     pub fn duration(&self) -> Duration {
         match self {
@@ -81,42 +82,42 @@ struct Orders {
     peer: Peer,
     end: End,
     address: SocketAddr,
-    /// The time at which the link was made, on the machine's monotonic clock.
+    /// The time at which the link was created, by the machine's monotonic clock.
     link_start_ns: u64,
     task: Task,
 }
 
-/// Reason why there is no figure.
+/// The reason why there is no figure.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// The hosts could not be made.
+    /// The hosts could not be created.
     #[error(transparent)]
     Host(#[from] HostError),
     /// A program did not start.
     #[error("this program could not be started on a host: {0}")]
     Start(#[source] io::Error),
-    /// The transfer that shares the link did not begin.
+    /// The bulk transfer that shares the link did not begin.
     #[error("the bulk transfer on the same link could not begin: {0}")]
     Bulk(#[source] io::Error),
-    /// A program ended without a report; the reason is on its standard error.
+    /// A program ended without a report. Its standard error states the reason.
     #[error("{peer}: the {end} host ended without a report")]
     NoReport {
         /// The peer.
         peer: &'static str,
-        /// Which one.
+        /// The end of the link.
         end: &'static str,
     },
-    /// A program hangs.
+    /// A program did not finish in time.
     #[error("{peer}: the {end} host did not finish within {seconds} s")]
     Hangs {
         /// The peer.
         peer: &'static str,
-        /// Which one.
+        /// The end of the link.
         end: &'static str,
-        /// The limit.
+        /// The time limit in seconds.
         seconds: u64,
     },
-    /// A report has another form than expected.
+    /// A report does not have the expected form.
     #[error("a host's report cannot be read: {0}")]
     Report(#[from] serde_json::Error),
 }
@@ -129,19 +130,19 @@ pub struct Outcome {
     meter: Vec<Reading>,
     /// The behaviour of the link.
     pub summary: Summary,
-    /// Number of repetitions because the relay was late.
+    /// Number of repetitions that were needed because the relay was late.
     pub repeats: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     at_ns: u64,
-    /// Bytes toward the far host, toward the near one, and of a bulk transfer that shares the link.
+    /// Bytes towards the far host, towards the near host, and of a bulk transfer that shares the link.
     bytes: [u64; 3],
 }
 
 impl Outcome {
-    /// The report of the host that connected.
+    /// Returns the report of the host that connected.
     ///
     /// # Errors
     /// If the report has another type.
@@ -149,7 +150,7 @@ impl Outcome {
         Ok(serde_json::from_str(&self.near)?)
     }
 
-    /// The report of the host that listened.
+    /// Returns the report of the host that listened.
     ///
     /// # Errors
     /// If the report has another type.
@@ -163,14 +164,14 @@ impl Outcome {
         self.summary.lateness.is_trustworthy()
     }
 
-    /// The lateness of the relay.
+    /// Returns the lateness of the relay.
     #[must_use]
     pub fn lateness(&self) -> Lateness {
         self.summary.lateness
     }
 
-    /// Bytes a second that left the link between two moments of the machine's clock: toward the far and the near host,
-    /// and those that the receiver of a bulk transfer read.
+    /// Returns the bytes a second that left the link between two times of the machine's clock: towards the far host, towards the
+    /// near host, and those that the receiver of a bulk transfer read.
     #[must_use]
     pub fn bytes_per_second(&self, from_ns: u64, to_ns: u64) -> [f64; 3] {
         let at = |moment| self.meter.iter().rev().find(|reading| reading.at_ns <= moment);
@@ -184,8 +185,7 @@ impl Outcome {
     }
 }
 
-/// Runs a trial; again, at most [`REPEATS_MAX`] times, when the relay was late. Of those the one with the least
-/// lateness counts.
+/// Runs a trial. If the relay was late, repeats it at most [`REPEATS_MAX`] times. The trial with the least lateness counts.
 ///
 /// # Errors
 /// [`TrialError`]
@@ -194,7 +194,7 @@ pub fn run(link: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outc
     for repeats in 0..=REPEATS_MAX {
         let outcome = match (once(link, seed, peer, task), &best) {
             (Ok(outcome), _) => outcome,
-            // A stall of the machine can also end a connection; then there is an earlier outcome or another try.
+            // A stall of the machine can also end a connection. There is then an earlier outcome, or another attempt.
             (Err(TrialError::NoReport { .. } | TrialError::Hangs { .. }), _) if repeats < REPEATS_MAX => {
                 continue;
             }
@@ -254,11 +254,11 @@ fn once(config: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outco
             Ok(line) => break line,
         }
     };
-    // The near host still does its connection's work, until the grace time of the far one is over.
+    // The near host still does the work of its connection, until the grace time of the far host has passed.
     let found = far.line(deadline).map_err(|error| named("far", error))?;
     meter.push(read_meter(&link, bulk.as_ref()));
     drop(bulk);
-    // Dropped before the link, so that neither notices its end.
+    // The hosts are dropped before the link, so that neither notices its end.
     drop((near, far));
     Ok(Outcome { near: asked, far: found, meter, summary: link.finish(), repeats: 0 })
 }
@@ -277,10 +277,10 @@ struct HostReports {
 
 impl HostReports {
     fn of(process: HostProcess, output: ChildStdout) -> Self {
-        /// The longest report is some ten thousand events.
+        /// Maximum length of a line. The longest report has about ten thousand events.
         const LINE_BYTES_MAX: u64 = 64 << 20;
         let (heard, lines) = mpsc::channel();
-        // Ends with the program, whose output closes.
+        // This thread ends with the program, because the program's output then closes.
         thread::spawn(move || {
             let mut output = BufReader::new(output.take(LINE_BYTES_MAX));
             let mut line = String::new();

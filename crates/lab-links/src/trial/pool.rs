@@ -1,4 +1,4 @@
-//! Several trials at once: each has hosts and a relay of its own, and mostly waits.
+//! Runs several trials at once. Each has hosts and a relay of its own, and waits most of the time.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,9 +12,9 @@ use crate::peers::Peer;
 /// A trial to run.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The link, each way.
+    /// The link in each direction.
     pub link: LinkConfig,
-    /// Decides the fate of packets.
+    /// The seed for the loss and delay of packets.
     pub seed: u64,
     /// The measured peer.
     pub peer: Peer,
@@ -25,14 +25,14 @@ pub struct Job {
 }
 
 impl Job {
-    /// The approximate duration, in seconds, with opening and stragglers.
+    /// Returns the approximate duration in seconds, including the opening and late messages.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.task.duration().as_secs_f64() + 1.5
     }
 }
 
-/// The approximate duration of all jobs in seconds, if `at_once` of them run at a time.
+/// Returns the approximate duration of all jobs in seconds, if `at_once` of them run at a time.
 #[must_use]
 pub fn seconds_of(jobs: impl Iterator<Item = Job>, at_once: usize) -> f64 {
     let (mut sum, mut count) = (0.0, 0);
@@ -43,9 +43,9 @@ pub fn seconds_of(jobs: impl Iterator<Item = Job>, at_once: usize) -> f64 {
     sum / at_once.clamp(1, count.max(1)) as f64
 }
 
-/// Runs all jobs, `at_once` of them at a time; the outcomes have the order of the jobs.
+/// Runs all jobs, `at_once` of them at a time. The outcomes have the same order as the jobs.
 ///
-/// A failed job has an error in its place, because the failure of one peer must not cost the others their figures.
+/// A failed job has an error at its position. So if one peer fails, the figures of the others are not lost.
 pub fn run_all(jobs: &[Job], at_once: usize, progress: &Mutex<Progress>) -> Vec<Result<Outcome, TrialError>> {
     let next = AtomicUsize::new(0);
     let at_once = at_once.clamp(1, jobs.len().max(1));

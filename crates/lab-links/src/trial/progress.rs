@@ -1,4 +1,4 @@
-//! A bar with an estimate of the remaining time.
+//! A progress bar with an estimate of the remaining time.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, Weak};
@@ -6,21 +6,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const WIDTH: usize = 24;
-/// Interval at which the terminal's estimate is updated.
+/// Interval at which the estimate in the terminal is updated.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum characters of the line that describe the current work.
+/// Maximum number of characters that describe the current work.
 const WHAT_CHARS_MAX: usize = 90;
 
 /// The progress of a run.
 ///
-/// The weight of a part is its expected share of the seconds of the whole; a part weighs less than its duration if
-/// several run at once.
+/// The weight of a part is its expected share of the duration of the whole, in seconds. If several parts run at once, a part
+/// weighs less than its duration.
 #[derive(Debug)]
 pub struct Progress {
     start: Instant,
     total: f64,
     done: f64,
-    /// Removed when they end, so that the indices of the others stay valid.
+    /// The parts that run. An ended part becomes `None`, so that the indices of the others stay valid.
     running: Vec<Option<Running>>,
     what: String,
     is_terminal: bool,
@@ -36,14 +36,14 @@ struct Running {
 }
 
 impl Running {
-    /// The seconds until it ends. It is run again when the machine was busy, so a part that exceeds its time is
-    /// expected to take the same time once more.
+    /// Returns the number of seconds until the part ends. A part is repeated if the machine was busy. So a part that exceeds its
+    /// time is expected to take the same time once more.
     fn left(&self, now: Instant) -> f64 {
         let elapsed = (now - self.since).as_secs_f64();
         if self.seconds > 0.0 { self.seconds - elapsed % self.seconds } else { 0.0 }
     }
 
-    /// The finished share of its weight.
+    /// Returns the finished share of the part's weight.
     fn done(&self, now: Instant) -> f64 {
         let elapsed = (now - self.since).as_secs_f64();
         if self.seconds > 0.0 { self.weight * (elapsed / self.seconds).min(1.0) } else { 0.0 }
@@ -51,7 +51,7 @@ impl Running {
 }
 
 impl Progress {
-    /// No work is done yet of a run of about `total` seconds.
+    /// Makes the progress of a run of about `total` seconds, of which no work is done yet.
     #[must_use]
     pub fn new(total: f64) -> Self {
         Self {
@@ -65,20 +65,19 @@ impl Progress {
         }
     }
 
-    /// Like [`Progress::new`], and the terminal shows the progress every second.
+    /// Like [`Progress::new`], but also shows the progress in the terminal every second.
     #[must_use]
     pub fn shown(total: f64) -> Arc<Mutex<Self>> {
         let progress = Arc::new(Mutex::new(Self::new(total)));
         if locked(&progress).is_terminal {
             let shown = Arc::downgrade(&progress);
-            // Ends with the progress.
+            // The thread ends when the progress is dropped.
             thread::spawn(move || show_while_it_lasts(&shown));
         }
         progress
     }
 
-    /// Begins a part that lasts this many seconds and has this weight among all. Returns the argument of
-    /// [`Progress::end`].
+    /// Begins a part that lasts this number of seconds and has this weight. Returns the argument for [`Progress::end`].
     pub fn begin(&mut self, what: &str, seconds: f64, weight: f64) -> usize {
         self.running.push(Some(Running { since: Instant::now(), seconds, weight }));
         self.what = what.chars().take(WHAT_CHARS_MAX).collect();
@@ -86,7 +85,7 @@ impl Progress {
         self.running.len() - 1
     }
 
-    /// A part is done.
+    /// Records that a part has ended.
     pub fn end(&mut self, part: usize) {
         if let Some(running) = self.running.get_mut(part).and_then(Option::take) {
             self.done += running.weight;
@@ -140,12 +139,12 @@ impl Progress {
         if self.total > 0.0 { (self.done(now) / self.total).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// Returns the remaining time at the pace so far. It is at least the time until the last running part ends, because
-    /// towards the end no other part runs at the same time.
+    /// Returns the remaining time at the pace so far. It is at least the time until the last running part ends, because no other
+    /// part may run towards the end.
     fn left(&self, now: Instant) -> Duration {
         let done = self.done(now);
         let elapsed = (now - self.start).as_secs_f64();
-        // The first seconds give a poor estimate of the pace.
+        // In the first seconds, the estimate of the pace is poor.
         let pace = (elapsed + INTERVAL.as_secs_f64()) / (done + INTERVAL.as_secs_f64());
         let longest = self.running.iter().flatten().map(|running| running.left(now)).fold(0.0, f64::max);
         let at_this_pace = (self.total - done) * pace.max(1.0);
@@ -190,12 +189,12 @@ mod tests {
         let since = after(&progress, 90);
         progress.running.push(Some(Running { since, seconds: 60.0, weight: 10.0 }));
         assert_eq!(progress.left(after(&progress, 95)).as_secs(), 55);
-        // Late, so it is run again.
+        // The part is late, so it is repeated.
         assert_eq!(progress.left(after(&progress, 160)).as_secs(), 50);
     }
 
     #[test]
-    fn a_slow_machine_takes_longer_for_the_rest_too() {
+    fn on_a_slow_machine_the_remaining_time_is_longer() {
         let mut progress = Progress::new(100.0);
         progress.done = 50.0;
         let left = progress.left(after(&progress, 100)).as_secs();

@@ -1,4 +1,4 @@
-//! Endpoints whose certificates are not verified: an emulated link has only these two ends.
+//! QUIC endpoints that do not verify certificates, because only these two ends are on an emulated link.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use super::super::{End, PeerError};
 use super::Use;
 
 const PROTOCOL: &[u8] = b"nowcast-lab";
-/// The small buffer of the tuned form.
+/// Size of the small buffer in the tuned form.
 const DATAGRAM_BUFFER_BYTES: usize = 16 * 1_024;
-/// Longer than any outage that is measured.
+/// This timeout is longer than any outage that is measured.
 const IDLE_TIMEOUT_MS: u32 = 30_000;
 
 pub(super) async fn open(
@@ -95,7 +95,7 @@ fn client(transport: Arc<TransportConfig>) -> Result<ClientConfig, PeerError> {
     Ok(config)
 }
 
-/// Accepts any certificate; signatures are still checked, so that the cost of a handshake is realistic.
+/// Accepts any certificate. Signatures are still checked, so that the cost of a handshake is realistic.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

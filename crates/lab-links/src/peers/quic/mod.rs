@@ -1,4 +1,4 @@
-//! QUIC (quinn) in the four ways in which programs use it for messages.
+//! QUIC (quinn), in the four ways in which programs use it for messages.
 
 mod endpoint;
 
@@ -11,12 +11,12 @@ use tokio::time::Instant;
 use super::frame::{self, Deframer};
 use super::{Connection, DATAGRAM_BYTES, End, Message, PeerError, Work};
 
-/// Maximum messages that were read before the program asked for them.
+/// Maximum number of messages that are read before the program asks for them.
 const UNREAD_MAX: usize = 16;
-/// The longest message that is read from a stream of its own.
+/// Maximum size of a message that is read from a stream of its own.
 const MESSAGE_BYTES_MAX: usize = 4_096;
 
-/// The use of streams and datagrams.
+/// How streams and datagrams are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// Everything on one stream.
@@ -25,13 +25,13 @@ pub(super) enum Use {
     Streams,
     /// States in datagrams, events on a stream, with the library's defaults.
     Datagrams,
-    /// The same with a buffer for datagrams of 16 KB, and BBR.
+    /// Like `Datagrams`, with a buffer of 16 KB for datagrams, and BBR.
     DatagramsTuned,
 }
 
 pub(super) struct Quic {
     usage: Use,
-    /// Stored, because dropping it ends the connection.
+    /// Stored, because dropping the endpoint ends the connection.
     _endpoint: quinn::Endpoint,
     link: Link,
     to_stream: mpsc::UnboundedSender<Vec<u8>>,
@@ -95,7 +95,7 @@ impl Quic {
     }
 }
 
-/// One stream for both directions; the near end opens it with an empty frame.
+/// Opens one stream for both directions. The near end opens it with an empty frame.
 async fn stream(end: End, link: &Link) -> Result<(SendStream, RecvStream), PeerError> {
     match end {
         End::Near => {
@@ -107,8 +107,8 @@ async fn stream(end: End, link: &Link) -> Result<(SendStream, RecvStream), PeerE
     }
 }
 
-// These tasks end with the connection, or when the program drops its end. Both close a channel, by which the other side
-// of the channel notices the end.
+// These tasks end with the connection, or when the program drops its end. Each task then closes a channel, by which the program
+// notices the end.
 
 async fn write_stream(mut sink: SendStream, mut frames: mpsc::UnboundedReceiver<Vec<u8>>) {
     while let Some(frame) = frames.recv().await {
@@ -122,7 +122,7 @@ async fn read_stream(mut source: RecvStream, arrivals: mpsc::Sender<Vec<u8>>) {
     let mut incoming = Deframer::default();
     while let Ok(Some(chunk)) = source.read_chunk(MESSAGE_BYTES_MAX, true).await {
         incoming.feed(&chunk.bytes);
-        // Only whole frames, because frames of datagrams are inserted between them.
+        // Only complete frames are passed on, because frames of datagrams are inserted between them.
         let mut messages = Vec::new();
         if incoming.take(usize::MAX, &mut messages).is_err() {
             return;
