@@ -46,7 +46,10 @@ export class Acknowledger {
     return this.#isUrgent ? nowUs : this.#dueUs;
   }
 
-  /** Returns the acknowledgement for the packet that leaves now, if there is news. */
+  /**
+   * Returns the acknowledgement for the packet that leaves now, if there is anything new to
+   * acknowledge.
+   */
   toSend(nowUs: number): Acknowledgement | undefined {
     if (!this.#isNew) return undefined;
     return this.#received.acknowledgement(Math.floor((nowUs - this.#largestAtUs) / WIRE_UNIT_US));

@@ -13,7 +13,7 @@ import { type PacketWriter, varintLength } from "./packet/writer.js";
 export class PacketBuilder {
   /** Whether the peer must acknowledge the packet. */
   isEliciting = false;
-  /** The start of content, and its end unless the first message needs more. */
+  /** The offsets at which content starts and ends. The first message may exceed the end. */
   #content: { readonly begin: number; readonly end: number } | undefined;
   #states: { readonly lane: number; readonly interval: number; readonly stamp: UInt64 } | undefined;
 
@@ -28,12 +28,15 @@ export class PacketBuilder {
     return end - length - (this.#states ? 1 : 0);
   }
 
-  /** Bytes that a frame should have, if it can be divided. */
+  /** The number of bytes up to which a frame that can be divided should be filled. */
   get roomToShare(): number {
     return Math.min(this.room, (this.#content?.end ?? this.bytesMax) - this.writer.length);
   }
 
-  /** Begins content, which ends at a length of `end` unless the first message needs more. */
+  /**
+   * Begins the content, which ends when the packet has `end` bytes. The first message may exceed
+   * this end.
+   */
   beginContent(end: number): void {
     this.#content = { begin: this.writer.length, end: Math.min(end, this.bytesMax) };
   }

@@ -20,12 +20,18 @@ export class PeerClock {
   #best: Sample | undefined;
   #drift = 0;
 
-  /** Before the first sample, uses the peer's clock on arrival of a packet, which is wrong by the one-way delay. */
+  /**
+   * Before the first sample, estimates the offset from the time in a packet that arrives. The error
+   * of this estimate is the one-way delay.
+   */
   guess(nowUs: number, peerUs: number): void {
     this.#fallbackUs = peerUs - nowUs;
   }
 
-  /** Sent by us, arrived and answered by the peer's clock, and now. */
+  /**
+   * Adds a sample: the time at which we sent, the times at which the peer received and answered by
+   * its clock, and the present time.
+   */
   sample(sentUs: number, arrivedUs: number, answeredUs: number, nowUs: number): void {
     const roundTripUs = Math.max(0, nowUs - sentUs - Math.max(0, answeredUs - arrivedUs));
     const offsetUs = (arrivedUs - sentUs + answeredUs - nowUs) / 2;
@@ -45,7 +51,7 @@ export class PeerClock {
     return this.#best && this.#best.offsetUs + (nowUs - this.#best.atUs) * this.#drift;
   }
 
-  /** The offset is right within this. */
+  /** The maximum error of the offset. */
   get uncertaintyUs(): number | undefined {
     return this.#best && this.#best.roundTripUs / 2;
   }
@@ -54,7 +60,7 @@ export class PeerClock {
     return this.#drift * 1e6;
   }
 
-  /** The peer's full time of a packet that carries `wire` and arrived now. */
+  /** Returns the peer's full time for the 24-bit time `wire` of a packet that arrived now. */
   unfold(wire: number, nowUs: number): number {
     const expected = Math.floor((nowUs + (this.offsetUs(nowUs) ?? this.#fallbackUs)) / WIRE_UNIT_US);
     const ahead = modulo(wire - expected, WIRE_TIME_MODULUS);
@@ -83,7 +89,7 @@ export class PeerClock {
   }
 }
 
-/** A time as packets carry it. */
+/** Converts a time to the form in packets. */
 export function toWireTime(nowUs: number): number {
   return modulo(Math.floor(nowUs / WIRE_UNIT_US), WIRE_TIME_MODULUS);
 }

@@ -1,6 +1,6 @@
 /**
- * Commands that wait for replies, and their deadlines and those of events with a time to live (`spec/SESSION.md`,
- * section 9).
+ * Commands that wait for replies, and the deadlines of commands and of events with a time to live
+ * (`spec/SESSION.md`, section 8).
  */
 interface Deadline {
   readonly atUs: number;
@@ -9,11 +9,11 @@ interface Deadline {
   readonly isCommand: boolean;
 }
 
-/** Maximum pending commands and events with a time to live. */
+/** Maximum number of pending commands and events with a time to live. */
 const DEADLINES_MAX = 16_384;
 
 export class Commands {
-  /** By the application's id. */
+  /** The pending commands and events, by the application's id. */
   readonly #waiting = new Map<number, Deadline>();
   /**
    * The earliest deadline in `#waiting`; `undefined` if nothing waits, or until it is computed
@@ -42,12 +42,15 @@ export class Commands {
     }
   }
 
-  /** An event has arrived, and no longer needs its time to live. A command still waits for its reply. */
+  /**
+   * Records that an event has arrived, so that its time to live no longer matters. A command still
+   * waits for its reply.
+   */
   arrived(id: number): void {
     if (this.#waiting.get(id)?.isCommand === false) this.#remove(id);
   }
 
-  /** A command got its number. */
+  /** Records that a command got its number. */
   numbered(lane: number, number: number, id: number): void {
     this.#commands.set(`${lane} ${number}`, id);
   }

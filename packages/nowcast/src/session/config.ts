@@ -1,26 +1,29 @@
 import { DEFAULT_LIMITS, type Limits } from "./limits.js";
 
-/** The properties of a carrier (`spec/SESSION.md`, section 3). Both ends must see it alike. */
+/**
+ * The properties of a carrier (`spec/SESSION.md`, section 3). Both ends must assume the same
+ * properties.
+ */
 export interface CarrierTraits {
   /** Packets arrive in order and are never lost while the carrier exists. */
   readonly isReliable: boolean;
   /** A packet arrives unchanged or not at all. */
   readonly isChecked: boolean;
-  /** The largest packet it moves, at least 1,200. */
+  /** The largest packet that it moves, in bytes; at least 1,200. */
   readonly packetBytesMax: number;
 }
 
 export const CARRIER_TRAITS = {
-  /** Datagrams under encryption, as WebTransport has them. */
+  /** Encrypted datagrams, such as those of WebTransport. */
   datagrams: { isReliable: false, isChecked: true, packetBytesMax: 1_200 },
-  /** Datagrams that may arrive changed. */
+  /** Unencrypted datagrams, which may arrive changed. */
   bareDatagrams: { isReliable: false, isChecked: false, packetBytesMax: 1_200 },
   /** A reliable, ordered stream of messages, such as WebSocket. */
   stream: { isReliable: true, isChecked: true, packetBytesMax: 16_384 },
 } as const satisfies Record<string, CarrierTraits>;
 
 export interface SessionConfig {
-  /** The limits for the peer. */
+  /** The limits that the peer must obey. */
   readonly limits: Limits;
   /** The class of each lane: 0 has priority over 1, and so on. Lanes that are not listed have class 0. */
   readonly laneClasses: readonly number[];

@@ -22,7 +22,7 @@ export interface Closed {
   readonly by: "us" | "peer" | "silence";
 }
 
-/** The peer broke a rule; thrown inside the session only, which closes with it. */
+/** The peer broke a rule. It is thrown only inside the session, which then closes with its code. */
 export class PeerFault extends Error {
   constructor(
     readonly code: number,

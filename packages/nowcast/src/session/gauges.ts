@@ -5,10 +5,10 @@ import type { Recovery } from "./recovery.js";
 import type { SessionStats } from "./stats.js";
 
 export interface Gauges {
-  /** Smoothed; nothing before the first sample. */
+  /** Smoothed round-trip time; `undefined` before the first sample. */
   readonly roundTripUs: number | undefined;
   readonly roundTripVariationUs: number | undefined;
-  /** Lost packets per packet that is either acknowledged or lost, 0 to 1. */
+  /** The share of lost packets among all packets that are either acknowledged or lost, 0 to 1. */
   readonly loss: number;
   /** Average age of the newest states on arrival, by the clock estimate. */
   readonly ageUs: number | undefined;
@@ -17,7 +17,7 @@ export interface Gauges {
   readonly inFlightBytes: number;
   /** Messages that wait to be sent. */
   readonly waiting: number;
-  /** Values that a newer one replaced before they left. */
+  /** Values that a newer value replaced before they left. */
   readonly superseded: number;
 }
 

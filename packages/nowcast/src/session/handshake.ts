@@ -31,10 +31,13 @@ export type Phase =
   | { readonly name: "connecting"; readonly attempt: HelloAttempt }
   | { readonly name: "listening" }
   | { readonly name: "answered"; hello: Hello; readonly proof: Uint8Array; isAnswerDue: boolean }
-  /** Nothing is left of the session once the refusal has left, or it waits for another carrier. */
+  /** A REFUSE must be sent. After that the session ends, or waits for another carrier. */
   | { readonly name: "refusing"; readonly refuse: Refuse; readonly ends: boolean }
   | { readonly name: "open" }
-  /** Attached: the carrier fell silent while the session was open, and its packets may arrive again. */
+  /**
+   * Whether a carrier is still attached that was regarded as dead because of its silence. Packets
+   * may arrive on it again.
+   */
   | { readonly name: "detached"; readonly sinceUs: number; readonly isAttached: boolean }
   | {
       readonly name: "closing";
@@ -82,7 +85,10 @@ export class Handshake {
     return this.#phase.name === "open";
   }
 
-  /** Whether packets of the carrier are taken, even if it was silent for too long. */
+  /**
+   * Whether packets of the carrier are accepted. This includes a carrier that was silent for too
+   * long.
+   */
   get isAttached(): boolean {
     return this.#phase.name === "detached" ? this.#phase.isAttached : this.#phase.name !== "closed";
   }
@@ -117,7 +123,7 @@ export class Handshake {
     return { name: "connecting", attempt: new HelloAttempt(nowUs, this.#entropy.slice(0, 8), resume) };
   }
 
-  /** The carrier is gone. */
+  /** Handles the end of the carrier. */
   detach(nowUs: number): void {
     if (this.isClosed) return;
     if (this.#phase.name === "detached") {
@@ -132,7 +138,7 @@ export class Handshake {
     this.#beginDetached(nowUs, false);
   }
 
-  /** The carrier of an open session is regarded as dead by its silence alone. */
+  /** Regards the carrier of an open session as dead because of its silence. */
   fellSilent(nowUs: number): void {
     this.#beginDetached(nowUs, true);
   }
@@ -176,7 +182,7 @@ export class Handshake {
     if (phase.name !== "listening") return "misplaced";
     const refused = this.#judge(hello);
     if (refused) {
-      // A wrong token must not end the session that it does not belong to.
+      // A HELLO with a wrong token must not end the session that it names.
       const ends = this.ticket === undefined;
       this.#phase = { name: "refusing", refuse: refusal(hello.nonce, refused.code, refused.text), ends };
       return "refused";
@@ -208,7 +214,7 @@ export class Handshake {
       : undefined;
   }
 
-  /** Handles the answer to our HELLO; false if no such answer is awaited. */
+  /** Handles a WELCOME. Returns false if no answer to a HELLO is awaited. */
   onWelcome(welcome: Welcome): boolean {
     const phase = this.#phase;
     if (phase.name !== "connecting" || !equalBytes(phase.attempt.nonce, welcome.nonce)) return false;
@@ -229,8 +235,8 @@ export class Handshake {
   }
 
   /**
-   * The acceptor read a malformed packet from a peer that is not proven, over a carrier on which only the peer can be
-   * at fault. The peer is informed.
+   * Refuses a peer that is not proven and sent a malformed packet. This is for carriers on which
+   * only the peer can be at fault.
    */
   refuseMalformed(packet: Uint8Array, field: string): void {
     const phase = this.#phase;
@@ -241,7 +247,10 @@ export class Handshake {
     this.#phase = { name: "refusing", refuse, ends };
   }
 
-  /** Whether a refusal is for us, and not too late. `isTrusted` means that only the peer can have sent it. */
+  /**
+   * Whether a REFUSE is for our HELLO and not too late. `isTrusted` means that only the peer can
+   * have sent it.
+   */
   #awaits({ nonce }: Refuse, isTrusted: boolean): boolean {
     const isOurs = equalBytes(this.#entropy.subarray(0, 8), nonce);
     // The peer may not have been able to read our nonce.
@@ -249,7 +258,7 @@ export class Handshake {
     return this.isOpen && isTrusted && isOurs && this.proof !== undefined;
   }
 
-  /** Takes a refusal; false if no answer is awaited. */
+  /** Handles a REFUSE. Returns false if no answer is awaited. */
   onRefuse(nowUs: number, refuse: Refuse, isTrusted: boolean): boolean {
     if (!this.#awaits(refuse, isTrusted)) return false;
     const { code, versionMin, versionMax, text } = refuse;
@@ -261,7 +270,10 @@ export class Handshake {
     return true;
   }
 
-  /** Checks for the proof that an answered peer receives our packets. Returns whether data may be accepted. */
+  /**
+   * Checks a data packet of a peer that was answered for the proof that the peer receives our
+   * packets. Returns whether its data may be accepted.
+   */
   onData(frames: readonly Frame[]): boolean {
     const phase = this.#phase;
     if (phase.name === "answered") {
@@ -286,7 +298,7 @@ export class Handshake {
     if (frames.some(({ type }) => type === "close")) this.#phase = { name: "closed" };
   }
 
-  /** The timers before and after the session is open. */
+  /** Handles the timers of the phases in which the session is not open. */
   handleTimeout(nowUs: number, lastHeardUs: number): void {
     const phase = this.#phase;
     const handshakeUs = this.#config.handshakeTimeoutMs * 1_000;
@@ -349,7 +361,7 @@ export class Handshake {
     return true;
   }
 
-  /** Takes the contents of a CLOSE that is due, which is then no longer due. */
+  /** Returns the content of a CLOSE that is due. After the call the CLOSE is no longer due. */
   takeClose(): Closed | undefined {
     const phase = this.#phase;
     if (phase.name !== "closing" || !phase.isDue || phase.left === 0) return undefined;
@@ -363,14 +375,14 @@ function refusal(nonce: Uint8Array, code: number, text: string): Refuse {
   return { type: "refuse", nonce: copyOf(nonce), code, versionMin: VERSION, versionMax: VERSION, text };
 }
 
-/** The packet that refuses a HELLO without a session, on a checked carrier. */
+/** Returns the packet that refuses a HELLO for which there is no session, on a checked carrier. */
 export function refusalPacket(hello: Hello, code: number, text: string): Uint8Array {
   return packetOf(refusal(hello.nonce, code, text));
 }
 
 /**
- * The packet that refuses a first packet that is not a readable HELLO; `undefined` if it is one. For reliable and
- * checked carriers, on which only the sender can be at fault.
+ * Returns the packet that refuses a first packet that is not a valid HELLO; `undefined` if it is a
+ * valid HELLO. This is for reliable and checked carriers, on which only the sender can be at fault.
  */
 export function malformedRefusalPacket(bytes: Uint8Array): Uint8Array | undefined {
   try {

@@ -1,4 +1,4 @@
-/** The parts of a session that own the contents of packets. */
+/** The parts of a session that learn whether the items of a packet were acknowledged or lost. */
 import type { Commands } from "./commands.js";
 import type { Handshake } from "./handshake.js";
 import { BoundEvent } from "./lane/message.js";

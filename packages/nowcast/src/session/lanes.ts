@@ -1,4 +1,7 @@
-/** All lanes of a session, in both directions: made when first used, filled by class and in turn. */
+/**
+ * All lanes of a session, in both directions. A lane is made when it is first used. Packets are
+ * filled from lanes by class, and in turn within a class.
+ */
 import type { PacketBuilder } from "./builder.js";
 import type { SessionConfig } from "./config.js";
 import { PeerFault } from "./fault.js";
@@ -11,7 +14,7 @@ import type { Item } from "./sent.js";
 import type { SessionStats } from "./stats.js";
 import { earliest } from "./time.js";
 
-/** Header, acknowledgement and the fields of a frame take no more than this. */
+/** Maximum size of the header, the acknowledgement and the fields of a frame together. */
 const OVERHEAD_BYTES_MAX = 176;
 const PROBE_EVENTS = 16;
 
@@ -19,7 +22,9 @@ const PROBE_EVENTS = 16;
 export interface Plan {
   /** The lanes with content for the packet. */
   readonly lanes: readonly number[];
-  /** The first message in every non-empty lane of the first class is a small unsent event. */
+  /**
+   * Whether the first message in every non-empty lane of the first class is a small unsent event.
+   */
   readonly leadsWithEvent: boolean;
 }
 
@@ -60,7 +65,7 @@ export class Lanes {
     return sendLane;
   }
 
-  /** The lane that a frame is for. */
+  /** The lane to which a frame belongs. */
   receiving(lane: number): ReceiveLane {
     if (lane >= this.config.limits.lanesMax) throw PeerFault.limit("a lane beyond lanes_max");
     let receiveLane = this.#incoming[lane];
@@ -71,7 +76,7 @@ export class Lanes {
     return receiveLane;
   }
 
-  /** The next message that may be shown, and its lane. */
+  /** The next message for the application, and its lane. */
   take(
     nowUs: number,
   ): { readonly lane: number; readonly message: ReceivedState | ReceivedEvent } | undefined {
@@ -82,7 +87,7 @@ export class Lanes {
     return undefined;
   }
 
-  /** The next message that may be shown, with its lane, if it is a reply. */
+  /** The next message for the application, with its lane, if it is a reply. */
   takeReply(nowUs: number): { readonly lane: number; readonly reply: ReceivedEvent } | undefined {
     for (const [lane, receiveLane] of this.#incoming.entries()) {
       const reply = receiveLane?.takeReply(nowUs);
@@ -121,7 +126,7 @@ export class Lanes {
     return earliest(this.#incoming.map((lane) => lane?.windowDueUs(nowUs)));
   }
 
-  /** The one pass over the lanes that decides on the contents of a packet. */
+  /** Decides on the content of a packet, in one pass over the lanes. */
   plan(peer: Limits): Plan {
     const lanes: number[] = [];
     let [first, leadsWithEvent] = [Number.POSITIVE_INFINITY, false];

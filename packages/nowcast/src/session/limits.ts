@@ -7,7 +7,7 @@ export interface Limits {
   readonly lanesMax: number;
   /** Maximum cost of all unconsumed messages of a lane; a message costs its payload and {@link MESSAGE_COST}. */
   readonly windowBytes: number;
-  /** Payload of one event or value. */
+  /** Maximum payload of one event or value, in bytes. */
   readonly messageBytesMax: number;
   readonly packetBytesMax: number;
   readonly idleTimeoutMs: number;
@@ -55,7 +55,10 @@ export function writeLimits(writer: PacketWriter, limits: Limits): void {
   writer.varint(limits.resumeTimeoutMs);
 }
 
-/** Refuses limits that the specification does not allow: a mistake of the program, not of a peer. */
+/**
+ * Refuses limits that the specification does not allow. This is a fault of the program, not of a
+ * peer.
+ */
 export function checkLimits(limits: Limits): void {
   const { lanesMax, windowBytes, messageBytesMax, packetBytesMax, idleTimeoutMs, resumeTimeoutMs } = limits;
   const most = Number.MAX_SAFE_INTEGER;
@@ -76,7 +79,10 @@ function checkLimit(name: keyof Limits, value: number, min: number, max: number)
   );
 }
 
-/** Refuses a lane that the peer does not have: a mistake of the program, reported at the call. */
+/**
+ * Refuses a lane that the peer does not have. This is a fault of the program, which the call
+ * reports.
+ */
 export function checkLane(lane: number, { lanesMax }: Limits): void {
   if (Number.isInteger(lane) && lane >= 0 && lane < lanesMax) return;
   throw new NowcastError("misuse", `the peer has no lane ${lane}: it has 0 to ${lanesMax - 1}`);

@@ -1,6 +1,6 @@
 import type { Closed } from "./fault.js";
 
-/** News about the session itself. */
+/** A change of the session itself. */
 export type Notice =
   | { readonly type: "opened"; readonly resumed: boolean }
   | { readonly type: "detached" }

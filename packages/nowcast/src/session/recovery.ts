@@ -10,25 +10,30 @@ import { Silence } from "./silence.js";
 import type { SessionStats } from "./stats.js";
 
 const UNACKNOWLEDGED_SPAN_MAX = 16_384;
-/** A silence of at least this, and of this many probe time-outs, is an outage. */
+/**
+ * A silence counts as an outage if it lasts for at least this time plus this many probe time-outs.
+ */
 const OUTAGE_US_MIN = 1_000_000;
 const OUTAGE_PROBES = 3;
-/** Maximum bytes sent during a silence, because a peer that was stopped reads all of them before the newest. */
+/**
+ * Maximum bytes sent during a silence, because a peer that was stopped reads all of them before the
+ * newest values.
+ */
 const SILENT_BYTES_MAX = 1_024 * 1_024;
-/** Assumed before the first sample. */
+/** The round trip that is assumed before the first sample. */
 const ROUND_TRIP_US = 100_000;
 
 /** Maximum time by which a leading event leaves before its turn. */
 const LEAD_US = 5_000;
 
-/** Notified of the contents of a packet when it is acknowledged or lost. */
+/** The listener that learns whether the items of a packet were acknowledged or lost. */
 export interface ItemOwners {
   arrived(packet: SentPacket): void;
   lost(packet: SentPacket): void;
 }
 
 export class Recovery {
-  /** The next packet must leave, regardless of the rate. */
+  /** Whether the next packet must leave regardless of the rate. */
   isProbeDue = false;
   /** Consecutive packets that are not eliciting. */
   quietRun = 0;
@@ -39,11 +44,11 @@ export class Recovery {
   #rtt = new RoundTrip();
   #rate: SendRate;
   #silence = new Silence();
-  /** Sent since the silence began. */
+  /** Bytes sent since the silence began. */
   #silentBytes = 0;
   /** Packets below this number were sent before an outage ended, so their times are no samples of the path. */
   #informativeFrom = 0;
-  /** No later packet has been acknowledged yet. */
+  /** Whether no packet after the outage has been acknowledged yet. */
   #followsOutage = false;
   #lastElicitingUs: number | undefined;
 
@@ -75,7 +80,7 @@ export class Recovery {
     return this.#sent.inFlightBytes;
   }
 
-  /** Since when the oldest packet that wants acknowledgement is out. */
+  /** The time since which the oldest packet that needs an acknowledgement is outstanding. */
   get outSinceUs(): number | undefined {
     return this.#sent.oldest()?.sentUs;
   }
@@ -91,7 +96,7 @@ export class Recovery {
     for (const packet of this.#sent.takeAll()) this.#owners.lost(packet);
   }
 
-  /** The first sample, from the handshake. */
+  /** Adds the first sample, from the handshake. */
   sample(roundTripUs: number): void {
     this.#rtt.sample(roundTripUs, 0);
   }
@@ -112,9 +117,9 @@ export class Recovery {
   }
 
   /**
-   * A packet arrives, before any of its frames takes effect. After an outage the newest values are sent to
-   * the peer at once: at the rate from before the outage, without the back-off of the silence, and regardless
-   * of packets in flight.
+   * Handles the arrival of a packet, before any of its frames takes effect. If it ends an outage,
+   * the newest values are sent to the peer at once: at the rate from before the outage, without
+   * back-off, and regardless of packets in flight.
    */
   heard(nowUs: number, lastHeardUs: number): void {
     const outageUs = Math.max(OUTAGE_US_MIN, OUTAGE_PROBES * this.#rtt.probeTimeoutUs);
@@ -202,7 +207,10 @@ export class Recovery {
     return this.#silence.probeAtUs(this.#rtt);
   }
 
-  /** No acknowledgement arrived: the next packet carries the oldest items, which this returns. */
+  /**
+   * Prepares a probe, because no acknowledgement arrived. Returns the oldest items, which the next
+   * packet carries.
+   */
   probe(nowUs: number): readonly Item[] {
     this.isProbeDue = true;
     this.#silence.probed(nowUs);
@@ -214,7 +222,10 @@ export class Recovery {
     return (this.#lastElicitingUs ?? lastHeardUs) + idleTimeoutUs / 3;
   }
 
-  /** When waiting content may leave, with or without a leading event; `undefined` if it waits for an arrival. */
+  /**
+   * The time at which waiting content may leave, with or without a leading event; `undefined` if it
+   * waits for an arrival.
+   */
   contentAtUs(nowUs: number, leads: boolean): number | undefined {
     if (this.#sent.nextNumber - this.#sent.largestAcknowledged > UNACKNOWLEDGED_SPAN_MAX) return undefined;
     const isSilent = this.#silentShare(nowUs) !== undefined;
@@ -222,7 +233,7 @@ export class Recovery {
       ? this.#silentBytes < SILENT_BYTES_MAX
       : this.#rate.isDraining || this.#hasRoomInFlight;
     if (hasFlight) return Math.max(nowUs, this.#rate.nextAtUs - (leads ? LEAD_US : 0));
-    // When the silence begins, flight no longer counts.
+    // From the beginning of a silence on, bytes in flight no longer count.
     return isSilent ? undefined : this.#silence.beginsAtUs(this.#rtt);
   }
 
@@ -232,7 +243,7 @@ export class Recovery {
     return this.#sent.inFlightBytes < this.#rate.flightBytesMax(leastUs, recentUs, this.#isReliable);
   }
 
-  /** Content is ready but must wait for its turn. */
+  /** Records that content is ready but must wait. */
   holdBack(): void {
     this.#rate.holdBack();
   }

@@ -1,13 +1,14 @@
 /**
  * Early recovery: small events that are not acknowledged are sent again before any loss is known, within a budget
- * (`spec/SESSION.md`, section 10). So a single loss costs one send interval, not a round trip.
+ * (`spec/SESSION.md`, section 10). So a single loss delays an event by one send interval instead of
+ * a round trip.
  */
 import type { BoundEvent } from "./lane/message.js";
 
 export const REPEAT_BYTES_MAX = 256;
-/** The content of a packet with a leading event: the event, and small messages that fit. */
+/** Maximum content of a packet with a leading event: the event, and small messages that fit. */
 export const LEADING_BYTES = REPEAT_BYTES_MAX + 64;
-/** The cost of an event that did not ride in a larger packet: its headers on the link. */
+/** The cost of an event that does not share a larger packet: the additional headers on the link. */
 const LEADING_COST = 80;
 /** The first repetition may get its own packet; later ones only use packets that leave anyway. */
 const WAITS_US = [2_000, 12_000, 30_000, 60_000];
@@ -28,7 +29,7 @@ export class Redundancy {
     this.#tokens = bytesPerSecond * BUCKET_SECONDS;
   }
 
-  /** An event left for the first time. */
+  /** Records that an event left for the first time. */
   bound(nowUs: number, lane: number, { number, value }: BoundEvent): void {
     if (value.length > REPEAT_BYTES_MAX || this.bytesPerSecond === 0) return;
     this.#queues.forEach((queue, turn) => {
@@ -36,7 +37,7 @@ export class Redundancy {
     });
   }
 
-  /** When an event without another repetition gets its own packet. */
+  /** The time at which an event that was not repeated yet gets its own packet. */
   dueUs(nowUs: number, isWanted: (lane: number, number: number) => boolean): number | undefined {
     const queue = this.#queues[0]!;
     for (let first = queue[0]; first !== undefined; first = queue[0]) {
@@ -47,7 +48,10 @@ export class Redundancy {
     return undefined;
   }
 
-  /** Repeats the due events that the budget allows in the packet that leaves now; `repeat` returns the bytes used. */
+  /**
+   * Repeats due events in the packet that leaves now, as the budget allows. `repeat` returns the
+   * number of bytes used.
+   */
   repeat(nowUs: number, hasRoom: () => boolean, repeat: (lane: number, number: number) => number): void {
     for (const [turn, queue] of this.#queues.entries()) {
       // Later repetitions use only budget that first repetitions are unlikely to need.
@@ -60,12 +64,15 @@ export class Redundancy {
     }
   }
 
-  /** Whether an event may lead: that leaves half of the budget to first repetitions. */
+  /**
+   * Whether an event may leave before its turn. Half of the budget must remain for first
+   * repetitions.
+   */
   canLead(nowUs: number): boolean {
     return this.#hasTokens(nowUs, (this.bytesPerSecond * BUCKET_SECONDS) / 2);
   }
 
-  /** A packet leaves for an event alone. */
+  /** Charges for a packet that leaves only for an event. */
   led(): void {
     this.#tokens -= LEADING_COST;
   }

@@ -1,12 +1,15 @@
-/** States from elsewhere than the queue: bytes that belong to the packet they travel in (`spec/SESSION.md`, section 7). */
+/**
+ * Replication sources and their payloads: bytes that do not come from a queue and belong to the
+ * packet that carries them (`spec/SESSION.md`, section 7).
+ */
 import { copyOf } from "../codec/copy-of.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { PacketBuilder } from "./builder.js";
 import type { Item } from "./sent.js";
 
-/** Payloads of a lane that wait for the application, the newest. */
+/** Maximum number of payloads of a lane that wait for the application. The newest are kept. */
 const UNREAD_MAX = 64;
-/** Type and length of the frame. */
+/** Bytes for the type and the length of the frame. */
 const HEAD_BYTES = 3;
 
 /** Bytes of the peer's replication source. */
@@ -14,30 +17,37 @@ export interface Replicated {
   readonly lane: number;
   readonly packet: number;
   readonly payload: Uint8Array;
-  /** When the carrier received its packet, in microseconds. */
+  /** The time at which the carrier received the packet, in microseconds. */
   readonly arrivedAtUs: number;
 }
 
 /**
- * Fills packets when they leave, and learns the outcome of each. For values that depend on the peer's state, such as
- * differences from an acknowledged snapshot. For opaque values under a key use states.
+ * Fills packets when they leave, and learns the outcome of each packet. It is for values that
+ * depend on the peer's state, such as differences from an acknowledged snapshot. For all other
+ * values, use states.
  */
 export interface ReplicationSource {
-  /** Whether it has something to send now. It must turn false when {@link fill} gives nothing for a whole packet. */
+  /**
+   * Whether it has anything to send now. It must become false when {@link fill} returns nothing for
+   * an empty packet.
+   */
   readonly hasMore: boolean;
-  /** At most `bytesMax` bytes for this packet, or `undefined`. They are never sent again. */
+  /**
+   * Returns at most `bytesMax` bytes for this packet, or `undefined`. The bytes are never sent
+   * again.
+   */
   fill(packet: number, bytesMax: number): Uint8Array | undefined;
-  /** The packet was acknowledged, or counts as lost. */
+  /** Called when the packet was acknowledged or counts as lost. */
   settled(packet: number, arrived: boolean): void;
 }
 
 export class ReplicationLanes {
   readonly #sources = new Map<number, ReplicationSource>();
   readonly #unread: Replicated[] = [];
-  /** When the carrier received the current packet. */
+  /** The time at which the carrier received the current packet. */
   arrivedAtUs = 0;
 
-  /** Whether a packet could carry anything now. */
+  /** Whether a source has content for a packet now. */
   get hasMore(): boolean {
     for (const source of this.#sources.values()) if (source.hasMore) return true;
     return false;
@@ -50,7 +60,7 @@ export class ReplicationLanes {
 
   fill(packet: number, builder: PacketBuilder, items: Item[]): void {
     for (const [lane, source] of this.#sources) {
-      // A record that does not fit into its share of the packet may need the whole packet.
+      // If a record does not fit into its share of the packet, it may use the whole packet.
       const payload = fillFrom(source, packet, builder.roomToShare) ?? fillFrom(source, packet, builder.room);
       if (payload === undefined) continue;
       builder.frame({ type: "replication", lane, payload });
@@ -63,8 +73,8 @@ export class ReplicationLanes {
   }
 
   /**
-   * Keeps a payload until it is read. If too many are unread, the oldest of the lane is dropped, and this returns true.
-   * Other frames of that packet are delivered.
+   * Stores a payload until it is read. If too many payloads of the lane are unread, drops the
+   * oldest and returns true. The other frames of the packet are delivered.
    */
   received(lane: number, packet: number, payload: Uint8Array): boolean {
     const ofLane = this.#unread.filter((unread) => unread.lane === lane);

@@ -4,7 +4,7 @@ const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
 const ACK_DELAY_MAX_US = 5_000;
 /** Maximum time for which a peer that sends regularly holds an acknowledgement for its next packet. */
 const HELD_ACK_DELAY_MAX_US = 100_000;
-/** The assumed longest recent delay until it is known. It decreases soon. */
+/** The longest recent delay that is assumed before it is measured. It decreases soon. */
 const ACK_DELAY_FIRST_US = 50_000;
 
 export class RoundTrip {
@@ -12,7 +12,9 @@ export class RoundTrip {
   minimumUs = 0;
   smoothedUs = 0;
   variationUs = 0;
-  /** The peer's longest recent delay of acknowledgements. The next one may be a fifth longer. */
+  /**
+   * The longest recent delay of the peer's acknowledgements. The next delay may be a fifth longer.
+   */
   #heldUs = ACK_DELAY_FIRST_US;
 
   /** Records a sample, and the delay that the peer reports. */
@@ -32,8 +34,9 @@ export class RoundTrip {
   }
 
   /**
-   * The time after a packet within which it must be acknowledged, if a later one was (section 6.1.2). If packets
-   * overtake each other on the path, and some took as long as `overtakenUs`, it may also be twice a round trip.
+   * The age after which a packet counts as lost if a later one was acknowledged (section 6.1.2). On
+   * a path that reorders packets, where some took as long as `overtakenUs`, the age may be up to
+   * twice a round trip.
    */
   lossDelayUs(overtakenUs: number): number {
     const longestUs = Math.max(this.smoothedUs, this.latestUs ?? 0);

@@ -30,15 +30,18 @@ export interface SentPacket {
   readonly items: readonly Item[];
 }
 
-/** A packet this many numbers below an acknowledged one is lost, unless packets overtake each other on the path. */
+/**
+ * A packet counts as lost if its number is this much below that of an acknowledged packet, unless
+ * the path reorders packets.
+ */
 const REORDERING_THRESHOLD = 3;
 /** Maximum remembered packets among those that were declared lost. */
 const MISSED_MAX = 16;
-/** Losses without a late arrival until the path counts as ordered again. */
+/** Number of losses without a late arrival after which the path counts as ordered again. */
 const OVERTAKING_LOSSES = 64;
 
 export class SentPackets {
-  /** In the order of their numbers. */
+  /** The packets, in the order of their numbers. */
   readonly #outstanding = new Map<number, SentPacket>();
   #next = 0;
   #inFlightBytes = 0;
@@ -78,7 +81,10 @@ export class SentPackets {
     this.#inFlightBytes += bytes;
   }
 
-  /** The packets in flight no longer take room; their acknowledgements are still awaited. */
+  /**
+   * From now on the packets in flight do not count among the bytes in flight. Their
+   * acknowledgements are still awaited.
+   */
   writeOffFlight(): void {
     this.#countedFrom = this.#next;
     this.#inFlightBytes = 0;
@@ -117,8 +123,9 @@ export class SentPackets {
   }
 
   /**
-   * Bytes of packets in these ranges that were declared lost: later packets had only overtaken them. From then on a
-   * packet counts as lost by its age, as in RACK (RFC 8985), and not by the number of later acknowledgements.
+   * Returns the bytes of the packets in these ranges that were declared lost but had only been
+   * overtaken. From then on the age of a packet decides whether it counts as lost, as in RACK (RFC
+   * 8985), and not the number of later acknowledgements.
    */
   findMissed(nowUs: number, ranges: readonly (readonly [number, number])[]): number {
     let bytes = 0;
@@ -134,7 +141,7 @@ export class SentPackets {
     return bytes;
   }
 
-  /** When the next packet will count as lost if nothing arrives. */
+  /** The time at which the next packet will count as lost if nothing arrives. */
   lossAtUs(rtt: RoundTrip): number | undefined {
     for (const packet of this.#outstanding.values()) {
       const isOvertaken = packet.number < this.largestAcknowledged;
@@ -149,11 +156,15 @@ export class SentPackets {
     return undefined;
   }
 
-  /** Everything that is neither acknowledged nor lost, as when the carrier is gone. */
+  /**
+   * Removes and returns everything that is neither acknowledged nor lost, for example because the
+   * carrier ended.
+   */
   takeAll(): SentPacket[] {
     const all = [...this.#outstanding.values()];
     for (const packet of all) this.#remove(packet);
-    // The path changed: missing packets of the old path never arrive, or give no information about the new path.
+    // The path has changed. Missing packets of the old path never arrive, or do not describe the
+    // new path.
     this.#missed = [];
     this.#overtaking = 0;
     this.#overtakenUs = 0;

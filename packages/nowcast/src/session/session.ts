@@ -48,7 +48,7 @@ import { newStats, type SessionStats } from "./stats.js";
 import { earliest } from "./time.js";
 
 const QUIET_RUN_MAX = 64;
-/** Notices kept for an application that does not read them, the newest. */
+/** Maximum number of unread notices. The newest are kept. */
 const NOTICES_UNREAD_MAX = 4_096;
 
 export type Message = (ReceivedState | ReceivedEvent) & { readonly lane: number };
@@ -86,7 +86,10 @@ export class Session {
     this.#lastHeardUs = nowUs;
   }
 
-  /** A session of an initiator. `entropy` is 48 random bytes, used for nothing else. */
+  /**
+   * Makes the session of an initiator. `entropy` is 48 random bytes, which must not be used for
+   * anything else.
+   */
   static connect(
     nowUs: number,
     carrier: CarrierTraits,
@@ -96,7 +99,7 @@ export class Session {
     return new Session({ ...DEFAULT_CONFIG, ...config }, carrier, entropy, nowUs, "initiator");
   }
 
-  /** A session that answers the first HELLO. */
+  /** Makes the session of an acceptor, which answers the first HELLO. */
   static accept(
     nowUs: number,
     carrier: CarrierTraits,
@@ -123,7 +126,10 @@ export class Session {
     return this.#handshake.phase.name === "detached";
   }
 
-  /** Whether it accepts packets of its carrier, even after too long a silence. */
+  /**
+   * Whether it accepts packets of its carrier. This includes a carrier that was silent for too
+   * long.
+   */
   get isAttached(): boolean {
     return this.#handshake.isAttached;
   }
@@ -151,7 +157,7 @@ export class Session {
     return readGauges(this.stats, this.#recovery, this.#lanes);
   }
 
-  /** When the last packet of the peer was accepted. */
+  /** The time at which the last packet of the peer was accepted. */
   get lastHeardUs(): number {
     return this.#lastHeardUs;
   }
@@ -172,7 +178,7 @@ export class Session {
     return this.#recovery.rtt.probeTimeoutUs;
   }
 
-  /** The shortest round trip that was measured on this carrier; 0 before any was. */
+  /** The shortest round trip that was measured on this carrier; 0 before the first measurement. */
   get shortestRoundTripUs(): number {
     return this.#recovery.rtt.minimumUs;
   }
@@ -182,7 +188,7 @@ export class Session {
     return this.#handshake.checkResume(resume);
   }
 
-  /** The newest value of a key; replaces one that has not left. */
+  /** Puts the newest value of a key. It replaces a value that has not left. */
   putState(nowUs: number, lane: number, key: number | bigint, value: Uint8Array): PutOutcome {
     const count = toUInt64(key);
     if (count === 0)
@@ -201,21 +207,21 @@ export class Session {
     return this.#put(nowUs, lane, EventKind.command, undefined, value, deadlineUs);
   }
 
-  /** The answer to a received command, by its lane and number. */
+  /** Puts the reply to a received command, which is given by its lane and number. */
   reply(nowUs: number, lane: number, number: number, value: Uint8Array): number | PutOutcome {
     return this.#put(nowUs, lane, EventKind.reply, number, value, undefined);
   }
 
   /**
-   * Lets a source fill the remaining room of packets, besides the queue of the lane. Without a source, replication
-   * stops.
+   * Lets a source fill the remaining room of packets, in addition to the queue of the lane. If no
+   * source is passed, replication stops.
    */
   replicate(lane: number, source: ReplicationSource | undefined): void {
     checkLane(lane, this.#peer);
     this.#replication.set(lane, source);
   }
 
-  /** The next message that may be shown. */
+  /** Returns the next message for the application. */
   receive(nowUs: number): Message | undefined {
     for (let next = this.#lanes.take(nowUs); next; next = this.#lanes.take(nowUs)) {
       const { lane, message } = next;
@@ -226,8 +232,8 @@ export class Session {
   }
 
   /**
-   * Turns replies into notices while no unread message precedes them, for an application that waits for replies and
-   * does not call {@link receive}.
+   * Turns replies into notices if no unread message precedes them. This is for an application that
+   * waits for replies and does not call {@link receive}.
    */
   receiveReplies(nowUs: number): void {
     for (let next = this.#lanes.takeReply(nowUs); next; next = this.#lanes.takeReply(nowUs)) {
@@ -250,7 +256,7 @@ export class Session {
     this.#handshake.end(nowUs, { code, reason, by: "us" });
   }
 
-  /** The carrier is gone; the session waits for another. */
+  /** Handles the end of the carrier. The session waits for another one. */
   detach(nowUs: number): void {
     this.#handshake.detach(nowUs);
   }
@@ -271,7 +277,10 @@ export class Session {
     if (this.isOpen) this.#recovery.isProbeDue = true;
   }
 
-  /** Takes a packet that the current carrier received at `arrivedAtUs`. Any bytes are allowed. */
+  /**
+   * Handles a packet that the current carrier received at `arrivedAtUs`. The packet may be any
+   * bytes.
+   */
   handlePacket(nowUs: number, bytes: Uint8Array, arrivedAtUs = nowUs): void {
     this.#replication.arrivedAtUs = arrivedAtUs;
     const { dropped } = this.stats;
@@ -298,7 +307,7 @@ export class Session {
       else if (!(error instanceof MalformedPacket)) throw error;
       else if (!this.isOpen) {
         dropped.malformed += 1;
-        // Without an answer, the peer's programmer would assume a dead server.
+        // Without an answer, the author of the peer's program would assume a dead server.
         if (this.#isTrusted) this.#handshake.refuseMalformed(body, error.field);
       } else this.#handshake.end(nowUs, { code: CloseCode.malformed, reason: error.field, by: "us" });
     }
@@ -311,13 +320,19 @@ export class Session {
     else this.#handshake.handleTimeout(nowUs, this.#lastHeardUs);
   }
 
-  /** When to call {@link handleTimeout} and {@link pollPacket} if nothing happens before. */
+  /**
+   * The time at which to call {@link handleTimeout} and {@link pollPacket} if nothing else happens
+   * before.
+   */
   pollTimeout(nowUs: number): number | undefined {
     const dueUs = this.isOpen ? this.#openDueUs(nowUs) : this.#handshake.dueUs(nowUs, this.#lastHeardUs);
     return earliest([dueUs, this.isClosed ? undefined : this.#commands.nextUs]);
   }
 
-  /** The next packet that may and should leave now. Call it only when the carrier takes a packet at once. */
+  /**
+   * Returns the next packet that may and should leave now. Call it only when the carrier accepts a
+   * packet at once.
+   */
   pollPacket(nowUs: number): Uint8Array | undefined {
     this.#writer.clear();
     let wrote = false;
@@ -421,7 +436,8 @@ export class Session {
       dropped.unproven += 1;
       return;
     }
-    // The answer to a first PING gives round trip and clock before other content is sent.
+    // A first PING is sent, because its answer is a sample of the round trip and of the clock
+    // before other content is sent.
     if (!wasOpen) this.#recovery.isProbeDue = true;
     const number = unfoldNumber(packet.numberLow, this.#acks.largest);
     const arrival = this.#acks.judge(number);
@@ -524,7 +540,7 @@ export class Session {
     return hasContent ? this.#recovery.contentAtUs(nowUs, leads) : undefined;
   }
 
-  /** Whether a small event goes first, and packets are kept small because the link is slow. */
+  /** Whether a small event is sent first, and packets are kept small because the link is slow. */
   #eventLeads(nowUs: number, plan: Plan): boolean {
     if (this.#carrier.isReliable || this.#recovery.packetBytes >= this.#packetBytesMax) return false;
     return plan.leadsWithEvent && this.#redundancy.canLead(nowUs);
@@ -563,7 +579,7 @@ export class Session {
     if (window || content) this.#lanes.writeWindows(departure);
     if (!this.#carrier.isReliable) this.#lanes.repeat(departure, this.#redundancy);
     if (content || isProbe) {
-      // A whole packet would cause most of the delay of such an event.
+      // Otherwise a whole packet in front of such an event would cause most of its delay.
       const isAlone = content && leads;
       builder.beginContent(isAlone ? this.#writer.length + LEADING_BYTES : this.#recovery.packetBytes);
       if (isAlone) this.#redundancy.led();

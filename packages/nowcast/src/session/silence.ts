@@ -1,19 +1,20 @@
 /**
- * Packets are outstanding without an acknowledgement: when to probe, and how much to send in the meantime (section 10).
+ * Decides when to probe, and how much to send, while packets are outstanding without an
+ * acknowledgement (section 10).
  */
 import type { RoundTrip } from "./rtt.js";
 
 const PROBE_TIMEOUT_US_MAX = 2_000_000;
 /**
- * A silent peer is sent new values at this multiple of its earlier rate, so that one turn of all values is complete
- * before the next one. There are no more of them than before.
+ * New values are sent to a silent peer at this multiple of its earlier rate, so that all new values
+ * of a send interval leave before the next ones exist.
  */
 const SILENT_SHARE = 1.5;
-/** For this time the amount stays; then it decreases. */
+/** For this time the rate stays the same; then it decreases. */
 const BOLD_US = 3_000_000;
 
 export class Silence {
-  /** Since when packets are outstanding without any acknowledgement. */
+  /** The time since which packets are outstanding without any acknowledgement. */
   #sinceUs: number | undefined;
   #probedAtUs = Number.NEGATIVE_INFINITY;
   #probes = 0;
@@ -28,7 +29,10 @@ export class Silence {
     this.#sinceUs = inFlight > 0 ? nowUs : undefined;
   }
 
-  /** How long answers had been awaited when a packet arrived, if none arrived since `lastHeardUs`. */
+  /**
+   * The time for which answers had been awaited when a packet arrived, if no other packet arrived
+   * since `lastHeardUs`.
+   */
   lastedUs(nowUs: number, lastHeardUs: number): number {
     return this.#sinceUs === undefined ? 0 : nowUs - Math.max(this.#sinceUs, lastHeardUs);
   }
@@ -47,7 +51,7 @@ export class Silence {
     return Math.max(this.#sinceUs, this.#probedAtUs) + waitUs;
   }
 
-  /** When outstanding packets begin to mean that the peer is silent. */
+  /** The time at which the peer counts as silent if outstanding packets are not acknowledged. */
   beginsAtUs(rtt: RoundTrip): number | undefined {
     return this.#sinceUs === undefined ? undefined : this.#sinceUs + 2 * rtt.probeTimeoutUs;
   }

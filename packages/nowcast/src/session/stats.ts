@@ -10,7 +10,7 @@ export interface SessionStats {
   probes: number;
   statesSent: number;
   eventsSent: number;
-  /** Messages that were sent once more than once. */
+  /** Repeated transmissions of messages. */
   resent: number;
   expired: number;
   readonly dropped: {
@@ -23,13 +23,18 @@ export interface SessionStats {
     unproven: number;
     misplaced: number;
     closed: number;
-    /** States older than the known ones, and events that had already arrived. */
+    /** States that are older than known ones, and events that had already arrived. */
     stale: number;
     late: number;
     lateReplies: number;
-    /** Replication payloads that newer ones pushed out, because the application does not read. */
+    /**
+     * Replication payloads that were dropped in favour of newer ones, because the application did
+     * not read them.
+     */
     unread: number;
-    /** Notices that newer ones pushed out, because the application does not read. */
+    /**
+     * Notices that were dropped in favour of newer ones, because the application did not read them.
+     */
     notices: number;
   };
 }

@@ -2,19 +2,22 @@ import type { UInt64 } from "../../queue/uint64.js";
 import { MESSAGE_COST } from "../limits.js";
 
 interface Entry {
-  /** The greatest cost of any value of each key in the interval. */
+  /** The greatest cost of a value, for each key in the interval. */
   readonly keys: Map<UInt64, number>;
   states: number;
   event: number;
 }
 
-/** The cost of intervals and the events that end them; both ends keep the same account (`spec/SESSION.md`, section 9). */
+/**
+ * The cost of intervals and of the events that end them. Both ends compute it in the same way
+ * (`spec/SESSION.md`, section 9).
+ */
 export class Ledger {
   readonly #entries = new Map<number, Entry>();
   #total = 0;
   #first = 0;
 
-  /** The cost of everything that is not forgotten. */
+  /** The total cost of everything that is not consumed. */
   get total(): number {
     return this.#total;
   }
@@ -46,7 +49,7 @@ export class Ledger {
     this.#total += entry.event;
   }
 
-  /** Everything below this number was consumed. */
+  /** Removes the cost of everything below this number, which was consumed. */
   forgetBelow(number: number): void {
     for (; this.#first < number; this.#first++) {
       this.#total -= this.costOf(this.#first);

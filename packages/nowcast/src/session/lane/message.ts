@@ -5,7 +5,9 @@ import type { Sendable } from "../sent.js";
 
 /** A bound message: it has its number or stamp, and is sent whole or in parts until it is acknowledged. */
 abstract class BoundMessage implements Sendable {
-  /** Grows when the message becomes another, as an event that expires does. */
+  /**
+   * A version, which grows when the message becomes another one, for example when an event expires.
+   */
   generation = 0;
   #value: Uint8Array;
   /** Parts to send, in order. */
@@ -49,7 +51,9 @@ abstract class BoundMessage implements Sendable {
     return this.#toSend.length > 0;
   }
 
-  /** On a carrier with smaller packets, a message that was sent whole may need parts from now on. */
+  /**
+   * On a carrier with smaller packets, a message that was sent whole may have to be sent in parts.
+   */
   fitInto(wholeBytesMax: number): void {
     if (!this.isWhole || this.#value.length <= wholeBytesMax) return;
     this.#wholeBytesMax = wholeBytesMax;
@@ -75,7 +79,7 @@ abstract class BoundMessage implements Sendable {
   }
 
   acknowledged(part: number, generation: number): void {
-    // A peer that has the event in its form before expiry needs no replacement.
+    // A peer that received the event before it expired needs no replacement.
     if (generation !== this.generation && this.parts > 1) return;
     if (this.#isAcknowledged[part]) return;
     this.#isAcknowledged[part] = 1;
@@ -96,7 +100,7 @@ abstract class BoundMessage implements Sendable {
     this.#sendAgain(part);
   }
 
-  /** Turns it into another message that was never sent. */
+  /** Turns the message into another one, which was never sent. */
   protected restart(value: Uint8Array): void {
     this.generation += 1;
     this.#value = value;
@@ -133,7 +137,7 @@ export class BoundEvent extends BoundMessage {
   kind: EventKind;
 
   constructor(
-    /** Ours, for the application; barriers have none. */
+    /** The id that the application uses; barriers have none. */
     readonly id: number | undefined,
     readonly number: number,
     kind: EventKind,

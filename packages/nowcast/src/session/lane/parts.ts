@@ -2,7 +2,7 @@ import type { UInt64 } from "../../queue/uint64.js";
 import { PeerFault } from "../fault.js";
 import { PART_BYTES } from "../limits.js";
 
-/** The fields besides the total in which all parts of one message must agree. */
+/** The fields, in addition to the total, in which all parts of one message must agree. */
 export type PartsHead = readonly UInt64[];
 
 /** A message that arrives in parts (`spec/SESSION.md`, section 7). */
@@ -20,7 +20,7 @@ export class Assembly {
     this.#has = new Uint8Array(this.#missing);
   }
 
-  /** Takes a part; returns the message when none is missing. */
+  /** Adds a part. Returns the message when no part is missing. */
   add(head: PartsHead, total: number, index: number, part: Uint8Array): Uint8Array | undefined {
     const agrees = total === this.total && head.every((field, at) => field === this.head[at]);
     if (!agrees) throw PeerFault.violation("parts of one message disagree");

@@ -1,4 +1,7 @@
-/** The receiving end of a lane: which received messages may be shown to the application, and when (section 8). */
+/**
+ * The receiving end of a lane. It decides which received messages the application gets, and when
+ * (section 8).
+ */
 import { copyOf } from "../../codec/copy-of.js";
 import { addUInt64, subtractUInt64, type UInt64 } from "../../queue/uint64.js";
 import { UpdatableQueue } from "../../queue/updatable-queue.js";
@@ -23,7 +26,10 @@ export interface ReceivedState {
   readonly type: "state";
   readonly key: UInt64;
   readonly value: Uint8Array;
-  /** When the value was produced, by our clock, as far as the sender's stated age allows (µs). */
+  /**
+   * The time at which the value was produced, by our clock, computed from the age that the sender
+   * states (µs).
+   */
   readonly producedAtUs: number;
 }
 
@@ -59,7 +65,7 @@ export class ReceiveLane {
   readonly #intervals = new Map<number, Interval>();
   readonly #events = new Map<number, Held>();
   readonly #eventParts = new Map<number, Assembly>();
-  /** By interval, then key. */
+  /** The state of open intervals, by interval and then by key. */
   readonly #stateParts = new Map<
     number,
     Map<UInt64, { readonly stamp: UInt64; readonly assembly: Assembly }>
@@ -67,25 +73,28 @@ export class ReceiveLane {
   readonly #shown: UpdatableQueue<Shown>;
   readonly #ledger = new Ledger();
   /**
-   * Released events that are not shown, each as the count of entries ever shown before it. Such an event is not an
-   * entry of {@link #shown}, where it would prevent later values from replacing earlier ones.
+   * Released events that the application does not get, each as the number of entries that were
+   * added to {@link #shown} before it. Such an event is not an entry of {@link #shown}, because it
+   * would prevent later values from replacing earlier ones.
    */
   readonly #hidden: number[] = [];
   /** Entries that the application has taken. */
   #taken = 0;
-  /** Events that the application has taken, and those that a WINDOW reported. */
+  /**
+   * The number of events that the application has taken, and the number that a WINDOW has reported.
+   */
   #consumed = 0;
   #reported = 0;
   #consumedCost = 0;
   #unreportedSinceUs: number | undefined;
   #isReportLost = false;
-  /** Age of states on arrival, averaged over the last few. */
+  /** The mean age of the last few states on arrival. */
   ageUs: number | undefined;
 
   constructor(limits: Limits, counters: ReceiveCounters) {
     this.#limits = limits;
     this.#counters = counters;
-    // The window limits the entries, so the queue itself needs no limit.
+    // The window limits the number of entries, so the queue needs no limit of its own.
     const bounds = { entriesMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
     this.#shown = new UpdatableQueue(bounds, () => 0);
   }
@@ -203,7 +212,10 @@ export class ReceiveLane {
     this.#isReportLost = false;
   }
 
-  /** A packet with this WINDOW was lost. A later WINDOW replaces it. */
+  /**
+   * Handles the loss of a packet with this WINDOW. The WINDOW is sent again, unless a later one was
+   * sent.
+   */
   windowLost(consumed: number): void {
     if (consumed === this.#reported) this.#isReportLost = true;
   }
@@ -292,7 +304,10 @@ export class ReceiveLane {
     this.#consumeHidden(nowUs);
   }
 
-  /** An event that is not shown is consumed as soon as all messages released before it are. */
+  /**
+   * An event that the application does not get counts as consumed as soon as all messages released
+   * before it are consumed.
+   */
   #consumeHidden(nowUs: number): void {
     while (this.#hidden.length > 0 && this.#hidden[0]! <= this.#taken) {
       this.#hidden.shift();

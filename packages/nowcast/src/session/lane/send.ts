@@ -10,7 +10,7 @@ import type { Item } from "../sent.js";
 import { Ledger } from "./ledger.js";
 import { BoundEvent, BoundState } from "./message.js";
 
-/** An event waits for its number. */
+/** An event that waits for its number. */
 export interface PendingEvent {
   readonly id: number;
   readonly kind: EventKind;
@@ -62,9 +62,12 @@ export class SendLane {
   readonly #events = new Map<number, BoundEvent>();
   readonly #eventsToSend = new Set<BoundEvent>();
   readonly #statesToSend = new Set<BoundState>();
-  /** Keys with a value in parts that has not arrived. No newer value is bound before it has. */
+  /**
+   * Keys with a value in parts that has not arrived completely. Until it has, no newer value of the
+   * key is bound.
+   */
   readonly #slowKeys = new Map<UInt64, BoundState>();
-  /** The number of the next event, and so of the open interval. */
+  /** The number of the next event, which is also the number of the open interval. */
   #number = 0;
   #stamp = 0;
   #consumedByPeer = 0;
@@ -93,14 +96,14 @@ export class SendLane {
     return this.#queue.putEvent(event);
   }
 
-  /** The peer's application took the events below this number. */
+  /** Handles a WINDOW: the peer's application has taken the events below this number. */
   windowReceived(consumed: UInt64): void {
     if (consumed > this.#number) throw PeerFault.violation("a WINDOW beyond the events sent");
     this.#consumedByPeer = Math.max(this.#consumedByPeer, Number(consumed));
     this.#ledger.forgetBelow(this.#consumedByPeer);
   }
 
-  /** Whether a packet could carry something of this lane now. */
+  /** Whether this lane has content that a packet could carry now. */
   hasMore(limits: Limits): boolean {
     return this.#eventsToSend.size > 0 || this.#firstStateToSend() !== undefined || this.#canBind(limits);
   }
@@ -112,7 +115,10 @@ export class SendLane {
     return next?.kind === "event" && next.value.value.length <= bytesMax;
   }
 
-  /** Lost events, then archived and lost states, then the queue in order. */
+  /**
+   * Fills a packet with lost events first, then with archived and lost states, then with the queue
+   * in order.
+   */
   fill(context: SendContext, limits: Limits): void {
     for (const event of this.#inOrder()) if (!this.#sendEvent(event, context)) return;
     for (let state = this.#firstStateToSend(); state !== undefined; state = this.#firstStateToSend()) {
@@ -121,7 +127,7 @@ export class SendLane {
     while (this.#canBind(limits)) if (!this.#bindNext(context, limits)) return;
   }
 
-  /** An event that is still wanted rides again. */
+  /** Repeats an event if it is still needed. */
   repeat(number: number, context: SendContext): number {
     const event = this.#events.get(number);
     if (event === undefined || !event.isWhole || event.wantsSending) return 0;
@@ -137,7 +143,7 @@ export class SendLane {
     return event?.isWhole === true && !event.wantsSending;
   }
 
-  /** A probe carries the oldest events that were not acknowledged. */
+  /** Puts the oldest unacknowledged events into a probe. */
   probe(eventsMax: number): void {
     let left = eventsMax;
     for (const event of this.#events.values()) {
@@ -146,7 +152,10 @@ export class SendLane {
     }
   }
 
-  /** The time to live of an event ended. Returns whether the event was not known to have arrived. */
+  /**
+   * Handles the end of an event's time to live. Returns true if the event is not known to have
+   * arrived.
+   */
   expire(id: number): boolean {
     if (this.#queue.removeEvent((pending) => "id" in pending && pending.id === id)) return true;
     for (const event of this.#events.values()) {
@@ -174,7 +183,7 @@ export class SendLane {
     yield* this.#eventsToSend;
   }
 
-  /** The first state to send again, except states whose newer value leaves soon. */
+  /** Returns the first state to send again. States whose newer value leaves soon are skipped. */
   #firstStateToSend(): BoundState | undefined {
     for (const state of this.#statesToSend) {
       const isReplaced =
@@ -185,7 +194,10 @@ export class SendLane {
     return undefined;
   }
 
-  /** Whether the peer's window, and values in parts, allow the next message to be bound. */
+  /**
+   * Whether the next message may be bound: the peer's window must have room, and no value in parts
+   * may block it.
+   */
   #canBind(limits: Limits): boolean {
     const next = this.#next();
     if (next === undefined) return false;
@@ -280,8 +292,9 @@ export class SendLane {
   }
 
   /**
-   * A barrier closes the open interval although newer values wait. The values that gave way to them are the last of
-   * their interval after all, and the peer cannot continue without them.
+   * Handles a barrier that closes the open interval although newer values wait. The lost values
+   * that were not sent again because of these are now the last of their interval, so they are sent
+   * again. The peer cannot release the barrier without them.
    */
   #recallWhatGaveWay(number: number): void {
     for (const state of this.#intervals.get(number)?.last.values() ?? []) {

@@ -16,7 +16,10 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** A packet without its checksum; nothing if that is wrong. There is no checksum of nothing. */
+/**
+ * Returns a packet without its checksum; `undefined` if the checksum is wrong or the packet has no
+ * other bytes.
+ */
 export function unseal(bytes: Uint8Array): Uint8Array | undefined {
   if (bytes.length === 0) return bytes;
   const end = bytes.length - CHECKSUM_BYTES;

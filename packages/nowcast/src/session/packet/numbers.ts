@@ -1,4 +1,7 @@
-/** Packet numbers: 16 bits on the wire, counted on in memory (`spec/SESSION.md`, sections 5 and 6). */
+/**
+ * Packet numbers: 16 bits in packets, and unlimited in memory (`spec/SESSION.md`, sections 5 and
+ * 6).
+ */
 import type { Acknowledgement } from "./packets.js";
 import { MalformedPacket } from "./reader.js";
 
@@ -6,7 +9,10 @@ const NUMBER_SPAN = 0x10000;
 const REMEMBERED = 1_024;
 const RANGES_MAX = 32;
 
-/** The number nearest to `largestReceived + 1` with these low bits; of two equally near the larger, never a negative one. */
+/**
+ * The number with these low bits that is nearest to `largestReceived + 1`. Of two equally near
+ * numbers it is the larger, and it is never negative.
+ */
 export function unfoldNumber(low: number, largestReceived: number): number {
   const expected = largestReceived + 1;
   let number = expected - (expected % NUMBER_SPAN) + low;
@@ -15,7 +21,7 @@ export function unfoldNumber(low: number, largestReceived: number): number {
   return number < 0 ? number + NUMBER_SPAN : number;
 }
 
-/** The ranges of an acknowledgement, as first and last number, descending. */
+/** The ranges of an acknowledgement in descending order, each as its first and last number. */
 export function unfoldAcknowledgement(ack: Acknowledgement, largestSent: number): [number, number][] {
   const malformed = new MalformedPacket("acknowledges what was never sent");
   const largest =

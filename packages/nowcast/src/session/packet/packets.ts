@@ -52,7 +52,10 @@ export interface Refuse {
 
 export interface Acknowledgement {
   readonly largestLow: number;
-  /** Time between the arrival of the largest and the departure of this packet, in units of 16 µs. */
+  /**
+   * Time between the arrival of the packet with the largest number and the departure of this
+   * packet, in units of 16 µs.
+   */
   readonly delay: UInt64;
   readonly first: UInt64;
   /** Gap and length, downwards. */
@@ -89,7 +92,10 @@ export function readPacket(bytes: Uint8Array): Packet {
   }
 }
 
-/** The nonce of a possible HELLO, if it can be read; otherwise the zeros that replace it in a refusal. */
+/**
+ * Returns the nonce of a possible HELLO, if it can be read. Otherwise returns zeros, which replace
+ * the nonce in a refusal.
+ */
 export function readNonce(bytes: Uint8Array): Uint8Array {
   const reader = new PacketReader(bytes);
   try {
@@ -228,7 +234,7 @@ function writeRefuse(writer: PacketWriter, refuse: Refuse): void {
   writer.text(refuse.text, REFUSE_TEXT_BYTES_MAX);
 }
 
-/** Header and acknowledgement; frames follow. */
+/** Writes the header and the acknowledgement, after which frames follow. */
 export function writeDataHead(writer: PacketWriter, { numberLow, time, ack }: DataHead): void {
   const hasRanges = ack !== undefined && ack.ranges.length > 0;
   writer.u8((ack ? 1 : 0) | (hasRanges ? 2 : 0));

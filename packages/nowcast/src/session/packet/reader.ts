@@ -9,7 +9,9 @@ export class MalformedPacket extends Error {
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads a packet from front to end and never beyond it (`spec/SESSION.md`, section 2). */
+/**
+ * Reads a packet from beginning to end, and never beyond its end (`spec/SESSION.md`, section 2).
+ */
 export class PacketReader {
   #offset = 0;
   readonly #view: DataView;

@@ -91,7 +91,7 @@ export class PacketWriter {
 
   text(text: string, bytesMax: number): void {
     let bytes = utf8.encode(text);
-    // Cut between characters: a continuation byte is 0b10xxxxxx.
+    // The text is cut between characters. Bytes of the form 0b10xxxxxx continue a character.
     let end = Math.min(bytes.length, bytesMax);
     while (end < bytes.length && end > 0 && (bytes[end]! & 0xc0) === 0x80) end -= 1;
     bytes = bytes.subarray(0, end);

@@ -1,6 +1,6 @@
 /**
- * Competitive mode: used in competition with other senders that fill the queue of the narrowest hop and react only to
- * loss.
+ * Competitive mode, which is used beside other senders that fill the queue of the narrowest hop and
+ * react only to loss.
  */
 import type { QueueTest } from "./drain.js";
 import type { Window } from "./window.js";
@@ -10,33 +10,39 @@ export const COMPETITIVE_SHARE = 0.7;
 /** Growth of the rate in each round: this many bytes per round trip, as in Reno, or a share per second. */
 const COMPETITIVE_STEP_BYTES = 1_200;
 const COMPETITIVE_GROWTH_PER_SECOND = 0.08;
-/** Until the first loss it grows by this share in each round. */
+/** Until the first loss, the rate grows by this share in each round. */
 const COMPETITIVE_START = 0.5;
 /**
- * A reliable carrier hides loss and competes by itself, so the rate stays far enough above the delivery rate that the
- * carrier decides.
+ * A reliable carrier hides loss and competes by itself. So the rate stays far above the delivery
+ * rate, and the carrier determines the speed.
  */
 export const COMPETITIVE_HEADROOM = 2;
 /**
- * While the sender's own queue drains, more arrives than is sent. If others fill the queue, as much arrives as is sent.
+ * If the queue is the sender's own, more bytes arrive than are sent while it drains. If other
+ * senders fill the queue, bytes arrive only at the rate at which they are sent.
  */
 export const OTHERS_DELIVERED_MIN = 0.85;
 export const OTHERS_DELIVERED_MAX = 1.1;
-/** Time until the first trial. Each later one comes after twice the previous time. */
+/** Time until the first trial. The time until each later trial is twice the previous one. */
 export const COMPETITIVE_FIRST_US = 2_000_000;
 const COMPETITIVE_LONGEST_US = 16_000_000;
-/** A competitive mode that begins within this time after another one continues it. */
+/**
+ * Competitive mode that begins within this time after it ended continues with its earlier state.
+ */
 export const COMPETITIVE_RESUMED_US = 10_000_000;
 export const TRIAL_ROUNDS = 5;
 /** Share of the rate that is sent during a trial. */
 export const TRIAL_SHARE = 0.5;
-/** After this many rounds of a trial without a queue no competitor is left, because the queue of a competitor comes and goes. */
+/**
+ * After this many rounds of a trial without a queue, no competitor is left. One such round is not
+ * enough, because the queue of a competitor varies.
+ */
 export const TRIAL_EMPTY = 3;
-/** Beside others that filled a long queue, no competitor is left after this many rounds without one. */
+/** If the queue was long before, no competitor is left after this many rounds without a queue. */
 export const EMPTY_ROUNDS = 8;
 /** A pause that found the sender's own queue is repeated after this time, because a rising capacity looks the same. */
 const OWN_REPEATED_US = 1_000_000;
-/** After this many consecutive such pauses no competitor is left. */
+/** After this many consecutive pauses that found the sender's own queue, no competitor is left. */
 const OWN_PAUSES = 2;
 
 /** The growth of a rate on a carrier that competes by itself, after a round of `span` seconds. */
@@ -45,16 +51,19 @@ export function competitiveGrowth(isStarting: boolean, rate: number, span: numbe
   return Math.max(share * rate, COMPETITIVE_STEP_BYTES / span);
 }
 
-/** Others fill the queue of the narrowest hop, so the rate reacts to loss as theirs does. */
+/** Other senders fill the queue of the narrowest hop, so the rate reacts to loss as theirs does. */
 export class CompetitiveMode {
   /** When the next trial may begin. */
   untilUs: number;
   hasFallen = false;
-  /** The rate is low, to test whether the others are still there. */
+  /** The present trial: the rate is low, to test whether the other senders are still active. */
   trial: Trial | undefined;
   /** Consecutive pauses that found the sender's own queue. */
   #own = 0;
-  /** The queue was long since the last trial, so the next one waits until it is long again. */
+  /**
+   * Whether the queue was long since the last trial. If so, the next trial waits until it is long
+   * again.
+   */
   hadLongQueue = false;
   /** Consecutive rounds without a queue. */
   empty = 0;
@@ -62,15 +71,17 @@ export class CompetitiveMode {
   constructor(
     nowUs: number,
     public lastsUs: number,
-    /** Nothing was lost yet: the rate grows as fast as on a link of its own. */
+    /**
+     * Whether nothing was lost yet. If so, the rate grows as fast as on a link without competitors.
+     */
     public isStarting: boolean,
-    /** Not on a reliable carrier, which has a window itself. */
+    /** The congestion window; absent on a reliable carrier, which has a window itself. */
     readonly window: Window | undefined,
   ) {
     this.untilUs = nowUs + lastsUs;
   }
 
-  /** The window, where it decides and not the low rate of a trial. */
+  /** Returns the window, unless the low rate of a trial determines the rate. */
   get decisiveWindow(): Window | undefined {
     return this.trial === undefined || this.trial.pausesUntilUs !== undefined ? this.window : undefined;
   }
@@ -107,7 +118,7 @@ export class CompetitiveMode {
   }
 }
 
-/** A competitive mode that seemed to be over. */
+/** The state of competitive mode when it ended. */
 export interface Ended {
   readonly atUs: number;
   readonly rate: number;
@@ -120,9 +131,12 @@ export interface Trial {
   /** The rate before the trial. */
   readonly rate: number;
   rounds: number;
-  /** Rounds of the trial in a row without a queue. */
+  /** Number of consecutive rounds of the trial without a queue. */
   empty: number;
-  /** Packets leave at a share of the rate until then, and the window stays; otherwise the rate is lower until the trial ends. */
+  /**
+   * End of the pause. Until this time packets leave at a share of the rate, and the window still
+   * applies. Without it, the rate is lower until the trial ends.
+   */
   readonly pausesUntilUs: number | undefined;
   readonly test: QueueTest;
   /** Whether the test showed that the queue is our own. */

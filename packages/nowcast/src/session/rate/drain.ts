@@ -1,50 +1,67 @@
 /**
- * A long queue: detected within a few acknowledgements, drained at once, and tested for its owner.
+ * Handles a long queue. It is detected within a few acknowledgements and drained at once, and the
+ * drain shows whether it is the sender's own.
  *
  * While the sender pauses, its own queue becomes shorter by the whole rate of the link, but a queue that others fill
  * only by the sender's share of it. Rates and delays alone cannot distinguish a competitor from a link whose capacity
- * fell. In both cases as much arrives as is sent, and the queue keeps its length.
+ * fell. In both cases bytes arrive at the rate at which they are sent, and the queue keeps its
+ * length.
  */
 import type { Arrived, Round } from "./round.js";
 
-/** A queue is long if it exceeds the target by this. */
+/** A queue is long if it exceeds the target by this time. */
 export const LONG_QUEUE_US = 30_000;
 /** A queue is unusual if it exceeds the target by the first value, or the longest recent queue by the second. */
 export const UNUSUAL_US = 15_000;
 export const ABOVE_USUAL_US = 5_000;
-/** An unusual queue grows if it does not become shorter for this long, by the peer's clock, */
+/**
+ * An unusual queue counts as growing if it does not become shorter for this time, by the peer's
+ * clock,
+ */
 const GROWING_US = 8_000;
-/** in at least this number of acknowledgements, or while less than this share of the mean delivery rate arrives. */
+/**
+ * over at least this number of acknowledgements, or while bytes arrive at less than this share of
+ * the mean delivery rate.
+ */
 const GROWING_SAMPLES = 3;
 const GROWING_DELIVERED = 0.5;
-/** Share of the rate at which packets leave during a pause: it shows how the queue changes, and events do not wait. */
+/**
+ * Share of the rate at which packets leave during a pause. These packets show how the queue
+ * changes, and events need not wait.
+ */
 export const PAUSE_SHARE = 0.25;
 /** A pause is at least this long, and longer by this multiple of the noise, but not longer than the queue. */
 export const PAUSE_US = 60_000;
 export const PAUSE_NOISES = 16;
-/** A queue is drained if it exceeds the target by no more than this. */
+/** A queue counts as drained if it exceeds the target by no more than this time. */
 export const DRAINED_US = 10_000;
-/** Time that the flight may exceed the least round trip by at the end of a drain. */
+/** Time by which the flight may exceed the least round trip at the end of a drain. */
 export const DRAINED_ALLOWANCE_US = 25_000;
-/** The delivery rate is known after this time, by the peer's clock. */
+/** The delivery rate counts as known after arrivals over this time, by the peer's clock. */
 export const DELIVERY_US = 30_000;
-/** A queue that became shorter by less than this share of the own queue's expected change belongs to others. */
+/**
+ * A queue belongs to others if it became shorter by less than this share of the change that is
+ * expected of the sender's own queue.
+ */
 export const OTHERS_SHARE = 0.6;
-/** The difference must be at least this, and this multiple of the noise. */
+/** The difference must also be at least this time plus this multiple of the noise. */
 export const OTHERS_US = 10_000;
 export const OTHERS_NOISES = 2;
-/** A queue that became shorter by more than this share of the own queue's expected change is our own. */
+/**
+ * A queue is the sender's own if it became shorter by more than this share of the change that is
+ * expected of its own queue.
+ */
 export const OWN_SHARE = 0.8;
 /** Packets that left at less than this share of the rate do not show how fast the link is, even without competitors. */
 export const SLOW_SHARE = 0.5;
-/** Others fill the queue if this number of drains found so. */
+/** Others fill the queue if this number of drains found that the queue belongs to others. */
 export const OTHERS_DRAINS = 2;
 
 /** Bytes that arrived within a time, by the peer's clock. */
 export class Delivery {
   constructor(
     readonly firstUs: number,
-    /** When the first packet left. */
+    /** The time at which the first packet left. */
     readonly firstSentUs: number,
     public lastUs = firstUs,
     public lastSentUs = firstSentUs,
@@ -66,7 +83,7 @@ export class Delivery {
     this.bytes += bytes;
   }
 
-  /** The rate at which the same bytes left, bytes a second. */
+  /** The rate at which the same bytes left, in bytes a second. */
   get sentRate(): number {
     return (Math.max(1, this.bytes) / Math.max(1_000, this.lastSentUs - this.firstSentUs)) * 1e6;
   }
@@ -86,12 +103,12 @@ export class GrowingQueue {
   readonly delivery: Delivery;
   readonly #busyPeriod: number;
   #samples = 1;
-  /** The longest queueing delay of all. */
+  /** The longest queueing delay of these packets. */
   longestUs: number;
 
   constructor(
     arrived: Arrived,
-    /** Queueing delay of the first. */
+    /** Queueing delay of the first of these packets. */
     readonly queueUs: number,
   ) {
     this.delivery = Delivery.begin(arrived);
@@ -103,7 +120,10 @@ export class GrowingQueue {
     return busyPeriod === this.#busyPeriod;
   }
 
-  /** Takes an acknowledgement into account; whether the queue grows for certain, given the mean delivery rate. */
+  /**
+   * Adds an acknowledgement. Returns whether the queue certainly grows, given the mean delivery
+   * rate.
+   */
   note(arrived: Arrived, queueUs: number, mean: number): boolean {
     this.delivery.note(arrived);
     this.#samples += 1;
@@ -136,7 +156,7 @@ export class QueueTest {
     this.#packetBytes = packetBytes;
   }
 
-  /** Takes a packet into account; whether it left before the test. */
+  /** Adds a packet. Returns whether it left before the test. */
   note({ number, sentUs, packetBytes, bytes }: Arrived, queueUs: number): boolean {
     if (number >= this.#first) {
       this.#bytes += bytes;
@@ -153,7 +173,7 @@ export class QueueTest {
     return sentUs - this.#leftUs;
   }
 
-  /** The decrease of the queue, and the expected decrease of an own queue. */
+  /** The decrease of the queue, and the expected decrease if the queue is the sender's own. */
   shrunkUs(arrived: Arrived, queueUs: number): readonly [number, number] {
     const bytes = Math.max(0, this.#packetBytes + this.#bytes - arrived.packetBytes);
     const expectedUs = this.lastedUs(arrived) - (bytes / this.delivered) * 1e6;
@@ -171,7 +191,7 @@ export class Drain {
     readonly delivery: Delivery,
     /** The rate before the drain. */
     readonly rate: number,
-    /** The rate does not fall below this. */
+    /** The minimum rate after the drain. */
     readonly least: number,
     readonly pausesUntilUs: number,
   ) {}

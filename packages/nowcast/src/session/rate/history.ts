@@ -1,6 +1,9 @@
-/** Span of earlier rounds. The least delay covers the last two spans. */
+/** Duration of a span. The least delay is taken over the last two spans. */
 const BASE_SPAN_US = 5_000_000;
-/** While others keep the queue full, an empty queue is rarer. */
+/**
+ * Duration of a span in competitive mode. It is longer, because the queue is rarely empty while
+ * others keep it full.
+ */
 const COMPETITIVE_BASE_SPAN_US = 30_000_000;
 /** A competitor that a drain or a trial found is assumed to stay for this time. */
 const RIVALS_SPAN_US = 10_000_000;
@@ -30,7 +33,7 @@ export class BaseDelay {
   }
 }
 
-/** The highest delivery rate of late: the link's is not lower. */
+/** The highest recent delivery rate. The capacity of the link is at least as high. */
 export class Peak {
   #beganUs = Number.NEGATIVE_INFINITY;
   #current = 0;
@@ -50,7 +53,7 @@ export class Peak {
   }
 }
 
-/** The sender before its rate fell, bytes a second. */
+/** The state of the sender before its rate fell, in bytes a second. */
 export interface BeforeFalls {
   /** The delivery rate. */
   readonly delivered: number;
@@ -60,7 +63,10 @@ export interface BeforeFalls {
 
 /** Evidence that others fill the queue. */
 export class Rivals {
-  /** Drains that found the queue of others, each a short time after the one before. */
+  /**
+   * Number of consecutive drains, each a short time after the previous one, that found that the
+   * queue belongs to others.
+   */
   #drains = 0;
   #seenUs = Number.NEGATIVE_INFINITY;
 
@@ -73,7 +79,7 @@ export class Rivals {
     this.#seenUs = nowUs;
   }
 
-  /** Counts a drain that found the queue of others, and returns the count. */
+  /** Counts a drain that found that the queue belongs to others, and returns the count. */
   noteDrain(nowUs: number): number {
     this.#drains = this.areEvident(nowUs) ? this.#drains + 1 : 1;
     this.see(nowUs);
@@ -92,7 +98,7 @@ export class Usual {
   #current: number | undefined;
   #previous: number | undefined;
 
-  /** Infinite in the first second. */
+  /** The result is infinite in the first second. */
   get longestUs(): number {
     return Math.max(this.#current ?? Number.POSITIVE_INFINITY, this.#previous ?? Number.POSITIVE_INFINITY);
   }
@@ -108,8 +114,10 @@ export class Usual {
 }
 
 /**
- * The variation of the one-way delay between samples, for any sending rate. A queue grows and drains steadily, while
- * jitter varies. A sample is therefore the distance of a delay from the middle of the delays before and after it.
+ * The jitter: the variation of the one-way delay between samples that does not depend on the
+ * sending rate. The delay of a queue changes steadily, while jitter varies from packet to packet. A
+ * sample is therefore the distance of a delay from the mean of the preceding and the following
+ * delay.
  */
 export class Noise {
   #last: number | undefined;
@@ -124,7 +132,8 @@ export class Noise {
     if (last === undefined || before === undefined) return;
     const bendUs = Math.abs(delayUs - 2 * last + before) / 2;
     this.#samples = Math.min(NOISE_SAMPLES, this.#samples + 1);
-    // A single extreme delay belongs to an event that left alone, or to a packet after a pause.
+    // Samples are limited, because a single extreme delay belongs to an event that left alone, or
+    // to a packet after a pause.
     const countedUs = Math.min(bendUs, 2 * this.meanUs + NOISE_STEP_US);
     this.meanUs += (countedUs - this.meanUs) / Math.max(this.#samples, NOISE_SAMPLES_MIN);
   }

@@ -1,7 +1,8 @@
 /**
- * The sending rate (`spec/SESSION.md`, section 11). It follows the queueing delay that the peer's arrival times show,
- * not loss. A narrow link's buffer therefore stays nearly empty, and a noisy link does not look narrow. Measurement
- * follows LEDBAT (RFC 6817), probing follows CUBIC (RFC 9438).
+ * The sending rate (`spec/SESSION.md`, section 11). It is controlled by the queueing delay that the
+ * arrival times at the peer show, and not by loss. The buffer of a narrow link therefore stays
+ * nearly empty, and a link with random loss is not taken for a narrow one. Measurement follows
+ * LEDBAT (RFC 6817), probing follows CUBIC (RFC 9438).
  */
 
 import {
@@ -50,25 +51,28 @@ const LEAST = 2_000;
 const QUEUE_TARGET_US = 4_000;
 const QUEUE_TARGET_US_MAX = 20_000;
 /**
- * The least delay of a round may be this many times the noise without any queue: where packets keep their
- * order, each waits for the slowest before it.
+ * Without any queue, the least delay of a round may be up to this multiple of the noise. On a path
+ * that keeps the order of packets, each packet waits for slower packets before it.
  */
 const QUEUE_NOISES = 3;
 /** Above this share of the found capacity, the rate grows slowly. */
 const NEAR_SHARE = 0.85;
-/** Above this share it grows half as fast, because any excess becomes queue until it is noticed. */
+/**
+ * Above this share it grows half as fast, because any excess builds a queue until it is detected.
+ */
 const SURE_SHARE = 0.97;
-/** Share of the delivery rate that is sent after a queue was found. */
+/** Share of the delivery rate to which the rate falls after a queue was found. */
 const KEPT_SHARE = 0.9;
 /** A link became faster if it delivered more than this multiple of the found capacity. */
 const FASTER = 1.3;
 /**
- * On a carrier that retransmits lost packets, all later packets wait for them. Such a delay ends, while a queue stays.
+ * On a carrier that retransmits lost packets, all later packets wait for them. A delay counts as a
+ * queue only if it lasts for this time, because the delay of a retransmission ends earlier.
  */
 const RECOVERY_US_MAX = 500_000;
 const BURST_US = 2_000;
 const FLIGHT_ALLOWANCE_US = 30_000;
-/** With jitter, packets and acknowledgements exceed the least round trip by this multiple of the noise. */
+/** The bound of the flight allows for jitter by this multiple of the noise. */
 const FLIGHT_NOISES = 4;
 const FLIGHT_BYTES_MIN = 2 * 1_200;
 /** On a reliable carrier all data after a lost packet waits for it, so packets stay in flight for more round trips. */
@@ -78,16 +82,18 @@ const PACKET_SECONDS = 0.005;
 /** Minimum size of a packet, because of the overhead of every packet. */
 const PACKET_BYTES_MIN = 600;
 /**
- * Together with the overhead of TLS and WebSocket it fits into one segment of TCP. More segments for the same content
- * would be lost more often.
+ * A size that, with the overhead of TLS and WebSocket, fits into one segment of TCP. If the same
+ * content took more segments, it would be delayed by loss more often.
  */
 const SEGMENT_BYTES = 1_380;
-/** The delivered rate is averaged over about this time. */
+/** The delivery rate is averaged over about this time. */
 const MEAN_SECONDS = 0.5;
 const FALL = 3;
-/** A queue that stays although the rate fell this often belongs to others. */
+/** A queue belongs to others if it stays although the rate fell this often. */
 const FALLS_MAX = 5 * FALL;
-/** More is lost of a round, in share and in bytes, only where a link without a buffer is full. */
+/**
+ * If more than this share and this many bytes of a round are lost, a link without a buffer is full.
+ */
 const NOISE_SHARE = 0.3;
 const NOISE_BYTES = 30_000;
 
@@ -98,12 +104,12 @@ export class SendRate {
   #isStarting = true;
   #capacity: number | undefined;
   #falls = 0;
-  /** Every round since then had a queue. */
+  /** The time since which every round had a queue. */
   #queueSinceUs: number | undefined;
   #beforeFalls: BeforeFalls = { delivered: 0, allowed: 0 };
   #growing: GrowingQueue | undefined;
   #drain: Drain | undefined;
-  /** The longest queueing delay of late. */
+  /** The longest recent queueing delay. */
   #usual = new Usual();
   readonly #rivals = new Rivals();
   /** Consecutive rounds in which the rate grew beyond the found capacity. */
@@ -125,12 +131,12 @@ export class SendRate {
     this.bytesPerSecond = this.#clamp(bytesPerSecond);
   }
 
-  /** A rate that knows only the speed of the previous path. */
+  /** Makes the state for a new path, with only the speed of the previous path. */
   restarted(share: number): SendRate {
     return new SendRate(this.budget, this.bytesPerSecond * share);
   }
 
-  /** A rate that knows nothing of the path, after a silence. */
+  /** Makes the initial state after a silence, without any measurement of the path. */
   slowedDown(): SendRate {
     const next = this.restarted(0.5);
     next.#mean = this.#mean;
@@ -138,7 +144,10 @@ export class SendRate {
     return next;
   }
 
-  /** After an outage: the earlier rate continues, but packets in flight during the outage are ignored. */
+  /**
+   * Continues after an outage at the earlier rate, and ignores packets that were in flight during
+   * the outage.
+   */
   resumed(): SendRate {
     const next = this.restarted(1);
     next.#isStarting = this.#isStarting;
@@ -156,7 +165,7 @@ export class SendRate {
 
   /** Maximum bytes in flight, given the least and the smoothed round trip. */
   flightBytesMax(leastUs: number, smoothedUs: number, isReliable: boolean): number {
-    // A queue that others keep full is part of the path.
+    // If others keep the queue full, its delay counts as part of the path.
     const withRivals = this.#competitive === undefined ? leastUs : Math.max(leastUs, smoothedUs);
     const roundTripUs = isReliable ? FLIGHT_ROUND_TRIPS_RELIABLE * leastUs : withRivals;
     const beyondUs = this.isDraining ? DRAINED_ALLOWANCE_US : FLIGHT_ALLOWANCE_US;
@@ -174,7 +183,7 @@ export class SendRate {
     return Math.max(1, Math.floor(bytes / SEGMENT_BYTES)) * SEGMENT_BYTES;
   }
 
-  /** A packet is ready but must wait for its turn. */
+  /** Records that a packet is ready but must wait. */
   holdBack(): void {
     this.#heldBack = true;
   }
@@ -184,7 +193,7 @@ export class SendRate {
     if (this.#round !== undefined) this.#round.lostBytes += bytes;
   }
 
-  /** Packets that had been taken for lost were only overtaken. */
+  /** Corrects the number of lost bytes: packets that had been declared lost were only overtaken. */
   found(bytes: number): void {
     if (this.#round !== undefined) this.#round.lostBytes = Math.max(0, this.#round.lostBytes - bytes);
   }
@@ -203,18 +212,20 @@ export class SendRate {
     this.nextAtUs = from + (bytes / perSecond) * 1e6;
   }
 
-  /** The share of the rate at which the next packet may leave, which is 1 except in pauses. */
+  /** The share of the rate at which the next packet leaves: 1, except in pauses. */
   #shareAt(nowUs: number, hasRoomInFlight: boolean): number {
     if (this.#competitive?.pauses(nowUs)) return PAUSE_SHARE;
     return this.#drain?.shareAt(nowUs, hasRoomInFlight) ?? 1;
   }
 
   acknowledged(nowUs: number, arrived: Arrived): void {
-    // A large packet needs its time on a narrow link without any queue.
+    // On a narrow link, a large packet takes time even without a queue, so its own time is
+    // subtracted.
     const passingUs = (arrived.packetBytes / this.#linkRate) * 1e6;
     const delayUs = arrived.arrivedUs - arrived.sentUs;
     const queueUs = this.#base.excess(nowUs, delayUs, this.#competitive !== undefined) - passingUs;
-    // A packet that a reliable carrier retransmits arrives late; its delay is not the path's jitter.
+    // A packet that a reliable carrier retransmits arrives late, so on such a carrier delays are
+    // not used to measure jitter.
     if (!arrived.isReliable) this.#noise.note(queueUs);
     this.#watchQueue(nowUs, arrived, queueUs);
     const round = this.#round;
@@ -253,7 +264,7 @@ export class SendRate {
       ? Math.min(aboveTargetUs, longestUs + ABOVE_USUAL_US)
       : aboveTargetUs;
     if (arrived.isReliable || queueUs <= unusualUs) {
-      // A queue that did not grow is a usual one.
+      // A queue that did not grow counts as usual.
       this.#usual.note(nowUs, Math.max(queueUs, this.#growing?.longestUs ?? queueUs));
       this.#growing = undefined;
     } else if (!this.#growing?.continues(arrived)) {
@@ -264,8 +275,9 @@ export class SendRate {
   }
 
   /**
-   * The rate of the link that a delivery shows to a sender with this rate. Beside competitors, packets arrive only a little
-   * more slowly than they left, and after a pause they left slowly. Neither is evidence of a slower link.
+   * The rate of the link that a delivery shows to a sender with this rate. Beside competitors,
+   * packets arrive only a little more slowly than they left. After a pause, they left slowly. In
+   * both cases the delivery rate does not show that the link became slower.
    */
   #shownBy(nowUs: number, delivery: Delivery, rate: number): number {
     const { rate: delivered, sentRate } = delivery;
@@ -280,8 +292,8 @@ export class SendRate {
   #beginDrain(nowUs: number, arrived: Arrived, queueUs: number, delivery: Delivery): void {
     const rate = this.bytesPerSecond;
     const delivered = this.#shownBy(nowUs, delivery, rate);
-    // If nothing was held back, the delivery rate is the application's. A short queue after a fall may belong to
-    // others.
+    // If nothing was held back, the application determined the delivery rate. After a fall, a short
+    // queue may belong to others.
     let least = 0;
     if (!(this.#heldBack || this.#round?.wasHeldBack)) least = Math.min(INITIAL, this.bytesPerSecond);
     else if (this.#falls > 0 && !this.#isLong(queueUs))
@@ -321,7 +333,7 @@ export class SendRate {
     this.#drain = undefined;
     this.#round = new Round(nowUs, arrived);
     if (!isOfOthers) {
-      // A queue that was hardly longer before is no evidence.
+      // A queue that was not much longer before does not show who fills it.
       if (test.queueUs > 2 * this.#drainedUs) this.#falls = 0;
       return;
     }
@@ -332,7 +344,10 @@ export class SendRate {
     }
   }
 
-  /** An acknowledgement arrived: the window sets the rate, and a trial checks the queue. */
+  /**
+   * Handles an acknowledgement in competitive mode: the window sets the rate, and a trial checks
+   * the queue.
+   */
   #watchWindow(
     nowUs: number,
     { window, decisiveWindow, trial }: CompetitiveMode,
@@ -363,7 +378,7 @@ export class SendRate {
     return queueUs > LONG_QUEUE_US + this.#queueTargetUs;
   }
 
-  /** A round is over, and the next one has begun. */
+  /** Handles the end of a round, after the next one has begun. */
   #adjust(nowUs: number, round: Round, arrived: Arrived, queueUs: number): void {
     const { span, delivered } = round;
     const { isReliable } = arrived;
@@ -378,7 +393,7 @@ export class SendRate {
       isReliable && this.#queueSinceUs !== undefined && nowUs - this.#queueSinceUs < RECOVERY_US_MAX;
     if (this.#competitive !== undefined) this.#compete(nowUs, this.#competitive, round, arrived, queueUs);
     else if (this.#drain !== undefined) {
-      // The drain decides.
+      // While the sender drains, the drain determines the rate.
     } else if (overflows) this.#fall(nowUs, round, arrived);
     else if (recovers || round.followsFall) return;
     else if (hasQueue) {
@@ -407,14 +422,17 @@ export class SendRate {
   }
 
   /**
-   * There is a queue although the sender had less to send than its rate allows: the queue belongs to others, or the
-   * peer was slow to read.
+   * Handles a queue although the sender had less to send than its rate allows. The queue belongs to
+   * others, or the peer was slow to read.
    */
   #yieldSomewhat(): void {
     this.bytesPerSecond = Math.min(this.bytesPerSecond, Math.max(0.9 * this.bytesPerSecond, INITIAL));
   }
 
-  /** A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second. */
+  /**
+   * Handles a standing queue. The delivery rate is the capacity of the link. A lower rate empties
+   * the queue within about a tenth of a second.
+   */
   #fall(nowUs: number, round: Round, arrived: Arrived): void {
     const drain = this.queueUs / 1e6 / (0.1 + round.span);
     const kept = Math.min(KEPT_SHARE, Math.max(0.5, 1 - drain));
@@ -426,7 +444,7 @@ export class SendRate {
     const { delivered } = round;
     if (this.#falls === 0) this.#beforeFalls = { delivered, allowed: delivered };
     this.#fallTo(delivered, kept);
-    // A sender that only yields to others that fill the queue gets nothing.
+    // A sender that only yields to senders that fill the queue gets almost no share of the link.
     if (this.#falls > FALLS_MAX) this.#beginCompeting(nowUs, arrived);
   }
 
@@ -440,8 +458,8 @@ export class SendRate {
   }
 
   /**
-   * Whether a long queue ignores the fall of the rate before this round, on a carrier that competes by itself: as much
-   * arrives as is sent.
+   * Whether a long queue stayed although the rate fell before this round, on a carrier that
+   * competes by itself. The sign is that bytes arrive at the rate at which they are sent.
    */
   #isOfOthers(round: Round): boolean {
     const isLower = this.bytesPerSecond < 0.9 * this.#beforeFalls.delivered;
@@ -451,14 +469,14 @@ export class SendRate {
     return hasFallen && isSteady && round.wasHeldBack && this.#isLong(round.queueMinUs);
   }
 
-  /** Whether competitive mode ended so short a time ago that it may not have ended. */
+  /** Whether competitive mode ended so recently that the competitors may still be active. */
   #hasJustEnded(nowUs: number): boolean {
     return this.#ended !== undefined && nowUs - this.#ended.atUs < COMPETITIVE_RESUMED_US;
   }
 
-  /** Others fill the queue, so competitive mode begins. */
+  /** Begins competitive mode, because others fill the queue. */
   #beginCompeting(nowUs: number, { sentUs, isReliable }: Arrived): void {
-    // Competitive mode that ended a moment ago continues, with its rate.
+    // If competitive mode ended recently, it continues with its earlier rate.
     const ended = this.#hasJustEnded(nowUs) ? this.#ended : undefined;
     const before = Math.max(this.#beforeFalls.delivered, ended?.rate ?? 0);
     this.bytesPerSecond = Math.max(this.bytesPerSecond, COMPETITIVE_SHARE * before);
@@ -485,8 +503,9 @@ export class SendRate {
   }
 
   /**
-   * Others keep the queue full: rate or window react to loss as theirs do. At intervals the sender pauses, or the rate falls
-   * for a trial; if that empties the queue, no competitor is left.
+   * Handles a round in which others keep the queue full. The rate or the window reacts to loss as
+   * those of the others do. At intervals the sender pauses, or lowers its rate for a trial. If that
+   * empties the queue, no competitor is left.
    */
   #compete(
     nowUs: number,
@@ -544,7 +563,7 @@ export class SendRate {
 
   #answerToLoss(nowUs: number, competitive: CompetitiveMode, round: Round, arrived: Arrived): void {
     const { window, isStarting } = competitive;
-    // Losses of one overflow are detected in two rounds, and count once.
+    // The losses of one overflow are detected in two rounds, but count only once.
     competitive.hasFallen = round.lostBytes > 0 && !competitive.hasFallen;
     if (competitive.hasFallen) {
       if (window === undefined) this.bytesPerSecond *= COMPETITIVE_SHARE;
@@ -561,7 +580,10 @@ export class SendRate {
     competitive.isStarting &&= round.lostBytes === 0;
   }
 
-  /** If the lower rate emptied the queue, there are no others left. The first round holds packets sent before. */
+  /**
+   * Judges a trial: if the lower rate emptied the queue, no competitor is left. The first round
+   * contains packets that were sent before the trial.
+   */
   #goOnTrying(nowUs: number, competitive: CompetitiveMode, trial: Trial, round: Round): void {
     const { window, isStarting, nextLastsUs } = competitive;
     trial.rounds += 1;
@@ -574,7 +596,7 @@ export class SendRate {
     }
   }
 
-  /** The pacer held packets back, and no queue resulted. */
+  /** Raises the rate after a round in which packets were held back and no queue was found. */
   #grow(): void {
     this.bytesPerSecond *= this.#isStarting ? 2 : this.#growth();
   }
@@ -582,9 +604,10 @@ export class SendRate {
   #growth(): number {
     if (this.#capacity === undefined) return 1.25;
     const ratio = this.bytesPerSecond / this.#capacity;
-    // A single step does not exceed the found capacity.
+    // A single step does not go beyond the found capacity.
     if (ratio < NEAR_SHARE) return Math.min(1.25, 0.9 / ratio);
-    // A link that was faster a short time ago may be so again, so each step is twice the last.
+    // If the link was faster a short time ago, it may be so again. So each step is twice the last
+    // one.
     const isFaster = this.#peak.highest > FASTER * this.#capacity;
     const step = isFaster ? 2 ** Math.min(4, this.#probes) : 1;
     this.#probes += 1;

@@ -1,4 +1,7 @@
-/** A round: the arrivals from one acknowledgement until that of a packet sent after it. */
+/**
+ * A round: the arrivals from one acknowledgement until the acknowledgement of a packet that was
+ * sent after it.
+ */
 /** Minimum length of a round, so that it has enough samples. */
 const ROUND_US_MIN = 25_000;
 
@@ -7,14 +10,17 @@ export interface Arrived {
   readonly number: number;
   readonly nextNumber: number;
   readonly sentUs: number;
-  /** By the peer's clock. */
+  /** The time of arrival, by the peer's clock. */
   readonly arrivedUs: number;
   readonly packetBytes: number;
-  /** All bytes newly acknowledged. */
+  /** The number of all newly acknowledged bytes. */
   readonly bytes: number;
-  /** If it differs from that of the previous packet, nothing was in flight in between. */
+  /** A number that differs from that of the previous packet if nothing was in flight in between. */
   readonly busyPeriod: number;
-  /** The carrier retransmits, so loss shows nothing about the link. */
+  /**
+   * Whether the carrier retransmits lost packets, so that their late arrival does not describe the
+   * link.
+   */
   readonly isReliable: boolean;
 }
 
@@ -24,17 +30,20 @@ export class Round {
   /** Arrival of its first and its last packet, by the peer's clock. */
   readonly firstArrivedUs: number;
   lastArrivedUs: number;
-  /** When these two packets left. */
+  /** The times at which these two packets left. */
   readonly firstSentUs: number;
   lastSentUs: number;
-  /** The part of that time in which nothing was in flight. */
+  /** The part of the round in which nothing was in flight. */
   #idleUs = 0;
   #busyPeriod: number;
   acknowledged = 0;
   lostBytes = 0;
   queueMinUs = Number.POSITIVE_INFINITY;
   wasHeldBack = false;
-  /** The rate fell at its start, so all its packets were sent at the earlier rate. */
+  /**
+   * Whether the rate fell at the start of the round, so that its packets were sent at the earlier
+   * rate.
+   */
   followsFall = false;
 
   constructor(
@@ -65,17 +74,20 @@ export class Round {
     return arrived.number >= this.#end && nowUs - this.beganUs >= ROUND_US_MIN;
   }
 
-  /** In seconds, at the peer. */
+  /** The length of the round at the peer, in seconds. */
   get span(): number {
     return Math.max(1, this.lastArrivedUs - this.firstArrivedUs) / 1e6;
   }
 
-  /** Bytes a second. */
+  /** The delivery rate, in bytes a second. */
   get delivered(): number {
     return this.acknowledged / this.span;
   }
 
-  /** Too little was in flight for the delivered bytes to show the capacity of the link. */
+  /**
+   * Whether too little was in flight, so that the delivery rate does not show the capacity of the
+   * link.
+   */
   get wasMostlyIdle(): boolean {
     return 2 * this.#idleUs > this.span * 1e6;
   }

@@ -1,8 +1,9 @@
 /**
  * The congestion window of competitive mode, after CUBIC (RFC 9438).
  *
- * A window in bytes follows a link whose capacity changes without any delay, because acknowledgements pace it. A rate would
- * have to grow by the whole rise of the capacity first, and a competitor with a window takes the rise first.
+ * A window in bytes adapts without delay to a link whose capacity changes, because acknowledgements
+ * pace the packets. A rate has to grow step by step, and a competitor with a window would take the
+ * additional capacity before.
  */
 
 /** The growth of CUBIC, in packets per cubic second. */
@@ -10,11 +11,11 @@ const GROWTH = 0.4;
 const PACKET_BYTES = 1_200;
 export const WINDOW_BYTES_MIN = 2 * PACKET_BYTES;
 /**
- * Share of the window that remains after a loss. CUBIC keeps 0.7; but packets of a session are smaller than those of TCP, and a
- * full queue that counts bytes drops fewer of them.
+ * Share of the window that remains after a loss. CUBIC uses 0.7. But packets of a session are
+ * smaller than those of TCP, and a full queue that counts bytes drops fewer of them.
  */
 const KEPT_SHARE = 0.65;
-/** Packets by which CUBIC's estimate of Reno grows in a round trip. */
+/** Number of packets by which CUBIC's estimate of Reno grows in a round trip. */
 const RENO_PACKETS = (3 * (1 - 0.7)) / (1 + 0.7);
 /** The window grows by at most this factor in a round. */
 const GROWTH_MAX = 1.5;
@@ -22,7 +23,7 @@ const GROWTH_MAX = 1.5;
 const PACING = 1.2;
 /** Share of a new sample in the smoothed round trip. */
 const SMOOTHING = 0.125;
-/** The round trip that counts is at least this, seconds. */
+/** Minimum of the round trip in the formulas, in seconds. */
 const ROUND_TRIP_MIN = 0.001;
 
 export class Window {
@@ -51,19 +52,20 @@ export class Window {
     return (PACING * this.bytes) / this.#roundTrip;
   }
 
-  /** The window continues after a break; `roundTrip` in seconds. */
+  /** Continues with this window after a break; `roundTrip` is in seconds. */
   resume(roundTrip: number): void {
     this.#roundTrip = Math.max(ROUND_TRIP_MIN, roundTrip);
   }
 
-  /** A packet was acknowledged after `roundTrip` seconds. */
+  /** Handles a packet that was acknowledged after `roundTrip` seconds. */
   sample(roundTrip: number): void {
     this.#roundTrip += SMOOTHING * (Math.max(ROUND_TRIP_MIN, roundTrip) - this.#roundTrip);
   }
 
-  /** Packets of a round were lost. */
+  /** Handles a round with losses. */
   shrink(): void {
-    // Fast convergence: a window that did not reach its last maximum leaves room to others.
+    // Fast convergence: if the window did not reach its last maximum, it leaves room to other
+    // senders.
     const hasShrunk = this.bytes < this.#max;
     this.#max = hasShrunk ? (this.bytes * (1 + KEPT_SHARE)) / 2 : this.bytes;
     this.bytes = Math.max(WINDOW_BYTES_MIN, KEPT_SHARE * this.bytes);
@@ -72,14 +74,20 @@ export class Window {
     this.#untilMax = Math.cbrt(Math.max(0, this.#max - this.bytes) / PACKET_BYTES / GROWTH);
   }
 
-  /** A round held packets back, and nothing was lost since the window began. `rateMax` is in bytes a second. */
+  /**
+   * Handles a round in which packets were held back, if nothing was lost since the window began.
+   * `rateMax` is in bytes a second.
+   */
   start(rateMax: number): void {
     this.#set(GROWTH_MAX * this.bytes, rateMax);
     this.#max = this.bytes;
     this.#reno = this.bytes;
   }
 
-  /** A round of `span` seconds without loss held packets back. `rateMax` is in bytes a second. */
+  /**
+   * Handles a round of `span` seconds without loss in which packets were held back. `rateMax` is in
+   * bytes a second.
+   */
   grow(span: number, rateMax: number): void {
     this.#elapsed += span;
     const ahead = this.#elapsed + this.#roundTrip - this.#untilMax;
