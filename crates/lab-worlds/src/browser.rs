@@ -1,4 +1,4 @@
-//! `lab browser`: a real Chromium and a real server on two hosts of an emulated link, and the server's own lab page.
+//! `lab browser` runs a real Chromium and a real server on two hosts of an emulated link. It uses the server's own lab page.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader};
@@ -12,13 +12,13 @@ use nowcast_lab_links::link::{EmulatedLink, HostError, HostProcess, LinkConfig, 
 use nowcast_lab_report::{Axis, Cell, Chart, Column, HistogramChart, Report, Section, Series, Table};
 
 const PORT: u16 = 7_777;
-/// Folder of the script that drives the browser; Node finds its packages from there.
+/// Folder of the script that drives the browser. Node searches for its packages from there.
 const FOLDER: &str = "packages/lab";
 const SCRIPT: &str = "browse.mjs";
-/// Maximum number of tries if the relay was late.
+/// Maximum number of attempts if the relay is late.
 const TRIES: u32 = 3;
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The round-trip time of the link.
@@ -29,11 +29,11 @@ pub struct Plan {
     pub samples: u32,
     /// Interval between two messages.
     pub interval: Duration,
-    /// Seed of the fate of packets.
+    /// Seed for the loss and delay of packets.
     pub seed: u64,
     /// The browser's program.
     pub browser: PathBuf,
-    /// File for a picture of the page.
+    /// The file for a picture of the page.
     pub picture: Option<PathBuf>,
     /// The command line that repeats the run.
     pub command: String,
@@ -57,7 +57,7 @@ pub enum BrowserError {
     /// The npm packages that drive the browser are not installed.
     #[error("the npm packages are not installed: `npm ci` in the checkout installs them")]
     NoPackages,
-    /// The checkout is not there.
+    /// This program does not run in a checkout.
     #[error("{} is not there: run this at the top of a checkout of Nowcast", .0.display())]
     NoScript(PathBuf),
     /// A program did not start.
@@ -68,7 +68,7 @@ pub enum BrowserError {
         /// The system's error.
         cause: io::Error,
     },
-    /// The browser's program failed; it printed the reason on the standard error.
+    /// The browser's program failed. It printed the reason on the standard error.
     #[error(
         "the browser returned no figures; it needs Node, playwright-core and Chromium (--browser PROGRAM)"
     )]
@@ -78,7 +78,7 @@ pub enum BrowserError {
     Figures(#[from] serde_json::Error),
 }
 
-/// The page's findings, as the page writes them.
+/// The findings of the page, in the form in which the page writes them.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Found {
@@ -128,13 +128,13 @@ struct Encoding {
 }
 
 impl Plan {
-    /// Expected seconds.
+    /// Returns the expected duration in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         (self.interval * self.samples).as_secs_f64() + 20.0
     }
 
-    /// Checks all requirements.
+    /// Checks that everything that a run needs is available.
     ///
     /// # Errors
     /// [`BrowserError`] names the missing program.
@@ -163,7 +163,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Runs the measurement, again if the relay was late.
+    /// Runs the measurement. Repeats it if the relay was late.
     ///
     /// # Errors
     /// [`BrowserError`]
@@ -238,8 +238,8 @@ fn figure(value: Option<f64>) -> Cell {
     value.map_or(Cell::Missing, |value| Cell::number(value, 1))
 }
 
-/// Counts the messages that waited for a retransmission: those that took a round trip more than the fastest tenth on
-/// this carrier only. Messages at the same times that were late on the other carrier, too, were delayed by the machine.
+/// Counts the messages that waited for a retransmission. These took a round trip more than the fastest tenth, on this carrier
+/// only. If messages at the same times were also late on the other carrier, the machine delayed them.
 fn stalls(trips: &[Option<f64>], others: &[Option<f64>], rtt: Duration) -> usize {
     let late = |trips: &[Option<f64>]| -> Vec<bool> {
         let mut back: Vec<f64> = trips.iter().flatten().copied().collect();

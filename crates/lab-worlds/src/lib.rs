@@ -1,9 +1,9 @@
 //! Instruments for hosted worlds.
 //!
-//! - `bots` play worlds, and `load` fills a server with readers, compared with Colyseus.
+//! - `bots` play worlds. `load` fills a server with readers, and compares it with Colyseus.
 //! - `crash` kills servers and cuts the power of disks, and checks the stored data.
-//! - `motion` compares displayed poses with the server's world, `script` measures rules in Luau.
-//! - `browser` has a page measure itself.
+//! - `motion` compares displayed poses with the server's world. `script` measures rules in Luau.
+//! - `browser` lets a page measure itself.
 
 #![cfg(target_os = "linux")]
 

@@ -1,9 +1,8 @@
-//! `lab motion`: errors of displayed poses, of the own avatar and of others, with the real SDK, a real server and an
-//! emulated link.
+//! `lab motion` measures the errors of displayed poses, of the own avatar and of others. It uses the real SDK, a real server and
+//! an emulated link.
 //!
-//! Node or Chromium runs the SDK on one host and the program serves a world on the other. One player walks and
-//! predicts, and one watches. The displayed poses are compared with those that the server later sent for the same
-//! moment.
+//! Node or Chromium runs the SDK on one host, and the program serves a world on the other. One player walks and predicts, and
+//! another one watches. The displayed poses are compared with the poses that the server later sent for the same time.
 
 mod findings;
 mod football;
@@ -21,18 +20,18 @@ use nowcast_lab_links::link::{EmulatedLink, HostError, HostProcess, Jitter, Link
 use nowcast_lab_report::Report;
 
 const PORT: u16 = 7_777;
-/// Steps the three worlds in turns, so that noise of the machine affects all of them.
+/// The script that runs the SDK.
 const SCRIPT: &str = "packages/lab/motion.mjs";
 const SDK: &str = "packages/nowcast/dist/world/index.js";
 /// Minimum distance of the ground's edge from the middle, in metres.
 const EXTENT_M: u32 = 20;
-/// Maximum runs if the relay was late.
+/// Maximum number of runs if the relay is late.
 const TRIES: u32 = 2;
 
 /// The conditions of a link in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// Round trip.
+    /// The round-trip time.
     pub rtt: Duration,
     /// The share of packets that each direction loses, 0 to 1.
     pub loss: f64,
@@ -97,17 +96,17 @@ pub const FOOTBALL: [Conditions; 1] = [Conditions::new(100, 0.05, 1.0, 0)];
 /// The links for waving hands.
 pub const HANDS: [Conditions; 2] = [Conditions::new(100, 0.0, 1.0, 0), Conditions::new(100, 0.05, 1.0, 0)];
 
-/// The ground of a walk.
+/// The ground on which players walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ground {
     /// A floor with a ball.
     Free,
-    /// Three hundred blocks that can be pushed and climbed.
+    /// Three hundred blocks that players can push and climb.
     Blocks,
 }
 
 impl Ground {
-    /// The folder of the world, and its room.
+    /// Returns the folder of the world, and its room.
     const fn world(self) -> (&'static str, &'static str) {
         match self {
             Self::Free => ("worlds/minimal", "minimal"),
@@ -128,7 +127,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// The SDK's name of the carrier, if there is a choice.
+    /// Returns the SDK's name of the carrier, if the client can choose one.
     const fn carrier(self) -> Option<&'static str> {
         match self {
             Self::Node => None,
@@ -146,34 +145,34 @@ impl Client {
     }
 }
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// One run for each of these, for each client on each ground.
+    /// The conditions. There is one run for each of them, with each client on each ground.
     pub conditions: Vec<Conditions>,
     /// The runtimes of the SDK.
     pub clients: Vec<Client>,
     /// The grounds of the walks.
     pub grounds: Vec<Ground>,
-    /// The browser's program, where a client needs one.
+    /// The browser's program, if a client needs one.
     pub browser: PathBuf,
     /// Duration of each walk.
     pub seconds: u32,
-    /// Draws the walks and the fate of packets.
+    /// Seed for the walks, and for the loss and delay of packets.
     pub seed: u64,
-    /// The program that serves: this one, unless a test sets another.
+    /// The program that serves. `None`: this program. Tests set another one.
     pub server: Option<PathBuf>,
     /// The command line that repeats the run.
     pub command: String,
 }
 
-/// Reason why there are no figures.
+/// The reason why there are no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum MotionError {
-    /// The hosts could not be made.
+    /// The hosts could not be created.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The checkout is not there.
+    /// This program does not run in a checkout.
     #[error("{} is not there: run this at the top of a checkout of Nowcast", .0.display())]
     NoScript(PathBuf),
     /// The SDK is not built.
@@ -188,15 +187,15 @@ pub enum MotionError {
     /// A program did not start.
     #[error("cannot start {program}: {cause}")]
     Start {
-        /// Which.
+        /// The name of the program.
         program: &'static str,
         /// The system's error.
         cause: io::Error,
     },
-    /// Node failed; the standard error has the reason.
+    /// Node failed. Its standard error states the reason.
     #[error("no client walked over the link of {of}; see the output of Node or the server")]
     NoFigures {
-        /// Which link.
+        /// The link.
         of: String,
     },
     /// The figures cannot be parsed.
@@ -204,7 +203,7 @@ pub enum MotionError {
     Figures(#[from] serde_json::Error),
 }
 
-/// The findings of a run, as the script writes them: metres, frames, milliseconds, microseconds.
+/// The findings of a run as the script writes them, in metres, frames, milliseconds and microseconds.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Found {
@@ -231,12 +230,12 @@ struct Run {
 }
 
 impl Plan {
-    /// Expected seconds.
+    /// Returns the expected duration in seconds.
     pub fn expected_seconds(&self) -> u32 {
         (self.seconds + 6) * (self.conditions.len() * self.clients.len() * self.grounds.len()) as u32
     }
 
-    /// Whether all required programs exist.
+    /// Checks that all required programs exist.
     ///
     /// # Errors
     /// [`MotionError`] names the missing program.
@@ -258,7 +257,7 @@ impl Plan {
         if node.status().is_ok_and(|status| status.success()) { Ok(()) } else { Err(MotionError::NoNode) }
     }
 
-    /// Runs it.
+    /// Runs the measurement.
     ///
     /// # Errors
     /// [`MotionError`]
@@ -287,8 +286,8 @@ impl Plan {
         Ok(Run { of: *of, client, ground, found, is_trustworthy })
     }
 
-    /// Serves a room of a world on one host, and lets the script run `what` there on the other. Returns its findings,
-    /// and whether the relay was in time.
+    /// Serves a room of a world on one host, and runs the script's task `what` on the other. Returns the script's findings, and
+    /// whether the relay was in time.
     fn play<F: DeserializeOwned>(
         &self,
         what: &str,

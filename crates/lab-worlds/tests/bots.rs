@@ -11,16 +11,16 @@ use nowcast_wire::{decode, encode_to_vec};
 use nowcast_world_protocol::plain::Encoding;
 use nowcast_world_protocol::session::{FromWorld, PROTOCOL, ToWorld, WORLD_LANE};
 
-/// How long bots may take to find a block, carry it away and let go of it, on a machine that does a lot besides.
+/// Maximum time for bots to find a block, carry it away and release it, on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
-fn bots_carry_blocks_about_on_sessions() {
+fn bots_carry_blocks_over_sessions() {
     somebody_sees_bots_carry_blocks(Protocol::Session);
 }
 
 #[test]
-fn bots_carry_blocks_about_by_the_plain_protocol() {
+fn bots_carry_blocks_over_the_plain_protocol() {
     somebody_sees_bots_carry_blocks(Protocol::Plain(Encoding::Custom16));
 }
 
@@ -36,7 +36,7 @@ fn somebody_sees_bots_carry_blocks(protocol: Protocol) {
         let address = handle.addresses()[0];
         let url = format!("ws://{address}/ws/playground");
         let plan = Plan { count: 4, seconds: PATIENCE.as_secs(), url, protocol, ..Plan::default() };
-        // The bots play on until the server goes.
+        // The bots continue to play until the server ends.
         thread::spawn(move || bots::run(&plan));
 
         let channel = Connector::new().connect(&format!("nowcast://{address}/playground")).await.unwrap();

@@ -1,5 +1,5 @@
-//! Runs many seeds: `cargo run --release -p nowcast-sim --example soak -- FIRST COUNT`. Run one on each core. With
-//! TypeScript at one end: `nowcast lab soak --typescript`.
+//! Runs many seeds: `cargo run --release -p nowcast-sim --example soak -- FIRST COUNT`. Run one instance on each core. With
+//! TypeScript at one end, use `nowcast lab soak --typescript`.
 use nowcast_sim::scenario;
 
 fn main() {

@@ -1,19 +1,19 @@
 //! The capacity of the narrowest hop of a link, constant or changing with time.
 //!
-//! Capacity is constant within a segment and may differ between segments. A packet that is in the queue when the capacity
-//! changes leaves at the new capacity, as on a real link.
+//! The capacity is constant within a segment, and may differ between segments. If the capacity changes while a packet is in the
+//! queue, the packet leaves at the new capacity, as on a real link.
 
 use std::time::Duration;
 
 use nowcast_queue::conformance::Random;
 
-/// Steps of a ramp last this long.
+/// Duration of each step of a ramp.
 const RAMP_STEP: Duration = Duration::from_millis(50);
 /// A step of a random walk multiplies or divides the capacity by this factor.
 const WALK_FACTOR: f64 = 1.3;
 
-/// The change of the capacity between the highest value, which is [`rate_bits`](super::link::LinkConfig::rate_bits),
-/// and a lowest value in bits a second.
+/// How the capacity changes between a highest value, which is [`rate_bits`](super::link::LinkConfig::rate_bits), and a lowest
+/// value in bits a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Variation {
     /// The capacity does not change.
@@ -23,29 +23,29 @@ pub enum Variation {
     Square {
         /// The lowest capacity.
         low_bits: u64,
-        /// How long the highest capacity lasts.
+        /// Duration of the highest capacity.
         high: Duration,
-        /// How long the lowest capacity lasts.
+        /// Duration of the lowest capacity.
         low: Duration,
     },
-    /// The capacity rises evenly from the lowest to the highest value within a period, and then falls at once.
+    /// Within each period, the capacity rises evenly from the lowest to the highest value. It then falls at once.
     Sawtooth {
         /// The lowest capacity.
         low_bits: u64,
-        /// From one fall to the next.
+        /// Time from one fall to the next.
         period: Duration,
     },
-    /// The capacity begins at the highest value, and then rises or falls by a third at random.
+    /// The capacity begins at the highest value. At each step it rises or falls at random, by a factor of 1.3.
     Walk {
         /// The lowest capacity.
         low_bits: u64,
-        /// From one step to the next.
+        /// Time from one step to the next.
         every: Duration,
     },
 }
 
 impl Variation {
-    /// The lowest capacity, given the highest.
+    /// Returns the lowest capacity, given the highest.
     pub fn lowest(self, high_bits: u64) -> u64 {
         match self {
             Self::Constant => high_bits,
@@ -55,7 +55,7 @@ impl Variation {
         }
     }
 
-    /// The mean capacity, given the highest; `None` for a random walk, whose mean depends on its seed.
+    /// Returns the mean capacity, given the highest. Returns `None` for a random walk, whose mean depends on the seed.
     pub fn mean(self, high_bits: u64) -> Option<f64> {
         let (high, low) = (high_bits as f64, self.lowest(high_bits) as f64);
         match self {
@@ -70,7 +70,7 @@ impl Variation {
     }
 }
 
-/// The segments of a capacity in the order of time: how long bytes take to pass the hop.
+/// The segments of a capacity, in the order of time. Computes how long bytes take to pass the hop.
 #[derive(Debug)]
 pub(crate) struct Capacity {
     high_bits: u64,
@@ -78,13 +78,13 @@ pub(crate) struct Capacity {
     random: Random,
     /// The number of the current segment.
     segment: u64,
-    /// When the current segment ends.
+    /// The time at which the current segment ends.
     ends: Duration,
     bits: f64,
 }
 
 impl Capacity {
-    /// The capacity from time zero on; `seed` decides the steps of a random walk.
+    /// Makes the capacity from time zero on. `seed` determines the steps of a random walk.
     pub(crate) fn new(high_bits: u64, variation: Variation, seed: u64) -> Self {
         let bits = high_bits.max(1) as f64;
         let mut capacity =
@@ -93,7 +93,7 @@ impl Capacity {
         capacity
     }
 
-    /// When `bytes` that begin at `start` have passed. `start` must not decrease from call to call.
+    /// Returns the time at which `bytes` have passed that begin at `start`. `start` must not decrease from call to call.
     pub(crate) fn passed(&mut self, start: Duration, bytes: usize) -> Duration {
         let mut at = start;
         let mut left = bytes as f64 * 8.0;
@@ -112,7 +112,7 @@ impl Capacity {
         }
     }
 
-    /// The bits that could pass from `from` to `to`, by a capacity of its own.
+    /// Returns the number of bits that could pass from `from` to `to`. It works on its own copy of the capacity.
     pub(crate) fn bits_between(mut self, from: Duration, to: Duration) -> f64 {
         let (mut at, mut bits) = (Duration::ZERO, 0.0);
         while at < to {
@@ -167,7 +167,7 @@ mod tests {
         let square = Variation::Square { low_bits: 1_000_000, high: 100 * MS, low: 100 * MS };
         let mut capacity = Capacity::new(4_000_000, square, 1);
         assert_eq!(capacity.passed(Duration::ZERO, 1_000), 2 * MS);
-        // 20 ms at 4 Mbit/s are 10,000 bytes; the other 5,000 take 40 ms at 1 Mbit/s.
+        // In 20 ms at 4 Mbit/s, 10,000 bytes pass. The other 5,000 bytes take 40 ms at 1 Mbit/s.
         assert_eq!(capacity.passed(80 * MS, 15_000), 140 * MS);
         assert_eq!(capacity.passed(220 * MS, 1_000), 222 * MS);
     }

@@ -1,9 +1,9 @@
-//! Durable actions across several processes, like in the engine's clients and servers (`spec/WORLD.md`, section 3).
+//! Durable actions over several processes, as in the engine's clients and servers (`spec/WORLD.md`, section 3).
 //!
-//! A client numbers its actions from 1, and sends unanswered ones again in its next session. A server applies each
-//! number of a client once, stores its actions by commits, and answers after the commit. A killed server continues from
-//! its last commit; a killed client returns as another one. This is a model of both, small enough to be obviously
-//! correct. The test subject is the sessions between them.
+//! A client numbers its actions from 1, and sends unanswered ones again in its next session. A server applies each number of a
+//! client once, stores its actions in commits, and answers after the commit. A killed server continues from its last commit, and
+//! a killed client returns as another client. This is a model of both, small enough to be obviously correct. The sessions between
+//! them are the test subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,10 +14,10 @@ pub(crate) const DURABLE_LANE: u8 = 5;
 /// Interval between the beginnings of two commits.
 const COMMIT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A client sends no number this far above its oldest unanswered one.
+/// Maximum distance of a client's newest number from its oldest unanswered one.
 const UNDER_WAY_MAX: u32 = 64;
 
-/// One number of one client; the number 0 introduces the client.
+/// One action of one client, identified by its number. The number 0 introduces the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Act {
     pub(crate) client: u32,
@@ -36,21 +36,21 @@ impl Act {
     }
 }
 
-/// The durable actions of a world: the number of times that each was carried out.
+/// The durable actions of a world, and how often each was applied.
 type Carried = BTreeMap<Act, u32>;
 
-/// The server that applies actions, and its storage.
+/// The server, which applies actions, and its storage.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
     /// The world in memory.
     world: Carried,
     /// The world on disk.
     kept: Carried,
-    /// Actions applied since the last commit began.
+    /// Actions that were applied since the last commit began.
     unanswered: Vec<Act>,
     commit: Option<Commit>,
     next_commit: Duration,
-    /// The messages of this life's session so far: the client's identity, and its last number.
+    /// The last message of this session: the client, and the number of its action.
     heard: Option<Act>,
 }
 
@@ -62,7 +62,7 @@ struct Commit {
 }
 
 impl Server {
-    /// Takes an action that a session brought.
+    /// Handles an action that a session delivered.
     pub(crate) fn take(&mut self, act: Act) -> Result<(), String> {
         match (self.heard, act.number) {
             (None, 0) => {}
@@ -82,8 +82,7 @@ impl Server {
         Ok(())
     }
 
-    /// Advances the time: commits begin, each of which takes `commit_takes`, and end. Returns the answers that may be
-    /// sent.
+    /// Advances the time. Commits begin and end; each takes `commit_takes`. Returns the answers that may be sent.
     pub(crate) fn pass(&mut self, now: Duration, commit_takes: Duration) -> Vec<Act> {
         let ended = self.commit.take_if(|commit| commit.ends_at <= now);
         let answers = ended.map_or_else(Vec::new, |commit| {
@@ -98,8 +97,8 @@ impl Server {
         answers
     }
 
-    /// The process is killed, and another continues from the stored state. `is_commit_kept` says whether a commit in
-    /// progress was stored.
+    /// Kills the process, and starts another one from the stored state. `is_commit_kept` states whether a commit in progress was
+    /// stored.
     pub(crate) fn restart(&mut self, is_commit_kept: bool) {
         if let Some(commit) = self.commit.take().filter(|_| is_commit_kept) {
             self.kept = commit.keeps;
@@ -108,7 +107,7 @@ impl Server {
             Server { world: self.kept.clone(), kept: std::mem::take(&mut self.kept), ..Server::default() };
     }
 
-    /// The session is over, and another one will introduce its client. Pending answers are dropped.
+    /// Begins another session, in which the client introduces itself. Pending answers are dropped.
     pub(crate) fn begin_session(&mut self) {
         self.heard = None;
         self.unanswered.clear();
@@ -118,7 +117,7 @@ impl Server {
     }
 }
 
-/// A client and its knowledge of its actions, which it forgets when it is killed.
+/// A client, and its record of its actions. It forgets the record when it is killed.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     key: u32,
@@ -136,7 +135,7 @@ impl Client {
         self.key
     }
 
-    /// The next action; none while too many are under way.
+    /// Returns the next action; `None` while too many are unanswered.
     pub(crate) fn act(&mut self) -> Option<Act> {
         let number = self.last + 1;
         if self.open.first().is_some_and(|oldest| number - oldest >= UNDER_WAY_MAX) {
@@ -153,25 +152,28 @@ impl Client {
         std::iter::once(0).chain(self.open.iter().copied()).map(act).collect()
     }
 
-    /// The server confirms that an action is stored.
+    /// Handles the server's confirmation that an action is stored.
     pub(crate) fn confirmed(&mut self, act: Act, server: &Server) -> Result<(), String> {
         if act.client != self.key || !self.open.remove(&act.number) {
-            return Err(format!("{act:?} was confirmed to client {}, which waits for none such", self.key));
+            return Err(format!(
+                "{act:?} was confirmed to client {}, which has no such unanswered action",
+                self.key
+            ));
         }
         self.confirmed.insert(act.number);
         match server.kept.get(&act) {
             Some(_) => Ok(()),
-            None => Err(format!("{act:?} was confirmed and is not kept")),
+            None => Err(format!("{act:?} was confirmed and is not stored")),
         }
     }
 
-    /// Whether everything is answered.
+    /// Whether all actions are answered.
     pub(crate) fn is_settled(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Checks the stored actions against this client's answers: each confirmed action once, each other one at most
-    /// once, no others.
+    /// Checks the stored actions against this client's answers. Each confirmed action must be stored once, and each other one at
+    /// most once. No further actions may be stored.
     pub(crate) fn check(&self, server: &Server) -> Result<(), String> {
         let kept = |number: u32| {
             let act = Act { client: self.key, number };
@@ -199,7 +201,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Lets the server take all of these, and returns its answers after the commit.
+    /// Passes all these actions to the server, and returns its answers after the commit.
     fn commit(server: &mut Server, acts: &[Act], now: Duration) -> Vec<Act> {
         acts.iter().for_each(|act| server.take(*act).expect("they are in order"));
         assert_eq!(server.pass(now, 10 * MS), []);

@@ -5,34 +5,34 @@ use std::time::Duration;
 use nowcast_session::packet::Resume;
 use nowcast_session::{Carrier, Entropy, MessageKind, Notice, Refused, Replication, Session, Time};
 
-/// An end of a pair, which a scenario's application uses: a [`Session`] in this process, or another implementation in a
-/// separate process ([`crate::scenario::OtherImplementation`]).
+/// One end of a pair, which the application of a scenario uses. It is a [`Session`] in this process, or another implementation in
+/// a separate process ([`crate::scenario::OtherImplementation`]).
 pub trait Endpoint {
-    /// A packet arrived.
+    /// Handles a packet that arrived.
     fn handle_packet(&mut self, now: Time, packet: &[u8]);
 
-    /// Handles due timers, adds the packets that leave, and returns the next wake-up time.
+    /// Handles due timers, and adds the packets that leave to `packets`. Returns the time of the next wake-up.
     fn wake(&mut self, now: Time, source: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time>;
 
-    /// The carrier is gone.
+    /// Records that the carrier is gone.
     fn detach(&mut self, now: Time);
 
-    /// There is a new carrier.
+    /// Attaches a new carrier.
     fn attach(&mut self, now: Time, carrier: Carrier, entropy: Entropy);
 
-    /// Whether a HELLO with this ticket is for this end.
+    /// Whether a HELLO with this data may resume the session of this end.
     fn may_resume(&self, resume: &Resume) -> bool;
 
     /// See [`Session::put_state`].
     ///
     /// # Errors
-    /// Like there.
+    /// Like [`Session::put_state`].
     fn put_state(&mut self, now: Time, lane: u8, key: u64, value: &[u8]) -> Result<(), Refused>;
 
     /// See [`Session::put_event`].
     ///
     /// # Errors
-    /// Like there.
+    /// Like [`Session::put_event`].
     fn put_event(
         &mut self,
         now: Time,
@@ -44,7 +44,7 @@ pub trait Endpoint {
     /// See [`Session::put_command`].
     ///
     /// # Errors
-    /// Like there.
+    /// Like [`Session::put_command`].
     fn put_command(
         &mut self,
         now: Time,
@@ -56,55 +56,55 @@ pub trait Endpoint {
     /// See [`Session::put_reply`].
     ///
     /// # Errors
-    /// Like there.
+    /// Like [`Session::put_reply`].
     fn put_reply(&mut self, now: Time, lane: u8, command: u64, payload: &[u8]) -> Result<(), Refused>;
 
-    /// All notices, and `with_messages` all messages that may be shown now.
+    /// Returns all notices, and with `with_messages` all messages that may be shown now.
     fn read(&mut self, now: Time, with_messages: bool) -> Polled;
 
-    /// See [`Session::set_bytes_per_second_max`]; an end whose budget is fixed ignores it.
+    /// See [`Session::set_bytes_per_second_max`]. An end with a fixed budget ignores the call.
     fn set_bytes_per_second_max(&mut self, bytes_per_second_max: Option<u64>);
 
-    /// Its state.
+    /// Returns the state of this end.
     fn status(&self) -> Status;
 
     /// Returns the traffic so far.
     fn traffic(&self) -> Traffic;
 
-    /// A full description for people, for failures.
+    /// Returns a full description, for the report of a failure.
     fn describe(&self) -> String;
 }
 
-/// A message that an application received.
+/// The notices and messages that an application received.
 #[derive(Debug, Default)]
 pub struct Polled {
-    /// News about the session.
+    /// Notices about the session.
     pub notices: Vec<Notice>,
-    /// Messages in the order shown.
+    /// Messages in the order in which they were shown.
     pub messages: Vec<PolledMessage>,
 }
 
 /// One message, and its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolledMessage {
-    /// The lane it came on.
+    /// The lane of the message.
     pub lane: u8,
-    /// Its kind.
+    /// The kind of the message.
     pub kind: MessageKind,
-    /// Its bytes.
+    /// The bytes of the message.
     pub payload: Vec<u8>,
 }
 
 /// The state of an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Packets can flow.
+    /// Whether packets can flow.
     pub is_open: bool,
-    /// It waits for a carrier.
+    /// Whether the end waits for a carrier.
     pub is_detached: bool,
-    /// Everything put has arrived at the peer.
+    /// Whether all messages that were put have arrived at the peer.
     pub is_drained: bool,
-    /// It took a first HELLO, or its own was answered.
+    /// Whether the end has accepted a first HELLO, or its own HELLO was answered.
     pub knows_peer: bool,
 }
 
@@ -117,7 +117,7 @@ pub struct Traffic {
     pub messages_received: u64,
 }
 
-/// A driver that sends more at one instant hangs: time would never pass.
+/// Maximum number of packets at one instant. A driver that sends more hangs, because time would never pass.
 const PACKETS_AT_ONCE_MAX: usize = 100_000;
 
 impl Endpoint for Session {
@@ -128,7 +128,7 @@ impl Endpoint for Session {
     fn wake(&mut self, now: Time, source: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time> {
         self.handle_timeout(now);
         for sent in 0.. {
-            assert!(sent < PACKETS_AT_ONCE_MAX, "it sends without end at {now:?}");
+            assert!(sent < PACKETS_AT_ONCE_MAX, "it sends an endless number of packets at {now:?}");
             let mut packet = Vec::new();
             if !self.poll_packet(now, source, &mut packet) {
                 break;

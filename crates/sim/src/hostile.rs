@@ -1,4 +1,4 @@
-//! Hostile bytes as input: for the fuzz targets, and for a short form in the tests.
+//! Hostile bytes as input, for the fuzz targets and for a short form in the tests.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::pair::End;
 use crate::scenario::{self, Cast};
 use crate::script::{LAWFUL_LANES, Operation, Script};
 
-/// Reads a packet, and passes it to sessions in every phase. Nothing may panic, and parsed packets must be consistent.
+/// Reads a packet, and passes it to sessions in every phase. No session may panic, and parsed packets must be consistent.
 pub fn noise(bytes: &[u8]) {
     if let Ok(Packet::Data(data)) = Packet::read(bytes) {
         assert!(data.frames().count() <= bytes.len(), "a frame takes at least a byte");
@@ -26,8 +26,8 @@ pub fn noise(bytes: &[u8]) {
     joined.exchange(&mut |_| {});
 }
 
-/// Two sessions whose packets are changed on the path by `bytes`, with valid checksums: a peer that breaks rules.
-/// Nothing may panic or grow without bound; a broken rule closes with a name.
+/// Runs two sessions whose packets are changed on the path by `bytes`, with valid checksums. So each peer breaks rules. No
+/// session may panic or grow without bound. If a rule is broken, the session closes with a named reason.
 pub fn mutations(bytes: &[u8]) {
     let mut joined = Joined::new();
     let mut orders = bytes.chunks_exact(4);
@@ -67,7 +67,7 @@ fn change(packet: &mut Vec<u8>, what: u8, place: u8, number: u16) {
     }
 }
 
-/// A script made of `bytes`, lived and checked against the laws.
+/// Makes a script of `bytes`, runs it, and checks it against the laws.
 ///
 /// # Panics
 /// If a law is broken.
@@ -138,7 +138,7 @@ impl Joined {
         joined
     }
 
-    /// Ten milliseconds of both ends, every packet changed by `change`.
+    /// Runs both ends for ten milliseconds. `change` changes every packet.
     fn exchange(&mut self, change: &mut dyn FnMut(&mut Vec<u8>)) {
         self.now += Duration::from_millis(10);
         let mut payload = Vec::new();

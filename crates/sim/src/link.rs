@@ -1,12 +1,13 @@
-//! One direction of a link that delays, loses, reorders, duplicates, corrupts, narrows and breaks, by a seed.
+//! One direction of a link. By a seed, it delays, loses, reorders, duplicates and corrupts packets, limits their rate, and has
+//! outages.
 //!
-//! The model is sans-IO: packets enter with the time, and leave when they are due. The simulation drives it in virtual
-//! time, and the lab's relay drives it in real time between the network stacks of real kernels, so a figure of one can
-//! be repeated in the other.
+//! The model is sans-IO: packets enter with the time, and leave when they are due. The simulation drives it in virtual time. The
+//! relay of the lab drives it in real time between the network stacks of real kernels. So a figure of one can be repeated in the
+//! other.
 //!
-//! A packet passes, in this order: an outage, the buffer before the narrowest hop (tail drop), that hop's rate, random
-//! loss, and the path, with its delay and jitter. Every packet draws the same number of random values, even if it is
-//! lost, so that the same seed treats the n-th packet the same way in every run.
+//! A packet passes these stages in order: an outage, the buffer in front of the narrowest hop (tail drop), the rate of that hop,
+//! random loss, and the path with its delay and jitter. Every packet draws the same number of random values, even if it is lost.
+//! So the same seed treats the n-th packet in the same way in every run.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -15,20 +16,20 @@ use std::time::Duration;
 use crate::capacity::Capacity;
 pub use crate::capacity::Variation;
 
-/// How long a reordered packet is held back, so that later ones overtake it.
+/// Time for which a reordered packet is held back, so that later packets overtake it.
 pub const REORDER_HOLD: Duration = Duration::from_millis(5);
 
 /// The effects of one direction of a link on packets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkConfig {
-    /// The least time that a packet travels, one way.
+    /// Minimum one-way travel time of a packet.
     pub delay: Duration,
     /// Additional delay of single packets.
     pub jitter: Jitter,
-    /// Whether a packet with less jitter overtakes those before it. Otherwise packets keep their order: each waits for all
-    /// that were sent earlier.
+    /// Whether a packet with less jitter overtakes earlier packets. Otherwise packets keep their order: each waits for all
+    /// packets that were sent earlier.
     pub overtakes: bool,
-    /// Which packets are lost.
+    /// The packets that are lost.
     pub loss: Loss,
     /// The share of packets, 0 to 1, that are held back by [`REORDER_HOLD`] and overtaken.
     pub reorder: f64,
@@ -36,18 +37,18 @@ pub struct LinkConfig {
     pub duplicate: f64,
     /// The share of packets, 0 to 1, that arrive with one bit flipped.
     pub corrupt: f64,
-    /// The highest capacity of the narrowest hop, in bits a second; `None` for a hop that is never busy.
+    /// The highest capacity of the narrowest hop, in bits a second; `None` for a hop that never delays packets.
     pub rate_bits: Option<u64>,
     /// How that capacity changes with time.
     pub variation: Variation,
-    /// The buffer in front of the narrowest hop, in bytes; a packet that does not fit is dropped.
+    /// The buffer in front of the narrowest hop, in bytes. A packet that does not fit is dropped.
     pub queue_bytes: usize,
-    /// Times of total loss, since the start of the link.
+    /// Times of total loss, counted from the start of the link.
     pub outages: Vec<Range<Duration>>,
 }
 
 impl Default for LinkConfig {
-    /// A link that does nothing to packets.
+    /// Returns a link that neither delays nor changes packets.
     fn default() -> Self {
         Self {
             delay: Duration::ZERO,
@@ -70,13 +71,13 @@ impl Default for LinkConfig {
 pub enum Jitter {
     /// No jitter.
     None,
-    /// Evenly distributed, from nothing up to this.
+    /// Evenly distributed between zero and this delay.
     Uniform(Duration),
-    /// Normally distributed with this standard deviation, around [`NORMAL_JITTER_MEAN`] times as much: no packet is faster than
-    /// the delay of the link.
+    /// Normally distributed with this standard deviation. The mean is [`NORMAL_JITTER_MEAN`] times as much, and no packet is
+    /// faster than the delay of the link.
     Normal(Duration),
-    /// Nothing for most packets, as on Wi-Fi and mobile links; every now and then a packet takes evenly distributed
-    /// [`SPIKE_MIN`] to [`SPIKE_MAX`] more.
+    /// No additional delay for most packets, as on Wi-Fi and mobile links. Now and then a packet takes longer, by an evenly
+    /// distributed delay from [`SPIKE_MIN`] to [`SPIKE_MAX`].
     Spikes {
         /// Number of packets in 10,000 that take longer.
         per_10_000: u16,
@@ -85,13 +86,13 @@ pub enum Jitter {
 
 /// The mean of normal jitter, in standard deviations.
 pub const NORMAL_JITTER_MEAN: f64 = 3.5;
-/// The least that a spike adds.
+/// Minimum delay that a spike adds.
 pub const SPIKE_MIN: Duration = Duration::from_millis(20);
-/// The most that a spike adds.
+/// Maximum delay that a spike adds.
 pub const SPIKE_MAX: Duration = Duration::from_millis(60);
 
 impl Jitter {
-    /// Evenly distributed, from nothing up to this.
+    /// Makes jitter that is evenly distributed between zero and `most`.
     pub fn up_to(most: Duration) -> Self {
         if most.is_zero() { Self::None } else { Self::Uniform(most) }
     }
@@ -113,9 +114,9 @@ impl Jitter {
     }
 }
 
-/// Approximately normally distributed with a deviation of 1, at most 3.47 from 0: the sum of four uniform numbers
-/// (Irwin and Hall). They are the digits of one number, because every packet draws one number for its jitter, for every
-/// kind of jitter.
+/// Returns an approximately normally distributed number with a deviation of 1, at most 3.47 from 0. It is the sum of four uniform
+/// numbers (Irwin and Hall). These four are the digits of one number, because every packet draws exactly one number for its
+/// jitter, whatever the kind of jitter.
 fn normal(share: f64) -> f64 {
     const DIGIT: f64 = 8_192.0;
     let mut rest = share;
@@ -129,18 +130,18 @@ fn normal(share: f64) -> f64 {
     (sum - 2.0) * 3f64.sqrt()
 }
 
-/// Which packets are lost.
+/// The packets that are lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Loss {
-    /// None at all.
+    /// No packet.
     None,
-    /// Each with this probability, 0 to 1, independently.
+    /// Each packet with this probability, 0 to 1, independently of the others.
     Random(f64),
-    /// In bursts, after Gilbert: a two-state chain that loses all packets in its bad state.
+    /// Packets in bursts (Gilbert model): a chain with two states, which loses all packets in its bad state.
     Bursts {
         /// The share of packets lost in the long run, 0 to 1.
         share: f64,
-        /// The mean number of packets lost in a row, at least 1.
+        /// The mean number of consecutive packets that are lost, at least 1.
         length: f64,
     },
 }
@@ -148,20 +149,20 @@ pub enum Loss {
 /// A packet that arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// When it was due.
+    /// The time at which the packet was due.
     pub due: Duration,
-    /// Its bytes.
+    /// The bytes of the packet.
     pub packet: Vec<u8>,
 }
 
 /// Counters of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounters {
-    /// Packets put in.
+    /// Packets that entered the link.
     pub sent: u64,
-    /// Packets handed out, duplicates included.
+    /// Packets that were delivered, including duplicates.
     pub delivered: u64,
-    /// Bytes handed out.
+    /// Bytes that were delivered.
     pub delivered_bytes: u64,
     /// Packets lost at random.
     pub lost: u64,
@@ -169,20 +170,20 @@ pub struct LinkCounters {
     pub overflowed: u64,
     /// Packets lost to an outage.
     pub cut: u64,
-    /// Packets held back.
+    /// Packets that were held back.
     pub reordered: u64,
-    /// Packets doubled.
+    /// Packets that were duplicated.
     pub duplicated: u64,
     /// Packets with a flipped bit.
     pub corrupted: u64,
-    /// The most bytes that ever waited in front of the narrowest hop.
+    /// Maximum number of bytes that waited in front of the narrowest hop.
     pub queue_bytes_max: usize,
 }
 
 /// One direction of a link.
 ///
-/// Call [`Link::send`] with packets in the order of time, [`Link::next_due`] to learn when to come back, and
-/// [`Link::receive`] until it has nothing more.
+/// Call [`Link::send`] with packets in the order of time. [`Link::next_due`] returns the time at which to call [`Link::receive`],
+/// until that returns `None`.
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
@@ -200,7 +201,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link at time zero.
+    /// Makes a link at time zero.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         Self {
             capacity: capacity(&config, seed),
@@ -218,39 +219,40 @@ impl Link {
         }
     }
 
-    /// Changes the treatment of later packets, such as when the path changes.
+    /// Changes how later packets are treated, for instance because the path changes.
     pub fn reconfigure(&mut self, config: LinkConfig) {
         self.capacity = capacity(&config, self.seed);
         self.config = config;
     }
 
-    /// The bits that fit through the narrowest hop between two times; `None` for a hop that is never busy.
+    /// Returns the number of bits that fit through the narrowest hop between two times; `None` for a hop that never delays
+    /// packets.
     pub fn capacity_bits(&self, from: Duration, to: Duration) -> Option<f64> {
         capacity(&self.config, self.seed).map(|capacity| capacity.bits_between(from, to))
     }
 
-    /// The configuration of this link.
+    /// Returns the configuration of this link.
     pub fn config(&self) -> &LinkConfig {
         &self.config
     }
 
-    /// Its counters.
+    /// Returns the counters of this link.
     pub fn counters(&self) -> LinkCounters {
         self.counters
     }
 
-    /// Bytes that wait in front of the narrowest hop, or pass it, at `now`.
+    /// Returns the number of bytes that wait in front of the narrowest hop, or pass it, at `now`.
     pub fn queued_bytes(&mut self, now: Duration) -> usize {
         self.leave_hop(now);
         self.in_hop_bytes
     }
 
-    /// Time for which a packet that enters the link at `now` waits until it begins to pass the narrowest hop.
+    /// Returns the time for which a packet that enters the link at `now` waits, until it begins to pass the narrowest hop.
     pub fn queueing_delay(&self, now: Duration) -> Duration {
         self.hop_free_at.saturating_sub(now)
     }
 
-    /// A packet enters the link.
+    /// Lets a packet enter the link.
     pub fn send(&mut self, now: Duration, mut packet: Vec<u8>) {
         self.counters.sent += 1;
         let impairments = self.draw_impairments();
@@ -287,12 +289,12 @@ impl Link {
         self.schedule(arrival, packet);
     }
 
-    /// When the next packet is due, if one is under way.
+    /// Returns the time at which the next packet is due, if one is under way.
     pub fn next_due(&self) -> Option<Duration> {
         self.under_way.peek().map(|next| next.due)
     }
 
-    /// The next packet that is due at `now`.
+    /// Returns the next packet that is due at `now`.
     pub fn receive(&mut self, now: Duration) -> Option<Delivery> {
         if self.next_due()? > now {
             return None;
@@ -308,7 +310,8 @@ impl Link {
         self.under_way.push(UnderWay { due, order: self.order, packet });
     }
 
-    /// Returns when a packet of this size has passed the narrowest hop; `None` if its buffer is full.
+    /// Returns the time at which a packet of this size has passed the narrowest hop; `None` if the buffer in front of the hop is
+    /// full.
     fn pass_hop(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
         self.leave_hop(now);
         let Some(capacity) = &mut self.capacity else { return Some(now) };
@@ -334,8 +337,8 @@ impl Link {
             Loss::None => false,
             Loss::Random(probability) => loss < probability,
             Loss::Bursts { share, length } => {
-                // Leaving the bad state with 1/length makes bursts that long; entering it with
-                // share / (length (1 - share)) makes the long-run share right.
+                // The chain leaves the bad state with probability 1/length, which gives bursts of that mean length. It enters the
+                // bad state with share / (length (1 - share)), which gives the required share in the long run.
                 let leave = 1.0 / length.max(1.0);
                 let enter = (share * leave / (1.0 - share).max(f64::EPSILON)).min(1.0);
                 let change = if self.in_bad_state { leave } else { enter };
@@ -358,7 +361,7 @@ fn capacity(config: &LinkConfig, seed: u64) -> Option<Capacity> {
     config.rate_bits.map(|high_bits| Capacity::new(high_bits, config.variation, seed))
 }
 
-/// The fate of one packet.
+/// The effects of the link on one packet.
 struct Impairments {
     lost: bool,
     jitter: f64,
@@ -376,7 +379,8 @@ struct UnderWay {
 }
 
 impl Ord for UnderWay {
-    /// The heap returns its greatest: the packet due first, and of equal ones the packet sent first.
+    /// The heap returns its greatest element. So the packet that is due first must be the greatest, and among equal ones the
+    /// packet that was sent first.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (other.due, other.order).cmp(&(self.due, self.order))
     }
@@ -388,7 +392,7 @@ impl PartialOrd for UnderWay {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): a seed is all its state, and the sequence never changes under a seed someone noted.
+/// SplitMix64 (Steele, Lea, Flood 2014). The seed is its whole state, and the sequence of a seed never changes.
 #[derive(Debug)]
 struct Random(u64);
 
@@ -401,7 +405,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Evenly distributed in 0..1.
+    /// Returns a number that is evenly distributed in 0..1.
     fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -438,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_loses_the_same_packets_whatever_else_the_link_does() {
+    fn the_same_seed_loses_the_same_packets_whatever_the_other_effects_of_the_link() {
         let lossy = LinkConfig { loss: Loss::Random(0.1), ..LinkConfig::default() };
         let lossy_and_jittery =
             LinkConfig { jitter: Jitter::Uniform(20 * MS), duplicate: 0.0, ..lossy.clone() };
@@ -468,7 +472,7 @@ mod tests {
         assert!(!ordered(&seen) && counters.reordered > 50);
     }
 
-    /// The jitter of 100,000 packets, sorted, in ms.
+    /// Returns the jitter of 100,000 packets, sorted, in ms.
     fn jitters(jitter: Jitter) -> Vec<f64> {
         let config = LinkConfig { jitter, overtakes: true, ..LinkConfig::default() };
         let (seen, _) = arrivals(config, 17, 100_000, MS);

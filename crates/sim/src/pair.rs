@@ -9,17 +9,17 @@ use nowcast_session::{Carrier, CloseCode, Config, Entropy, NoReplication, Replic
 use crate::endpoint::Endpoint;
 use crate::link::{Link, LinkConfig};
 
-/// Which of the two.
+/// The two ends of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It sent the first HELLO.
+    /// The end that sent the first HELLO.
     Initiator = 0,
-    /// It answered.
+    /// The end that answered.
     Acceptor = 1,
 }
 
 impl End {
-    /// Both.
+    /// Both ends.
     pub const BOTH: [End; 2] = [End::Initiator, End::Acceptor];
 
     /// The opposite end.
@@ -31,20 +31,21 @@ impl End {
     }
 }
 
-/// Two sessions joined by a link in each direction, driven in virtual time as a real driver would do it.
+/// Two sessions that are joined by a link in each direction. They are driven in virtual time, in the same way as by a real
+/// driver.
 ///
-/// Their clocks differ by an offset, like the clocks of two machines. The ends are sessions of this process, unless
-/// [`Pair::between`] received others.
+/// The clocks of the two sessions differ by an offset, as the clocks of two machines do. The ends are sessions in this process,
+/// unless [`Pair::between`] was given other ends.
 pub struct Pair<E: Endpoint + ?Sized = Session> {
     now: Duration,
     ends: [Node<E>; 2],
     random: Random,
     carrier: Carrier,
-    /// The carrier each end uses; a kill begins a new one.
+    /// The number of the carrier that each end uses. A kill begins a new one.
     generation: u64,
-    /// The last packets that left each end, for replaying.
+    /// The last packets that left each end. They can be replayed.
     history: [Vec<Vec<u8>>; 2],
-    /// Foreign packets on the same link that arrived.
+    /// Foreign packets that have crossed the same link.
     crossed: Vec<Vec<u8>>,
 }
 
@@ -54,19 +55,19 @@ struct Node<E: ?Sized> {
     link: Link,
     wakes_at: Option<Duration>,
     generation: u64,
-    /// Whether it is an acceptor whose process began after the other end: the first HELLO without a session begins one,
-    /// and a HELLO that would resume another is refused.
+    /// Whether the end is an acceptor whose process began after the other end. The first HELLO without a session then begins a
+    /// session, and a HELLO that would resume another session is refused.
     is_new: bool,
     sources: Box<dyn Replication>,
 }
 
-/// Maximum packets that are kept for replaying.
+/// Maximum number of packets that are stored for replaying.
 const HISTORY_MAX: usize = 64;
-/// First byte of foreign packets on the same link; no packet of a session begins with it.
+/// First byte of foreign packets on the same link. No packet of a session begins with it.
 pub const CROSS_TRAFFIC: u8 = 0xFF;
 
 impl Pair {
-    /// Both ends and the links between them; `links` go from the initiator to the acceptor and back.
+    /// Makes both ends and the links between them. `links` are the link from the initiator to the acceptor, and the link back.
     pub fn new(seed: u64, configs: [Config; 2], carrier: Carrier, links: [LinkConfig; 2]) -> Self {
         let mut configs = configs.map(Some);
         Self::between(seed, carrier, links, |end, now, entropy| {
@@ -80,7 +81,7 @@ impl Pair {
 }
 
 impl<E: Endpoint + ?Sized> Pair<E> {
-    /// Like [`Pair::new`], with ends of any kind: `begin` makes each, initiator first.
+    /// Like [`Pair::new`], for ends of any kind. `begin` makes each end, the initiator first.
     pub fn between(
         seed: u64,
         carrier: Carrier,
@@ -115,12 +116,12 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         }
     }
 
-    /// Feeds the lanes of one end that have a source.
+    /// Sets the source for the lanes of one end that have a source.
     pub fn set_source(&mut self, end: End, source: Box<dyn Replication>) {
         self.ends[end as usize].sources = source;
     }
 
-    /// Virtual time since the start.
+    /// Returns the virtual time since the start.
     pub fn now(&self) -> Duration {
         self.now
     }
@@ -130,17 +131,17 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         Time::default() + self.ends[end as usize].clock_offset + self.now
     }
 
-    /// Virtual time at which the clock of one end showed `time`.
+    /// Returns the virtual time at which the clock of one end showed `time`.
     pub fn at(&self, end: End, time: Time) -> Duration {
         time.since(Time::default() + self.ends[end as usize].clock_offset)
     }
 
-    /// The session of one end, for inspection.
+    /// Returns the session of one end, for inspection.
     pub fn session(&self, end: End) -> &E {
         &self.ends[end as usize].session
     }
 
-    /// Runs `act` with the session of one end and its clock; the session is polled at once afterwards.
+    /// Calls `act` with the session of one end and the time of its clock. Afterwards the session is polled at once.
     pub fn with<T>(&mut self, end: End, act: impl FnOnce(&mut E, Time) -> T) -> T {
         let clock = self.clock(end);
         let node = &mut self.ends[end as usize];
@@ -148,13 +149,13 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         act(&mut node.session, clock)
     }
 
-    /// Like [`Self::with`], for calls that give the session nothing to send.
+    /// Like [`Self::with`], for calls after which the session has nothing to send.
     pub fn with_quietly<T>(&mut self, end: End, act: impl FnOnce(&mut E, Time) -> T) -> T {
         let clock = self.clock(end);
         act(&mut self.ends[end as usize].session, clock)
     }
 
-    /// The link from `end` to its peer.
+    /// Returns the link from `end` to its peer.
     pub fn link(&mut self, end: End) -> &mut Link {
         &mut self.ends[end as usize].link
     }
@@ -164,12 +165,12 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         std::mem::take(&mut self.crossed)
     }
 
-    /// The packets that left `end` last.
+    /// Returns the packets that left `end` last.
     pub fn history(&self, end: End) -> &[Vec<u8>] {
         &self.history[end as usize]
     }
 
-    /// Hands bytes to `end` as if its carrier had brought them.
+    /// Passes bytes to `end` as if its carrier had delivered them.
     pub fn inject(&mut self, end: End, bytes: &[u8]) {
         self.deliver(end, bytes);
     }
@@ -179,12 +180,12 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.ends.iter().all(|node| node.generation == self.generation)
     }
 
-    /// The link between the ends.
+    /// Returns the properties of the carrier between the ends.
     pub fn carrier(&self) -> Carrier {
         self.carrier
     }
 
-    /// The carrier dies with all packets on it; `told` lists the ends that learn it at once.
+    /// Kills the carrier, with all packets on it. `told` states which ends learn this at once.
     pub fn kill_carrier(&mut self, told: [bool; 2]) {
         self.generation += 1;
         for (end, told) in End::BOTH.into_iter().zip(told) {
@@ -197,7 +198,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         }
     }
 
-    /// The initiator gets a new carrier; the acceptor gets it with the HELLO on it.
+    /// Attaches a new carrier to the initiator. The acceptor gets the carrier when the HELLO arrives on it.
     pub fn attach(&mut self, carrier: Carrier) {
         self.carrier = carrier;
         let entropy = entropy(&mut self.random);
@@ -205,8 +206,8 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.with(End::Initiator, |session, now| session.attach(now, carrier, entropy));
     }
 
-    /// A new process replaces one end, with a session without state. An acceptor waits for a HELLO on the next carrier;
-    /// an initiator begins on `carrier` at once. The previous carrier must be dead ([`Self::kill_carrier`]).
+    /// Replaces one end by a new process, whose session has no state. An acceptor waits for a HELLO on the next carrier. An
+    /// initiator begins on `carrier` at once. The previous carrier must be dead ([`Self::kill_carrier`]).
     pub fn replace(&mut self, end: End, carrier: Carrier, begin: impl FnOnce(Time, Entropy) -> Box<E>) {
         let clock = self.clock(end);
         let entropy = entropy(&mut self.random);
@@ -221,7 +222,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         }
     }
 
-    /// Lets time pass up to `until`, not beyond; returns early at nothing.
+    /// Lets time pass up to `until`, and not beyond.
     pub fn run_until(&mut self, until: Duration) {
         loop {
             self.settle();
@@ -234,13 +235,13 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.settle();
     }
 
-    /// When the next event happens without a call.
+    /// Returns the time of the next event that happens without a call.
     pub fn next_event(&self) -> Option<Duration> {
         let of_node = |node: &Node<E>| [node.link.next_due(), node.wakes_at];
         self.ends.iter().flat_map(of_node).flatten().min()
     }
 
-    /// Does all that is due now.
+    /// Does everything that is due now.
     fn settle(&mut self) {
         for end in End::BOTH {
             while let Some(delivery) = self.ends[end as usize].link.receive(self.now) {
@@ -264,7 +265,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         let node = &mut self.ends[end as usize];
         node.wakes_at = Some(self.now);
         if node.generation != self.generation {
-            // Handles the first packet of a carrier that a server does not know.
+            // This is the first packet of a carrier that the server does not know.
             let body = if carrier.is_checked { Some(packet) } else { packet::open(packet) };
             let Some(hello) = body.and_then(|body| Hello::read(body).ok()) else { return };
             match &hello.resume {
@@ -302,7 +303,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         }
         node.wakes_at = wakes_at.map(|at| {
             let at = at.since(Time::default() + node.clock_offset);
-            // A session that asks to be called now, but has nothing to send, is called a microsecond later.
+            // If a session requests a call now but has nothing to send, it is called a microsecond later.
             at.max(self.now + Duration::from_micros(1))
         });
     }
@@ -314,7 +315,7 @@ fn entropy(random: &mut Random) -> Entropy {
     Entropy(bytes)
 }
 
-/// A new link of the same kind. Its time begins at 0, so outages of the old one are over.
+/// Returns a new link with the same properties. Its time begins at 0, so the outages of the old link are in the past.
 fn shifted(config: LinkConfig) -> LinkConfig {
     LinkConfig { outages: Vec::new(), ..config }
 }

@@ -1,4 +1,4 @@
-//! The record of both applications, and its check against the laws.
+//! Records the messages of both applications, and checks them against the laws.
 
 use std::collections::HashSet;
 
@@ -9,15 +9,15 @@ use nowcast_session::{MessageKind, Notice};
 use crate::endpoint::PolledMessage;
 use crate::script::{COMMAND_LANE, LAWFUL_LANES, MORTAL_LANE};
 
-/// One direction: the messages put at one end and received at the other.
+/// One direction: the messages that were put at one end and received at the other.
 #[derive(Debug, Default)]
 pub(crate) struct Direction {
     lanes: [Lane; LAWFUL_LANES as usize],
-    /// The session's ids, in the order put.
+    /// The ids that the session assigned, in the order of the puts.
     mortal_put: Vec<u64>,
     mortal_got: Vec<u64>,
     mortal_expired: HashSet<u64>,
-    /// The session's ids.
+    /// The ids that the session assigned.
     commands_put: Vec<u64>,
     commands_seen: Vec<u64>,
     commands_ended: HashSet<u64>,
@@ -27,12 +27,12 @@ pub(crate) struct Direction {
 struct Lane {
     puts: Vec<Key>,
     gets: Vec<(Key, usize)>,
-    /// Keys received since the last event in the current pass of reading (law 7).
+    /// The keys received since the last event, in the current pass of reading (law 7).
     in_this_go: HashSet<u64>,
 }
 
 impl Direction {
-    /// The payload of the next put on a lane.
+    /// Returns the payload of the next put on a lane.
     pub(crate) fn payload(&self, lane: u8, bytes: usize) -> Vec<u8> {
         laws::value(self.lanes[usize::from(lane)].puts.len(), bytes)
     }
@@ -41,7 +41,7 @@ impl Direction {
         self.lanes[usize::from(lane)].puts.push(Key::from_raw(key));
     }
 
-    /// The number of the next event with a time to live.
+    /// Returns the number of the next event with a time to live.
     pub(crate) fn next_mortal(&self) -> u64 {
         self.mortal_put.len() as u64
     }
@@ -50,7 +50,7 @@ impl Direction {
         self.mortal_put.push(id);
     }
 
-    /// The number of the next command.
+    /// Returns the number of the next command.
     pub(crate) fn next_command(&self) -> u64 {
         self.commands_put.len() as u64
     }
@@ -59,7 +59,7 @@ impl Direction {
         self.commands_put.push(id);
     }
 
-    /// The application begins to read all there is.
+    /// Begins a pass, in which the application reads all available messages.
     pub(crate) fn begin_go(&mut self) {
         self.lanes.iter_mut().for_each(|lane| lane.in_this_go.clear());
     }
@@ -107,7 +107,7 @@ impl Direction {
         Ok(())
     }
 
-    /// A reply to command `id` arrived, or the command expired.
+    /// Records that a reply to command `id` arrived, or that the command expired.
     pub(crate) fn ended(&mut self, id: u64) -> Result<(), String> {
         if self.commands_ended.insert(id) { Ok(()) } else { Err(format!("command {id} ended twice")) }
     }
@@ -122,7 +122,7 @@ impl Direction {
         }
     }
 
-    /// Whether the record obeys the laws so far: an end is gone, with all messages that had not arrived.
+    /// Checks the record so far. One end is gone, together with all messages that had not arrived.
     pub(crate) fn check_cut_off(&self) -> Result<(), String> {
         self.check_lanes(Ended::Early)
     }
@@ -135,7 +135,7 @@ impl Direction {
         Ok(())
     }
 
-    /// Whether the record obeys the laws, now that everything has arrived.
+    /// Checks the record after everything has arrived.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.check_lanes(Ended::Drained)?;
         let got: HashSet<u64> = self.mortal_got.iter().copied().collect();

@@ -1,4 +1,4 @@
-//! Random scenarios of a session, checked against the laws at both ends.
+//! Random scenarios of a session. Each is checked against the laws at both ends.
 
 mod restarts;
 
@@ -21,14 +21,14 @@ use crate::record::Direction;
 use crate::script::{COMMAND_LANE, MORTAL_LANE, Operation, Script};
 use restarts::{Engine, Gone};
 
-/// A life that broke a law.
+/// A run that broke a law.
 #[derive(Debug)]
 pub struct Failure {
-    /// [`check`] or [`check_restarts`], whichever found it, runs it again.
+    /// The seed of the run. The function that found it, [`check`] or [`check_restarts`], runs it again.
     pub seed: u64,
-    /// The fault, in the shortest script found.
+    /// The violation in the shortest script that was found.
     pub what: String,
-    /// The shortest script found that fails.
+    /// The shortest failing script that was found.
     pub script: Script,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The content of a life.
+/// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lived {
     /// Virtual time that passed.
@@ -56,19 +56,19 @@ pub struct Lived {
     pub packets: u64,
     /// Messages shown to both applications.
     pub messages: u64,
-    /// Carriers that died.
+    /// Number of carriers that were killed.
     pub kills: u64,
-    /// Processes that were killed, each with its carrier.
+    /// Number of processes that were killed, each with its carrier.
     pub restarts: u64,
     /// Durable actions that clients began.
     pub acts: u64,
 }
 
-/// Another implementation of the session than `nowcast-session`, to have at one of the ends.
+/// Another implementation of the session than `nowcast-session`, which can be one of the ends.
 pub trait OtherImplementation: fmt::Debug {
-    /// Begins a session; its previous session is dropped.
+    /// Begins a session. The previous session is dropped.
     ///
-    /// Of `limits`, scenarios change the window and the size of messages.
+    /// Of `limits`, scenarios change only the window and the size of messages.
     fn begin(
         &self,
         end: End,
@@ -79,22 +79,22 @@ pub trait OtherImplementation: fmt::Debug {
     ) -> Box<dyn Endpoint>;
 }
 
-/// Which implementations are at the ends.
+/// The implementations at the two ends.
 #[derive(Clone, Copy, Debug)]
 pub enum Cast<'a> {
-    /// Ours at both.
+    /// Our implementation at both ends.
     Rust,
-    /// Our implementation at one end, another at the other.
+    /// Our implementation at one end, and another one at the other.
     Across {
         /// The other implementation.
         peer: &'a dyn OtherImplementation,
-        /// The end at which it is.
+        /// The end of the other implementation.
         end: End,
     },
 }
 
 impl<'a> Cast<'a> {
-    /// The other implementation at the initiator for even seeds, at the acceptor for odd ones.
+    /// Puts the other implementation at the initiator for even seeds, and at the acceptor for odd seeds.
     pub fn across(peer: &'a dyn OtherImplementation, seed: u64) -> Self {
         Self::Across { peer, end: End::BOTH[(seed % 2) as usize] }
     }
@@ -110,10 +110,10 @@ impl<'a> Cast<'a> {
     }
 }
 
-/// Runs the life of this seed.
+/// Runs the scenario of this seed.
 ///
 /// # Errors
-/// The broken law, with a script as short as could be found.
+/// The law that was broken, with the shortest script that could be found.
 pub fn check(seed: u64) -> Result<Lived, Box<Failure>> {
     check_with(seed, Cast::Rust)
 }
@@ -121,16 +121,16 @@ pub fn check(seed: u64) -> Result<Lived, Box<Failure>> {
 /// Like [`check`], between the implementations of `cast`.
 ///
 /// # Errors
-/// The broken law, with a script as short as could be found.
+/// The law that was broken, with the shortest script that could be found.
 pub fn check_with(seed: u64, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
     check_script(seed, Script::random(seed), cast)
 }
 
-/// Like [`check_with`], with processes that are killed at either end and durable actions that survive them. The laws
-/// hold within each session. Over all sessions, confirmed actions are done once, and all others at most once.
+/// Like [`check_with`], but processes are killed at either end, and durable actions must survive this. The laws hold within each
+/// session. Over all sessions, each confirmed action is applied once, and each other one at most once.
 ///
 /// # Errors
-/// The broken law, with a script as short as could be found.
+/// The law that was broken, with the shortest script that could be found.
 pub fn check_restarts(seed: u64, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
     check_script(seed, Script::with_restarts(seed), cast)
 }
@@ -145,9 +145,9 @@ fn check_script(seed: u64, script: Script, cast: Cast<'_>) -> Result<Lived, Box<
 /// Runs a script.
 ///
 /// # Errors
-/// The broken law, or the text of a panic.
+/// The law that was broken, or the text of a panic.
 pub fn run(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
-    // The remains of a panic are dropped, and the next life starts from nothing.
+    // The state that a panic leaves is dropped, and the next run starts without it.
     catch_unwind(AssertUnwindSafe(|| live(script, cast))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         Err(format!("panicked: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")))
@@ -165,26 +165,26 @@ fn live(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
     Ok(life.lived())
 }
 
-/// Interval at which applications poll for messages.
+/// Interval at which the applications poll for messages.
 const READ_EVERY: Duration = Duration::from_millis(5);
-/// After this long with a good link, everything must have arrived.
+/// Time on a good link after which everything must have arrived.
 const WIND_DOWN_MAX: Duration = Duration::from_secs(120);
 
 struct Life<'c> {
     cast: Cast<'c>,
     pair: Pair<dyn Endpoint>,
-    /// By the end that puts.
+    /// The two directions, indexed by the end that puts.
     directions: [Direction; 2],
     stalled_until: [Duration; 2],
     reads_at: Duration,
-    /// A new carrier comes then.
+    /// The time at which a new carrier is attached, and its properties.
     joins_at: Option<(Duration, Carrier)>,
     gone: Option<Gone>,
-    /// The state of durable actions, in lives that have them.
+    /// The state of durable actions, in runs that have them.
     engine: Option<Engine>,
     kills: u64,
     restarts: u64,
-    /// Counts of the sessions of ended processes.
+    /// The traffic of the sessions of processes that have ended.
     past: Traffic,
 }
 
@@ -232,7 +232,7 @@ impl<'c> Life<'c> {
         }
     }
 
-    /// Time passes; applications read and carriers come.
+    /// Lets time pass. Applications read, and new carriers are attached.
     fn pass(&mut self, until: Duration) -> Result<(), String> {
         loop {
             let join = self.joins_at.map_or(Duration::MAX, |(at, _)| at);
@@ -295,7 +295,7 @@ impl<'c> Life<'c> {
 
     fn noticed(&mut self, end: End, notice: &Notice) -> Result<(), String> {
         self.directions[end as usize].noticed(notice)?;
-        // A carrier can also fall silent by itself, when nothing gets through for long.
+        // If no packet passes for a long time, a carrier can also be detached because of its silence.
         if *notice == Notice::Detached && end == End::Initiator && self.joins_at.is_none() {
             let at = self.pair.now() + Duration::from_millis(50);
             self.pair.kill_carrier([false, false]);
@@ -378,7 +378,7 @@ impl<'c> Life<'c> {
         self.joins_at = Some((now + Duration::from_millis(millis), carrier));
     }
 
-    /// Whether the ends have a session and a carrier that can be taken away.
+    /// Whether the ends have a session and a carrier, so that the carrier can be killed.
     fn can_cut(&self) -> bool {
         let is_open = self.pair.session(End::Initiator).status().is_open;
         is_open && self.joins_at.is_none() && self.gone.is_none()
@@ -391,7 +391,7 @@ impl<'c> Life<'c> {
         }
     }
 
-    /// Bytes that must not harm: noise, old packets again, handshakes of strangers.
+    /// Injects bytes that must do no harm: noise, old packets, handshakes of strangers.
     fn attack(&mut self, end: End, number: u64) {
         let random = &mut Random::new(number);
         let carrier = self.pair.carrier();
@@ -415,17 +415,17 @@ impl<'c> Life<'c> {
             _ => {
                 let mut bytes = vec![if random.percent(50) { 0x81 } else { 0x82 }];
                 bytes.extend((0..random.below(120)).map(|_| random.number() as u8));
-                // Handshake packets that cannot be read close an open session, as the specification demands.
+                // A handshake packet that cannot be read closes an open session, as the specification requires.
                 if carrier.is_checked { return } else { bytes }
             }
         };
-        // A HELLO in place of the first one simply begins a session with another peer.
+        // A HELLO in place of the first one would simply begin a session with another peer.
         if self.pair.session(end).status().knows_peer {
             self.pair.inject(end, &bytes);
         }
     }
 
-    /// The link heals, applications read, and all must arrive.
+    /// Ends a run: the link is repaired, the applications read, and everything must arrive.
     fn wind_down(&mut self) -> Result<(), String> {
         let good = LinkConfig { delay: Duration::from_millis(20), ..LinkConfig::default() };
         self.relink(&good);
@@ -451,7 +451,7 @@ impl<'c> Life<'c> {
                 return Err(self.not_drained());
             }
         }
-        // Deadlines of commands that were never answered pass.
+        // The deadlines of commands that were never answered pass.
         self.pass(self.pair.now() + Duration::from_secs(3))?;
         self.directions.iter().try_for_each(Direction::check)?;
         self.engine.as_ref().map_or(Ok(()), Engine::check)
@@ -463,7 +463,7 @@ impl<'c> Life<'c> {
     }
 }
 
-/// A reliable carrier hides all effects of a link except delay.
+/// Returns the link for a carrier. A reliable carrier hides all effects of a link except delay.
 fn link_for(carrier: Carrier, link: &LinkConfig) -> LinkConfig {
     if !carrier.is_reliable {
         return link.clone();

@@ -1,4 +1,4 @@
-//! Operations on a pair, as data: random, printable, and shorter on demand.
+//! Operations on a pair as data. They can be random, printed, and shortened.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,120 +9,119 @@ use nowcast_session::Carrier;
 use crate::link::{Jitter, LinkConfig, Loss, Variation};
 use crate::pair::End;
 
-/// One operation of a life.
+/// One operation of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
-    /// A value, or an event where `key` is 0.
+    /// Puts a value, or an event if `key` is 0.
     Put {
-        /// Which end puts.
+        /// The end that puts.
         end: End,
-        /// On which lane.
+        /// The lane.
         lane: u8,
         /// The key.
         key: u64,
         /// Number of bytes.
         bytes: usize,
     },
-    /// An event with a time to live, on a separate lane.
+    /// Puts an event with a time to live, on a separate lane.
     PutMortal {
-        /// Which end puts.
+        /// The end that puts.
         end: End,
-        /// Its time to live.
+        /// The time to live of the event.
         millis: u64,
     },
-    /// A command with a deadline, on a lane of its own.
+    /// Sends a command with a deadline, on a lane of its own.
     Ask {
-        /// The end that sends it.
+        /// The end that sends the command.
         end: End,
         /// Maximum wait for the reply.
         millis: u64,
     },
-    /// The application of one end does not read for a while.
+    /// Stops the application of one end from reading for a while.
     Stall {
         /// The end.
         end: End,
         /// Duration.
         millis: u64,
     },
-    /// The carrier dies, and a new one comes after a while.
+    /// Kills the carrier. A new one is attached after a while.
     Kill {
-        /// The ends that learn of it at once.
+        /// Whether each end learns of it at once.
         told: [bool; 2],
-        /// When the new one begins.
+        /// Time until the new carrier is attached.
         millis: u64,
-        /// Whether the new one is a reliable stream.
+        /// Whether the new carrier is a reliable stream.
         to_stream: bool,
     },
-    /// Both directions of the link change.
+    /// Changes both directions of the link.
     Relink(Box<LinkConfig>),
-    /// One end gets another byte budget.
+    /// Sets another byte budget at one end.
     Budget {
         /// The end.
         end: End,
         /// Bytes a second.
         bytes_per_second: Option<u64>,
     },
-    /// One end receives a hostile packet.
+    /// Sends a hostile packet to one end.
     Hostile {
-        /// Which end receives it.
+        /// The end that receives the packet.
         end: End,
-        /// Seed of its bytes.
+        /// Seed of the packet's bytes.
         number: u64,
     },
     /// The client sends a durable action.
     Act,
-    /// The process at one end is killed: its session and all its state except the disk are lost. A new process starts
-    /// after a while.
+    /// Kills the process at one end. Its session and all its state except the disk are lost. A new process starts after a while.
     Restart {
-        /// Which end.
+        /// The end whose process is killed.
         end: End,
         /// Whether the other end learns at once that the carrier is dead.
         is_told: bool,
-        /// When the new process starts.
+        /// Time until the new process starts.
         millis: u64,
-        /// Whether a commit is kept that was under way.
+        /// Whether a commit in progress was stored.
         is_commit_kept: bool,
     },
 }
 
-/// Operations, each with the time since the previous one.
+/// A list of operations, each with the time since the previous one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// The seed it was made from; links and clocks take theirs from it.
+    /// The seed from which the script was made. The links and the clocks derive their seeds from it.
     pub seed: u64,
-    /// How the ends are joined at first.
+    /// The first carrier between the ends.
     pub carrier: Carrier,
-    /// Both directions of the link at first.
+    /// The first properties of the link, in both directions.
     pub link: LinkConfig,
-    /// The operation.
+    /// The operations.
     pub operations: Vec<(Duration, Operation)>,
 }
 
-/// Lanes that carry states and events under the laws.
+/// Number of lanes that carry states and events, to which the laws apply.
 pub const LAWFUL_LANES: u8 = 3;
 /// The lane of events with a time to live.
 pub const MORTAL_LANE: u8 = 3;
-/// In this percentage of lives one value in four is large. Otherwise an interval rarely fills half a window, and
-/// barriers are rare.
+/// In this percentage of runs, one value in four is large. In other runs an interval rarely fills half of a window, so barriers
+/// are rare.
 const CROWDED_PERCENT: u64 = 15;
-/// Processes that are killed in one script.
+/// Maximum number of processes that are killed in one script.
 const RESTARTS_MAX: u64 = 5;
 /// The lane of commands.
 pub const COMMAND_LANE: u8 = 4;
 
 impl Script {
-    /// A script fixed by its seed.
+    /// Makes the script of a seed.
     pub fn random(seed: u64) -> Self {
         let random = &mut Random::new(seed ^ 0x5C12_1175);
         let carrier = if random.percent(20) { Carrier::STREAM } else { Carrier::BARE_DATAGRAMS };
         let mut link = random_link(random);
-        // From a separate generator, so that all other lives stay unchanged.
+        // A separate generator is used, so that all other values of the script stay the same.
         link.variation = random_variation(&mut Random::new(seed ^ 0x0CA9_AC17));
         let count = 20 + random.below(280);
         let keys_max = if random.percent(20) { 200 } else { 12 };
         let keys = 1 + random.below(keys_max);
         let pace = 1 + random.below(40);
-        // From a separate generator, so that all other lives stay unchanged.
+        // A separate generator is used, so that all other values of the script stay the same.
         let is_crowded = Random::new(seed ^ 0xC20D_ED11).percent(CROWDED_PERCENT);
         let operations = (0..count)
             .map(|_| {
@@ -133,7 +132,7 @@ impl Script {
         Self { seed, carrier, link, operations }
     }
 
-    /// The same with durable actions, and with processes that are killed; fixed by its seed, too.
+    /// Makes the script of a seed, with durable actions and with processes that are killed.
     pub fn with_restarts(seed: u64) -> Self {
         let mut script = Self::random(seed);
         let random = &mut Random::new(seed ^ 0x0DEA_7495);
@@ -157,14 +156,14 @@ impl Script {
         script
     }
 
-    /// Whether it has durable actions.
+    /// Whether the script has durable actions.
     pub(crate) fn is_durable(&self) -> bool {
         let is_durable =
             |operation: &Operation| matches!(operation, Operation::Act | Operation::Restart { .. });
         self.operations.iter().any(|(_, operation)| is_durable(operation))
     }
 
-    /// The shortest script found that still fails, and how.
+    /// Returns the shortest script that was found and still fails, and its failure.
     pub fn shrink(self, first: String, fails: impl Fn(&Script) -> Option<String>) -> (Script, String) {
         let (mut best, mut what) = (self, first);
         let mut chunk = best.operations.len() / 2;
@@ -263,7 +262,7 @@ fn random_link(random: &mut Random) -> LinkConfig {
     }
 }
 
-/// How the capacity changes in about half of the links that have one.
+/// Returns how the capacity changes. It changes in about half of the links that have a limited capacity.
 fn random_variation(random: &mut Random) -> Variation {
     let low_bits = 100_000 + random.below(1_000_000);
     let ms = |random: &mut Random, max| Duration::from_millis(20 + random.below(max));

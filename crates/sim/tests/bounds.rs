@@ -1,4 +1,4 @@
-//! A session at its bounds, and with packets that should not have arrived.
+//! Tests a session at its limits, and with packets that should not have arrived.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use nowcast_sim::pair::{End, Pair};
 
 const MS: Duration = Duration::from_millis(1);
 const CARRIERS: [Carrier; 3] = [Carrier::DATAGRAMS, Carrier::BARE_DATAGRAMS, Carrier::STREAM];
-/// As in `spec/SESSION.md`, section 7.
+/// As stated in `spec/SESSION.md`, section 7.
 const PAYLOADS_UNREAD_MAX: usize = 64;
 
 fn open_pair(carrier: Carrier) -> Pair {
@@ -37,7 +37,7 @@ fn notices(session: &mut Session) -> Vec<Notice> {
     std::iter::from_fn(|| session.poll_notice()).collect()
 }
 
-/// Always has something to say.
+/// A source that always has something to send.
 struct Talker;
 
 impl Replication for Talker {
@@ -83,7 +83,7 @@ fn an_event_arrives_though_payloads_of_a_source_are_not_read() {
 }
 
 #[test]
-fn a_source_whose_outcomes_are_unread_is_not_asked_for_more() {
+fn while_its_outcomes_are_unread_a_source_is_not_asked_for_more() {
     let mut pair = pair_with_talker(Carrier::DATAGRAMS);
     for _ in 0..100 {
         run(&mut pair, 1_000 * MS);
@@ -104,7 +104,7 @@ fn an_empty_packet_is_dropped_and_counted_on_every_carrier() {
     for carrier in CARRIERS {
         let mut pair = open_pair(carrier);
         pair.inject(End::Acceptor, &[]);
-        // The checksum of nothing.
+        // The checksum of an empty packet.
         let empty = if carrier.is_checked { &[][..] } else { &[0; 4] };
         pair.inject(End::Initiator, empty);
         for end in End::BOTH {
@@ -120,7 +120,7 @@ fn hello(limits: Limits, resume: Option<Resume>) -> Vec<u8> {
     bytes
 }
 
-/// Returns the refusal of an acceptor over `carrier` after these packets, if any.
+/// Returns the refusal that an acceptor over `carrier` sends after these packets, if there is one.
 fn refusal_of(carrier: Carrier, packets: &[&[u8]]) -> Option<Refuse> {
     let now = Time::from_millis(1);
     let mut session = Session::accept(now, Config::default(), carrier, Entropy([1; 48]));
@@ -144,7 +144,7 @@ fn unreadable_packets_before_the_proof_are_refused_by_field_over_a_stream() {
     let good = hello(Limits::default(), None);
     let bad_limits = hello(Limits { lanes_max: 0, ..Limits::default() }, None);
     let data = [0u8, 0, 0, 0, 0, 0, 0x7F];
-    /// The packets that arrive, and the nonce and text of the answer.
+    /// The packets that arrive, the nonce of the answer, and the text of the answer.
     type Case<'a> = (&'a [&'a [u8]], [u8; 8], &'a str);
     let cases: [Case<'_>; 4] = [
         (&[&bad_limits], [5; 8], "malformed lanes_max at byte 23"),
@@ -223,7 +223,7 @@ fn limits_of_a_peer_may_not_shrink_on_resuming_but_packets_and_times_may() {
 }
 
 #[test]
-fn arrived_events_leave_room_for_others_with_a_time_to_live() {
+fn events_that_arrived_free_room_for_others_with_a_time_to_live() {
     let hour = Some(Duration::from_secs(3_600));
     let mut pair = open_pair(Carrier::DATAGRAMS);
     let put = |session: &mut Session, now, lane| session.put_event(now, lane, b"", hour);
@@ -257,7 +257,7 @@ fn the_oldest_of_too_many_unread_notices_are_dropped() {
     }
     pair.with(End::Initiator, |_, _| ());
     run(&mut pair, 1_000 * MS);
-    // That it opened is the notice before them.
+    // The oldest dropped notice states that the session opened.
     assert_eq!(pair.session(End::Initiator).stats().dropped.notices, 5_001 - 4_096);
     let all = pair.with_quietly(End::Initiator, |session, _| notices(session));
     assert_eq!(all.len(), 4_096);

@@ -1,4 +1,4 @@
-//! Faults found by random lives, as the shortest scripts that reproduce them with any link timing.
+//! Faults that random runs found, as the shortest scripts that reproduce them with any timing of the link.
 
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ fn put(after_ms: u32, key: u64, bytes: usize) -> (Duration, Operation) {
     (after_ms * MS, Operation::Put { end: End::Initiator, lane: 1, key, bytes })
 }
 
-/// Seeds 901722267 and 1200969383: half a window of large values made a barrier, and a stalled reader got one value of a key
-/// from each side of it (law 7).
+/// Seeds 901722267 and 1200969383: large values filled half of a window, which made a barrier. A stalled reader then got one
+/// value of the same key from each side of the barrier (law 7).
 #[test]
 fn a_stalled_reader_gets_one_value_of_a_key_despite_barriers() {
     let stall = (500 * MS, Operation::Stall { end: End::Acceptor, millis: 3_000 });
@@ -39,8 +39,8 @@ fn a_stalled_reader_gets_one_value_of_a_key_despite_barriers() {
     );
 }
 
-/// Seed 950143023: a small value was lost with its carrier and gave way to a large one, for which a barrier closed the
-/// interval. The small one was never sent again, and the peer waited for it.
+/// Seed 950143023: a small value was lost with its carrier and gave way to a large one. A barrier closed the interval before the
+/// large value. The small value was never sent again, and the peer waited for it.
 #[test]
 fn a_lost_value_whose_successor_needs_a_barrier_is_sent_again() {
     let large = (2..=4).map(|key| put(200, key, 8_000));

@@ -1,4 +1,4 @@
-//! The fuzz targets in a short, repeatable form: random bytes, changed vectors, scripts made of bytes.
+//! Runs the fuzz targets in a short, repeatable form: random bytes, changed vectors, and scripts made of bytes.
 
 use nowcast_queue::conformance::Random;
 use nowcast_sim::hostile;
@@ -21,7 +21,7 @@ fn vectors() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn noise_never_panics_and_is_never_amplified() {
+fn noise_causes_no_panic_and_no_amplification() {
     let random = &mut Random::new(1);
     let vectors = vectors();
     assert!(vectors.len() > 50);
@@ -43,7 +43,7 @@ fn noise_never_panics_and_is_never_amplified() {
 }
 
 #[test]
-fn a_peer_that_breaks_rules_is_survived() {
+fn a_session_survives_a_peer_that_breaks_rules() {
     for seed in 0..1_500 {
         let random = &mut Random::new(seed);
         hostile::mutations(&bytes(random, 400));
@@ -51,7 +51,7 @@ fn a_peer_that_breaks_rules_is_survived() {
 }
 
 #[test]
-fn scripts_made_of_bytes_obey_the_laws() {
+fn the_laws_hold_in_scripts_made_of_bytes() {
     for seed in 0..100 {
         let random = &mut Random::new(seed ^ 0xF0);
         hostile::script(&bytes(random, 900));

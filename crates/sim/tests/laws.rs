@@ -1,9 +1,9 @@
-//! The laws of the queue at both ends of a session, under random operations on bad links.
+//! Checks the laws of the queue at both ends of a session, under random operations on bad links.
 
 use nowcast_sim::scenario;
 
 #[test]
-fn two_hundred_lives_obey_the_laws() {
+fn the_laws_hold_in_two_hundred_random_sessions() {
     for seed in 0..200 {
         if let Err(failure) = scenario::check(seed) {
             panic!("{failure}");
@@ -11,9 +11,9 @@ fn two_hundred_lives_obey_the_laws() {
     }
 }
 
-/// Seeds that once broke a law; `found.rs` has the faults as scripts that do not depend on timing.
+/// Runs seeds that once broke a law. `found.rs` contains these faults as scripts that do not depend on timing.
 #[test]
-fn lives_that_found_faults_obey_the_laws() {
+fn the_laws_hold_for_seeds_that_once_broke_them() {
     for seed in [901_722_267, 950_143_023, 1_200_969_383] {
         if let Err(failure) = scenario::check(seed) {
             panic!("{failure}");
@@ -22,7 +22,7 @@ fn lives_that_found_faults_obey_the_laws() {
 }
 
 #[test]
-fn the_same_seed_runs_the_same_life() {
+fn the_same_seed_has_the_same_outcome() {
     for seed in [3, 14, 159] {
         let lived = scenario::check(seed).expect("these seeds obey the laws");
         assert_eq!(scenario::check(seed).expect("again"), lived);

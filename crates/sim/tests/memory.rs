@@ -1,8 +1,8 @@
-//! The memory of an idle session.
+//! Measures the memory of an idle session.
 
 use nowcast_session::{Carrier, Config, Entropy, NoReplication, Session, Time};
 
-/// Resident memory of this process, in bytes.
+/// Returns the resident memory of this process in bytes.
 fn resident_bytes() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

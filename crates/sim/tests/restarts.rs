@@ -3,7 +3,7 @@
 use nowcast_sim::scenario::{self, Cast, Lived};
 
 #[test]
-fn two_hundred_lives_with_killed_processes_obey_the_laws_and_do_each_durable_action_once() {
+fn in_two_hundred_sessions_with_killed_processes_the_laws_hold_and_each_durable_action_is_applied_once() {
     let mut all = Lived::default();
     for seed in 0..200 {
         match scenario::check_restarts(seed, Cast::Rust) {
@@ -19,7 +19,7 @@ fn two_hundred_lives_with_killed_processes_obey_the_laws_and_do_each_durable_act
 }
 
 #[test]
-fn the_same_seed_runs_the_same_life_with_restarts() {
+fn the_same_seed_has_the_same_outcome_with_restarts() {
     for seed in [3, 14, 159] {
         let live = || scenario::check_restarts(seed, Cast::Rust).expect("these seeds obey the laws");
         assert_eq!(live(), live());

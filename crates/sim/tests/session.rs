@@ -1,4 +1,4 @@
-//! A session in the situations it was made for.
+//! Tests a session in the situations for which it was made.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ fn without_a_common_version_a_session_is_refused_by_name_in_fewer_bytes_than_rec
 }
 
 #[test]
-fn a_lost_update_is_not_resent_once_superseded() {
+fn a_lost_update_is_not_sent_again_after_a_newer_one() {
     let mut pair = open_pair(delayed(25));
     let link = LinkConfig { loss: Loss::Random(1.0), ..delayed(25) };
     pair.link(End::Initiator).reconfigure(link);
@@ -128,7 +128,7 @@ fn a_wrong_token_is_refused_and_the_session_continues() {
 }
 
 #[test]
-fn an_expired_event_is_reported_and_holds_up_no_other() {
+fn an_expired_event_is_reported_and_delays_no_other() {
     let mut pair = open_pair(delayed(25));
     pair.link(End::Initiator).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..delayed(25) });
     let put = |session: &mut Session, now| session.put_event(now, 0, b"mortal", Some(100 * MS));
@@ -175,7 +175,7 @@ fn a_silent_carrier_is_detected_and_without_another_the_session_gives_up() {
 }
 
 #[test]
-fn a_carrier_given_up_for_its_silence_is_used_again_when_a_packet_arrives() {
+fn a_carrier_detached_for_its_silence_is_used_again_when_a_packet_arrives() {
     let mut pair = open_pair(delayed(25));
     pair.link(End::Initiator).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..delayed(25) });
     pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"late", None)).unwrap();
@@ -240,7 +240,7 @@ fn the_age_of_a_shown_value_is_known_with_different_clocks() {
     assert!(worst < 4.0, "wrong by {worst} ms");
 }
 
-/// A world of one number, which is sent until a packet with it has arrived.
+/// A source of one number, which is sent until a packet with it has arrived.
 struct Counter {
     filled: u8,
 }
@@ -267,7 +267,7 @@ fn a_source_learns_the_fate_of_every_packet_that_it_filled() {
     let mut arrived = Vec::new();
     let mut outcomes = Vec::new();
     for _ in 0..200 {
-        // A source has no timer of its own: its driver polls at every tick.
+        // A source has no timer of its own, so its driver polls at every tick.
         pair.with(End::Initiator, |_, _| ());
         run(&mut pair, 20 * MS);
         arrived.extend(received(&mut pair, End::Acceptor));

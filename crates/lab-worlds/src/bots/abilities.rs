@@ -1,4 +1,4 @@
-//! Abilities of a bot in a world, read from its definition: the actions that it can use, and the kinds that it
+//! The abilities of a bot in a world, read from the world's definition: the actions that it can use, and the kinds that it
 //! approaches for them.
 
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use nowcast_wire::Value;
 use nowcast_wire::shape::{Field, NumberType, Range, Type};
 
-/// Distance for an action if its binding states none, in metres.
+/// Distance for an action whose binding states none, in metres.
 const REACH: f64 = 2.5;
 /// Margin, in metres, that a bot subtracts from the required distance, because entities move.
 const MARGIN: f64 = 0.4;
@@ -14,7 +14,7 @@ const MARGIN: f64 = 0.4;
 const UPWARD: f64 = 0.4;
 /// The inner part of the ground that bots prefer, as a share of half its width.
 const INNER: f64 = 0.8;
-/// Half of the ground's width if no entity looks like a ground, in metres.
+/// Half of the ground's width, in metres, if no entity looks like a ground.
 const HALF_WIDTH: f64 = 10.0;
 
 /// A kind, as both protocols describe it.
@@ -45,13 +45,13 @@ pub(super) struct Abilities {
 struct Kind {
     is_walker: bool,
     is_dynamic: bool,
-    /// The edges of a fixed box, in metres.
+    /// The edges of the kind's box in metres, if the box is fixed.
     fixed_box: Option<[f64; 3]>,
-    /// Attributes that may name an entity.
+    /// The names of attributes that may hold an entity.
     naming: Vec<String>,
 }
 
-/// The force of an action.
+/// The force with which an action is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Force {
     Gentle,
@@ -64,7 +64,7 @@ pub(super) struct Ability {
     name: String,
     /// Arguments that the bot fills. The others have their defaults.
     arguments: Vec<(String, Filling)>,
-    /// The kinds of possible targets; empty for everything that can be pushed.
+    /// The kinds of possible targets. If empty, every entity that can be pushed is a target.
     targets: Vec<String>,
     reach: f64,
 }
@@ -72,7 +72,7 @@ pub(super) struct Ability {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Filling {
     Target,
-    /// A number between its minimum and maximum, by the force.
+    /// A number between its minimum and its maximum. The force selects it.
     Charge {
         low: f64,
         high: f64,
@@ -93,7 +93,7 @@ enum Filling {
 pub(super) struct Area {
     /// X and Z of its middle, in metres.
     pub(super) centre: [f64; 2],
-    /// Half its edges along X and Z.
+    /// Half of its edges along X and Z.
     pub(super) half: [f64; 2],
 }
 
@@ -140,7 +140,7 @@ impl Abilities {
         self.targeted.iter().any(|ability| self.is_target(ability, kind))
     }
 
-    /// Returns the entities that the attributes of a person name. Attributes of other kinds are not hands.
+    /// Returns the entities in the attributes of a person. Attributes of other kinds are not hands.
     pub(super) fn named(&self, kind: &str, attributes: &Value) -> Vec<u32> {
         let Some(kind) = self.kinds.get(kind).filter(|kind| kind.is_walker) else { return Vec::new() };
         kind.naming.iter().filter_map(|name| number(attributes.get(name)?)).collect()
@@ -161,7 +161,7 @@ impl Area {
 }
 
 impl Ability {
-    /// Returns `None` if a required argument has an unknown meaning.
+    /// Returns the ability of an action. Returns `None` if the meaning of a required argument is unknown.
     fn of(action: &ActionOffer) -> Option<Ability> {
         let hint = |name: &str| action.hint.get(name).and_then(Value::as_text);
         let mut arguments = Vec::new();
@@ -174,7 +174,7 @@ impl Ability {
                 (_, Some((low, high))) if is_hinted("pitch") => Some(Filling::Pitch { low, high }),
                 (_, Some((low, high))) => Some(Filling::Number { low, high }),
                 (Type::Bool, None) => Some(Filling::Truth),
-                // It may be the number of an unknown entity.
+                // The number may stand for an entity that the bot does not know.
                 (ty, None) if is_number(ty) => return None,
                 _ => None,
             };
@@ -200,17 +200,17 @@ impl Ability {
         &self.name
     }
 
-    /// The maximum distance to its target, in metres.
+    /// Returns the maximum distance to the target, in metres.
     pub(super) fn reach(&self) -> f64 {
         self.reach
     }
 
-    /// Whether its force can vary.
+    /// Whether the force of the ability can vary.
     pub(super) fn has_charge(&self) -> bool {
         self.arguments.iter().any(|(_, filling)| matches!(filling, Filling::Charge { .. }))
     }
 
-    /// Returns its arguments; `draw` gives a random number below another one.
+    /// Returns the arguments of the ability. `draw` returns a random number below its argument.
     pub(super) fn fill(&self, target: Option<u32>, force: Force, mut draw: impl FnMut(u64) -> u64) -> Value {
         let mut fill = |filling: Filling| match (filling, force) {
             (Filling::Target, _) => target.map_or(Value::Nil, |id| u64::from(id).into()),
@@ -226,7 +226,7 @@ impl Ability {
     }
 }
 
-/// Returns the bounds of sensible numbers.
+/// Returns the smallest and the largest sensible number of a type.
 fn bounds(ty: &Type) -> Option<(f64, f64)> {
     match *ty {
         Type::Range(Range { low, high, .. }) => {
@@ -242,7 +242,7 @@ fn within(value: f64, low: f64, high: f64) -> f64 {
     value.max(low).min(high)
 }
 
-/// The type of an entity's number.
+/// Whether a type can hold the number of an entity.
 fn is_number(ty: &Type) -> bool {
     *ty == Type::Number(NumberType::U32)
 }
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_is_filled_by_its_hint_and_by_its_types() {
+    fn arguments_are_filled_by_the_binding_and_by_their_types() {
         let hint = map(&[("charge", "power".into()), ("pitch", "pitch".into())]);
         let throw = action(
             "throw",
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_that_no_hint_describes_is_not_guessed() {
+    fn an_entity_argument_that_no_binding_describes_is_not_guessed() {
         assert!(Ability::of(&action("open", "door: u32", Value::Nil)).is_none());
         let hint = map(&[("target", "door".into()), ("of", Value::List(vec!["door".into(), "gate".into()]))]);
         let open = Ability::of(&action("open", "door: u32", hint)).unwrap();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ground_is_a_box_that_stands_still() {
+    fn only_a_fixed_box_is_a_ground() {
         let floor = map(&[
             ("motion", "fixed".into()),
             ("shape", "box".into()),

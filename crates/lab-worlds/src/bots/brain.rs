@@ -1,5 +1,5 @@
-//! Decisions of a bot: it strolls, walks to entities, uses the world's actions on them, carries them, and chats. This
-//! module uses no sockets.
+//! The decisions of a bot. It strolls, walks to entities, uses the world's actions on them, carries them, and chats. This module
+//! uses no sockets.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,19 +8,19 @@ use nowcast_world_protocol::plain::{ClientMessage, Input};
 
 use super::abilities::{Abilities, Ability, Area, Force};
 
-/// Decisions a second. Each one is an input, so the rate is well below the limit of a server.
+/// Number of decisions a second. Each one is an input, so the rate is well below a server's limit.
 pub(super) const THOUGHTS_HZ: u32 = 20;
 
 /// Distance at which a bot has reached a place, in metres.
 const ARRIVED: f64 = 1.5;
-/// A mood ends after this many thoughts, even if the goal is not reached, because something may be in the way.
+/// Number of thoughts after which a mood ends, even if its goal is not reached. An obstacle may be in the way.
 const PATIENCE: u32 = 8 * THOUGHTS_HZ;
-/// Entities higher than this above a bot's centre are out of reach, in metres.
+/// Height above a bot's centre from which entities are out of reach, in metres.
 const OVERHEAD: f64 = 0.7;
 /// Distance of the piles that bots build, as a share of half the ground's width.
 const PILES: f64 = 0.46;
 
-/// The knowledge and the plans of one bot.
+/// The state of one bot: its knowledge and its plans.
 pub(super) struct Brain {
     random: u64,
     player: u32,
@@ -37,7 +37,7 @@ pub(super) struct Brain {
 /// A known entity.
 struct Known {
     kind: String,
-    /// The entities in its attributes.
+    /// The entities that its attributes hold.
     named: Vec<u32>,
 }
 
@@ -119,7 +119,7 @@ impl Brain {
         self.know(id, known);
     }
 
-    /// A carried entity determines the bot's next goal.
+    /// If the bot carries an entity, this determines its next goal.
     fn know(&mut self, id: u32, known: Known) {
         let held = self.held();
         self.entities.insert(id, known);
@@ -139,7 +139,7 @@ impl Brain {
         self.entities.remove(&id);
     }
 
-    /// Thinks once, for a twentieth of a second: returns the input, and sometimes an action.
+    /// Makes one decision, twenty times a second. Returns the input, and sometimes an action.
     pub(super) fn think(&mut self) -> Vec<ClientMessage> {
         let here = self.me.and_then(|me| self.places.get(&me).copied());
         let Some(here) = here else { return Vec::new() };
@@ -162,7 +162,7 @@ impl Brain {
             if target.is_some() {
                 self.act(&mut says);
             }
-            // One action for each mood. The server's next messages show whether it succeeded.
+            // There is one action for each mood. The next messages of the server show whether it succeeded.
             self.patience = 0;
         }
         if self.chance(600) {
@@ -180,7 +180,7 @@ impl Brain {
             .find(|id| self.entities.get(id).is_some_and(|known| self.abilities.is_some_target(&known.kind)))
     }
 
-    /// The distance at which a bot uses an action on its target.
+    /// Returns the distance at which a bot uses an action on its target.
     fn reach(&self) -> f64 {
         self.fetching().iter().map(Ability::reach).fold(ARRIVED, f64::min)
     }
@@ -202,7 +202,7 @@ impl Brain {
                 (self.fetching().iter().filter(fits).cloned().collect(), Some(entity), Force::Full)
             }
             Mood::Drop { force, .. } => {
-                // Putting down uses no force, throwing does.
+                // The bot puts an entity down with an action that has no force, and throws it with one that has.
                 let untargeted = &self.abilities.untargeted;
                 let fits = |ability: &&Ability| ability.has_charge() == (force == Force::Full);
                 let fitting: Vec<_> = untargeted.iter().filter(fits).cloned().collect();
@@ -221,7 +221,7 @@ impl Brain {
         self.patience = PATIENCE;
         let dice = self.draw(10);
         self.mood = match (self.held(), dice) {
-            // Bots with the same number modulo eight build one pile together.
+            // Bots whose numbers are equal modulo eight build a pile together.
             (Some(_), 0..=5) => {
                 let angle = f64::from(self.player % 8) * std::f64::consts::TAU / 8.0;
                 let Area { centre, half } = self.ground;
@@ -232,7 +232,7 @@ impl Brain {
             (Some(_), _) => Mood::Drop { at: self.somewhere(), force: Force::Full },
             (None, 0..=4) => match self.nearest(here) {
                 Some(entity) => Mood::Fetch { entity },
-                // No target is left, and the world has no action with targets.
+                // No target is left, and no action of the world needs a target.
                 None if self.abilities.targeted.is_empty() => {
                     Mood::Drop { at: self.somewhere(), force: Force::Full }
                 }
@@ -242,7 +242,7 @@ impl Brain {
         };
     }
 
-    /// Returns the nearest target that is not carried and lies low enough.
+    /// Returns the nearest target that is not carried and low enough to reach.
     fn nearest(&self, here: [f64; 3]) -> Option<u32> {
         let carried: HashSet<u32> = self.entities.values().flat_map(|known| &known.named).copied().collect();
         let able = self.fetching();
@@ -280,7 +280,7 @@ impl Brain {
         self.draw(one_in) == 0
     }
 
-    /// Xorshift (Marsaglia 2003), good enough for decisions of bots.
+    /// Returns a random number below `below`, by Xorshift (Marsaglia 2003). Its quality suffices for decisions of bots.
     fn draw(&mut self, below: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -310,7 +310,7 @@ mod tests {
         ActionOffer { name: name.into(), arguments, hint }
     }
 
-    /// People, and boxes that they can push.
+    /// Returns the kinds of people, and of boxes that people can push.
     fn kinds() -> Vec<KindOffer> {
         vec![
             kind("person", Value::Nil, map(&[]), "color: text, holding: u32?"),
@@ -318,7 +318,7 @@ mod tests {
         ]
     }
 
-    /// A bot as player 2 and entity 9 next to an entity 4, with these actions.
+    /// Makes a bot as player 2 and entity 9, next to entity 4, with these actions.
     fn bot_beside_a_block(actions: &[ActionOffer]) -> Brain {
         let mut brain = Brain::new(3);
         brain.welcomed(2);
@@ -334,7 +334,7 @@ mod tests {
         map(&[("color", "#ff0000".into()), ("holding", what)])
     }
 
-    /// Runs the bot for a while; it reaches each target at once. `acted` receives its actions.
+    /// Runs the bot for a while. It reaches each target at once. `acted` receives its actions.
     fn live(brain: &mut Brain, mut acted: impl FnMut(&mut Brain, &str, &Value)) {
         for _ in 0..20_000 {
             for said in brain.think() {
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn without_actions_on_entities_bots_act_beside_pushable_ones() {
+    fn without_actions_on_entities_bots_act_next_to_pushable_ones() {
         let mut brain = bot_beside_a_block(&[action("kick", "power: range(0, 1, 0.01)", Value::Nil)]);
         let mut kicks = 0;
         live(&mut brain, |brain, action, arguments| {
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_world_that_offers_nothing_to_do_is_strolled_through() {
+    fn in_a_world_without_actions_bots_stroll() {
         let mut brain = bot_beside_a_block(&[]);
         live(&mut brain, |_, action, _| panic!("there is no {action}"));
         brain.lose(9);

@@ -1,4 +1,4 @@
-//! One bot on its WebSocket, with its measurements.
+//! One bot on its WebSocket, and its measurements.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,24 +18,24 @@ use super::brain::{Brain, THOUGHTS_HZ};
 use super::{Address, Plan};
 use nowcast_lab_report::Samples;
 
-/// Measurements of one or many bots.
+/// Measurements of one bot or of many.
 #[derive(Default)]
 pub(super) struct Felt {
-    /// From the first packet to `welcome`, in milliseconds.
+    /// Times from the first packet to `welcome`, in milliseconds.
     pub(super) connect_ms: Samples,
-    /// Between two `move` messages, or two rounds of movement, in milliseconds.
+    /// Times between two `move` messages, or between two rounds of movement, in milliseconds.
     pub(super) interval_ms: Samples,
-    /// From `ping` to `pong`, or the session's own measure, in milliseconds.
+    /// Times from `ping` to `pong`, or the round trips that the session measured, in milliseconds.
     pub(super) ping_ms: Samples,
-    /// Payload received, in bytes.
+    /// Bytes of received payload.
     pub(super) received_bytes: u64,
-    /// Messages received.
+    /// Number of messages received.
     pub(super) received: u64,
-    /// Messages sent.
+    /// Number of messages sent.
     pub(super) sent: u64,
-    /// Bot-seconds in the world.
+    /// Time that bots spent in the world, summed over all bots.
     pub(super) played: Duration,
-    /// Reasons of early ends, with their counts.
+    /// Reasons of early ends, each with its count.
     pub(super) ends: BTreeMap<String, usize>,
 }
 
@@ -100,7 +100,7 @@ pub(super) async fn play(
     };
     session.run(&mut socket, end).await;
     session.felt.played = session.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
-    // The server's answer no longer affects the measurement.
+    // The server's answer to the close no longer affects the measurement.
     let _ = tokio::time::timeout(Duration::from_secs(2), socket.close(None)).await;
     session.felt
 }
@@ -152,7 +152,7 @@ impl Session {
         socket.send(frame).await
     }
 
-    /// Handles one message. Returns false if it was the last.
+    /// Handles one message. Returns false if the message ends the connection.
     fn receive(&mut self, message: Message) -> bool {
         let now = Instant::now();
         let decoded = match &message {
@@ -199,7 +199,7 @@ impl Session {
         true
     }
 
-    /// Passes the server's messages about its world to the bot.
+    /// Passes a server's message about its world to the bot.
     fn see(&mut self, message: ServerMessage) -> Result<(), DefinitionError> {
         let brain = &mut self.brain;
         match message {
@@ -236,7 +236,7 @@ fn abilities(kinds: Vec<Kind>, actions: Vec<Action>) -> Result<Abilities, Defini
     Ok(Abilities::new(kinds, &actions.collect::<Result<Vec<_>, _>>()?))
 }
 
-/// Names and types from the definition, as fields of a shape.
+/// Converts the names and types of a definition to fields of a shape.
 fn fields(told: &Fields) -> Result<Vec<Field>, DefinitionError> {
     let schema: String = told.iter().map(|(name, ty)| format!("{name}: {ty}, ")).collect();
     Ok(Attributes::parse(&schema)?.fields().to_vec())

@@ -1,4 +1,4 @@
-//! The report: measurements of the bots and figures of the server.
+//! The report: the measurements of the bots, and figures of the server.
 
 use std::time::Duration;
 
@@ -137,7 +137,7 @@ fn server(scrapes: &[(Duration, Figures)]) -> Section {
     section
 }
 
-/// Returns the histogram of the time between two moments.
+/// Returns the histogram of the values between two times.
 fn since(now: &Figures, before: &Figures, name: &str) -> Buckets {
     now.histogram(name, &[]).since(&before.histogram(name, &[]))
 }

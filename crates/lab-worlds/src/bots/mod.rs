@@ -1,7 +1,7 @@
-//! Bots: many simple clients at once, and their measurements.
+//! Bots: many simple clients at once. They also measure.
 //!
-//! Bots use sessions, as our own clients do, or the plain protocol over WebSockets, as stock clients do. Meanwhile
-//! `/metrics` is read once a second, so one report shows both sides.
+//! Bots use sessions, as our own clients do, or the plain protocol over WebSockets, as stock clients do. Meanwhile `/metrics` is
+//! read once a second, so one report shows clients and server.
 
 mod abilities;
 mod brain;
@@ -19,16 +19,16 @@ use tokio::time::Instant;
 use client::Felt;
 use nowcast_lab_report::Report;
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Number of bots.
     pub count: usize,
-    /// Seconds of play after all have joined.
+    /// Seconds of play after all bots have joined.
     pub seconds: u64,
     /// Snapshots a second for each bot.
     pub hz: u32,
-    /// A room of a server: `ws://host:port/ws/room`. Without a path, the room is `bots`.
+    /// The room of a server: `ws://host:port/ws/room`. Without a path, the room is `bots`.
     pub url: String,
     /// Protocol of the bots.
     pub protocol: Protocol,
@@ -70,7 +70,7 @@ impl std::fmt::Display for Protocol {
 /// The reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum BotsError {
-    /// The address is not one of a room.
+    /// The address is not the address of a room.
     #[error("'{url}' is not the address of a room ({why}). Example: ws://127.0.0.1:7777/ws/plaza")]
     Address {
         /// The given address.
@@ -112,7 +112,7 @@ struct Address {
 /// If the address is invalid, no server answers, or no bot could join.
 pub fn run(plan: &Plan) -> Result<Report, BotsError> {
     let address = parse(&plan.url)?;
-    // One thread, so that the bots take less processor time from the measured server.
+    // All bots run on one thread, so that they take less processor time from the measured server.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(BotsError::Runtime)?;
     runtime.block_on(play(plan, address))
@@ -128,7 +128,7 @@ async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
     let mut bots = JoinSet::new();
     for index in 0..plan.count {
         let (plan, address) = (plan.clone(), address.clone());
-        // Fifty joins a second: a rush of players, not an attack.
+        // Fifty bots join in a second. That is like a rush of players, and not like an attack.
         let begin = start + Duration::from_millis(20) * index as u32;
         bots.spawn(async move {
             tokio::time::sleep_until(begin).await;

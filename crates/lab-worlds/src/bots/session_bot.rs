@@ -1,4 +1,4 @@
-//! One bot on a session: the same play as over the plain protocol, over the best available carrier.
+//! One bot on a session. It plays as a bot over the plain protocol does, but over the best available carrier.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ impl SessionBot {
             }
             ClientMessage::Name { name } => self.client.send(&ToWorld::Rename { name }),
             ClientMessage::Rate { hz } => self.client.send(&ToWorld::Rate { network_hz: hz }),
-            // A session measures its own round trip, and bots own no entities.
+            // A session measures its own round trip, and bots own no entities. So other messages are ignored.
             _ => Ok(()),
         }
     }
@@ -152,7 +152,7 @@ impl SessionBot {
     fn described(&mut self, id: EntityId) {
         let view = self.client.view();
         let Some(EntityView { entity, attributes }) = view.entity(id) else { return };
-        // An entity whose kind is not defined yet is sent again after the definition.
+        // If the kind of an entity is not defined yet, the entity is sent again after the definition.
         let Some(kind) = view.kind(entity.kind) else { return };
         let place = entity.place.map(|place| place.position.map(f64::from));
         self.brain.meet(id.0, &kind.name, entity.scale.map(f64::from), place, attributes);
@@ -160,7 +160,7 @@ impl SessionBot {
 
     fn moved(&mut self, tick: u32) {
         let now = Instant::now();
-        // A round may take several packets; only the first counts.
+        // A round may take several packets, of which only the first one counts.
         if self.last_tick.is_none_or(|(last, _)| last != tick)
             && let Some((_, at)) = self.last_tick.replace((tick, now))
         {

@@ -1,4 +1,4 @@
-//! Kills a real server with real clients: at random moments, and at each named step of its store's writing.
+//! Kills a real server that has real clients: at random moments, and at each named step of its store's writing.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,53 +17,53 @@ use super::witness::{Notes, Seen, Witness};
 use super::{CrashError, Plan, TrialFolder};
 use nowcast_lab_report::Samples;
 
-/// The room and its world.
+/// The name of the room and of its world.
 const WORLD: &str = "crash";
 
-/// Maximum time until all clients have joined, moved and have a confirmed action, on a busy machine.
+/// Maximum time, on a busy machine, until all clients have joined, moved, and have a confirmed action.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Maximum time until a server reaches its fail point. The server is killed after it in any case.
+/// Maximum time until a server reaches its fail point. After this time, the server is killed in any case.
 const STEP_PATIENCE: Duration = Duration::from_secs(20);
 
-/// Interval of checks of the clients and of the server's process.
+/// Interval of the checks of the clients and of the server's process.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Interval between changes of the rules. Each change takes a snapshot.
+/// Interval between changes of the rules. Each change makes the server take a snapshot.
 const RULES_INTERVAL: Duration = Duration::from_millis(700);
 
-/// A carrier that ended at most this long before a kill was ended by the kill.
+/// If a carrier ended at most this long before a kill, the kill ended it.
 const OF_THE_KILL: Duration = Duration::from_millis(250);
 
-/// Range of random moments after all clients move.
+/// The random moments are in this range after the time at which all clients move.
 const MOMENT_MIN_MS: u64 = 300;
 const MOMENT_SPREAD_MS: u64 = 1_200;
 
-/// The effects of the kills.
+/// The measured effects of the kills.
 #[derive(Debug, Default)]
 pub(super) struct Kills {
     pub(super) kills: usize,
-    /// Movement that clients saw and the store does not have, in milliseconds of the world's time.
+    /// Movement that clients saw and that the store does not have, in milliseconds of the world's time.
     pub(super) movement_lost_ms: Samples,
-    /// From the start of a process until it listened, in milliseconds.
+    /// Times from the start of a process until it listened, in milliseconds.
     pub(super) listening_ms: Samples,
-    /// From the start of a process until its world continued, a step before its first tick, in milliseconds.
+    /// Times from the start of a process until its world continued, which is a step before its first tick, in milliseconds.
     pub(super) going_on_ms: Samples,
-    /// From the start of a process until a first client received movement, in milliseconds.
+    /// Times from the start of a process until a first client received movement, in milliseconds.
     pub(super) first_update_ms: Samples,
     /// Times from a kill until a client's avatar moved again, in milliseconds, by carrier.
     pub(super) moving_ms: Vec<(CarrierKind, Samples)>,
-    /// The fate of durable actions.
+    /// The outcomes of the durable actions.
     pub(super) acts: Tally,
     /// The kills by their places.
     pub(super) places: Vec<Place>,
-    /// Steps at which a kill was planned, but that the server did not reach.
+    /// Steps at which a kill was planned but which the server did not reach.
     pub(super) missed: Vec<FailPoint>,
     /// Damage that the final check of the store found.
     pub(super) damage: Vec<String>,
-    /// Steps that this check replayed.
+    /// Number of steps that this check replayed.
     pub(super) steps_checked: u64,
-    /// Notices to clients, and their number.
+    /// The reasons of errors at clients, each with its count.
     pub(super) troubles: Vec<(String, u32)>,
 }
 
@@ -113,14 +113,14 @@ async fn kill_often(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Kills
     }
     drop(life);
     for task in tasks {
-        // A witness that panicked has a bug, so the figures are not valid.
+        // A panic of a witness is a bug in this instrument, so the figures would not be valid.
         task.await.map_err(|error| CrashError::Server(format!("a client: {error}")))?;
     }
     trial.check()?;
     Ok(trial.kills)
 }
 
-/// Half of the clients use WebTransport, half WebSocket.
+/// Makes the witnesses. Half of them use WebTransport, and half use WebSocket.
 fn witnesses(plan: &Plan, port: u16) -> Vec<Witness> {
     let url = format!("nowcast://127.0.0.1:{port}/{WORLD}");
     let carriers = [CarrierKind::WebTransport, CarrierKind::WebSocket].into_iter().cycle();
@@ -134,19 +134,19 @@ fn witnesses(plan: &Plan, port: u16) -> Vec<Witness> {
         .collect()
 }
 
-/// The steps of the store's writing that a server with an existing store passes.
+/// Returns the steps of the store's writing that a server with an existing store passes.
 pub fn steps() -> impl Iterator<Item = FailPoint> + Clone {
     FailPoint::ALL.into_iter().filter(|point| *point != FailPoint::DatabaseMade)
 }
 
-/// Whether a server usually passes this step only with a snapshot, because consecutive changes of one world become one
-/// row.
+/// Whether a server usually passes this step only when it takes a snapshot. Other consecutive changes of one world become a
+/// single row.
 fn needs_snapshot(point: FailPoint) -> bool {
     use FailPoint::{BetweenRows, SnapshotAnnounced, SnapshotGiven, SnapshotHalfWritten, SnapshotTaken};
     matches!(point, BetweenRows | SnapshotTaken | SnapshotAnnounced | SnapshotGiven | SnapshotHalfWritten)
 }
 
-/// Number of passages of a step within about two seconds.
+/// Returns how often a server passes a step within about two seconds, at most.
 fn passages_max(point: FailPoint) -> u64 {
     match point {
         FailPoint::BeforeAppend | FailPoint::AfterAppend => 150,
@@ -170,7 +170,7 @@ struct Trial<'p> {
     folder: TrialFolder,
     witnesses: Vec<Witness>,
     rules_written: u32,
-    /// The previous kill, whose effects are examined now.
+    /// The previous kill, whose effects are being examined.
     before: Option<(Option<FailPoint>, Instant)>,
     /// The newest step that a client saw before that kill.
     newest_tick: Option<u64>,
@@ -216,8 +216,8 @@ impl<'p> Trial<'p> {
         Process::start(&self.plan.program, &self.world(), &self.data(), port, aim)
     }
 
-    /// Returns the fail point at which the server after this many kills ends; `None` stands for a random moment. The
-    /// last server ends at a random moment, because no later server checks its state.
+    /// Returns the fail point of the next server, after this many kills; `None` stands for a random moment. The last server ends
+    /// at a random moment, because no later server could check its state.
     fn next_aim(&mut self, kill: usize) -> Option<Aim> {
         if kill == self.plan.kills {
             return None;
@@ -235,7 +235,7 @@ impl<'p> Trial<'p> {
         Some(Aim { point, passage: u32::try_from(passage).expect("passages are few") })
     }
 
-    /// Runs one server to its end, and collects the effects of the previous kill from the clients.
+    /// Runs one server to its end. Also collects the effects of the previous kill from the clients.
     async fn live(&mut self, mut process: Process, aim: Option<Aim>) -> Result<(), CrashError> {
         let is_settled = self.settle(&mut process, aim).await?;
         let (killed, point) = match aim {
@@ -256,8 +256,8 @@ impl<'p> Trial<'p> {
         Ok(())
     }
 
-    /// Waits until every witness moves and has a confirmed action. Returns false if the server has killed itself
-    /// before, as planned.
+    /// Waits until every witness moves and has a confirmed action. Returns false if the server has already killed itself, as
+    /// planned.
     async fn settle(&mut self, process: &mut Process, aim: Option<Aim>) -> Result<bool, CrashError> {
         let deadline = Instant::now() + PATIENCE;
         let mut rules_due = Instant::now() + RULES_INTERVAL;
@@ -278,8 +278,8 @@ impl<'p> Trial<'p> {
         Ok(true)
     }
 
-    /// Waits until the server has killed itself. A server that does not reach the step is killed, and counts without a
-    /// step.
+    /// Waits until the server has killed itself. If it does not reach the step, it is killed from outside, and its kill counts
+    /// without a step.
     async fn wait_for_end(
         &mut self,
         process: &mut Process,
@@ -307,8 +307,8 @@ impl<'p> Trial<'p> {
         Ok(())
     }
 
-    /// Adds the observations of clients in one life of the server, which ended with a kill. Losses that they found in
-    /// it were caused by the kill before it.
+    /// Adds the observations of clients during one run of the server, which ended with a kill. Losses that they found in it were
+    /// caused by the previous kill.
     fn note(&mut self, seen: &[Seen], process: &Process, went_on: Option<(u64, Instant)>, killed: Instant) {
         let mut acts = Tally::default();
         self.witnesses.iter().for_each(|witness| acts += witness.notes.tally());
@@ -327,7 +327,7 @@ impl<'p> Trial<'p> {
             });
             self.kills.note_kill(point, lost_ms, acts_of_life);
         }
-        // A run without any observation keeps the previous one.
+        // If a run has no observations, the earlier value is kept.
         self.newest_tick =
             seen.iter().map(|one| u64::from(one.tick)).max().filter(|tick| *tick > 0).or(self.newest_tick);
         for (at, trouble) in seen.iter().flat_map(|one| &one.troubles) {
@@ -350,7 +350,7 @@ impl<'p> Trial<'p> {
 }
 
 impl Kills {
-    /// Adds the start of a process with an existing world.
+    /// Adds the times of the start of a process with an existing world.
     fn note_start(&mut self, process: &Process, went_on: Option<(u64, Instant)>, seen: &[Seen]) {
         let since = |at: Instant| milliseconds(at.saturating_duration_since(process.begun));
         if let Some(listening) = process.listening {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_kill_is_at_a_step_and_each_step_has_its_turn() {
+    fn every_second_kill_is_at_a_step_and_all_steps_take_turns() {
         let aims = aims(&plan(60, Vec::new()));
         assert!(aims.iter().skip(1).step_by(2).all(Option::is_none), "{aims:?}");
         for point in steps() {

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::{AddAssign, Sub};
 
-/// A client sends no number this far above its oldest unanswered one (`spec/WORLD.md`, section 3).
+/// Maximum distance of a client's newest number from its oldest unanswered one (`spec/WORLD.md`, section 3).
 const UNDER_WAY_MAX: u32 = 64;
 
-/// A set of numbers from 1: all up to a limit, and some above it.
+/// A set of numbers from 1 on. It contains all numbers up to a limit, and some above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Numbers {
     through: u32,
@@ -27,7 +27,7 @@ impl Numbers {
         number <= self.through || self.beyond.contains(&number)
     }
 
-    /// Counts the numbers up to this one.
+    /// Counts the numbers of the set up to `number`.
     fn count_up_to(&self, number: u32) -> u64 {
         u64::from(self.through.min(number)) + self.beyond.range(..=number).count() as u64
     }
@@ -40,10 +40,10 @@ impl Numbers {
     }
 }
 
-/// The actions that a world applied for a witness.
+/// The actions of a witness that a world has applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Carried {
-    /// Total number of applications.
+    /// How often actions were applied, in total.
     times: u64,
     numbers: Numbers,
 }
@@ -63,13 +63,13 @@ impl Carried {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) confirmed: u64,
-    /// Confirmed, but not in the world.
+    /// Actions that were confirmed, but are not in the world.
     pub(super) lost: u64,
-    /// Number of applications beyond one for each number.
+    /// Applications in addition to the first one of each number.
     pub(super) doubled: u64,
-    /// Actions without an answer at the end of the session that were applied, as the next session found.
+    /// Actions that had no answer at the end of a session, but were applied. The next session showed this.
     pub(super) kept_unanswered: u64,
-    /// Actions without an answer at the end of the session that were not applied and were sent again.
+    /// Actions that had no answer at the end of a session, were not applied, and were sent again.
     pub(super) undone: u64,
 }
 
@@ -100,9 +100,9 @@ impl Sub for Tally {
 /// The durable actions of one witness, over all server processes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
-    /// The newest number.
+    /// The number of the newest action.
     last: u32,
-    /// Actions without an answer.
+    /// The numbers of the actions that have no answer yet.
     open: BTreeSet<u32>,
     confirmed: Numbers,
     lost: BTreeSet<u32>,
@@ -114,7 +114,8 @@ impl Ledger {
         self.tally
     }
 
-    /// Compares with the world at the begin of a session. Returns the unanswered actions to send again.
+    /// Compares the ledger with the world at the beginning of a session. Returns the unanswered actions, which must be sent
+    /// again.
     pub(super) fn begin_session(&mut self, carried: &Carried) -> Vec<u32> {
         self.compare(carried);
         let (kept, undone): (Vec<u32>, Vec<u32>) =
@@ -145,7 +146,7 @@ impl Ledger {
         self.compare(carried);
     }
 
-    /// Compares with the world: it must contain all confirmed actions, and none more often than sent.
+    /// Compares the ledger with the world. The world must contain all confirmed actions, and none more often than it was sent.
     pub(super) fn compare(&mut self, carried: &Carried) {
         self.lost.extend(self.confirmed.missing_in(&carried.numbers));
         self.tally.lost = self.lost.len() as u64;
@@ -162,7 +163,7 @@ mod tests {
         Carried::read(text).unwrap_or_else(|| panic!("{text}"))
     }
 
-    /// A ledger with five sent actions. The first three are confirmed.
+    /// Makes a ledger with five sent actions, of which the first three are confirmed.
     fn ledger() -> Ledger {
         let mut ledger = Ledger::default();
         assert!(ledger.begin_session(&Carried::default()).is_empty());
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_is_far_above_the_oldest_without_an_answer() {
+    fn no_number_is_far_above_the_oldest_unanswered_one() {
         let mut ledger = Ledger::default();
         let begun = std::iter::from_fn(|| ledger.begin()).take(1_000).count();
         assert_eq!(begun, 64);

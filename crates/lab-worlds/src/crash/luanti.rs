@@ -1,9 +1,9 @@
-//! Luanti's server (<https://www.luanti.org>) as a peer, killed in the same way, if it is installed.
+//! Luanti's server (<https://www.luanti.org>), for comparison. If it is installed, it is killed in the same way.
 //!
-//! A mod counts in every step and prints each count. It stores the count and the server's clock in both places for a
-//! mod's durable data: its own storage, and the map (the metadata of a node). Each is a separate SQLite database. A
-//! count that was printed before a kill and is missing after it is lost. There are no players, so attributes of players
-//! are not tested.
+//! A mod counts in every step and prints each count. Luanti has two places for the durable data of a mod: the mod's own storage,
+//! and the map (the metadata of a node). Each place is a separate SQLite database. The mod stores the count and the server's
+//! clock in both. A count that was printed before a kill and is missing afterwards is lost. There are no players, so attributes
+//! of players are not tested.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -20,15 +20,15 @@ use nowcast_lab_report::Samples;
 const PROGRAMS: [&str; 4] =
     ["luantiserver", "minetestserver", "/usr/games/luantiserver", "/usr/games/minetestserver"];
 
-/// Maximum time until a server's mod counts.
+/// Maximum time until the mod of a server counts.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// By default Luanti saves a mod's data ten seconds after its start and every 5.3 s from then on. Each run is longer
-/// than the first interval and ends anywhere within a later one.
+/// By default Luanti saves a mod's data ten seconds after its start, and then every 5.3 s. Each run is longer than the first
+/// interval, and ends at a random time within a later one.
 const LIFE_MIN_MS: u64 = 12_000;
 const LIFE_SPREAD_MS: u64 = 10_600;
 
-/// More runs would show nothing new, and each takes long.
+/// Maximum number of kills. More kills would give no new information, and each takes a long time.
 const KILLS_MAX: usize = 10;
 
 const MOD: &str = r#"
@@ -67,18 +67,18 @@ minetest.after(0, function()
 end)
 "#;
 
-/// The effects of kills on it.
+/// The effects of kills on Luanti.
 #[derive(Debug, Default)]
 pub(super) struct Luanti {
-    /// Its version, as printed.
+    /// The version that the server printed.
     pub(super) version: String,
     /// Losses of the mod's storage.
     pub(super) storage: Lost,
     /// Losses of the map.
     pub(super) map: Lost,
-    /// Counts between both after a kill, which are always the same while it runs.
+    /// Differences between the two counts after a kill. While the server runs, both counts are the same.
     pub(super) torn: Samples,
-    /// From the start of a process until its mod counted, in milliseconds.
+    /// Times from the start of a process until its mod counted, in milliseconds.
     pub(super) started_ms: Samples,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Luanti {
 pub(super) struct Lost {
     /// Loss of the mod's clock, in milliseconds.
     pub(super) lost_ms: Samples,
-    /// Counts that were printed and not found.
+    /// Numbers of counts that were printed and not found after a kill.
     pub(super) counts_lost: Samples,
 }
 
@@ -98,31 +98,31 @@ impl Lost {
     }
 }
 
-/// The mod's progress.
+/// The progress of the mod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     count: u64,
     ms: u64,
 }
 
-/// A line of the mod.
+/// A line that the mod printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     Found { storage: Mark, map: Mark },
     Counted(Mark),
 }
 
-/// One life of a server.
+/// One run of a server.
 struct Life {
     storage: Mark,
     map: Mark,
-    /// The last printed count.
+    /// The last count that was printed.
     last: Mark,
     /// Time from the start until the mod counted.
     started: Duration,
 }
 
-/// Kills it repeatedly, if it is installed.
+/// Kills the server repeatedly, if it is installed.
 pub(super) fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Option<Luanti>, CrashError> {
     let Some((program, version)) = installed() else { return Ok(None) };
     let mut luanti = Luanti { version, ..Luanti::default() };
@@ -153,7 +153,7 @@ fn installed() -> Option<(&'static str, String)> {
     })
 }
 
-/// Makes a world with only the mod, in an empty game.
+/// Makes a world that has only the mod, in an empty game.
 fn make_world(folder: &Path) -> std::io::Result<std::path::PathBuf> {
     let game = folder.join("games/nothing");
     let mods = game.join("mods/counts");
@@ -190,11 +190,11 @@ fn live(program: &str, user: &Path, world: &Path, length: Duration) -> Result<Li
         .map_err(|cause| CrashError::Peer(format!("it does not start: {cause}")))?;
     let said = listen(&mut child);
     let outcome = observe(&said, begun, length);
-    // A server that ended by itself cannot be killed. Its missing output shows that.
+    // If a server ended by itself, it cannot be killed. The missing output shows that.
     let _ = child.kill();
     child.wait().map_err(CrashError::Io)?;
     let mut life = outcome?;
-    // Counts that it printed until the kill are still in the pipe.
+    // The counts that the mod printed before the kill are still in the pipe.
     while let Ok(Said::Counted(mark)) = said.recv_timeout(PATIENCE) {
         life.last = mark;
     }
@@ -207,7 +207,7 @@ fn listen(child: &mut Child) -> Receiver<Said> {
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if let Some(said) = parse(&line) {
-                // The receiver is gone after the trial.
+                // After the trial there is no receiver any more.
                 let _ = tell.send(said);
             }
         }
@@ -229,7 +229,7 @@ fn observe(said: &Receiver<Said>, begun: Instant, length: Duration) -> Result<Li
     Ok(life)
 }
 
-/// "…ACTION[Server]: nowcast found 7 120 6 100" or "…ACTION[Server]: nowcast count 8 170".
+/// Parses lines such as "…ACTION[Server]: nowcast found 7 120 6 100" or "…ACTION[Server]: nowcast count 8 170".
 fn parse(line: &str) -> Option<Said> {
     let mut words = line.trim().split_once("]: nowcast ")?.1.split(' ');
     let what = words.next()?;

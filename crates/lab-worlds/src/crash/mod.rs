@@ -1,9 +1,8 @@
-//! `lab crash`: losses after a power cut, and after a kill of the server.
+//! `lab crash` measures losses after a power cut, and after a kill of the server.
 //!
-//! `power` runs a store in this process over a disk that remembers synced data, and restores the disk as a power cut
-//! would leave it. `kills` kills the real program with real clients, at random moments and at named steps of the
-//! store's writing. The steps are compiled in with the lab (`nowcast_store::FailPoint`); a server built without the lab
-//! has none.
+//! `power` runs a store in this process over a disk that records which data was synced. It restores the disk as a power cut would
+//! leave it. `kills` kills the real program with real clients, at random moments and at named steps of the store's writing. These
+//! steps exist only in a server that was built with the lab (`nowcast_store::FailPoint`).
 
 mod findings;
 mod kills;
@@ -32,10 +31,10 @@ pub enum CrashError {
     /// A guarantee of the store is broken.
     #[error(transparent)]
     Power(#[from] PowerError),
-    /// The server failed in another way, so its figures are not valid.
+    /// The server failed in another way. Its figures are not valid.
     #[error("the server: {0}")]
     Server(String),
-    /// The peer failed in another way, so its figures are not valid.
+    /// The peer failed in another way. Its figures are not valid.
     #[error("the server of Luanti: {0}")]
     Peer(String),
     /// The data that the server left cannot be read.
@@ -46,7 +45,7 @@ pub enum CrashError {
     Io(io::Error),
 }
 
-/// The plan of a trial.
+/// The options of a trial.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The `nowcast` program.
@@ -57,29 +56,29 @@ pub struct Plan {
     pub cuts: usize,
     /// Number of clients, at least 1.
     pub clients: u8,
-    /// The steps of the store's writing at which it is killed. If empty, all steps in turn, and every second time at a
-    /// random moment.
+    /// The steps of the store's writing at which the server is killed. If empty, all steps are used in turn, and every second
+    /// kill is at a random moment.
     pub steps: Vec<FailPoint>,
-    /// Whether Luanti's server is killed, too, if it is installed.
+    /// Whether Luanti's server is also killed, if it is installed.
     pub peers: bool,
-    /// Seed of the moments and of the play.
+    /// Seed of the kills and of the play.
     pub seed: u64,
 }
 
 impl Plan {
-    /// Kills of the full trial.
+    /// Number of kills in the full trial.
     pub const KILLS: usize = 100;
-    /// Power cuts of the full trial.
+    /// Number of power cuts in the full trial.
     pub const CUTS: usize = 1_000;
-    /// Kills of a quick trial.
+    /// Number of kills in a quick trial.
     pub const KILLS_QUICK: usize = 5;
-    /// Power cuts of a quick trial.
+    /// Number of power cuts in a quick trial.
     pub const CUTS_QUICK: usize = 100;
-    /// Clients, half of them over WebTransport and half over WebSocket.
+    /// Number of clients. Half of them use WebTransport, and half use WebSocket.
     pub const CLIENTS: u8 = 8;
 }
 
-/// The findings.
+/// The findings of a trial.
 #[derive(Debug)]
 pub struct Outcome {
     /// The figures.
@@ -91,7 +90,7 @@ pub struct Outcome {
 /// Cuts the power, then kills servers.
 ///
 /// # Errors
-/// If a cut breaks a guarantee of the store, the server does not restart, or the trial cannot be prepared.
+/// If a cut breaks a guarantee of the store, if the server does not restart, or if the trial cannot be prepared.
 pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Outcome, CrashError> {
     let power = match plan.cuts {
         0 => None,
@@ -108,7 +107,7 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
     Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills, luanti), is_broken })
 }
 
-/// A temporary folder, which is removed after the trial.
+/// A temporary folder that is removed after the trial.
 pub(crate) struct TrialFolder {
     pub(crate) path: PathBuf,
 }
@@ -125,7 +124,7 @@ impl TrialFolder {
 
 impl Drop for TrialFolder {
     fn drop(&mut self) {
-        // A folder that cannot be removed stays among the system's temporary files.
+        // If the folder cannot be removed, it stays among the system's temporary files.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! The server that is killed: the real program in a process of its own.
+//! The server that is killed. It is the real program in a process of its own.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt as _;
@@ -14,10 +14,10 @@ use super::CrashError;
 /// Maximum start time of a server, on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The signal that nothing survives.
+/// The signal that no process survives.
 const SIGKILL: i32 = 9;
 
-/// A step of the store's writing, and the pass of it at which a server kills itself.
+/// A step of the store's writing, and the number of passes of this step after which a server kills itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Aim {
     pub(super) point: FailPoint,
@@ -27,19 +27,19 @@ pub(super) struct Aim {
 /// A server that runs until it is killed or dropped.
 pub(super) struct Process {
     child: Child,
-    /// When it was started.
+    /// The time at which the server was started.
     pub(super) begun: Instant,
-    /// Time from its start until it reported its address; `None` if it was killed before.
+    /// Time from the start until the server reported its address; `None` if it was killed before.
     pub(super) listening: Option<Duration>,
-    /// Its port on this machine.
+    /// The server's port on this machine.
     pub(super) port: u16,
     aim: Option<Aim>,
     goes_on: Receiver<(u64, Instant)>,
 }
 
 impl Process {
-    /// Starts a server of one world on a port; 0 lets the system choose. It keeps little history, so that it prunes old
-    /// rows at its start.
+    /// Starts a server with one world on a port; 0 lets the system choose one. The server keeps little history, so that it
+    /// deletes old rows at its start.
     pub(super) fn start(
         program: &Path,
         world: &Path,
@@ -100,13 +100,13 @@ impl Process {
         Ok(process)
     }
 
-    /// The tick at which its world resumed, and the time of that message; `None` if there was none within this time, or
-    /// before its end.
+    /// Returns the tick at which the server's world resumed, and the time of that message. Returns `None` if there was no such
+    /// message within this time, or before the server's end.
     pub(super) fn went_on(&self, within: Duration) -> Option<(u64, Instant)> {
         self.goes_on.recv_timeout(within).ok()
     }
 
-    /// Whether it killed itself at its fail point; an error if it ended in another way.
+    /// Whether the server killed itself at its fail point. Returns an error if it ended in another way.
     pub(super) fn has_ended(&mut self) -> Result<bool, CrashError> {
         let status = self.child.try_wait().map_err(CrashError::Io)?;
         status.map_or(Ok(false), |status| self.judge(status).map(|()| true))
@@ -119,7 +119,7 @@ impl Process {
         }
     }
 
-    /// SIGKILL, and returns when that was.
+    /// Kills the server with SIGKILL. Returns the time of the kill.
     pub(super) fn kill(&mut self) -> Result<Instant, CrashError> {
         if self.has_ended()? {
             return Ok(Instant::now());
@@ -133,28 +133,28 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A killed process cannot be killed again. Waiting for it removes the zombie.
+        // A process that was killed already cannot be killed again. Waiting for it removes the zombie.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Reads lines to the end, so that the process never blocks on its output, and sends the results of `find`.
+/// Reads lines until the end of the output, so that the process never blocks on its output. Sends the results of `find`.
 fn say<T>(output: impl Read, find: fn(&str) -> Option<T>, told: &Sender<(T, Instant)>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if let Some(found) = find(&line) {
-            // The receiver is gone once the process is to be killed.
+            // The receiver is dropped when the process should be killed.
             let _ = told.send((found, Instant::now()));
         }
     }
 }
 
-/// The port in "Nowcast is at http://127.0.0.1:7777".
+/// Returns the port in "Nowcast is at http://127.0.0.1:7777".
 fn port_in(line: &str) -> Option<u16> {
     line.strip_prefix("Nowcast is at ")?.trim().rsplit_once(':')?.1.parse().ok()
 }
 
-/// The tick in the log line which states that a world resumed.
+/// Returns the tick in the log line that reports that a world resumed.
 fn tick_in(line: &str) -> Option<u64> {
     let line: serde_json::Value = serde_json::from_str(line).ok()?;
     (line.get("message")?.as_str()? == "the stored world continues").then(|| line.get("tick")?.as_u64())?

@@ -1,4 +1,4 @@
-//! `lab store`: the cost of storage for the thread of a world, the bytes, and the time to restore a world.
+//! `lab store` measures the cost of storage for the thread of a world, the stored bytes, and the time to restore a world.
 
 use std::time::{Duration, Instant};
 
@@ -18,32 +18,32 @@ use nowcast_lab_report::{Cell, Column, Report, Samples, Section, Table};
 /// Additional time of a sync on the slow disk.
 const SLOW_SYNC: Duration = Duration::from_millis(20);
 
-/// Maximum time until everything has reached the disk.
+/// Maximum time until all data has reached the disk.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Duration of a step of a world.
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
-/// Steps until bodies have come to rest, before the measurement.
+/// Number of steps before the measurement, in which the bodies come to rest.
 const SETTLE_STEPS: u64 = 180;
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Bodies of the world.
+    /// Number of bodies in the world.
     pub bodies: usize,
-    /// Players who walk and turn all the time.
+    /// Number of players. They continually walk and turn.
     pub players: u32,
     /// Seconds of the world's time for each measurement, and of the journal that a start replays.
     pub seconds: u64,
-    /// Seed of the people's turns.
+    /// Seed for the turns of the players.
     pub seed: u64,
 }
 
 impl Plan {
-    /// A full run, in about six minutes.
+    /// The full run, which takes about six minutes.
     pub const FULL: Plan = Plan { bodies: 10_000, players: 200, seconds: 60, seed: 1 };
-    /// A quick run, in about half a minute.
+    /// The quick run, which takes about half a minute.
     pub const QUICK: Plan = Plan { bodies: 1_000, players: 50, seconds: 4, seed: 1 };
 }
 
@@ -53,20 +53,20 @@ pub enum StoreFiguresError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The folder of the trial.
+    /// The folder of the trial failed.
     #[error("the trial: {0}")]
     Io(#[from] std::io::Error),
-    /// The restored world differs, so no figure is valid.
+    /// The restored world differs from the stored one. No figure is valid then.
     #[error("{0}")]
     Wrong(String),
 }
 
 type Result<T> = std::result::Result<T, StoreFiguresError>;
 
-/// Measures everything.
+/// Runs all measurements.
 ///
 /// # Errors
-/// If the store fails, or the restored world differs.
+/// If the store fails, or if the restored world differs.
 pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Report> {
     let mut report = Report::new("Cost of storing worlds", command).seed(plan.seed);
     if !report.machine.release_build {
@@ -78,7 +78,7 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
     Ok(report)
 }
 
-/// Measures the cost of a tick without a store, with one, and with one on a slow disk.
+/// Measures the cost of a tick without a store, with a store, and with a store on a slow disk.
 fn of_ticks(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     let mut section = Section::new("A tick with storage and without");
     section.text(format!(
@@ -126,7 +126,7 @@ fn of_ticks(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     Ok(section)
 }
 
-/// Bytes of the journal.
+/// Measures the bytes of the journal.
 fn of_journal(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     let mut section = Section::new("Bytes of the journal");
     section.text("Thirty inputs a second from each player, as clients send them; bytes for each second of the world's time.");
@@ -201,7 +201,7 @@ fn name() -> WorldName {
     WorldName::new("yard").expect("it is a name")
 }
 
-/// A grid of cubes at rest, and players.
+/// The rules of the measured world: a grid of cubes at rest, and players.
 struct Rules {
     bodies: usize,
 }
@@ -233,13 +233,13 @@ fn definition() -> Definition {
     Definition { kinds, ..Definition::default() }
 }
 
-/// Such a world with its recorder.
+/// A world with these rules, and its recorder.
 struct Yard {
     world: World,
     recorder: Recorder,
     random: Random,
     yaws: Vec<f32>,
-    /// Milliseconds of the world's time.
+    /// The time of the world in milliseconds.
     now_ms: u64,
 }
 
@@ -261,7 +261,7 @@ impl Yard {
         self.recorder.snapshot(&mut self.world, store, self.now_ms, Vec::new());
     }
 
-    /// Runs steps, sixty a second or at full speed. Returns the milliseconds of each.
+    /// Runs steps, at sixty a second or at full speed. Returns the milliseconds of each step.
     fn run(&mut self, steps: u64, store: Option<&SqliteStore>, is_paced: bool) -> Samples {
         let mut times = Samples::new();
         let mut due = Instant::now();
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_measures_what_it_says() {
+    fn every_part_returns_plausible_figures() {
         let plan = Plan { bodies: 50, players: 4, seconds: 1, seed: 3 };
         let report = run(&plan, "nowcast lab store".into(), &mut |_| {}).expect("the world is restored");
         let rows: Vec<usize> = report

@@ -1,5 +1,5 @@
-//! A client that walks and counts with durable actions, records its observations with their times, and rejoins after a
-//! kill as its earlier player.
+//! A client that walks and counts with durable actions. It records its observations with their times. After a kill it rejoins as
+//! the same player.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::ledger::{Carried, Ledger, Tally};
 
-/// Interval between two actions. A server allows little more for long.
+/// Interval between two actions. A server does not allow a much higher rate for long.
 const ACT_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Interval between two changes of the input.
@@ -27,28 +27,28 @@ const RETRY: Duration = Duration::from_millis(20);
 /// Maximum time of an attempt.
 const TRY_MAX: Duration = Duration::from_secs(2);
 
-/// A witness that receives no count for this time after joining concludes that there is none. A witness with confirmed
+/// If a witness receives no count for this time after it has joined, it concludes that there is none. A witness with confirmed
 /// actions waits longer, because it would report all of them as lost.
 const COUNT_PATIENCE: Duration = Duration::from_secs(1);
 const COUNT_PATIENCE_CONFIRMED: Duration = Duration::from_secs(20);
 
-/// Distance after which its avatar counts as moving, in metres: more than a fall onto the floor.
+/// Distance after which the avatar counts as moving, in metres. It is more than a fall onto the floor.
 const MOVED_METRES: f32 = 0.2;
 
-/// The observations of one witness in one life of the server.
+/// The observations of one witness during one run of the server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
-    /// Actions that were confirmed.
+    /// Number of confirmed actions.
     pub(super) confirmed: u64,
-    /// The newest step of the world.
+    /// The newest step of the world that the witness has received.
     pub(super) tick: u32,
-    /// When it first received movement.
+    /// The time at which the witness first received movement.
     pub(super) first_update: Option<Instant>,
-    /// When its own avatar had moved.
+    /// The time at which the witness's own avatar had moved.
     pub(super) moved: Option<Instant>,
-    /// Reason why its last attempt to join failed.
+    /// The reason why the last attempt to join failed.
     pub(super) last_try: Option<String>,
-    /// Reasons why its connections ended, refused requests, and their times.
+    /// The reasons why connections ended and requests were refused, each with its time.
     pub(super) troubles: Vec<(Instant, String)>,
 }
 
@@ -58,53 +58,53 @@ pub(super) struct Notes(Arc<Mutex<Noted>>);
 
 #[derive(Debug, Default)]
 struct Noted {
-    /// Observations in the server process with the number `life`.
+    /// The observations during the server process with the number `life`.
     seen: Seen,
     life: u32,
-    /// The actions over all server processes.
+    /// The durable actions over all server processes.
     ledger: Ledger,
-    /// The direction of the witness. It continues over all processes, so the witness walks in circles.
+    /// The direction of the witness. It continues over all server processes, so the witness walks in circles.
     yaw: f32,
 }
 
 impl Notes {
-    /// Returns the observations since the last call, and begins a new life.
+    /// Returns the observations since the last call, and begins a new record.
     pub(super) fn take(&self) -> Seen {
         let mut noted = self.lock();
         noted.life += 1;
         std::mem::take(&mut noted.seen)
     }
 
-    /// Returns the fate of its durable actions so far.
+    /// Returns the outcomes of the witness's durable actions so far.
     pub(super) fn tally(&self) -> Tally {
         self.lock().ledger.tally()
     }
 
-    /// Whether its avatar moves, and some of its actions were confirmed.
+    /// Whether the witness's avatar moves, and some of its actions were confirmed.
     pub(super) fn is_settled(&self) -> bool {
         let Seen { moved, confirmed, .. } = &self.lock().seen;
         moved.is_some() && *confirmed > 0
     }
 
     fn lock(&self) -> MutexGuard<'_, Noted> {
-        // Each observation is noted as a whole.
+        // Each observation is recorded as a whole, so the state is consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One of the clients.
+/// One of the clients that observe the kills.
 #[derive(Clone, Debug)]
 pub(super) struct Witness {
     pub(super) index: u8,
     pub(super) carrier: CarrierKind,
     pub(super) url: String,
-    /// The key by which the server recognises it.
+    /// The key by which the server recognises the witness.
     pub(super) key: [u8; 16],
     pub(super) notes: Notes,
 }
 
 impl Witness {
-    /// Plays with every server process; `lives` announces the end of each, and is closed at the end of the trial.
+    /// Plays with every server process. `lives` announces the end of each process, and is closed at the end of the trial.
     pub(super) async fn play(self, mut lives: watch::Receiver<u32>) {
         loop {
             tokio::select! {
@@ -114,7 +114,7 @@ impl Witness {
         }
     }
 
-    /// One life of the server: a connection that ends by itself is followed by another. Nothing but a kill ends it.
+    /// Plays with one server process. If a connection ends by itself, another one follows. Only a kill ends this.
     async fn live(&self) {
         loop {
             let connector = Connector::new().carriers([self.carrier]);
@@ -123,7 +123,7 @@ impl Witness {
                     let trouble = self.visit(channel).await;
                     self.note_trouble(trouble);
                 }
-                // A server that starts does not listen yet.
+                // A server that is starting does not listen yet.
                 Ok(Err(error)) => self.notes.lock().seen.last_try = Some(error.to_string()),
                 Err(_) => self.notes.lock().seen.last_try = Some("no answer".to_owned()),
             }
@@ -175,21 +175,22 @@ impl Witness {
 /// One connection of a witness.
 struct Visit<'w> {
     witness: &'w Witness,
-    /// The server process in which the visit began. Late messages of a killed server are not counted for the next one.
+    /// The number of the server process in which the visit began. Late messages of a killed server are not counted for the next
+    /// server.
     life: u32,
     client: WorldClient,
-    /// The first position of its avatar.
+    /// The first position of the witness's avatar.
     began_at: Option<[f32; 3]>,
-    /// The actions that the world shows as applied; `None` until it is received.
+    /// The actions that the world shows as applied; `None` until they are received.
     carried: Option<Carried>,
-    /// The time at which a missing count means that there is none.
+    /// The time from which a missing count means that there is none.
     nothing_from: Option<Instant>,
-    /// The actions to send again.
+    /// The numbers of the actions that must be sent again.
     again: VecDeque<u32>,
 }
 
 impl Visit<'_> {
-    /// Ahead, and a little to the left.
+    /// Walks ahead and turns a little to the left.
     fn turn(&mut self) -> Result<(), String> {
         if self.client.view().welcome().is_none() {
             return Ok(());
@@ -203,7 +204,7 @@ impl Visit<'_> {
         self.client.set_input(&input).map_err(|error| error.to_string())
     }
 
-    /// Sends the next action, once the earlier count is known. Unanswered actions go first.
+    /// Sends the next action, once the earlier count is known. Unanswered actions are sent first.
     fn act(&mut self) -> Result<(), String> {
         if self.carried.is_none() && self.nothing_from.is_some_and(|from| Instant::now() >= from) {
             self.find(Carried::default());
@@ -257,7 +258,7 @@ impl Visit<'_> {
             Update::Screen(number) => self.read(number)?,
             Update::Event(FromWorld::Refused { action, reason, number }) => {
                 self.witness.note_trouble(format!("{action}: {reason}"));
-                // A refused action is open until it is applied.
+                // A refused action stays open until it is applied.
                 self.again.extend(number);
             }
             Update::Event(FromWorld::Done { number }) => self.done(number),

@@ -1,8 +1,8 @@
-//! Bytes of a scene in which all bodies move: 250 rocks, one client, all headers, links with loss.
+//! Measures the bytes of a scene in which all bodies move: 250 rocks and one client, with all headers, over links with loss.
 //!
-//! The server is on one emulated host and the client on the other; the kernel counts the bytes of both interfaces. A
-//! second client, on the server's own host, receives every pose to a tenth of a millimetre at every step. The first
-//! client's poses are compared with those.
+//! The server is on one emulated host and the client is on the other. The kernel counts the bytes of both interfaces. A second
+//! client, on the server's own host, receives every pose at every step, with a precision of a tenth of a millimetre. The poses of
+//! the first client are compared with these.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -27,23 +27,23 @@ use super::{LoadError, Plan};
 use nowcast_lab_links::link::{EmulatedLink, Host, HostProcess, Lateness, LinkConfig, Loss};
 use nowcast_lab_report::{BarChart, Cell, Chart, Column, Report, Section, Table};
 
-/// The world's folder, seen from the top of a checkout.
+/// The world's folder, relative to the top of a checkout.
 const WORLD: &str = "worlds/asteroids";
 
 const PORT: u16 = 7_777;
 const ROOM: &str = "asteroids";
 const DEVICE: &str = "link0";
 
-/// Updates a second, as in the benchmark that this scene repeats.
+/// Number of updates a second, as in the benchmark that this scene repeats.
 const HZ: u32 = 30;
 
-/// There and back.
+/// The round-trip time of the link.
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 
 /// Loss of packets in each direction.
 const LOSSES: [f64; 3] = [0.0, 0.01, 0.05];
 
-/// Poses are compared in two of this many steps, which is enough and spares memory.
+/// In each series of this many steps, the poses of two steps are compared. This suffices and saves memory.
 const STEPS_PER_SAMPLE: u32 = 10;
 
 /// Maximum time for all clients to join, on a machine that is busy with other work.
@@ -62,22 +62,22 @@ type Places = HashMap<(u32, u32), [f64; 3]>;
 struct Counted {
     carrier: CarrierKind,
     loss: f64,
-    /// Toward the client, as the server's host sent it.
+    /// The traffic towards the client, as the server's host sent it.
     toward: Flow,
-    /// And back.
+    /// The traffic in the opposite direction.
     back: Flow,
     /// Distances between displayed and true positions, in metres.
     errors: Vec<f64>,
     lateness: Lateness,
 }
 
-/// The traffic in one direction, a second.
+/// The traffic in one direction, for each second.
 struct Flow {
     bytes: f64,
     packets: f64,
 }
 
-/// Whether the concurrent clients have joined, and whether the run is over.
+/// Whether the two clients have joined, and whether the run has ended.
 #[derive(Default)]
 struct Stage {
     truth_is_in: AtomicBool,
@@ -134,16 +134,16 @@ fn once(plan: &Plan, world: &Path, carrier: CarrierKind, loss: f64) -> Result<Co
         };
         (flows, joined(truth), joined(shown))
     });
-    // The reason of a failed join is more useful than the time-out, so it is checked first.
+    // The reason of a failed join is more useful than the timeout, so it is checked first.
     let (truth, shown) = (truth.map_err(LoadError::Reader)?, shown.map_err(LoadError::Reader)?);
     let [toward, back] = flows?;
     let errors = shown.iter().filter_map(|(place, shown)| Some(distance(truth.get(place)?, shown))).collect();
-    // Dropped before the link, so that the server does not see the link end.
+    // The server is dropped before the link, so that it does not notice the end of the link.
     drop(server);
     Ok(Counted { carrier, loss, toward, back, errors, lateness: link.finish().lateness })
 }
 
-/// Waits until all clients have joined, and counts the bytes that the hosts of the server and the client send.
+/// Waits until all clients have joined. Counts the bytes that the hosts of the server and of the client send.
 fn measure(plan: &Plan, near: &Host, far: &Host, stage: &Stage) -> Result<[Flow; 2], LoadError> {
     let deadline = Instant::now() + PATIENCE;
     while !(stage.truth_is_in.load(Ordering::Acquire) && stage.client_is_in.load(Ordering::Acquire)) {
@@ -175,19 +175,19 @@ fn on<T>(host: &Host, work: impl Future<Output = Result<T, String>>) -> Result<T
     runtime.map_err(|error| error.to_string())?.block_on(work)
 }
 
-/// Whether places at this step are compared.
+/// Whether the positions at this step are compared.
 fn is_sampled(tick: u32) -> bool {
     tick % STEPS_PER_SAMPLE < 2
 }
 
-/// Records all true positions, from the plain protocol on the server's own host.
+/// Records all true positions. Receives them by the plain protocol on the server's own host.
 async fn watch_truth(address: SocketAddr, stage: &Stage) -> Result<Places, String> {
     let url = format!("ws://{address}/ws/{ROOM}?encoding=custom&hz={STEP_HZ}&name=truth");
     let deadline = Instant::now() + PATIENCE;
     let mut socket = loop {
         match connect_async(&url).await {
             Ok((socket, _)) => break socket,
-            // It starts.
+            // The server is still starting.
             Err(_) if Instant::now() < deadline && !stage.is_over() => tokio::time::sleep(LOOK).await,
             Err(error) => return Err(error.to_string()),
         }
@@ -215,7 +215,7 @@ async fn watch_truth(address: SocketAddr, stage: &Stage) -> Result<Places, Strin
 
 /// Records the poses that the client on the other host shows at each step that it receives.
 async fn watch_link(address: SocketAddr, carrier: CarrierKind, stage: &Stage) -> Result<Places, String> {
-    // The server receives requests only once it is ready.
+    // The server can receive requests only when it is ready.
     while !stage.truth_is_in.load(Ordering::Acquire) && !stage.is_over() {
         tokio::time::sleep(LOOK).await;
     }
@@ -232,7 +232,7 @@ async fn watch_link(address: SocketAddr, carrier: CarrierKind, stage: &Stage) ->
         let Update::Moved(Applied { tick, .. }) = update.map_err(|error| told(&error))? else { continue };
         stage.client_is_in.store(true, Ordering::Release);
         for (id, now) in client.view().transforms() {
-            // An unchanged pose may be older than this step.
+            // If a pose has not changed, it may be older than this step.
             if shown.insert(id, now) != Some(now) && is_sampled(tick) {
                 places.insert((tick, id.0), now.position.map(f64::from));
             }
@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_steps_in_a_row_are_compared_whatever_the_phase_of_a_client() {
+    fn two_consecutive_steps_are_compared_whatever_the_phase_of_a_client() {
         let sampled: Vec<u32> = (0..20).filter(|tick| is_sampled(*tick)).collect();
         assert_eq!(sampled, [0, 1, 10, 11]);
     }

@@ -1,4 +1,4 @@
-//! The report: costs of a client, traffic, and delays of clients.
+//! The report: the cost of a client, its traffic, and the delays of clients.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn server_of(speech: Speech) -> &'static str {
     }
 }
 
-/// Returns the name of a trial while it runs.
+/// Returns the name of a trial, which is shown while it runs.
 pub(super) fn name_of(speech: Speech, scenario: Scenario) -> String {
     let Scenario { sight, avatars, things, clients } = scenario;
     let sees = match sight {
@@ -114,7 +114,7 @@ fn note_trouble(report: &mut Report, one: &Measured) {
     }
 }
 
-/// The measurements of a trial, by place, protocol and scenario.
+/// The measurements of all trials, by place, protocol, and whether there is only one client.
 struct Trials<'a>(BTreeMap<(Place, Speech, bool), Vec<&'a Measured>>);
 
 /// The scenario of a trial without its number of clients.
@@ -124,14 +124,14 @@ fn place_of(scenario: Scenario) -> Place {
     (scenario.sight, scenario.avatars, scenario.things)
 }
 
-/// The cost of a client, from all trials of one server and one scenario.
+/// The cost of a client, from all trials of one server in one scenario.
 #[derive(Default)]
 struct Cost {
-    /// Milliseconds of processor time a second that the world takes without its clients.
+    /// Processor time that the world takes without its clients, in milliseconds for each second.
     alone: Samples,
-    /// And each client.
+    /// Processor time of the server for each client, in milliseconds for each second.
     client: Samples,
-    /// And each client's reader.
+    /// Processor time of the reader of each client, in milliseconds for each second.
     reader: Samples,
     /// The server's share of its core, in percent.
     core: Samples,
@@ -152,13 +152,13 @@ impl<'a> Trials<'a> {
         Self(trials)
     }
 
-    /// Servers that are full.
+    /// Returns the trials with all clients.
     fn full(&self) -> impl Iterator<Item = (Scenario, Speech, &[&'a Measured])> {
         let full = self.0.iter().filter(|((.., is_alone), _)| !is_alone);
         full.map(|((_, speech, _), trials)| (trials[0].scenario, *speech, trials.as_slice()))
     }
 
-    /// The trials of the same server with one client; all carriers of ours share them.
+    /// Returns the trials of the same server with only one client. All carriers of our server share them.
     fn alone(&self, scenario: Scenario, speech: Speech) -> &[&'a Measured] {
         let speech = if speech == Speech::Colyseus { speech } else { Speech::WebSocket };
         self.0.get(&(place_of(scenario), speech, true)).map_or(&[], Vec::as_slice)
@@ -181,7 +181,7 @@ impl<'a> Trials<'a> {
             if let Some(left) = one.resident_bytes_left {
                 cost.memory_left_megabytes.push(left as f64 / 1e6);
             }
-            // The trial that was measured with it.
+            // Each trial is compared with the one that was measured in the same repetition.
             let Some(base) = alone.get(at) else { continue };
             let others = f64::from(one.joined.saturating_sub(1).max(1));
             let base_a_second = milliseconds(base.server_time) / base.time.as_secs_f64();
@@ -198,7 +198,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The median of a few runs with the lowest and the highest, or nothing.
+/// Returns the median of a few runs, with the lowest and the highest, or an empty cell.
 fn range(mut samples: Samples, decimals: usize) -> Cell {
     if samples.is_empty() { Cell::Missing } else { Cell::range(samples.summary(), decimals) }
 }
@@ -276,7 +276,7 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
     section
 }
 
-/// Costs by the number of clients or of things; bars if there is only one number.
+/// Draws the costs by the number of clients or of things. Draws bars if there is only one number.
 fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>, over: Axis) -> Option<Chart> {
     let title = "Processor time of the network for each client and second";
     let is_line = lines.values().any(|points| points.len() > 1);
@@ -347,7 +347,7 @@ fn feelings(trials: &Trials<'_>) -> Section {
     section
 }
 
-/// Where the processor time of full servers went.
+/// Returns the section about the processor time of full servers.
 fn profiles(trials: &Trials<'_>) -> Section {
     let mut section = Section::new("Processor time of the server by crate");
     section.text(
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clients_cost_is_the_difference_between_a_full_server_and_one_client() {
+    fn the_cost_of_a_client_is_the_difference_between_a_full_server_and_one_with_a_single_client() {
         let all = [
             measured(Speech::WebSocket, 1, 500, 10_000_000),
             measured(Speech::WebTransport, 11, 1_500, 11_000_000),

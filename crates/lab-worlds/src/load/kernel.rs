@@ -1,14 +1,14 @@
-//! Counters of the kernel: processor time and memory of a process, packets and bytes of a network.
+//! Reads counters of the kernel: processor time and memory of a process, packets and bytes of a network.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::time::Duration;
 
-/// Clock ticks of the kernel's processor times, on every Linux that Nowcast supports.
+/// Frequency of the clock ticks in which the kernel states processor times. It is the same on every Linux that Nowcast supports.
 const TICKS_HZ: u64 = 100;
 
-/// Processor time of a process so far: all threads, user and kernel time.
+/// Returns the processor time of a process so far: user and kernel time of all threads.
 ///
 /// # Errors
 /// If there is no such process.
@@ -17,10 +17,10 @@ pub(super) fn processor_time(pid: u32) -> io::Result<Duration> {
     processor_time_in(&text).ok_or_else(|| unexpected("/proc/PID/stat"))
 }
 
-/// Memory of a process that is in RAM, in bytes.
+/// Returns the memory of a process that is in RAM, in bytes.
 ///
 /// # Errors
-/// When there is no such process.
+/// If there is no such process.
 pub(super) fn resident_bytes(pid: u32) -> io::Result<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB"));
@@ -28,15 +28,15 @@ pub(super) fn resident_bytes(pid: u32) -> io::Result<u64> {
     kibibytes.map(|kibibytes| kibibytes * 1_024).ok_or_else(|| unexpected("/proc/PID/status"))
 }
 
-/// Packets and bytes of the calling thread's network namespace, so far.
+/// Packets and bytes of the calling thread's network namespace so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traffic {
-    /// Datagrams that programs sent. If both ends are in the namespace, this includes both directions. One system call
-    /// may send several to the same address, which the kernel counts as one.
+    /// Number of datagrams that programs sent. If both ends are in the namespace, this includes both directions. If one system
+    /// call sends several datagrams to the same address, the kernel counts them as one.
     pub(super) udp_datagrams: u64,
-    /// Segments that programs' connections sent, acknowledgements among them, likewise.
+    /// Number of segments that connections of programs sent, including acknowledgements. The kernel counts them like datagrams.
     pub(super) tcp_segments: u64,
-    /// Bytes of all IP packets that were sent, with all headers but those of the link.
+    /// Bytes of all IP packets that were sent, with all headers except those of the link.
     pub(super) ip_bytes: u64,
 }
 
@@ -44,7 +44,7 @@ impl Traffic {
     /// Reads the counters.
     ///
     /// # Errors
-    /// If the kernel does not report it.
+    /// If the kernel does not report the counters.
     pub(super) fn now() -> io::Result<Traffic> {
         let counted = fs::read_to_string("/proc/thread-self/net/snmp")?;
         let extended = fs::read_to_string("/proc/thread-self/net/netstat")?;
@@ -61,7 +61,7 @@ impl Traffic {
         })
     }
 
-    /// Returns the difference to an earlier moment.
+    /// Returns the difference from an earlier time.
     pub(super) fn since(self, before: Traffic) -> Traffic {
         Traffic {
             udp_datagrams: self.udp_datagrams.saturating_sub(before.udp_datagrams),
@@ -84,7 +84,7 @@ impl Interface {
     /// Reads the counters.
     ///
     /// # Errors
-    /// When there is no interface of this name.
+    /// If there is no interface with this name.
     pub(super) fn now(name: &str) -> io::Result<Interface> {
         let text = fs::read_to_string("/proc/thread-self/net/dev")?;
         Self::of(&text, name).ok_or_else(|| unexpected("/proc/net/dev"))
@@ -103,7 +103,8 @@ impl Interface {
     }
 }
 
-/// Pairs of lines, of names and of figures, each behind the name of its group. Negative figures are limits and no counts.
+/// Parses pairs of lines, one with names and one with figures. Each line begins with the name of its group. Negative figures are
+/// limits and not counts.
 fn table(text: &str) -> BTreeMap<(&str, &str), u64> {
     let lines: Vec<&str> = text.lines().collect();
     let pairs = lines.chunks_exact(2).filter_map(|pair| {
@@ -119,7 +120,7 @@ fn table(text: &str) -> BTreeMap<(&str, &str), u64> {
     pairs.flatten().collect()
 }
 
-/// User and system time are the 14th and 15th figure. The program's name may contain spaces; it ends at the last
+/// User and system time are the 14th and the 15th figure. The program's name may contain spaces, and ends at the last
 /// parenthesis.
 fn processor_time_in(stat: &str) -> Option<Duration> {
     let mut figures = stat.rsplit_once(')')?.1.split_whitespace().skip(11);

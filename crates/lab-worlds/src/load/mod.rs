@@ -1,8 +1,8 @@
-//! `lab load`: the cost of clients for a server, compared with Colyseus under the same load.
+//! `lab load` measures the cost of clients for a server, and compares it with Colyseus under the same load.
 //!
-//! The server is a separate process on one core, and the readers are processes on another. The kernel counts the cost
-//! of a client: processor time, memory, packets, bytes. A server with one client and equally many avatars is measured,
-//! too, to separate the world's own work (rules, physics) from the network's.
+//! The server is a separate process on one core, and the readers are processes on another core. The kernel counts the cost of a
+//! client: processor time, memory, packets, bytes. A server with one client and the same number of avatars is also measured. It
+//! separates the world's own work (rules, physics) from that of the network.
 
 mod asteroids;
 mod findings;
@@ -26,19 +26,19 @@ use nowcast_lab_links::link::{HostError, go_apart};
 use nowcast_lab_links::local::two_cores;
 use nowcast_lab_report::Report;
 
-/// Where `cargo xtask peers` puts the packages of Colyseus, seen from the top of a checkout.
+/// The folder into which `cargo xtask peers` puts the packages of Colyseus, relative to the top of a checkout.
 pub const COLYSEUS: &str = "target/peers/colyseus";
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The `nowcast` program.
     pub program: PathBuf,
-    /// Numbers of clients that see all of as many avatars, one trial each.
+    /// Numbers of clients, with one trial for each number. Each client sees all avatars, of which there are as many as clients.
     pub all: Vec<u32>,
-    /// Number of clients that see a fifth of as many avatars; 0 for none.
+    /// Number of clients, each of which sees a fifth of as many avatars; 0 for none.
     pub near: u32,
-    /// Numbers of clients (and avatars), each with a number of things on the ground; empty for none.
+    /// Numbers of clients (and of avatars), each with a number of things on the ground; empty for none.
     pub crowds: Vec<(u32, u32)>,
     /// Updates a second.
     pub hz: u32,
@@ -46,11 +46,11 @@ pub struct Plan {
     pub controls_hz: u32,
     /// Duration of each measurement, after all clients have joined.
     pub measured: Duration,
-    /// Repetitions of all measurements.
+    /// Number of repetitions of all measurements.
     pub repeats: u32,
-    /// Processes of readers.
+    /// Number of processes of readers.
     pub processes: u32,
-    /// The server's memory is read this long after all clients have left; zero for never.
+    /// Time after all clients have left at which the server's memory is read again; zero for no such reading.
     pub linger: Duration,
     /// Whether `perf` samples our servers during each measurement. Sampling costs them some percent.
     pub profile: bool,
@@ -60,14 +60,14 @@ pub struct Plan {
     pub colyseus: PathBuf,
     /// The cores of the server and of the readers.
     pub cores: [usize; 2],
-    /// Seed of the avatars' walks, and of the fate of packets on links.
+    /// Seed for the walks of the avatars, and for the loss and delay of packets on links.
     pub seed: u64,
     /// The command line that repeats the run.
     pub command: String,
 }
 
 impl Plan {
-    /// Everything, in an hour.
+    /// Returns the full plan, which takes an hour.
     #[must_use]
     pub fn full(program: PathBuf, command: String) -> Plan {
         Plan {
@@ -90,7 +90,7 @@ impl Plan {
         }
     }
 
-    /// A first overview, in some five minutes.
+    /// Returns the quick plan, which takes about five minutes.
     #[must_use]
     pub fn quick(program: PathBuf, command: String) -> Plan {
         let plan = Plan::full(program, command);
@@ -98,7 +98,7 @@ impl Plan {
         Plan { all: vec![100, 200], crowds, measured: Duration::from_secs(8), repeats: 1, ..plan }
     }
 
-    /// Measures servers full of readers.
+    /// Measures servers that are full of readers.
     ///
     /// # Errors
     /// [`LoadError`]
@@ -111,12 +111,12 @@ impl Plan {
             let is_apart = go_apart().is_ok();
             Ok((is_apart, self.measure(peer.is_ok(), progress)?))
         };
-        // The kernel counts the traffic of this thread's network. The programs start in the same network.
+        // The kernel counts the traffic of this thread's network, and the programs start in the same network.
         let (is_apart, measured) = in_a_thread(measure)?;
         Ok(findings::report(self, &measured, is_apart, &peer))
     }
 
-    /// Counts the bytes of a scene in which all bodies move, and compares displayed with true positions.
+    /// Counts the bytes of a scene in which all bodies move. Compares displayed positions with true ones.
     ///
     /// # Errors
     /// [`LoadError`]
@@ -128,7 +128,7 @@ impl Plan {
         asteroids::run(self, world, progress)
     }
 
-    /// Servers take turns, so that changes on the machine affect all of them.
+    /// Runs all trials. Servers take turns, so that changes on the machine affect all of them.
     fn measure(
         &self,
         has_peer: bool,
@@ -159,7 +159,7 @@ impl Plan {
         })
     }
 
-    /// The version of the measured peer, or the reason for its omission, as a sentence.
+    /// Returns the version of the measured peer, or the reason of its omission, as a sentence.
     fn peer(&self) -> Result<String, String> {
         if !self.peers {
             return Err("Colyseus is omitted as requested.".to_owned());
@@ -182,10 +182,10 @@ impl Plan {
 /// The reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// A server or a process of readers did not do its part.
+    /// A server or a process of readers failed.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// The server runs, and refuses all clients.
+    /// The server runs, but refuses all clients.
     #[error("none of {clients} clients could join; the reason of the first: {why}")]
     NobodyJoined {
         /// Number of attempts.
@@ -196,7 +196,7 @@ pub enum LoadError {
     /// The server's metrics cannot be read.
     #[error("the server's /metrics cannot be read: {0}")]
     Metrics(io::Error),
-    /// The kernel's counts cannot be read.
+    /// The kernel's counters cannot be read.
     #[error("the kernel's counters cannot be read: {0}")]
     Kernel(io::Error),
     /// `perf` is missing or may not sample the server.
@@ -204,13 +204,13 @@ pub enum LoadError {
         "perf cannot sample the server: {0}. Install the package linux-perf, or set kernel.perf_event_paranoid to 1 or less"
     )]
     Profile(io::Error),
-    /// The folder of the trial.
+    /// The folder of the trial failed.
     #[error("the trial's folder: {0}")]
     Folder(io::Error),
-    /// No hosts on an emulated link.
+    /// The hosts of an emulated link could not be created.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The world is not where it should be.
+    /// The world's folder does not exist.
     #[error("there is no world in {}: run this at the top of a checkout of Nowcast, or name its folder", .0.display())]
     NoWorld(PathBuf),
     /// A reader on an emulated link failed.
@@ -218,7 +218,7 @@ pub enum LoadError {
     Reader(String),
 }
 
-/// The trials of one scenario: each server with one client, and then with all of them over each carrier.
+/// Returns the trials of one scenario: each server with one client, and then with all clients over each carrier.
 fn trials(scenario: Scenario, has_peer: bool) -> impl Iterator<Item = (Speech, Scenario)> {
     let alone = Scenario { clients: 1, ..scenario };
     let ours = [
@@ -227,16 +227,16 @@ fn trials(scenario: Scenario, has_peer: bool) -> impl Iterator<Item = (Speech, S
         (Speech::WebTransport, scenario),
         (Speech::Plain, scenario),
     ];
-    // The plain protocol sends everything to all clients.
+    // The plain protocol sends all entities to all clients.
     let is_offered =
         move |(speech, _): &(Speech, Scenario)| scenario.sight == Sight::All || *speech != Speech::Plain;
     let theirs = [(Speech::Colyseus, alone), (Speech::Colyseus, scenario)];
-    // The peer's room has avatars only.
+    // The peer's room has only avatars.
     let has_peer = has_peer && scenario.sight != Sight::Crowd;
     ours.into_iter().filter(is_offered).chain(theirs.into_iter().filter(move |_| has_peer))
 }
 
-/// The version that is installed in a folder.
+/// Returns the version that is installed in a folder.
 fn colyseus_version(folder: &Path) -> Option<String> {
     let package = std::fs::read_to_string(folder.join("node_modules/@colyseus/core/package.json")).ok()?;
     let package: serde_json::Value = serde_json::from_str(&package).ok()?;
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_is_not_installed_is_left_out_with_a_cure() {
+    fn a_peer_that_is_not_installed_is_omitted_and_the_note_states_the_cure() {
         let plan = Plan { colyseus: "/nowhere".into(), ..plan() };
         assert!(plan.peer().unwrap_err().contains("`cargo xtask peers` installs it"));
         let scenario = plan.scenarios().next().unwrap();

@@ -1,4 +1,4 @@
-//! Programs of an instrument: pinned to a core, controlled by lines, and ended with their owner.
+//! Programs of an instrument. They are pinned to a core, controlled by lines, and end with their owner.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -12,13 +12,13 @@ use nowcast_lab_links::local::Pinned;
 /// Maximum length of a line, in bytes.
 const LINE_BYTES_MAX: u64 = 256 << 20;
 
-/// Maximum waiting lines. Further output waits in the pipe.
+/// Maximum number of waiting lines. Further output waits in the pipe.
 const LINES_MAX: usize = 256;
 
 /// The reason why a program failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    /// It did not start.
+    /// The process did not start.
     #[error("{what} does not start: {cause}")]
     Start {
         /// The process.
@@ -26,23 +26,23 @@ pub enum ProcessError {
         /// The system's error.
         cause: io::Error,
     },
-    /// It ended; the standard error may have the reason.
+    /// The process ended. Its standard error may state the reason.
     #[error("{what} ended too early")]
     Ended {
         /// The process.
         what: &'static str,
     },
-    /// It printed nothing.
+    /// The process printed nothing.
     #[error("{what} printed nothing within {seconds} s")]
     Silent {
         /// The process.
         what: &'static str,
-        /// The limit.
+        /// The time limit in seconds.
         seconds: u64,
     },
 }
 
-/// A program that runs until it is dropped. The thread that starts it must exist as long.
+/// A program that runs until it is dropped. The thread that starts it must exist as long as the program.
 #[derive(Debug)]
 pub(super) struct Program {
     what: &'static str,
@@ -67,7 +67,7 @@ impl Program {
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
         let (heard, lines) = sync_channel(LINES_MAX);
-        // The thread ends with the program, whose output closes.
+        // This thread ends with the program, because the program's output then closes.
         thread::spawn(move || {
             let mut output = BufReader::new(output);
             let mut line = String::new();
@@ -80,12 +80,12 @@ impl Program {
         Ok(Program { what, child, input, lines })
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits for a line that `parse` accepts; other lines are skipped.
+    /// Waits for a line that `parse` accepts. Other lines are skipped.
     pub(super) fn hear<T>(
         &self,
         patience: Duration,
@@ -108,7 +108,7 @@ impl Program {
         }
     }
 
-    /// Writes a line to its standard input.
+    /// Writes a line to the program's standard input.
     pub(super) fn tell(&mut self, line: &str) -> Result<(), ProcessError> {
         let what = self.what;
         let input = self.input.as_mut().ok_or(ProcessError::Ended { what })?;
@@ -118,7 +118,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // An ended process cannot be killed again. Waiting for it removes the zombie.
+        // A process that has ended cannot be killed again. Waiting for it removes the zombie.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

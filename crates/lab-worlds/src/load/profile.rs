@@ -1,4 +1,4 @@
-//! Processor time of a server by crate, sampled by `perf` during a measurement.
+//! Measures the processor time of a server by crate. `perf` samples the server during a measurement.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,29 +8,29 @@ use std::process::{Child, Command, Stdio};
 use nowcast_lab_links::link::die_with_starter;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Samples a second. The number is prime, so that samples do not fall into step with ticks.
+/// Samples a second. The number is prime, so that samples do not synchronise with ticks.
 const SAMPLES_HZ: &str = "997";
 
-/// The group of code without a Rust path: Luau, SQLite, the C library.
+/// The group of code that has no Rust path: Luau, SQLite, the C library.
 const NATIVE: &str = "C and C++";
 
-/// Sampling of one process, which ends at [`finish`](Self::finish) or when it is dropped.
+/// The sampling of one process. It ends at [`finish`](Self::finish), or when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Profiler {
     perf: Child,
     file: PathBuf,
 }
 
-/// Shares of the samples of one process.
+/// The shares of the samples of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Profile {
-    /// Percent by crate. The kernel and code without a Rust path have groups of their own.
+    /// Percentages by crate. The kernel, and code that has no Rust path, have groups of their own.
     pub(super) crates: BTreeMap<String, f64>,
-    /// Percent by function.
+    /// Percentages by function.
     pub(super) functions: BTreeMap<String, f64>,
 }
 
-/// Checks that `perf` can run here.
+/// Checks that `perf` can run on this machine.
 ///
 /// # Errors
 /// If `perf` is not installed or does not run.
@@ -41,7 +41,7 @@ pub(super) fn check() -> io::Result<()> {
 }
 
 impl Profiler {
-    /// Begins to sample a process. The samples go to a file in `folder`.
+    /// Begins to sample a process. The samples are written to a file in `folder`.
     ///
     /// # Errors
     /// If `perf` does not start.
@@ -73,7 +73,7 @@ impl Profiler {
 
 impl Drop for Profiler {
     fn drop(&mut self) {
-        // A process that has ended already cannot be killed; both results are what the caller needs.
+        // If the process has already ended, it cannot be killed. Both outcomes are acceptable.
         let _ = self.perf.kill();
         let _ = self.perf.wait();
     }
@@ -102,7 +102,8 @@ impl Profile {
     }
 }
 
-/// Returns the crate of a demangled function: the first segment of its path, or that of the type whose method it is.
+/// Returns the crate of a demangled function. It is the first segment of the function's path, or of the path of the type whose
+/// method it is.
 fn crate_of(function: &str) -> &str {
     let path = function.trim_start_matches(|symbol: char| "<&*([ ".contains(symbol));
     let path =
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_samples_are_skipped() {
+    fn lines_that_are_not_samples_are_skipped() {
         assert_eq!(Profile::parse("# no samples\n\n-; -; -\n12%\n"), Profile::default());
     }
 }

@@ -1,4 +1,4 @@
-//! One server under one load: started, filled with readers, measured from outside, ended.
+//! Runs one server under one load: starts it, fills it with readers, measures it from outside, and ends it.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,19 +14,19 @@ use super::reader::{Felt, Orders, Said, Speech, Word};
 use super::{LoadError, Plan};
 use crate::crash::TrialFolder;
 
-/// The program of the peer: a room of avatars that walk at random.
+/// The program of the peer. It has a room of avatars that walk at random.
 const PEER: &str = include_str!("../../../../packages/lab/colyseus/server.mjs");
 
-/// The room, and the world's folder.
+/// The name of the room and of the world's folder.
 const ROOM: &str = "load";
 
-/// The figures of a server's `/metrics` that say how long its ticks take.
+/// The figures in a server's `/metrics` that state how long its ticks take.
 const TICK: &str = "nowcast_tick_seconds";
 
 /// Maximum start time of a server, on a machine that is busy with other work.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Maximum time for all clients to join, besides the intervals between them.
+/// Maximum time for all clients to join, in addition to the intervals between the joins.
 const JOIN_PATIENCE: Duration = Duration::from_secs(120);
 
 /// Maximum time for a process of readers to report.
@@ -38,16 +38,16 @@ const JOIN_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum time between the last join and the measurement.
 const SETTLE_MAX: Duration = Duration::from_secs(2);
 
-/// Half the edge of the ground, in metres.
+/// Half of the ground's edge, in metres.
 const HALF_METRES: f32 = 50.0;
 
-/// Square metres for each avatar in a crowd: sixty avatars are within a client's interest.
+/// Area of the ground for each avatar in a crowd, in square metres. A client's interest then contains sixty avatars.
 const AVATAR_SQUARE_METRES: f32 = 44.0;
 
 /// Distance between neighbouring things, in metres, in both directions.
 const THING_PITCH_METRES: f32 = 2.1;
 
-/// Within this radius on such a ground are a fifth of all avatars, on average over those in the middle and those at the edges.
+/// Radius within which a client sees a fifth of all avatars on this ground, averaged over clients in the middle and at the edges.
 const NEAR_METRES: f32 = 29.0;
 
 /// The entities that a client receives.
@@ -57,24 +57,24 @@ pub(super) enum Sight {
     All,
     /// The nearest fifth of the avatars.
     Near,
-    /// Nearby entities, among many that rest.
+    /// Entities nearby, among many entities that rest.
     Crowd,
 }
 
-/// The number of clients and their interest.
+/// The number of clients, and the entities that they receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Scenario {
     pub(super) sight: Sight,
-    /// Avatars that walk about, independent of clients.
+    /// Number of avatars that walk about, independently of the clients.
     pub(super) avatars: u32,
-    /// Things that lie on the ground.
+    /// Number of things that lie on the ground.
     pub(super) things: u32,
-    /// Clients. Each one sees from the position of one avatar.
+    /// Number of clients. Each client has the view of one avatar.
     pub(super) clients: u32,
 }
 
 impl Scenario {
-    /// Maximum distance of avatars from the middle, in metres.
+    /// Returns the maximum distance of avatars from the middle, in metres.
     fn half_metres(&self) -> f32 {
         match self.sight {
             Sight::All | Sight::Near => HALF_METRES,
@@ -88,7 +88,7 @@ impl Scenario {
 pub(super) struct Measured {
     pub(super) speech: Speech,
     pub(super) scenario: Scenario,
-    /// Clients that came in.
+    /// Number of clients that joined.
     pub(super) joined: u32,
     /// Duration of the measurement.
     pub(super) time: Duration,
@@ -97,9 +97,9 @@ pub(super) struct Measured {
     pub(super) readers_time: Duration,
     /// The traffic of the trial.
     pub(super) traffic: Traffic,
-    /// The server's memory at the end.
+    /// The server's memory at the end of the measurement.
     pub(super) resident_bytes: u64,
-    /// The same, some time after all clients had left (`Plan::linger`).
+    /// The server's memory some time after all clients had left (`Plan::linger`).
     pub(super) resident_bytes_left: Option<u64>,
     /// The updates that the clients received.
     pub(super) felt: Felt,
@@ -109,16 +109,16 @@ pub(super) struct Measured {
     pub(super) profile: Option<Profile>,
 }
 
-/// The figures that a server reports of itself.
+/// The figures that a server reports about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ServerFigures {
-    /// In milliseconds. For Colyseus: of its steps and patches.
+    /// 99th percentile of a tick in milliseconds. For Colyseus, of its steps and patches.
     #[serde(rename = "tickP99Ms")]
     pub(super) tick_p99_ms: Option<f64>,
     /// Average number of entities that a client receives.
     pub(super) seen: Option<f64>,
-    /// Steps that were left out because the server did not keep up.
+    /// Number of steps that the server skipped because it did not keep up.
     pub(super) steps_skipped: Option<f64>,
 }
 
@@ -162,7 +162,7 @@ pub(super) fn run(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Mea
     })
 }
 
-/// The counters at one moment.
+/// The counters at one time.
 struct Moment {
     at: Instant,
     server_time: Duration,
@@ -185,7 +185,7 @@ impl Moment {
     }
 }
 
-/// A server, ours or the peer's.
+/// A server: ours, or the peer's.
 struct Server {
     program: Program,
     port: u16,
@@ -195,9 +195,9 @@ struct Server {
 
 /// An answer of a server.
 enum SaidByServer {
-    /// Its page of metrics, of all its time.
+    /// The page of metrics, which covers the server's whole time.
     Ours(Figures),
-    /// Its figures since the last request.
+    /// The figures since the last request.
     Theirs(ServerFigures),
 }
 
@@ -223,7 +223,7 @@ impl Server {
             let said = self.program.hear(START_PATIENCE, |line| serde_json::from_str(line).ok())?;
             return Ok(SaidByServer::Theirs(said));
         }
-        // Requested from this thread, because the server is in its network.
+        // The metrics are requested from this thread, because the server is in this thread's network.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let host = format!("127.0.0.1:{}", self.port);
         let page = runtime.and_then(|runtime| runtime.block_on(Figures::fetch(&host, None)));
@@ -250,7 +250,7 @@ impl SaidByServer {
     }
 }
 
-/// `nowcast serve` with the world in a folder, which is kept nowhere.
+/// Returns the command for `nowcast serve` with the world in a folder. The world is not stored.
 fn ours(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadError> {
     let world = folder.join(ROOM);
     let interest = match scenario.sight {
@@ -273,7 +273,7 @@ fn ours(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadE
     Ok(command)
 }
 
-/// Node with the room of Colyseus.
+/// Returns the command for Node with the room of Colyseus.
 fn peer(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadError> {
     let script = folder.join("server.mjs");
     std::fs::write(&script, PEER).map_err(LoadError::Folder)?;
@@ -290,7 +290,7 @@ fn peer(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadE
     Ok(command)
 }
 
-/// The processes that read.
+/// The processes of readers.
 struct Readers {
     programs: Vec<Program>,
     clients: u32,
@@ -322,7 +322,7 @@ impl Readers {
         Ok(Readers { programs, clients: scenario.clients })
     }
 
-    /// Waits until all clients are in, or have failed.
+    /// Waits until all clients have joined or failed.
     fn wait(&mut self) -> Result<u32, LoadError> {
         let patience = JOIN_PATIENCE + JOIN_INTERVAL * self.clients;
         let mut joined = 0;
@@ -344,7 +344,7 @@ impl Readers {
         self.programs.iter_mut().try_for_each(|program| program.tell(&word))
     }
 
-    /// Collects the updates that they received since `Begin`.
+    /// Collects the updates that the readers received since `Begin`.
     fn felt(&mut self) -> Result<Felt, LoadError> {
         self.tell(Word::End)?;
         let mut all = Felt::default();

@@ -1,4 +1,4 @@
-//! Tables and charts of `lab motion` about walks.
+//! Tables and charts of `lab motion` for walks.
 
 use super::{Found, Ground, Plan, Run};
 use nowcast_lab_report::{Axis, Cell, Chart, Column, HistogramChart, Report, Section, Series, Table};
@@ -22,7 +22,7 @@ impl Plan {
         for ground in &self.grounds {
             report.section(own(*ground, &on(*ground)));
         }
-        // Figures of others and of keys are the same on every ground.
+        // The figures of other players and of keys are the same on every ground.
         let ground = self.grounds.first().copied().unwrap_or(Ground::Free);
         report.section(others(&on(ground)));
         report.section(keys(&on(ground)));
@@ -30,7 +30,7 @@ impl Plan {
     }
 }
 
-/// The value below which this share of all lies; `None` without any.
+/// Returns the value below which this share of all values lies; `None` if there are no values.
 pub(super) fn percentile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -50,7 +50,7 @@ fn label(run: &Run) -> [Cell; 2] {
 fn histogram(title: &str, runs: &[&Run], values: impl Fn(&Found) -> &[f64]) -> Chart {
     let rows = runs.iter().map(|run| Series {
         name: format!("{} · {}", run.of.name(), run.client.name()),
-        // A logarithmic axis has no zero: values below the resolution count as the resolution.
+        // A logarithmic axis has no zero, so values below the resolution are drawn at the resolution.
         values: values(&run.found).iter().map(|metres| (metres * 100.0).max(0.01)).collect(),
     });
     Chart::Histograms(HistogramChart {

@@ -1,4 +1,4 @@
-//! Two bots play football over a slow link: does the server judge a kick by the view of the player who kicked?
+//! Two bots play football over a slow link. Tests whether the server judges a kick by the view of the player who kicked.
 
 use serde::Deserialize;
 
@@ -8,35 +8,35 @@ use nowcast_lab_report::{Axis, Cell, Chart, Column, LineChart, Report, Section, 
 
 /// The folder of the world, and its room.
 pub(super) const WORLD: (&str, &str) = ("worlds/football", "football");
-/// Maximum distance of a kicking player from the ball in the rules of the world, in metres.
+/// Maximum distance of a kicking player from the ball, in metres, according to the rules of the world.
 const REACH_M: f64 = 1.6;
-/// Views older than this are judged as of this age, in milliseconds.
+/// A view that is older than this is judged as if it had this age, in milliseconds.
 const REWIND_MS: f64 = 500.0;
-/// Number of dots on the edge of reach, less one.
+/// Number of dots on the line of the reach, minus one.
 const REACH_DOTS: u32 = 30;
-/// A player shown farther than this from the server's position counts as a cause, in metres.
+/// If a player is shown farther than this from the server's position, in metres, that is a cause of differences.
 const OWN_M: f64 = 0.15;
 
-/// One kick, as the script writes it.
+/// One kick, in the form in which the script writes it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kick {
     /// The player who kicked.
     by: String,
-    /// Seconds since the beginning.
+    /// Time since the beginning, in seconds.
     at_s: f64,
-    /// Distance of the ball on the screen of the player who kicked, in metres.
+    /// Distance of the ball on the screen of the kicking player, in metres.
     shown_m: f64,
-    /// Distance of the ball as judged by the server.
+    /// Distance of the ball as the server judged it.
     judged_m: f64,
     /// Whether the kick counted.
     is_counted: bool,
-    /// The age of the screen's moment when the server judged.
+    /// The age of the view on the screen when the server judged the kick.
     behind_ms: f64,
-    /// Whether an update of the ball was late, so that the ball was extrapolated.
+    /// Whether an update of the ball was late, so that the ball's position was extrapolated.
     is_guessed: bool,
-    /// Distance between the displayed position of the kicking player and the server's position after the same step;
-    /// `None` if it is no longer known.
+    /// Distance between the displayed position of the kicking player and the server's position after the same step; `None` if the
+    /// latter is no longer known.
     own_error_m: Option<f64>,
 }
 
@@ -50,7 +50,7 @@ impl Kick {
         (self.judged_m - self.shown_m).abs()
     }
 
-    /// Returns the cause of a difference between the distance on the screen and the server's.
+    /// Returns the cause of a difference between the distance on the screen and the distance on the server.
     fn cause(&self) -> &'static str {
         if self.behind_ms > REWIND_MS {
             "seen more than half a second ago"
@@ -88,7 +88,7 @@ impl Run {
 }
 
 impl Plan {
-    /// Has two bots play football at each link with each client, instead of walks.
+    /// Lets two bots play football over each link with each client, instead of walking.
     ///
     /// # Errors
     /// [`MotionError`]
@@ -172,7 +172,7 @@ fn agreement(runs: &[Run]) -> Section {
     section
 }
 
-/// Every kick of a match.
+/// Returns a section with every kick of a match.
 fn record(run: &Run) -> Section {
     let mut section = Section::new(format!("Every kick: {}", run.name()));
     let points = |is_counted: bool| {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_says_how_many_kicks_agree_and_why_others_do_not() {
+    fn a_report_states_how_many_kicks_agree_and_why_others_differ() {
         let kicks = vec![
             kick(1.2, 1.25, 200.0),
             kick(2.2, 2.1, 300.0),

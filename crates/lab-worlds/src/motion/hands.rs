@@ -1,4 +1,4 @@
-//! A player with a headset waves both hands: how exactly does another player see them, and at what cost?
+//! A player with a headset waves both hands. Measures how exactly another player sees them, and at what cost.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use super::findings::cell;
 use super::{Client, Conditions, MotionError, Plan, football};
 use nowcast_lab_report::{Cell, Column, Report, Section, Table};
 
-/// The findings of the script: metres, milliseconds, bytes.
+/// The findings of the script, in metres, milliseconds and bytes.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Found {
@@ -26,7 +26,7 @@ struct Run {
 }
 
 impl Plan {
-    /// Lets one player wave both hands and another watch at each link with each client, instead of walks.
+    /// Lets one player wave both hands while another one watches, over each link with each client, instead of walking.
     ///
     /// # Errors
     /// [`MotionError`]
@@ -36,7 +36,7 @@ impl Plan {
         for of in &self.conditions {
             for client in &self.clients {
                 progress(&format!("hands: {}, {}", of.name(), client.name()));
-                // That world has heads and hands, and no other entity moves there before a player kicks the ball.
+                // This world has heads and hands. No other entity moves in it before a player kicks the ball.
                 let (found, is_trustworthy) = self.play("hands", football::WORLD, of, *client)?;
                 runs.push(Run { of: *of, client: *client, found, is_trustworthy });
             }

@@ -1,8 +1,8 @@
-//! `lab script`: the cost of rules in Luau compared with the same rules in Rust, and the cost of a runaway script for
-//! other rooms.
+//! `lab script` measures the cost of rules in Luau compared with the same rules in Rust. It also measures the cost of a runaway
+//! script for other rooms.
 //!
-//! Processor time is that of the thread that steps the world, so that other programs on the machine hardly count; the
-//! effect on other rooms is measured in wall-clock time.
+//! Processor time is that of the thread that steps the world, so that other programs on the machine hardly affect it. The effect
+//! on other rooms is measured in wall-clock time.
 
 mod findings;
 mod play;
@@ -18,10 +18,10 @@ use thiserror::Error;
 
 use nowcast_lab_report::Report;
 
-/// Reason why a measurement failed.
+/// The reason why a measurement failed.
 #[derive(Debug, Error)]
 pub enum ScriptError {
-    /// The instrument's own rules do not load.
+    /// The rules of the instrument do not load.
     #[error("the rules of {of} do not load: {fault}")]
     Rules {
         /// The world.
@@ -29,53 +29,53 @@ pub enum ScriptError {
         /// The cause.
         fault: Fault,
     },
-    /// The same for the declarations of the rules.
+    /// The declarations of the rules are not valid.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// A world had another result than required, so its figures would not be valid.
+    /// A world had another result than required. Its figures would not be valid.
     #[error("{of}: {reason}")]
     Wrong {
-        /// Which world.
+        /// The name of the world.
         of: &'static str,
         /// The error of the script.
         reason: String,
     },
-    /// A room's thread ended before its time.
+    /// The thread of a room ended early.
     #[error("a room ended before its time: {0}")]
     Room(String),
 }
 
 type Result<T> = std::result::Result<T, ScriptError>;
 
-/// The plan of a run.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Steps of each world of a thousand entities.
+    /// Number of steps of each world with a thousand entities.
     pub steps: usize,
-    /// Seconds for which rooms step at the same time as a runaway script, and the same time without it.
+    /// Seconds for which rooms step while a runaway script runs, and again without one.
     pub room_seconds: u64,
     /// Number of repetitions of each measurement.
     pub rounds: usize,
-    /// Edits of the running world.
+    /// Number of edits of the running world.
     pub edits: usize,
     /// The first seed of the worlds.
     pub seed: u64,
-    /// Seeds with which each case of football is played.
+    /// Number of seeds with which each case of football is played.
     pub seeds: u64,
 }
 
 impl Plan {
-    /// Good figures, in about three minutes.
+    /// The full run, which takes about three minutes.
     pub const FULL: Plan = Plan { steps: 3_000, room_seconds: 5, rounds: 3, edits: 200, seed: 1, seeds: 5 };
 
-    /// A first look, in about twenty seconds.
+    /// The quick run, which takes about twenty seconds.
     pub const QUICK: Plan = Plan { steps: 600, room_seconds: 1, rounds: 1, edits: 40, seed: 1, seeds: 1 };
 }
 
-/// Measures everything.
+/// Runs all measurements.
 ///
 /// # Errors
-/// If a world does not load, or has another result than required; no figure is invented for it.
+/// If a world does not load, or has another result than required. No figure is reported for it.
 pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Report> {
     progress("a thousand entities with ten lines each");
     let thousand = thousand::run(plan)?;
@@ -87,7 +87,7 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
     Ok(findings::report(plan, command, thousand, runaways, reloads, &play))
 }
 
-/// The modules of the football world of the repository.
+/// Returns the modules of the football world in the repository.
 fn football() -> Sources {
     Sources::from_iter([
         ("world.luau", include_str!("../../../../worlds/football/world.luau")),
@@ -96,7 +96,7 @@ fn football() -> Sources {
     ])
 }
 
-/// Processor time of this thread so far.
+/// Returns the processor time of this thread so far.
 fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_measures_what_it_says() {
+    fn every_part_returns_plausible_figures() {
         let plan = Plan { steps: 20, room_seconds: 1, rounds: 1, edits: 3, seed: 7, seeds: 1 };
         let report =
             run(&plan, "nowcast lab script".into(), &mut |_| {}).expect("every world does what it has to");

@@ -1,4 +1,4 @@
-//! The speed of `nowcast test`.
+//! Measures the speed of `nowcast test`.
 
 use std::time::{Duration, Instant};
 
@@ -7,16 +7,16 @@ use nowcast_world::STEP_HZ;
 
 use super::{Plan, Result, ScriptError, football};
 
-/// All cases of football's tests, with every seed.
+/// The result of all cases of football's tests, with every seed.
 pub(super) struct Play {
     pub(super) cases: usize,
     pub(super) steps: u64,
-    /// Wall-clock time, with the loading of the world for every case.
+    /// Wall-clock time, including the loading of the world for every case.
     pub(super) took: Duration,
 }
 
 impl Play {
-    /// The speed as a multiple of real time.
+    /// Returns the speed as a multiple of real time.
     pub(super) fn speed(&self) -> f64 {
         self.steps as f64 / f64::from(STEP_HZ) / self.took.as_secs_f64()
     }

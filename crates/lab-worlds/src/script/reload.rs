@@ -1,4 +1,4 @@
-//! The time from a saved text to the first step under it.
+//! Measures the time from a saved text to the first step with it.
 
 use std::time::Instant;
 
@@ -9,17 +9,17 @@ use super::{Plan, Result, ScriptError, football, milliseconds};
 use nowcast_lab_report::Samples;
 
 const PLAYERS: u32 = 22;
-/// Steps between two edits.
+/// Number of steps between two edits.
 const STEPS_BETWEEN: usize = 3;
 
-/// Milliseconds from a text to the end of its first step.
+/// Milliseconds from a saved text to the end of its first step.
 pub(super) struct Reloads {
     pub(super) live: Samples,
-    /// Number of entities, all of which every edit saves and restores.
+    /// Number of entities. Every edit saves and restores all of them.
     pub(super) entities: usize,
 }
 
-/// Edits football while twenty-two play.
+/// Edits football while twenty-two players play.
 pub(super) fn run(plan: &Plan) -> Result<Reloads> {
     let rules = |fault| ScriptError::Rules { of: "football", fault };
     let wrong = |reason: String| ScriptError::Wrong { of: "football", reason };
@@ -49,7 +49,7 @@ pub(super) fn run(plan: &Plan) -> Result<Reloads> {
     Ok(reloads)
 }
 
-/// Football with another length of a match, like a typical edit.
+/// Returns football with another length of a match, which is a typical edit.
 fn edited(edit: usize) -> Sources {
     let mut sources = football();
     let text = sources.text(MAIN).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Runaway scripts in one room, while other rooms step at the same time as on a server: a thread each, sixty times a
-//! second.
+//! Runs scripts that never end in one room, while other rooms step as on a server: one thread for each, sixty times a second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +11,14 @@ use nowcast_world::{Command, Input, PlayerId, STEP_HZ};
 use super::{Plan, Result, ScriptError, football, milliseconds};
 use nowcast_lab_report::Samples;
 
-/// Rooms of football that run at the same time as the one with the script.
+/// Number of rooms of football that run at the same time as the room with the script.
 pub(super) const ROOMS: usize = 4;
-/// Players in each room.
+/// Number of players in each room.
 pub(super) const PLAYERS: u32 = 10;
-/// A step that begins this many periods late is lost.
+/// A step counts as lost if it begins this many periods late.
 const LATE_PERIODS: u32 = 1;
 
-/// The acts of runaway scripts, repeated in every step.
+/// The actions of the runaway scripts. Each is repeated in every step.
 pub(super) const KINDS: [(&str, &str); 6] = [
     ("while true", "while true do end"),
     ("memory", "local kept = {} while true do kept[#kept + 1] = string.rep('x', 1000) .. #kept end"),
@@ -32,21 +31,21 @@ pub(super) const KINDS: [(&str, &str); 6] = [
     ),
 ];
 
-/// The effect of one script on others.
+/// The effect of one script on the other rooms.
 pub(super) struct Beside {
     pub(super) name: &'static str,
-    /// Milliseconds of the others' steps while the extra room is football like theirs.
+    /// Milliseconds of the others' steps, while the additional room runs football as they do.
     pub(super) before: Samples,
-    /// The same with the runaway script.
+    /// Milliseconds of the others' steps, while the runaway script runs.
     pub(super) during: Samples,
-    /// Steps of the others that began a period late or more, without and with the script.
+    /// Number of steps of the others that began at least a period late, without and with the script.
     pub(super) late: [usize; 2],
-    /// Steps of the room itself, and the number of failures of its script.
+    /// Number of steps of the additional room. The next field is the number of failures of its script.
     pub(super) steps: usize,
     pub(super) failed: u64,
 }
 
-/// Measures each in turns with a well-behaved neighbour.
+/// Measures each script, in turns with a well-behaved room.
 pub(super) fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<Beside>> {
     let mut all: Vec<Beside> = KINDS.iter().map(|(name, _)| Beside::new(name)).collect();
     for round in 1..=plan.rounds {
@@ -89,7 +88,7 @@ struct Stepped {
     failed: u64,
 }
 
-/// Steps `ROOMS` rooms of football and one with `neighbour` at the same time, and returns both.
+/// Steps `ROOMS` rooms of football, and at the same time a room with `neighbour`. Returns the results of both.
 fn rooms(plan: &Plan, neighbour: Sources, seed: u64) -> Result<(Stepped, Stepped)> {
     let is_over = Arc::new(AtomicBool::new(false));
     let room = |sources: Sources, seed: u64| {
@@ -134,7 +133,7 @@ fn step_room(sources: Sources, seed: u64, is_over: &AtomicBool) -> Result<Steppe
         while live.poll_report().is_some() {}
         stepped.times.push(milliseconds(begun.elapsed()));
         due += period;
-        // A late schedule starts again, as in a server.
+        // If the schedule is late, it starts again, as in a server.
         if Instant::now() > due + period * LATE_PERIODS {
             stepped.late += 1;
             due = Instant::now();
@@ -150,7 +149,7 @@ fn enter(live: &mut Live, command: Command) -> Result<()> {
     live.apply(command).map_err(refused)
 }
 
-/// Everybody runs in circles.
+/// Lets all players run in circles.
 fn run_about(live: &mut Live) -> Result<()> {
     let tick = live.world().tick() as f32;
     for player in 1..=PLAYERS {

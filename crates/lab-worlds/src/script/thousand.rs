@@ -1,4 +1,4 @@
-//! A thousand entities, each moved in every step by ten lines of rules: in Luau, in Rust, and not at all.
+//! A thousand entities that ten lines of rules move in every step: in Luau, in Rust, and without any rules.
 
 use nowcast_script::{Console, Limits, Script, Sources};
 use nowcast_world::{Attributes, Behaviour, Definition, EntityId, Kind, Pose, Scene, Spawn, Value, World};
@@ -8,7 +8,7 @@ use nowcast_lab_report::Samples;
 
 const ENTITIES: u32 = 1_000;
 
-/// The part that is the same with and without the ten lines.
+/// The part of the script that is the same with and without the ten lines.
 const BEGINNING: &str = r#"
 local world = require("@nowcast/world")
 local Walker = world.kind("walker", { attributes = { heat = { "f32", min = 0, max = 1, step = 0.01 } } })
@@ -41,7 +41,7 @@ pub(super) struct Thousand {
     pub(super) rust: Samples,
 }
 
-/// Steps the three worlds in turns, so that a noisy machine is noisy for all.
+/// Steps the three worlds in turns, so that noise of the machine affects all of them.
 pub(super) fn run(plan: &Plan) -> Result<Thousand> {
     let (mut resting, resting_console) = scripted(plan, BEGINNING.into())?;
     let (mut luau, luau_console) = scripted(plan, format!("{BEGINNING}{TEN_LINES}"))?;
@@ -75,7 +75,7 @@ fn scripted(plan: &Plan, text: String) -> Result<(World, Console)> {
     Ok((World::new(definition, plan.seed, Box::new(script))?, console))
 }
 
-/// Checks that both had the same results, because otherwise their times could not be compared.
+/// Checks that both worlds had the same results. Otherwise their times could not be compared.
 fn same_places(luau: &World, rust: &World) -> Result<()> {
     let apart = luau.entities().iter().zip(rust.entities().iter()).map(|(a, b)| {
         let ways = a.pose.position.iter().zip(b.pose.position).map(|(a, b)| (a - b).abs());
@@ -90,7 +90,7 @@ fn same_places(luau: &World, rust: &World) -> Result<()> {
     Err(ScriptError::Wrong { of: "a thousand entities", reason })
 }
 
-/// The ten lines in Rust. Lasting values are the world's, as a script's are.
+/// The ten lines in Rust. Values that last are stored in the world, like those of a script.
 struct Walkers;
 
 fn definition() -> Result<Definition> {

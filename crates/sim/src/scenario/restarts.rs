@@ -1,9 +1,9 @@
-//! Processes that are killed during a life, and durable actions that must survive them.
+//! Processes that are killed during a run, and durable actions that must survive this.
 //!
-//! A session ends with its process. The scenario then acts like the engine's drivers. The client learns of a dead
-//! server when its carrier dies, or by silence. It asks the next process to resume, is refused because there is no such
-//! session, and begins another one. A client that was killed returns as another one, with its own session. Within each
-//! session the laws hold as far as it went; over all of them each durable action is done once.
+//! A session ends with its process. The scenario then acts like the drivers of the engine. The client learns that its server is
+//! dead when the carrier dies, or by the silence. It tries to resume with the next process. This is refused because there is no
+//! such session, and the client begins another one. A client that was killed returns as another client, with a session of its
+//! own. The laws hold within each session up to its end. Over all sessions, each durable action is applied once.
 
 use std::time::Duration;
 
@@ -19,12 +19,12 @@ use crate::record::Direction;
 /// The longest commit of the model, in milliseconds.
 const COMMIT_MS_MAX: u64 = 60;
 
-/// Durable actions of the ends.
+/// The durable actions of the two ends.
 #[derive(Debug)]
 pub(super) struct Engine {
     server: Server,
     client: Client,
-    /// Those that were killed.
+    /// Clients that were killed.
     former: Vec<Client>,
     random: Random,
     pub(super) acts: u64,
@@ -45,18 +45,18 @@ impl Engine {
         self.client.is_settled()
     }
 
-    /// Checks the stored actions against all answers.
+    /// Checks the stored actions against the answers of all clients.
     pub(super) fn check(&self) -> Result<(), String> {
         self.former.iter().chain([&self.client]).try_for_each(|client| client.check(&self.server))
     }
 }
 
-/// An end whose process was killed, until there is a session with the next one.
+/// An end whose process was killed, until the next process has a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gone {
-    /// The next process runs; the client does not know yet that it must begin a new session.
+    /// The next server process runs, but the client does not know yet that it must begin a new session.
     Server,
-    /// The next process begins at this time.
+    /// The next client process begins at this time.
     Client(Duration),
 }
 
@@ -75,12 +75,12 @@ impl Life<'_> {
         self.gone.is_some_and(|gone| gone.end() == end)
     }
 
-    /// Whether a put may be refused because the session is closed, before its application has read the notice.
+    /// Whether a put may be refused because the session is closed and its application has not read the notice yet.
     pub(super) fn is_closing(&self, refused: &Refused) -> bool {
         *refused == Refused::Closed && self.gone == Some(Gone::Server)
     }
 
-    /// Whether this is the way in which a client learns that its server is gone.
+    /// Whether this notice tells a client that its server process is gone.
     pub(super) fn is_refused_anew(&self, end: End, notice: &Notice) -> bool {
         let is_refusal =
             matches!(notice, Notice::Closed(closed) if closed.code == CloseCode::UNKNOWN_SESSION);
@@ -117,8 +117,8 @@ impl Life<'_> {
         engine.check()
     }
 
-    /// Both ends begin another session, because one of them is a new process. The record of the old session must obey
-    /// the laws.
+    /// Begins another session at both ends, because one of them is a new process. The record of the old session must follow the
+    /// laws.
     pub(super) fn begin_anew(&mut self) -> Result<(), String> {
         self.directions.iter().try_for_each(Direction::check_cut_off)?;
         self.directions = [Direction::default(), Direction::default()];
@@ -145,13 +145,13 @@ impl Life<'_> {
         self.pair.replace(end, carrier, |now, entropy| cast.begin(end, now, carrier, entropy));
     }
 
-    /// The client introduces itself, and sends its unanswered actions.
+    /// Sends the first messages of a client: its introduction, and its unanswered actions.
     pub(super) fn begin_acts(&mut self) -> Result<(), String> {
         let acts = self.engine.as_ref().map_or_else(Vec::new, |engine| engine.client.begin_session());
         acts.into_iter().try_for_each(|act| self.put_act(End::Initiator, act))
     }
 
-    /// The client does something new.
+    /// Sends a new action of the client.
     pub(super) fn act_durably(&mut self) -> Result<(), String> {
         if self.is_gone(End::Initiator) {
             return Ok(());
@@ -166,7 +166,7 @@ impl Life<'_> {
             self.pair.with(end, |session, now| session.put_event(now, DURABLE_LANE, &act.to_bytes(), None));
         match put {
             Ok(_) => Ok(()),
-            // It has no answer, and is sent again in the next session.
+            // The action has no answer, so it is sent again in the next session.
             Err(refused) if self.is_closing(&refused) => Ok(()),
             Err(refused) => Err(format!("{act:?} was refused: {refused}")),
         }
@@ -184,7 +184,7 @@ impl Life<'_> {
         answers.into_iter().try_for_each(|act| self.put_act(End::Acceptor, act))
     }
 
-    /// One end was shown an action or an answer.
+    /// Handles an action or an answer that one end was shown.
     pub(super) fn got_act(&mut self, end: End, message: &PolledMessage) -> Result<(), String> {
         let Some(engine) = self.engine.as_mut().filter(|_| message.kind == MessageKind::Event) else {
             return Err(format!("{:?} on the lane of durable actions", message.kind));

@@ -1,12 +1,12 @@
-//! A disk model that records writes and syncs, and restores the disk as a power cut at any moment would leave it. It
-//! can also fail on request, and be slow.
+//! A model of a disk that records writes and syncs. It restores the disk as a power cut at any moment would leave it. It can also
+//! fail on request, and be slow.
 //!
-//! The model: a cut keeps all synced data. Of the later writes to a file, each sector of 512 bytes is present, absent,
-//! or present up to some byte. Unwritten bytes behind the old end of a file are zeros or random. New and deleted names
-//! reach the disk in order, up to a random one. A synced new file also has its name on the disk. A failed sync loses
-//! part of its data for ever, as on Linux (<https://lwn.net/Articles/752063/>).
+//! In this model, a cut keeps all synced data. For later writes to a file, each sector of 512 bytes is present, absent, or
+//! present up to some byte. Unwritten bytes behind the old end of a file are zeros or random. New and deleted names reach the
+//! disk in order, up to a random one. If a new file is synced, its name is also on the disk. A failed sync loses part of its data
+//! for ever, as on Linux (<https://lwn.net/Articles/752063/>).
 //!
-//! Not modelled: disks that report a sync before it is done, sectors that change without a write, and read errors.
+//! The model does not include disks that report a sync before it is done, sectors that change without a write, and read errors.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ use nowcast_world::Random;
 
 const SECTOR: usize = 512;
 
-/// Requests that fail in a row, at most.
+/// Maximum number of consecutive requests that fail.
 const FAULTS_IN_ROW: u64 = 4;
 
-/// Maximum rows of failures. A transaction of a large snapshot has some three hundred writes. If one in fifty failed,
-/// nearly every attempt would fail, and a store that waits up to two seconds between attempts would never finish. With
-/// this limit all pauses together are about a minute.
+/// Maximum number of series of failures. A transaction of a large snapshot has about three hundred writes. If one in fifty of
+/// them failed, nearly every attempt would fail. A store that waits up to two seconds between attempts would then never finish.
+/// With this limit, all pauses together take about a minute.
 const FAULT_ROWS: u64 = 8;
 
-/// Which file of a disk, in the order of their making: a name that is deleted and made again is another file.
+/// The number of a file of a disk, in the order of creation. A name that is deleted and created again is another file.
 pub(super) type FileId = usize;
 
 /// The folders that are watched.
@@ -49,21 +49,21 @@ struct State {
     is_lying: bool,
 }
 
-/// The outcome of a request.
+/// The outcome of a request to the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Works,
     Fails,
-    /// There is no room.
+    /// The disk is full.
     Full,
 }
 
-/// Which requests fail: now and then one, and some after it.
+/// Decides which requests fail: now and then one, and some that follow it.
 #[derive(Debug)]
 struct Faults {
     random: Random,
     one_in: u64,
-    /// Requests that still work before a row of failures begins.
+    /// Number of requests that succeed before the next series of failures.
     working: u64,
     left: u64,
     rows_left: u64,
@@ -77,20 +77,21 @@ impl Faults {
     }
 }
 
-/// The number of requests before the next failure: on average one less than `one_in`, and always below twice that.
+/// Returns the number of requests before the next failure. It is one less than `one_in` on average, and always below twice
+/// `one_in`.
 fn pause(one_in: u64, random: &mut Random) -> u64 {
     random.bits() % (2 * one_in - 1)
 }
 
-/// The events, in order.
+/// The events on the disk, in order.
 #[derive(Debug)]
 enum Step {
-    /// A file is made.
+    /// A file is created.
     Make {
         file: FileId,
         name: String,
     },
-    /// A file appears that was renamed into place after it was synced.
+    /// A file appears that was renamed to its final name after it was synced.
     Appear {
         file: FileId,
         name: String,
@@ -116,7 +117,7 @@ enum Step {
 }
 
 impl Disk {
-    /// Watches an existing folder while the disk exists. The VFS must be installed.
+    /// Watches an existing folder while the disk exists. The VFS must be installed before.
     pub(in crate::crash) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
         let folder = folder.canonicalize()?;
         let mut state = State {
@@ -131,7 +132,8 @@ impl Disk {
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
             let name = name_of(&path);
-            // After a cut, a log's shared-memory index is rebuilt, and locks are released.
+            // After a cut, the shared-memory index of a log is rebuilt, and locks are released. Therefore these files are left
+            // out.
             if path.is_file() && name != "lock" && !name.ends_with("-shm") {
                 state.appear(name, std::fs::read(&path)?);
             }
@@ -143,21 +145,22 @@ impl Disk {
         Ok(disk)
     }
 
-    /// The disk that watches a file's folder.
+    /// Returns the disk that watches the folder of a file.
     pub(super) fn of(path: &Path) -> Option<Arc<Disk>> {
         let parent = path.parent()?;
         let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
-        // A path that does not begin at the root is none that SQLite gives.
+        // SQLite only passes absolute paths.
         watched.iter().find(|(folder, _)| folder == parent).and_then(|(_, disk)| disk.upgrade())
     }
 
-    /// Number of steps so far. A cut at this position is after all of them.
+    /// Returns the number of steps so far. A cut at this position happens after all of them.
     pub(super) fn position(&self) -> usize {
         self.lock().log.len()
     }
 
-    /// From now on, one write, truncation or sync in `one_in` fails on average, the first one among the first `2 *
-    /// one_in`, with up to three directly after it. A few failures follow; 0 stops them.
+    /// Lets requests fail from now on. On average, one write, truncation or sync in `one_in` fails. The first failure is among
+    /// the first `2 * one_in` requests, and up to three more follow it directly. The number of series is limited. 0 stops the
+    /// failures.
     pub(super) fn fail(&self, one_in: u64, seed: u64) {
         self.lock().faults = (one_in > 0).then(|| Faults::new(one_in, seed));
     }
@@ -167,17 +170,17 @@ impl Disk {
         self.lock().is_lying = is_lying;
     }
 
-    /// Number of requests that failed on purpose.
+    /// Returns the number of requests that failed on purpose.
     pub(super) fn failed(&self) -> u64 {
         self.lock().failed
     }
 
-    /// From now on a sync takes this much longer, and steps are not recorded for cuts.
+    /// Makes each sync take this much longer from now on. Steps are then not recorded, so cuts are not possible.
     pub(in crate::crash) fn delay_syncs(&self, delay: Duration) {
         self.lock().sync_delay = delay;
     }
 
-    /// Returns the states that a power cut would leave, at places in order.
+    /// Returns the states that a power cut would leave, at positions in rising order.
     pub(super) fn cuts(&self) -> Cuts<'_> {
         Cuts { state: self.lock(), at: 0, files: Vec::new(), names: BTreeMap::new(), changes: Vec::new() }
     }
@@ -210,7 +213,7 @@ impl Disk {
         outcome
     }
 
-    /// `write` receives the number of bytes to write, and the outcome of the request.
+    /// Performs a write. `write` receives the number of bytes to write, and the outcome of the request.
     pub(super) fn write(
         &self,
         file: FileId,
@@ -249,14 +252,14 @@ impl Disk {
             state.log.push(Step::Sync { file, worked: outcome == 0 });
         }
         if delay > Duration::ZERO {
-            // Slow disks serve long measurements, whose log would fill the memory. They need no cuts.
+            // Slow disks are used for long measurements that need no cuts. The log would fill the memory.
             state.log.clear();
         }
         outcome
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each step is noted as a whole.
+        // Each step is recorded as a whole, so the state is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -269,7 +272,7 @@ impl Drop for Disk {
 }
 
 impl State {
-    /// A file is there with all of its bytes.
+    /// Adds a file that exists with all of its bytes.
     fn appear(&mut self, name: String, bytes: Vec<u8>) -> FileId {
         let file = self.number(&name);
         self.log.push(Step::Appear { file, name, bytes });
@@ -303,17 +306,17 @@ impl State {
     }
 }
 
-/// The folder's files after a cut, by name.
+/// The files of the folder after a cut, by name.
 pub(super) type Image = BTreeMap<String, Vec<u8>>;
 
-/// The states that power cuts would leave. The disk stays locked until this is dropped.
+/// The states that power cuts would leave. The disk stays locked until this value is dropped.
 pub(super) struct Cuts<'d> {
     state: MutexGuard<'d, State>,
     at: usize,
     files: Vec<File>,
     /// The names that have reached the disk.
     names: BTreeMap<String, FileId>,
-    /// Those that have not.
+    /// The changes of names that have not reached the disk.
     changes: Vec<(String, Option<FileId>)>,
 }
 
@@ -323,22 +326,22 @@ struct File {
     pending: Vec<Change>,
 }
 
-/// The position in the log of a change's bytes.
+/// The position in the log of the bytes of a change.
 #[derive(Clone, Copy)]
 struct Change(usize);
 
 impl Cuts<'_> {
-    /// Steps in all.
+    /// Returns the number of all steps.
     pub(super) fn len(&self) -> usize {
         self.state.log.len()
     }
 
-    /// Whether a step is a sync: unsynced data is about to be lost, or was just saved.
+    /// Whether a step is a sync. Cuts next to a sync lose unsynced data, or happen just after it was saved.
     pub(super) fn is_sync(&self, step: usize) -> bool {
         matches!(self.state.log.get(step), Some(Step::Sync { .. }))
     }
 
-    /// Returns the state that a cut after this many steps leaves. No call may go back.
+    /// Returns the state that a cut after this many steps leaves. The positions of successive calls must not decrease.
     pub(super) fn at(&mut self, position: usize, random: &mut Random) -> Image {
         assert!(position >= self.at, "time goes on");
         while self.at < position {
@@ -388,10 +391,10 @@ impl Cuts<'_> {
         }
     }
 
-    /// A file as a cut leaves it.
+    /// Returns a file as a cut leaves it.
     fn torn(&self, file: &File, random: &mut Random) -> Vec<u8> {
         let mut bytes = file.synced.clone();
-        // None, a quarter, a half, three quarters or all of the bytes.
+        // The share of the bytes that reach the disk: none, a quarter, a half, three quarters, or all.
         let share = random.bits() % 5;
         let is_junk = random.bits().is_multiple_of(2);
         for change in &file.pending {
@@ -409,7 +412,7 @@ impl Cuts<'_> {
     }
 }
 
-/// Writes some sectors of a write, and some only up to some byte.
+/// Applies some sectors of a write, and some of them only up to some byte.
 fn tear(
     bytes: &mut Vec<u8>,
     synced: usize,
@@ -431,7 +434,7 @@ fn tear(
             quarter if quarter < share => sector.len(),
             _ => 0,
         };
-        // The length of a file may reach the disk before its bytes do.
+        // The new length of a file may reach the disk before its bytes.
         if kept > 0 || (to > bytes.len() && random.bits().is_multiple_of(4)) {
             let before = bytes.len();
             if to > before {
@@ -482,7 +485,7 @@ mod tests {
     use crate::crash::TrialFolder;
 
     #[test]
-    fn a_disk_that_is_to_fail_works_again_after_a_bounded_number_of_failures() {
+    fn a_failing_disk_works_again_after_a_bounded_number_of_failures() {
         let folder = TrialFolder::new("disk").expect("there is room");
         let disk = Disk::watch(&folder.path).expect("it is there");
         for seed in 0..20 {

@@ -1,4 +1,4 @@
-//! A world with falling bodies and players who walk and count, recorded as by a server.
+//! A world with falling bodies, and with players who walk and count. It is recorded as a server would record it.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ const CLIENT: [u8; 16] = [7; 16];
 const BEGIN_MS: u64 = 1_700_000_000_000;
 const ORIGIN: Origin = Origin { definition: [1; 32], sources: [2; 32], seed: 1 };
 
-/// The players' actions in the garden.
+/// The behaviour of the garden, which applies the players' actions.
 struct Garden;
 
 impl Behaviour for Garden {
@@ -38,7 +38,7 @@ impl Behaviour for Garden {
         }
         let cube = scene.kind("cube").expect("the definition has it");
         let at = [scene.random() as f32 * 6.0 - 3.0, 4.0, scene.random() as f32 * 6.0 - 3.0];
-        // A full world takes no more cubes.
+        // A full world accepts no more cubes, which is not an error here.
         let _ = scene.spawn(cube, Spawn::at(at));
     }
 }
@@ -60,18 +60,18 @@ fn definition() -> Result<Definition, DefinitionError> {
     })
 }
 
-/// The garden of a snapshot.
+/// Restores the garden from a snapshot.
 pub(super) fn restore(snapshot: &Snapshot) -> Result<World, RestoreError> {
     let definition = definition().expect("it is a schema");
     World::restore(definition, Box::new(Garden), &snapshot.world)
 }
 
-/// The number of counts in a world.
+/// Returns the number of counts in a world.
 pub(super) fn count(world: &World) -> u64 {
     counted(world.scene())
 }
 
-/// The state that a store confirmed, and the position of the disk at that time.
+/// The states that a store has confirmed, each with the position of the disk at that time.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Confirmed(Arc<Mutex<Vec<(usize, Kept)>>>);
 
@@ -82,7 +82,7 @@ enum Kept {
     Mark(u64),
 }
 
-/// The least that a disk has to give after a cut.
+/// The minimum state that a disk must have after a cut.
 #[derive(Default, Debug)]
 pub(super) struct Least {
     pub(super) tick: Option<u64>,
@@ -91,7 +91,7 @@ pub(super) struct Least {
 }
 
 impl Confirmed {
-    /// Returns a completion that calls `position` and records which data is stored, when it is stored.
+    /// Returns a completion that is called when data is stored. It calls `position` and records the data.
     fn when_kept(&self, what: Kept, position: &Position) -> Completion {
         let (told, position) = (self.clone(), Arc::clone(position));
         Box::new(move |outcome| {
@@ -101,7 +101,7 @@ impl Confirmed {
         })
     }
 
-    /// Returns the state confirmed before a step of the disk.
+    /// Returns the state that was confirmed before a step of the disk.
     pub(super) fn before(&self, position: usize) -> Least {
         let mut least = Least::default();
         for (_, kept) in self.lock().iter().filter(|(at, _)| *at <= position) {
@@ -122,16 +122,16 @@ impl Confirmed {
 /// Returns the current position of the disk.
 pub(super) type Position = Arc<dyn Fn() -> usize + Send + Sync>;
 
-/// A garden with its recorder. Its players' actions are drawn from a seed.
+/// A garden with its recorder. A seed determines the actions of its players.
 pub(super) struct Story {
     pub(super) world: World,
     recorder: Recorder,
     name: WorldName,
     random: Random,
-    /// Durable actions that were tried, and marks.
+    /// Number of durable actions and of marks that were tried.
     pub(super) tried: u64,
     pub(super) marked: u64,
-    /// Each tick that the store may have, with the world's hash at that tick.
+    /// The ticks that the store may have, each with the world's hash at that tick.
     pub(super) states: BTreeSet<(u64, u64)>,
     pub(super) confirmed: Confirmed,
     position: Position,
@@ -183,7 +183,7 @@ impl Story {
         self.recorder = Recorder::resume(saved);
     }
 
-    /// One durable action at least, some steps, and now and then a snapshot, a mark, or cubes.
+    /// Runs one round: at least one durable action, some steps, and now and then a snapshot, a mark, or cubes.
     pub(super) fn round(&mut self, store: &dyn Store) {
         self.act(store);
         for _ in 0..1 + self.random.bits() % 4 {
@@ -191,7 +191,7 @@ impl Story {
             while self.world.poll_event().is_some() {}
             self.states.insert((self.world.tick(), self.world.hash()));
         }
-        // Occasionally a large snapshot, so that the log is checkpointed and restarted.
+        // A large snapshot is taken now and then, so that the log is checkpointed and restarted.
         let snapshot_bytes = match self.random.bits() % 16 {
             0 => Some(600_000),
             1..4 => Some(2_000),
@@ -205,7 +205,7 @@ impl Story {
         self.recorder.flush_all(&self.world, store, self.now_ms());
     }
 
-    /// Gives a store the whole world, if it has a hole.
+    /// Passes the whole world to a store whose journal has a gap.
     pub(super) fn mend(&mut self, store: &dyn Store) {
         if self.recorder.needs_snapshot() {
             self.snapshot(store, 0);
@@ -215,7 +215,7 @@ impl Story {
         self.recorder.flush_all(&self.world, store, self.now_ms());
     }
 
-    /// The world's own time.
+    /// Returns the time of the world.
     pub(super) fn now_ms(&self) -> u64 {
         BEGIN_MS + self.world.tick() * 1_000 / 60
     }
@@ -224,7 +224,7 @@ impl Story {
         let host = (0..host_bytes / 8).flat_map(|_| self.random.bits().to_le_bytes()).collect();
         let now_ms = self.now_ms();
         self.recorder.snapshot(&mut self.world, store, now_ms, host);
-        // The restart rebuilds the physics, so the state of this tick changes.
+        // The restart rebuilds the physics, so the state at this tick changes.
         self.states.insert((self.world.tick(), self.world.hash()));
     }
 
@@ -260,7 +260,7 @@ impl Story {
             note: self.name.to_string(),
             expires_ms: u64::from(u32::MAX) * 1_000,
         };
-        // One that is refused is not confirmed.
+        // A mark that is refused is not confirmed.
         let _ = store.mark(mark, BEGIN_MS, Box::new(move |outcome| then(outcome.map(drop))));
     }
 }
@@ -269,12 +269,12 @@ fn action(name: &str) -> Command {
     Command::Action { player: ADA, name: name.into(), arguments: Value::Map(Vec::new()) }
 }
 
-/// The numbers of the durable actions that were done, of those up to `tried`.
+/// Returns the numbers of the durable actions that were applied, among the numbers up to `tried`.
 pub(super) fn done(once: &Once, tried: u64) -> BTreeSet<u64> {
     (1..=tried).filter(|number| once.contains(ActionId { client: CLIENT, number: *number })).collect()
 }
 
-/// The marks that a store has.
+/// Returns the marks that a store has.
 pub(super) fn marks(store: &dyn Store) -> Result<BTreeSet<u64>, nowcast_store::StoreError> {
     let marks = store.marks(MarkKind::TokenUsed, BEGIN_MS)?;
     Ok(marks.into_iter().filter_map(|mark| mark.key.try_into().ok().map(u64::from_be_bytes)).collect())

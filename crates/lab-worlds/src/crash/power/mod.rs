@@ -1,11 +1,10 @@
-//! Power cuts at every write and every sync of a store, and disks that fail.
+//! Cuts the power at every write and every sync of a store, and lets disks fail.
 //!
-//! A life is one run of a store with a world; its disk ([`disk`]) records every write and sync of SQLite. Afterwards
-//! the files are restored as a cut at some step would have left them, and checked. The store must open, and its check
-//! must be clean. All actions confirmed before that step must be present, and every durable action once or not at all.
-//! The world must equal an earlier state to the last bit, and must continue. The next life begins with the result of
-//! one cut, so that cuts follow on cuts. In every third life writes and syncs sometimes fail, and at the end nothing
-//! may be missing.
+//! A *life* is one run of a store with a world. The life's disk ([`disk`]) records every write and sync of SQLite. Afterwards the
+//! files are restored as a cut at some step would have left them, and checked. The store must open, and its check must be clean.
+//! All actions that were confirmed before that step must be present, and every durable action must be present once or not at all.
+//! The world must equal an earlier state to the last bit, and must continue. The next life begins with the result of one cut, so
+//! that cuts follow on cuts. In every third life writes and syncs sometimes fail, and at the end no data may be missing.
 
 mod disk;
 mod garden;
@@ -22,50 +21,50 @@ pub(super) use disk::Disk;
 use disk::{Cuts, Image};
 use garden::{Least, Position, Story};
 
-/// Long enough for a disk that many share; nothing is measured by it.
+/// Maximum wait for the disk. It is long enough for a disk that many programs share, and no figure depends on it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Rounds of a story in one life.
+/// Number of rounds of a story in one life.
 const ROUNDS: usize = 24;
 
-/// Cuts of one life, unless it has fewer steps.
+/// Number of cuts in one life, unless the life has fewer steps.
 const CUTS_OF_LIFE: usize = 50;
 
-/// One request of a failing disk in this many begins a row of failures.
+/// One request in this number begins a series of failures on a failing disk.
 const FAILS_ONE_IN: u64 = 50;
 
-/// The findings. A lost, duplicated or torn state is an error that states how to repeat it.
+/// The findings. If a state is lost, duplicated or torn, the result is an error instead, which states how to repeat the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Survived {
-    /// Number of runs of the store.
+    /// Number of lives.
     pub lives: usize,
-    /// Writes, truncations, syncs and names of all lives.
+    /// Number of writes, truncations, syncs and changes of names in all lives.
     pub steps: usize,
-    /// Cuts that were tried.
+    /// Number of cuts that were tried.
     pub cuts: usize,
-    /// The number of these cuts next to a sync.
+    /// Number of cuts next to a sync.
     pub cuts_at_syncs: usize,
-    /// Cuts before anything was kept.
+    /// Number of cuts before any data was stored.
     pub cuts_before_first: usize,
-    /// The number of cuts after which more than the confirmed actions was found.
+    /// Number of cuts after which more data was found than was confirmed.
     pub found_more: usize,
-    /// Durable actions that were confirmed, and had to be present after each later cut.
+    /// Number of confirmed durable actions. They had to be present after each later cut.
     pub actions: u64,
-    /// Writes and syncs that failed because they were to.
+    /// Number of writes and syncs that failed on purpose.
     pub failures: u64,
 }
 
-/// A broken promise.
+/// The reason why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerError {
-    /// A promise was broken. The same seed plays the same story; into how many transactions it falls depends on the machine, too.
+    /// A guarantee was broken. The same seed plays the same story. The number of transactions in it also depends on the machine.
     #[error("seed {seed}, life {life}, a cut after step {step}: {what}")]
     Broken {
         /// The seed of the run.
         seed: u64,
-        /// Which life.
+        /// The number of the life.
         life: usize,
-        /// After which step of the disk.
+        /// The step of the disk after which the power was cut.
         step: usize,
         /// The fault.
         what: String,
@@ -89,7 +88,7 @@ pub(super) fn run(cuts: usize, seed: u64, progress: &mut dyn FnMut(&str)) -> Res
     run_on(cuts, seed, false, progress)
 }
 
-/// The same on a disk that may lie: its syncs keep nothing.
+/// Like [`run`], but the disk may lie: its syncs then make nothing durable.
 fn run_on(
     cuts: usize,
     seed: u64,
@@ -117,16 +116,16 @@ fn run_on(
 struct Life<'s> {
     seed: u64,
     life: usize,
-    /// Durable actions that were tried before it, and marks.
+    /// Number of durable actions that were tried before this life, and number of marks.
     before: [u64; 2],
-    /// Whether its disk was empty.
+    /// Whether the life's disk was empty at the beginning.
     is_empty: bool,
     is_lying: bool,
     survived: &'s mut Survived,
 }
 
 impl Life<'_> {
-    /// Runs one life, tries cuts, and returns the result of one of them for the next life.
+    /// Runs one life and tries cuts. Returns the result of one cut for the next life.
     fn live(
         &mut self,
         folder: &Path,
@@ -196,12 +195,12 @@ impl Life<'_> {
         }
         for round in 0..ROUNDS {
             story.round(&store);
-            // A transaction or two for each round, so that the same seed gives nearly the same steps.
+            // There are one or two transactions for each round, so that the same seed gives nearly the same steps.
             store.commit(PATIENCE)?;
             if round == ROUNDS / 2 && !is_failing {
                 let retention = Retention { keep: Duration::from_secs(1), ..Retention::default() };
                 store.prune(&retention, story.now_ms())?;
-                // A store that is closed writes its log back.
+                // A store that is closed writes its log back into the database.
                 drop(store);
                 store = open(folder)?;
                 let saved = store.load(&name(), Moment::Last)?;
@@ -213,7 +212,7 @@ impl Life<'_> {
         Ok(story)
     }
 
-    /// A working disk receives all pending data.
+    /// Lets the disk work again, so that it receives all pending data.
     fn settle(&self, story: &mut Story, store: &SqliteStore) -> Result<(), PowerError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -224,7 +223,7 @@ impl Life<'_> {
                 break;
             }
             if Instant::now() > deadline {
-                return Err(self.broken("the disk works again, and the store does not"));
+                return Err(self.broken("the disk works again, but the store does not"));
             }
         }
         let done = story.confirmed.before(usize::MAX).actions.len() as u64;
@@ -241,7 +240,7 @@ impl Life<'_> {
         PowerError::Broken { seed: self.seed, life: self.life, step: 0, what: what.to_string() }
     }
 
-    /// Opens the files after a cut, and returns their contents; `None` if nothing was ever stored.
+    /// Opens the files after a cut and returns their contents. Returns `None` if no data was ever stored.
     fn recover(&self, image: &Image, story: &Story, least: &Least) -> Result<Option<Found>, String> {
         let folder = super::TrialFolder::new("after").map_err(|error| error.to_string())?;
         write_image(image, &folder.path).map_err(|error| error.to_string())?;
@@ -249,10 +248,10 @@ impl Life<'_> {
     }
 }
 
-/// The state after a cut.
+/// The state that was found after a cut.
 struct Found {
     tick: u64,
-    /// The durable actions that were applied: these first ones of all attempts.
+    /// Number of durable actions that were applied. They are the first ones of all attempts.
     actions: u64,
 }
 
@@ -261,7 +260,7 @@ fn recover(folder: &Path, story: &Story, least: &Least, was_empty: bool) -> Resu
     let store = open(folder).map_err(text)?;
     let found = garden::marks(&store).map_err(text)?;
     if !least.marks.is_subset(&found) {
-        return Err(format!("marks {:?} were confirmed and are gone", least.marks.difference(&found)));
+        return Err(format!("marks {:?} were confirmed and are missing", least.marks.difference(&found)));
     }
     let Some(saved) = store.load(&name(), Moment::Last).map_err(text)? else {
         let may_be_none = was_empty && least.tick.is_none();
@@ -272,7 +271,7 @@ fn recover(folder: &Path, story: &Story, least: &Least, was_empty: bool) -> Resu
     }
     let done = garden::done(&saved.once(), story.tried);
     if !least.actions.is_subset(&done) {
-        return Err(format!("actions {:?} were confirmed and are gone", least.actions.difference(&done)));
+        return Err(format!("actions {:?} were confirmed and are missing", least.actions.difference(&done)));
     }
     let damage = damage(&store).map_err(text)?;
     if !damage.is_empty() {
@@ -287,7 +286,7 @@ fn recover(folder: &Path, story: &Story, least: &Least, was_empty: bool) -> Resu
     if garden::count(&world) != actions {
         return Err(format!("{} actions are done, and happened {} times", done.len(), garden::count(&world)));
     }
-    // The world continues, and writes over the torn bytes.
+    // The world continues, and overwrites the torn bytes.
     let tick = saved.tick;
     let mut next = Story::resume(&saved, world, [story.tried, story.marked], tick, Arc::new(|| 0));
     (0..2).for_each(|_| next.round(&store));
@@ -300,7 +299,7 @@ fn recover(folder: &Path, story: &Story, least: &Least, was_empty: bool) -> Resu
     Ok(Some(Found { tick, actions }))
 }
 
-/// Whether a world had this state, to the last bit.
+/// Checks that a world had this state at some time, to the last bit.
 fn is_one_of(story: &Story, world: &World) -> Result<(), String> {
     let is_known = story.states.contains(&(world.tick(), world.hash()));
     if is_known { Ok(()) } else { Err(format!("the world never was like this at tick {}", world.tick())) }
@@ -313,8 +312,7 @@ fn damage(store: &SqliteStore) -> Result<Vec<String>, StoreError> {
     Ok(damage)
 }
 
-/// Returns the steps at which power is cut, in order: all of them, or `wanted` of them, up to half of them next to
-/// syncs.
+/// Returns the steps at which the power is cut, in order: all steps, or `wanted` of them. Up to half of these are next to syncs.
 fn places(cuts: &Cuts<'_>, from: usize, wanted: usize, random: &mut Random) -> Vec<usize> {
     let is_beside_sync = |step: &usize| cuts.is_sync(*step) || (*step > from && cuts.is_sync(*step - 1));
     let (mut places, mut others): (Vec<usize>, Vec<usize>) = (from..=cuts.len()).partition(is_beside_sync);
@@ -348,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_hundred_power_cuts_tear_nothing_and_lose_nothing_that_was_confirmed() {
+    fn two_hundred_power_cuts_tear_no_data_and_lose_no_confirmed_data() {
         let seed = std::env::var("NOWCAST_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
         println!("NOWCAST_SEED={seed}");
@@ -360,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_lies_about_syncs_is_found_out() {
+    fn a_disk_that_lies_about_syncs_is_detected() {
         let lost = run_on(100, 1, true, &mut |_| {}).expect_err("a cut loses unsynced data only");
         assert!(matches!(lost, PowerError::Broken { .. }), "{lost}");
     }

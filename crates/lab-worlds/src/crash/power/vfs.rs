@@ -1,7 +1,8 @@
-//! SQLite's files under observation: writes and syncs in a watched folder first pass through a [`Disk`].
+//! Observes SQLite's files: writes and syncs in a watched folder first pass through a [`Disk`].
 //!
-//! SQLite accesses files through a "VFS" (<https://sqlite.org/vfs.html>). This one is the system's own, except for four
-//! methods of files in watched folders: write, truncate, sync and close. All other files and methods are the system's.
+//! SQLite accesses files through a "VFS" (<https://sqlite.org/vfs.html>). The VFS of this module is that of the system, except
+//! for four methods of files in watched folders: write, truncate, sync and close. All other files and methods are those of the
+//! system.
 //!
 //! | memory | acquired | released |
 //! | --- | --- | --- |
@@ -36,7 +37,7 @@ unsafe impl Send for System {}
 // SAFETY: as above.
 unsafe impl Sync for System {}
 
-/// The record of a file in a watched folder. It lies behind the system's own part of the file, in memory that SQLite
+/// The record of a file in a watched folder. It is stored behind the system's own part of the file, in memory that SQLite
 /// provides and does not move.
 #[repr(C)]
 struct Watched {
@@ -46,7 +47,7 @@ struct Watched {
     file: FileId,
 }
 
-/// Watches the files of this process from now on. Files in other folders use the system's VFS.
+/// Watches files of this process from now on. Files in folders that are not watched use the system's VFS.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -73,7 +74,7 @@ fn system() -> *mut sqlite3_vfs {
     SYSTEM.get().expect("nothing is opened before it is installed").0
 }
 
-/// The offset of [`Watched`] in the memory of a file: behind the system's own part.
+/// Returns the offset of [`Watched`] in the memory of a file. It is behind the system's own part.
 fn watched_at() -> usize {
     // SAFETY: it is SQLite's own structure, which lives as long as the program.
     let bytes = unsafe { (*system()).szOsFile };
@@ -83,16 +84,16 @@ fn watched_at() -> usize {
 /// Returns the record of a file.
 ///
 /// # Safety
-/// `file` was opened by [`open`] with the methods of a [`Watched`], and is not closed.
+/// `file` must have been opened by [`open`] with the methods of a [`Watched`], and must not be closed.
 unsafe fn watched<'f>(file: *mut sqlite3_file) -> &'f Watched {
     // SAFETY: `open` has put it there; SQLite aligns the memory of files to eight bytes, and nothing writes to it until `close`.
     unsafe { &*file.byte_add(watched_at()).cast::<Watched>() }
 }
 
-/// The path that SQLite names.
+/// Returns the path that SQLite passes.
 ///
 /// # Safety
-/// `name` is null or a text that ends with a zero, and lives as long as the path is used.
+/// `name` must be null, or a text that ends with a zero and lives as long as the path is used.
 unsafe fn path<'n>(name: *const c_char) -> Option<&'n Path> {
     if name.is_null() {
         return None;
@@ -127,7 +128,7 @@ unsafe extern "C" fn open(
     let system_methods = unsafe { (*file).pMethods };
     // SAFETY: as above; the structure is copied.
     let mut methods = unsafe { *system_methods };
-    // Without the methods of version 3, no file is mapped into memory, past the methods that are watched.
+    // Without the methods of version 3, no file is mapped into memory. A mapping would bypass the watched methods.
     methods.iVersion = methods.iVersion.min(2);
     methods.xWrite = Some(write);
     methods.xTruncate = Some(truncate);

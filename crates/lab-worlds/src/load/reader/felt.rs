@@ -1,33 +1,33 @@
-//! A reader's record of the updates that it receives.
+//! Records the updates that readers receive.
 
 use serde::{Deserialize, Serialize};
 
-/// Maximum recorded values of each kind in one process; further ones are only counted.
+/// Maximum number of recorded values of each kind in one process. Further values are only counted.
 const NOTED_MAX: usize = 1 << 20;
 
-/// The updates that the readers of one process received between two moments.
+/// The updates that the readers of one process received between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(in crate::load) struct Felt {
     /// Intervals between two updates of a client, in microseconds.
     pub(in crate::load) intervals_us: Vec<u32>,
-    /// Delay of updates after their step, in microseconds, on clocks with the same offset for all clients.
+    /// Delays of updates after their step, in microseconds. For all clients, the clocks have the same offset.
     pub(in crate::load) delays_us: Vec<i64>,
-    /// Updates that came.
+    /// Number of updates that arrived.
     pub(in crate::load) updates: u64,
     /// Bytes of messages, without the headers of their carrier.
     pub(in crate::load) payload_bytes: u64,
-    /// Clients that ended before the request, and the reason of the first.
+    /// Number of clients that ended before they were requested to. The next field is the reason of the first one.
     pub(in crate::load) lost: u32,
     pub(in crate::load) why_lost: Option<String>,
 }
 
 impl Felt {
-    /// Starts counting. The reason why the first client was lost is kept, because that client may never have joined.
+    /// Starts counting. If a client was lost before, the reason of the first is kept, because that client may never have joined.
     pub(super) fn begin(&mut self) {
         *self = Self { why_lost: self.why_lost.take(), ..Self::default() };
     }
 
-    /// An update came; `stamp_ns` is when its step was, on the server's clock.
+    /// Records an update. `stamp_ns` is the time of its step by the server's clock.
     pub(super) fn update(&mut self, before_ns: Option<u64>, now_ns: u64, stamp_ns: u64) {
         self.updates += 1;
         if let Some(before) = before_ns
@@ -41,13 +41,13 @@ impl Felt {
         }
     }
 
-    /// A client ended.
+    /// Records that a client ended.
     pub(super) fn lose(&mut self, why: impl ToString) {
         self.lost += 1;
         self.why_lost.get_or_insert_with(|| why.to_string());
     }
 
-    /// Adds the observations of another process on the same server.
+    /// Adds the observations of another process that uses the same server.
     pub(in crate::load) fn add(&mut self, other: Felt) {
         self.intervals_us.extend(other.intervals_us);
         self.delays_us.extend(other.delays_us);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn why_a_client_never_came_in_is_known_when_it_begins_to_count() {
+    fn the_reason_of_a_failed_join_is_kept_when_counting_begins() {
         let mut felt = Felt::default();
         felt.update(None, 5_000_000, 4_000_000);
         felt.lose("the server was full");

@@ -1,13 +1,13 @@
-//! WebSocket frames (RFC 6455, section 5.2), as far as a reader that decodes nothing needs them: the end of each frame,
-//! and its first bytes.
+//! Parses WebSocket frames (RFC 6455, section 5.2) for a reader that decodes nothing. Such a reader needs only the end of each
+//! frame and its first bytes.
 
-/// Bytes of a frame's payload that are kept: enough for any control frame, and for the head of any other.
+/// Number of payload bytes of a frame that are kept. This suffices for any control frame, and for the head of any other frame.
 const HEAD_BYTES: usize = 125;
 
 /// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opcode {
-    /// Text, binary, or a continuation.
+    /// A text or binary frame, or a continuation.
     Data,
     Close,
     Ping,
@@ -18,23 +18,23 @@ pub(super) enum Opcode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame<'a> {
     pub(super) opcode: Opcode,
-    /// Its payload, or the first bytes of it.
+    /// The payload of the frame, or its first bytes.
     pub(super) head: &'a [u8],
-    /// How long the payload is in sum.
+    /// The full length of the payload.
     pub(super) payload_bytes: u64,
 }
 
-/// The stream is no WebSocket.
+/// The stream is not a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the received bytes are not a WebSocket frame of a server")]
 pub(super) struct NoFrame;
 
-/// Cuts a stream of bytes into frames without keeping them.
+/// Divides a stream of bytes into frames without storing them.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    /// The head that is not complete, or the beginning of the payload.
+    /// The incomplete head of a frame, or the beginning of its payload.
     kept: Vec<u8>,
-    /// The opcode, the length and the number of missing bytes of the current frame.
+    /// The opcode, the length, and the number of missing bytes of the current frame.
     inside: Option<(Opcode, u64, u64)>,
 }
 
@@ -99,8 +99,8 @@ fn read_head(head: &[u8]) -> Result<Option<(Opcode, u64)>, NoFrame> {
     })
 }
 
-/// Appends a client's frame with a mask of zero, because no proxy between these two processes could be confused by it.
-/// `first` is the first byte: the opcode with the final bit.
+/// Appends a frame of a client. The mask is zero, because there is no proxy between these two processes that could be confused.
+/// `first` is the first byte: the opcode and the final bit.
 pub(super) fn put_frame(first: u8, payload: &[u8], out: &mut Vec<u8>) {
     const MASKED: u8 = 0x80;
     out.push(first);
@@ -119,7 +119,7 @@ pub(super) fn put_frame(first: u8, payload: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// Frames as a server writes them: opcode, length, and the first bytes.
+    /// Returns the frames of a stream that a server wrote: opcode, length, and first bytes.
     fn cut(stream: &[u8], piece: usize) -> Vec<(Opcode, u64, Vec<u8>)> {
         let (mut frames, mut found) = (Frames::default(), Vec::new());
         for bytes in stream.chunks(piece) {

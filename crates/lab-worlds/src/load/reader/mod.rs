@@ -1,7 +1,7 @@
-//! Readers: clients in separate processes that cost less than the server under load.
+//! Readers: clients in separate processes. They cost less processor time than the server under load.
 //!
-//! A reader acknowledges, records the times and steps of updates, sends inputs, and decodes nothing else. The parent
-//! sends each process its orders as a line on standard input, and reads the findings from standard output.
+//! A reader acknowledges updates, records their times and steps, and sends inputs. It decodes nothing else. The parent sends the
+//! orders to each process as a line on standard input, and reads the findings from standard output.
 
 mod felt;
 mod frames;
@@ -24,7 +24,7 @@ use tokio::task::LocalSet;
 use self::stream::Dialect;
 pub(super) use felt::Felt;
 
-/// Turn of the input with each message, in radians, so that consecutive inputs differ.
+/// The angle by which the input turns with each message, in radians, so that consecutive inputs differ.
 const TURN: f32 = 0.01;
 
 /// The protocol of a reader.
@@ -41,7 +41,7 @@ pub(super) enum Speech {
     Colyseus,
 }
 
-/// The orders for one process of readers, given at its start.
+/// The orders for one process of readers. They are passed when it starts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Orders {
     pub(super) speech: Speech,
@@ -65,32 +65,32 @@ impl Orders {
     }
 }
 
-/// Messages of the parent, one a line.
+/// Messages of the parent, one on each line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Word {
-    /// Updates before this message do not count.
+    /// Start counting. Earlier updates do not count.
     Begin,
     /// Report the updates since `Begin`.
     End,
 }
 
-/// Messages of a process, one a line.
+/// Messages of a process of readers, one on each line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Said {
-    /// All clients are in, or have failed.
+    /// All clients have joined, or have failed. Holds the number of clients that joined.
     Joined(u32),
-    /// The updates that they received.
+    /// The updates that the clients received.
     Felt(Felt),
 }
 
-/// State shared by the readers of one process. All run on one thread.
+/// State that the readers of one process share. All of them run on one thread.
 struct Shared {
     orders: Orders,
     felt: RefCell<Felt>,
     joined: Cell<u32>,
-    /// A client came in or ended.
+    /// Notified when a client joins or ends.
     changed: Notify,
 }
 
@@ -115,7 +115,7 @@ impl Shared {
     }
 }
 
-/// The inputs of one client: always forward, slowly turning.
+/// Makes the inputs of one client: always forward, turning slowly.
 #[derive(Debug, Default)]
 struct ControlsSent(u16);
 
@@ -130,12 +130,12 @@ impl ControlsSent {
     }
 }
 
-/// The time of a step, in nanoseconds since the world's first.
+/// Returns the time of a step in nanoseconds since the world's first step.
 fn ns_of_tick(tick: u32) -> u64 {
     u64::from(tick) * 1_000_000_000 / u64::from(STEP_HZ)
 }
 
-/// The body of the hidden command `nowcast lab readers`: ends when its standard input does.
+/// The main function of the hidden command `nowcast lab readers`. It ends when its standard input ends.
 ///
 /// # Errors
 /// If the orders cannot be read, or the answers cannot be written.

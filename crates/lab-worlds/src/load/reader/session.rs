@@ -1,4 +1,4 @@
-//! A client on a session over one carrier. It decodes only the step of each movement packet.
+//! A client on a session over one carrier. Of each movement packet, it decodes only the step.
 
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::{ControlsSent, Shared, ns_of_tick};
 use nowcast_lab_links::local::now_ns;
 
-/// Joins, counts itself in `shared.joined`, and reads until the session ends or the task is dropped.
+/// Joins, and counts itself in `shared.joined`. Then reads until the session ends or the task is dropped.
 pub(super) async fn read(
     url: &str,
     carrier: CarrierKind,
@@ -58,7 +58,7 @@ impl Client<'_> {
         }
     }
 
-    /// A round may take several packets. The first one counts, unless a newer round overtook it.
+    /// Records an update. A round may take several packets. The first one counts, unless a newer round has overtaken it.
     fn update(&mut self, payload: &[u8]) {
         let Some(tick) = payload.first_chunk().copied().map(u32::from_le_bytes) else { return };
         let is_newer = self.newest.is_none_or(|(newest, _)| tick.wrapping_sub(newest) as i32 > 0);

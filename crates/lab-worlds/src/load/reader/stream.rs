@@ -1,4 +1,4 @@
-//! A client on a WebSocket that reads bytes and decodes nothing: of the plain protocol, or of Colyseus.
+//! A client on a WebSocket that reads bytes and decodes nothing. It uses the plain protocol, or that of Colyseus.
 
 use std::convert::Infallible;
 use std::io;
@@ -12,7 +12,7 @@ use super::frames::{Frame, Frames, Opcode, put_frame};
 use super::{ControlsSent, Shared};
 use nowcast_lab_links::local::now_ns;
 
-/// The first byte of a frame: a whole message of text, of bytes, and an answer to a ping.
+/// The first bytes of frames: a complete message of text, a complete message of bytes, and the answer to a ping.
 const TEXT: u8 = 0x81;
 const BYTES: u8 = 0x82;
 const PONG: u8 = 0x8A;
@@ -23,33 +23,33 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024;
 /// The protocol on the stream.
 #[derive(Clone, Debug)]
 pub(super) enum Dialect {
-    /// `spec/PLAIN.md`, with movement as `custom16`.
+    /// The protocol of `spec/PLAIN.md`, with movement in the encoding `custom16`.
     Plain {
-        /// The room, and the parameters of the address.
+        /// The room and the parameters, as in the URL.
         path: String,
     },
-    /// Colyseus 0.18, with a room whose state begins with the time of its newest step.
+    /// The protocol of Colyseus 0.18. The state of the room begins with the time of its newest step.
     Colyseus {
         /// The name of the room.
         room: String,
     },
 }
 
-/// The messages of Colyseus that a reader needs to know.
+/// The messages of Colyseus that a reader must recognise.
 mod colyseus {
-    /// The room lets the client in; the client answers with the same byte, and is sent the state.
+    /// The room accepts the client. The client answers with the same byte and then receives the state.
     pub(super) const JOIN_ROOM: u8 = 10;
     /// A message of the program.
     pub(super) const ROOM_DATA: u8 = 13;
-    /// Everything.
+    /// The whole state of the room.
     pub(super) const ROOM_STATE: u8 = 14;
     /// A patch of the room's state.
     pub(super) const ROOM_STATE_PATCH: u8 = 15;
-    /// The first field of the state is replaced, or is new.
+    /// In a patch: the first field of the state is replaced, or is new.
     pub(super) const FIRST_FIELD: [u8; 2] = [0, 128];
 }
 
-/// Joins, counts itself in `shared.joined`, and reads until the server ends it or the task is dropped.
+/// Joins, and counts itself in `shared.joined`. Then reads until the server ends the connection or the task is dropped.
 pub(super) async fn read(address: SocketAddr, dialect: &Dialect, shared: &Shared) -> io::Result<Infallible> {
     let path = match dialect {
         Dialect::Plain { path } => path.clone(),
@@ -72,9 +72,9 @@ struct Client<'a> {
     dialect: &'a Dialect,
     shared: &'a Shared,
     frames: Frames,
-    /// Bytes to send.
+    /// Bytes that wait to be sent.
     out: Vec<u8>,
-    /// The arrival of the previous update.
+    /// The time at which the previous update arrived.
     before_ns: Option<u64>,
 }
 
@@ -147,7 +147,8 @@ impl Client<'_> {
     }
 }
 
-/// `client.send("input", [1, 0, yaw])`, as their SDK writes it: the name as a short text of MessagePack, then a list.
+/// Returns the message `client.send("input", [1, 0, yaw])` as the SDK of Colyseus writes it: the name as a short text of
+/// MessagePack, then a list.
 fn colyseus_input(yaw: f32) -> Vec<u8> {
     let mut message = vec![colyseus::ROOM_DATA, 0xA5];
     message.extend_from_slice(b"input");
@@ -163,7 +164,7 @@ fn answer_to(dialect: &Dialect, frame: &Frame<'_>) -> Option<&'static [u8]> {
     is_entry.then_some(&[colyseus::JOIN_ROOM])
 }
 
-/// The time of an update's step; `None` if the frame is no update.
+/// Returns the time of an update's step; `None` if the frame is not an update.
 fn stamp_of(dialect: &Dialect, frame: &Frame<'_>) -> Option<u64> {
     match dialect {
         Dialect::Plain { .. } if is_move(frame) => {
@@ -187,7 +188,7 @@ fn is_move(frame: &Frame<'_>) -> bool {
     frame.head.starts_with(&[1, 0])
 }
 
-/// Requests a seat in a room of Colyseus, creating the room if needed, and returns the path of its WebSocket.
+/// Requests a seat in a room of Colyseus, and creates the room if needed. Returns the path of its WebSocket.
 async fn reserve_seat(address: SocketAddr, room: &str) -> io::Result<String> {
     let mut socket = TcpStream::connect(address).await?;
     let request = format!(
@@ -202,7 +203,7 @@ async fn reserve_seat(address: SocketAddr, room: &str) -> io::Result<String> {
     path.ok_or_else(|| io::Error::other(format!("no seat: {}", answer.lines().last().unwrap_or_default())))
 }
 
-/// The path in the answer to a request for a seat.
+/// Returns the path in the answer to a request for a seat.
 fn path_of_seat(answer: &str) -> Option<String> {
     let seat: serde_json::Value =
         serde_json::from_str(answer.get(answer.find('{')?..=answer.rfind('}')?)?).ok()?;
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_of_colyseus_wants_its_entry_answered() {
+    fn a_room_of_colyseus_needs_an_answer_to_its_join_message() {
         let theirs = Dialect::Colyseus { room: String::new() };
         assert_eq!(answer_to(&theirs, &data(&[10, 9])), Some(&[10][..]));
         assert_eq!(answer_to(&theirs, &data(&[14])), None);
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn controls_are_a_message_of_the_program() {
+    fn inputs_are_sent_as_a_message_of_the_program() {
         assert_eq!(colyseus_input(1.0), b"\x0d\xa5input\x93\x01\x00\xca\x3f\x80\x00\x00");
     }
 }
