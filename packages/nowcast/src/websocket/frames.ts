@@ -6,11 +6,14 @@ export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, 
 const FIN_BIT = 0x80;
 const MASK_BIT = 0x80;
 const CONTROL_BYTES_MAX = 125;
-/** Fragments that a message may always have; more are allowed if they have this average size. */
+/**
+ * Number of fragments that a message may always have. More are allowed if their average size is at
+ * least the second number.
+ */
 const FRAGMENTS_MIN = 16;
 const FRAGMENT_BYTES = 256;
 
-/** Violations of RFC 6455, with the close code for the peer. */
+/** A violation of RFC 6455, with the close code for the peer. */
 export class FrameError extends NowcastError {
   override readonly closeCode: number;
 
@@ -21,7 +24,7 @@ export class FrameError extends NowcastError {
   }
 }
 
-/** A whole message, put together from its fragments, or a control frame. */
+/** A whole message, assembled from its fragments, or a control frame. */
 export interface FramedMessage {
   readonly opcode: number;
   readonly payload: Uint8Array<ArrayBuffer>;
@@ -34,7 +37,10 @@ interface FrameHead {
   readonly mask: Uint8Array | undefined;
 }
 
-/** Turns a peer's byte stream into messages. Holds at most one message and the rest of the last chunk. */
+/**
+ * Converts a peer's byte stream to messages. It stores at most one message and the rest of the last
+ * chunk.
+ */
 export class FrameParser {
   readonly #messageBytesMax: number;
   readonly #peer: "client" | "server";
@@ -43,7 +49,10 @@ export class FrameParser {
   #head: FrameHead | undefined;
   #fragments: Uint8Array<ArrayBuffer>[] = [];
   #fragmentBytes = 0;
-  /** Fragments of the current message. Empty ones cost no memory, but time, and may never end. */
+  /**
+   * Number of fragments of the current message. It is limited, because empty fragments cost time
+   * although they take no memory.
+   */
   #fragmentCount = 0;
   readonly #fragmentsMax: number;
   #fragmentOpcode: number | undefined;
@@ -141,7 +150,7 @@ export class FrameParser {
     throw new Error("peeked beyond what is available");
   }
 
-  /** Removes `length` bytes from the front; the caller has checked that they exist. */
+  /** Removes `length` bytes from the front. The caller has checked that they exist. */
   #take(length: number): Uint8Array<ArrayBuffer> {
     const taken = new Uint8Array(length);
     let filled = 0;
@@ -160,7 +169,10 @@ export class FrameParser {
   }
 }
 
-/** One whole frame: masked with `key`, as RFC 6455 wants from clients, or bare, as from servers. */
+/**
+ * Writes one whole frame. It is masked with `key`, as RFC 6455 requires of clients, or unmasked, as
+ * required of servers.
+ */
 export function encodeFrame(
   opcode: number,
   payload: Uint8Array,
@@ -187,7 +199,9 @@ function applyMask(bytes: Uint8Array, key: Uint8Array): void {
   for (let i = 0; i < bytes.length; i++) bytes[i] = key[i & 3]! ^ bytes[i]!;
 }
 
-/** The payload of a close frame; a long reason is cut, because control frames hold 125 bytes. */
+/**
+ * Makes the payload of a close frame. A long reason is cut, because control frames hold 125 bytes.
+ */
 export function closePayload(code: number, reason: string): Uint8Array<ArrayBuffer> {
   const payload = new Uint8Array(CONTROL_BYTES_MAX);
   new DataView(payload.buffer).setUint16(0, code);
@@ -195,7 +209,7 @@ export function closePayload(code: number, reason: string): Uint8Array<ArrayBuff
   return payload.slice(0, 2 + written);
 }
 
-/** Code and reason of a close frame; 1005 means a frame without a code. */
+/** Reads the code and the reason of a close frame; 1005 means a frame without a code. */
 export function readClosePayload(payload: Uint8Array): { readonly code: number; readonly reason: string } {
   if (payload.length === 0) return { code: 1005, reason: "" };
   if (payload.length === 1) throw new FrameError(1002, "a close frame of one byte");

@@ -1,6 +1,8 @@
 import type { WebSocketConstructor } from "./websocket.js";
 
-/** The caller's WebSocket, or the platform's, or, in a Node that has none, our own. */
+/**
+ * Returns the caller's WebSocket, that of the platform or, in a Node without one, the SDK's own.
+ */
 export async function loadWebSocket(given: WebSocketConstructor | undefined): Promise<WebSocketConstructor> {
   if (given !== undefined) return given;
   if (typeof WebSocket === "function") return WebSocket;

@@ -17,7 +17,9 @@ import {
 import { acceptKey, readHandshake, upgradeRequest } from "./handshake.js";
 import type { WebSocketConstructor, WebSocketLike } from "./websocket.js";
 
-/** The largest message that is taken: as much as a world of the plain protocol may send. */
+/**
+ * The largest message that is accepted: the maximum that a world may send in the plain protocol.
+ */
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 const HANDSHAKE_MS_MAX = 10_000;
 const CLOSE_MS_MAX = 2000;
@@ -29,7 +31,10 @@ interface NodeModules {
   readonly crypto: typeof import("node:crypto");
 }
 
-/** Loads Node's modules. The specifiers are computed, so that bundlers for pages do not try to find the modules. */
+/**
+ * Loads Node's modules. The specifiers are computed, so that bundlers for pages do not try to
+ * resolve the modules.
+ */
 export async function loadNodeWebSocket(): Promise<WebSocketConstructor> {
   const load = (name: string): Promise<unknown> =>
     import(/* @vite-ignore */ /* webpackIgnore: true */ `node:${name}`);
@@ -50,7 +55,7 @@ interface Listeners {
 }
 
 class NodeWebSocket implements WebSocketLike {
-  /** Only array buffers are created; other values have no effect. */
+  /** Messages are always array buffers; setting another value has no effect. */
   binaryType = "arraybuffer";
   /** The subprotocol that the server chose; empty if none was requested. */
   readonly protocol: string;
@@ -176,7 +181,8 @@ class NodeWebSocket implements WebSocketLike {
     if (this.#state === "closed") return;
     this.#state = "closed";
     clearTimeout(this.#timer);
-    // The last bytes, perhaps a close frame, are still sent. A peer that does not read them is disconnected.
+    // The remaining bytes, which may be a close frame, are still sent. A peer that does not read
+    // them is disconnected.
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), CLOSE_MS_MAX).unref();
     if (code === NO_CLOSE_FRAME) for (const listener of this.#listeners.error) listener();

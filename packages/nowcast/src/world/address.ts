@@ -1,13 +1,17 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 
-/** A room, or its past: a dot, and the moment that is shown (`docs/SERVER.md`). */
+/**
+ * The name of a room. For the past of a room, a dot and the moment to show follow
+ * (`docs/SERVER.md`).
+ */
 const ROOM = /^\/(?:ws|r)\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
-/** The room of a server's first page. */
+/** The room that a server's first page shows. */
 const FIRST_ROOM = "plaza";
 
 /**
- * The WebSocket address of a world. Accepts `ws://HOST/ws/ROOM`, and also the addresses of a browser: a server's first
- * page and `http://HOST/r/ROOM`. In a page, a path is enough.
+ * Returns the WebSocket address of a world. It accepts `ws://HOST/ws/ROOM`, and also addresses that
+ * a browser shows: that of a server's first page, and `http://HOST/r/ROOM`. In a page, a path is
+ * enough.
  */
 export function worldUrl(url: string | URL): URL {
   const base = typeof location === "undefined" ? undefined : location.href;
@@ -40,7 +44,10 @@ export function worldUrl(url: string | URL): URL {
   return parsed;
 }
 
-/** The address of the same world for a session: `http://HOST/nowcast/ROOM`. `nowcast://HOST/ROOM` is not changed. */
+/**
+ * Returns the address of the same world for a session: `http://HOST/nowcast/ROOM`. An address
+ * `nowcast://HOST/ROOM` is returned unchanged.
+ */
 export function sessionUrl(url: string | URL): string {
   if (/^nowcast:/i.test(String(url))) return String(url);
   const world = worldUrl(url);

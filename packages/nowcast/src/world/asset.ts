@@ -5,7 +5,7 @@ import type { Asset } from "./world.js";
 export const ASSETS_MAX = 256;
 const ASSET_BYTES_MAX = 16 * 1024 * 1024;
 const NAME_BYTES_MAX = 96;
-/** The hash becomes part of an address, so its form is strict. */
+/** The hash becomes part of an address, so its form is checked strictly. */
 const HASH = /^[0-9a-f]{64}$/;
 const MEDIA_TYPE = /^[a-z]+\/[a-z0-9.+-]{1,64}$/;
 

@@ -8,13 +8,18 @@ const NETWORK_HZ_MIN = 5;
 const NETWORK_HZ_MAX = 60;
 
 /**
- * Servers shorten names to 24 characters and chat lines to 300, and close on a client that sends kilobytes. The rest would not be
- * shown in any case, unless most of the text is white space and control characters.
+ * Maximum characters that are sent of a name and of a chat line. Servers shorten names to 24
+ * characters and chat lines to 300, and close the connection of a client that sends kilobytes.
+ * Further characters would not be shown, unless most of the text is white space and control
+ * characters.
  */
 export const NAME_CHARACTERS_MAX = 100;
 export const LINE_CHARACTERS_MAX = 600;
 
-/** Of a message of a client, and of the name of an action (`spec/WORLD.md`, section 6). */
+/**
+ * Maximum bytes of a message of a client, and of the name of an action (`spec/WORLD.md`, section
+ * 6).
+ */
 const MESSAGE_BYTES_MAX = 4_096;
 const ACTION_BYTES_MAX = 64;
 
@@ -26,12 +31,15 @@ export function bounded(value: number, min: number, max: number, name: string): 
   return Math.min(max, Math.max(min, value));
 }
 
-/** The nearest rate that a server knows: a whole number of snapshots a second. */
+/** Returns the nearest rate that a server accepts: a whole number of snapshots a second. */
 export function boundedHz(hz: number, name: string): number {
   return Math.round(bounded(hz, NETWORK_HZ_MIN, NETWORK_HZ_MAX, name));
 }
 
-/** The text as UTF-8 can hold it (a lone surrogate becomes U+FFFD), cut to this many characters. */
+/**
+ * Returns the text cut to this many characters. A lone surrogate, which UTF-8 cannot represent,
+ * becomes U+FFFD.
+ */
 export function boundedText(text: string, charactersMax: number, name: string): string {
   if (typeof text !== "string") throw new NowcastError("misuse", `${name} is ${kindOf(text)}, not a string`);
   let cut = "";
@@ -44,7 +52,7 @@ export function boundedText(text: string, charactersMax: number, name: string): 
   return cut;
 }
 
-/** Returns the arguments; throws a misuse if no server accepts them, or the action's name. */
+/** Returns the arguments. Throws a misuse if no server would accept them or the action's name. */
 export function boundedArguments(args: WorldRecord, action: string): WorldRecord {
   if (typeof action !== "string") {
     throw new NowcastError("misuse", `action is ${kindOf(action)}, not a string`);

@@ -43,15 +43,21 @@ const WAITING_CHAT_LINES_MAX = 16;
  */
 const UNSTABLE_MS = 1_000;
 const LOST_MS = 3_000;
-/** Interval in which the program records that it runs, so that its own stall does not count as silence. */
+/**
+ * Interval at which the program records that it runs, so that a stall of the program does not count
+ * as silence of the server.
+ */
 const RUN_INTERVAL_MS = 250;
-/** A longer view delay is reported as this one (`spec/WORLD.md`, section 3). */
+/** The maximum view delay that is reported (`spec/WORLD.md`, section 3). */
 const VIEW_DELAY_MS_MAX = 1_000;
-/** Smaller changes of the delay are not noticeable. */
+/** Smaller changes of the delay are not reported, because they are not noticeable. */
 const VIEW_DELAY_STEP_MS = 4;
 const VIEW_DELAY_INTERVAL_MS = 1_000;
 
-/** A joined world, over either protocol. The program's requests go to an adapter, and received messages arrive here. */
+/**
+ * A joined world, over either protocol. It passes the program's requests to the adapter of the
+ * protocol, and the adapter passes received messages to it.
+ */
 export class WorldClient implements World, ProtocolHandlers {
   status: WorldStatus = "connecting";
   name: string | undefined;
@@ -78,15 +84,15 @@ export class WorldClient implements World, ProtocolHandlers {
   #welcomes = 0;
   #unknownMessages = 0;
   #unsentActions = 0;
-  /** Finds the step of a client that counts them. */
+  /** Returns the present step of a client that counts steps. */
   #step: (() => number | undefined) | undefined;
   #viewDelayMs = 0;
-  /** The moment of the world at which other entities are shown, in steps. */
+  /** The moment of the world at which other entities are shown, in steps of the world. */
   #shown: number | undefined;
   #sentViewDelayMs: number | undefined;
   #sentViewAtMs = Number.NEGATIVE_INFINITY;
 
-  /** The code of a protocol is loaded when it is used. */
+  /** The code of each protocol is loaded only when the protocol is used. */
   constructor({ name, networkHz, role = "player" }: JoinOptions, open: Promise<OpenProtocol>) {
     if (role !== "player" && role !== "program") {
       throw new NowcastError("misuse", `role "${String(role)}" is neither player nor program`);
@@ -96,7 +102,8 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#sentName = this.name;
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
     this.ready = this.#waiting.wait(undefined, (resolve) => this.emitter.on("define", () => resolve()));
-    // Programs that do not await it learn of the end by the event `error`.
+    // This prevents an unhandled rejection: programs that do not await the promise learn of the end
+    // by the event `error`.
     this.ready.catch(() => {});
     this.#inputs = new InputSender({
       send: (input) => this.#protocol?.input(input) ?? false,
@@ -179,7 +186,7 @@ export class WorldClient implements World, ProtocolHandlers {
 
   inputAtStep(number: number, changes: readonly InputChange[]): boolean {
     if (!this.#protocol?.inputAtStep?.(number, changes)) return false;
-    // Input that was sent by steps is not sent again as plain input on a new connection.
+    // Input that was sent as steps is not sent again as controls on a new connection.
     this.#inputs.forget();
     return true;
   }
@@ -214,7 +221,8 @@ export class WorldClient implements World, ProtocolHandlers {
       });
     }
     const done = declared?.durable ? this.#actDurably(action, bounded) : this.#actOnce(action, bounded);
-    // Programs that do not await it learn of a refusal by the event `refused`.
+    // This prevents an unhandled rejection: programs that do not await the promise learn of a
+    // refusal by the event `refused`.
     done.catch(() => {});
     return done;
   }
@@ -379,7 +387,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#waiting.end(error);
   }
 
-  /** A resumed player keeps its name, even if the connection requested another. */
+  /** A resumed player keeps its name, even if the connection requested another name. */
   #sendName(isResumed: boolean): void {
     const { name } = this;
     const isKnown = !isResumed || name === undefined || name === this.#sentName;
@@ -401,7 +409,7 @@ export class WorldClient implements World, ProtocolHandlers {
     else this.#protocol = protocol;
   }
 
-  /** Nothing will be sent any more, so waiting calls are rejected. */
+  /** Rejects waiting calls, because nothing will be sent any more. */
   #ended(): void {
     clearInterval(this.#runTimer);
     this.#inputs.stop();
@@ -411,7 +419,7 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   #changeStatus(status: WorldStatus): void {
-    // A listener may leave in the middle of a welcome; that is for good.
+    // A listener may leave the world during a welcome. Then the world stays closed.
     if (this.status === status || this.status === "closed") return;
     this.status = status;
     this.emitter.emit("status", { status });

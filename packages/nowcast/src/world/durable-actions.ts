@@ -7,9 +7,12 @@ import type { WorldRecord } from "./world.js";
 
 /** Maximum distance between the numbers of two unanswered actions (`spec/WORLD.md`, section 6). */
 const UNDER_WAY_MAX = 64;
-/** Actions that wait for an answer, or for those before them. */
+/** Maximum number of actions that wait for an answer or for earlier actions. */
 const WAITING_MAX = 1_024;
-/** Fewer than a server takes at once and in a second, because ordinary actions count with them. */
+/**
+ * Maximum number of actions sent at once, and in a second. Both are lower than a server's limits,
+ * because ordinary actions count toward the same limits.
+ */
 const AT_ONCE_MAX = 10;
 const PER_SECOND = 15;
 /** A server forgets a client after a day of its world's time. Actions older than this are not sent again. */
@@ -24,11 +27,11 @@ interface Waiting {
   reject(error: NowcastError): void;
 }
 
-/** Hands an action to the connection; false when there is none, or no room. */
+/** Passes an action to the connection. Returns false if there is no connection, or no room. */
 export type SendAction = (action: string, args: WorldRecord, number: number) => boolean;
 
 export class DurableActions {
-  /** By their numbers, oldest first. */
+  /** The waiting actions by their numbers, oldest first. */
   readonly #waiting = new Map<number, Waiting>();
   readonly #send: SendAction;
   #lastNumber = 0;
@@ -65,7 +68,7 @@ export class DurableActions {
     return promise;
   }
 
-  /** A new connection: unanswered actions are sent again. */
+  /** Handles a new connection: unanswered actions are sent again. */
   connected(): void {
     const oldestMs = Date.now() - AGE_MS_MAX;
     for (const { number, action, beganAtMs } of [...this.#waiting.values()]) {
@@ -93,7 +96,7 @@ export class DurableActions {
     this.#flush();
   }
 
-  /** Nothing will be answered any more. */
+  /** Rejects all waiting actions, because no more answers will arrive. */
   end(error: NowcastError): void {
     this.disconnected();
     for (const { action, reject } of this.#waiting.values()) reject(unanswered(action, error.message));

@@ -2,7 +2,9 @@ import type { ErrorCode, Fault } from "../errors/nowcast-error.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 import { CloseCode } from "../session/fault.js";
 
-/** The number of a connection that broke without a close frame, which no frame may carry. */
+/**
+ * The close code of a connection that broke without a close frame. No frame may carry this code.
+ */
 export const CLOSED_ABNORMALLY = 1006;
 
 type Meaning = readonly [ErrorCode, Fault];
@@ -58,7 +60,9 @@ const WHEN_CROWDED = "try again in a moment, or enter another room";
 const WHEN_TOO_MANY =
   "send fewer: docs/SERVER.md names the rates under Limits, and messages over them are answered by refused and unsaid";
 
-/** The error for the end of a connection to a world, from the server's number and text. */
+/**
+ * Makes the error for the end of a connection to a world, from the server's close code and text.
+ */
 export function worldEnd(closeCode: number, reason: string): NowcastError {
   const [code, fault] = MEANINGS.get(closeCode) ?? (["closed", "refused"] as const);
   const cause = reason === "" ? `the connection ended (${closeCode})` : reason;

@@ -2,7 +2,7 @@ import { NowcastError } from "../errors/nowcast-error.js";
 import { isSameValue } from "./same-value.js";
 import type { Entity, EntityId, EntityPart, Kind, PlayerId, Vec3, WorldRecord } from "./world.js";
 
-/** Entities in one message, and in one world (`spec/WORLD.md`, section 6). */
+/** Maximum number of entities in one message, and in one world (`spec/WORLD.md`, section 6). */
 export const ENTITIES_MAX = 65_536;
 
 /** The description of an entity, as opposed to its pose. */
@@ -25,7 +25,7 @@ export interface EntityChange {
   readonly parts: EntityPart[];
 }
 
-/** An entity when it enters the client's world. */
+/** An entity that enters the client's world. */
 export interface SpawnedEntity extends EntityDescription, EntityPose {
   readonly id: EntityId;
 }
@@ -72,10 +72,10 @@ class LiveEntity implements Entity {
 /** The newest known values of all entities, updated in place. */
 export class EntityTable {
   readonly entities = new Map<EntityId, LiveEntity>();
-  /** Poses and facts about entities that were never spawned. */
+  /** Number of poses and descriptions of entities that were never spawned. */
   unknownEntities = 0;
 
-  /** Entities that are not here yet. Throws when there would be too many. */
+  /** Adds entities that are not in the table yet. Throws if there would be too many. */
   spawn(spawned: readonly SpawnedEntity[], tick: number): Entity[] {
     if (this.entities.size + spawned.length > ENTITIES_MAX) {
       throw new NowcastError("peer-misbehaved", `a world of more than ${ENTITIES_MAX} entities`, {
@@ -100,7 +100,7 @@ export class EntityTable {
     return gone;
   }
 
-  /** Forgets all entities and returns them, because the next connection uses other ids. */
+  /** Removes and returns all entities, because the next connection uses other ids. */
   clear(): Entity[] {
     const gone = [...this.entities.values()];
     this.entities.clear();
@@ -124,7 +124,7 @@ export class EntityTable {
     return { names, parts };
   }
 
-  /** Moves an entity to a pose; false if it is already there. */
+  /** Moves an entity to a pose. Returns false if it has this pose already. */
   place(entity: Entity, { position, euler }: EntityPose, tick: number): boolean {
     if (isSameVector(entity.position, position) && isSameVector(entity.euler, euler)) return false;
     const live = entity as LiveEntity;
@@ -154,7 +154,7 @@ export class EntityTable {
     return moved;
   }
 
-  /** One entity is elsewhere. */
+  /** Moves one entity to another pose. */
   moveOne(entity: Entity, { position, euler }: EntityPose, tick: number, stillTick: number): void {
     const live = entity as LiveEntity;
     put(live, position, euler);
@@ -162,7 +162,7 @@ export class EntityTable {
     live.stillTick = stillTick;
   }
 
-  /** The entity, or `undefined` if it is unknown, which is counted. */
+  /** Returns the entity. If it is unknown, counts this and returns `undefined`. */
   find(id: EntityId): LiveEntity | undefined {
     const entity = this.entities.get(id);
     if (entity === undefined) this.unknownEntities++;

@@ -1,4 +1,4 @@
-/** Shared worlds: joining one, its contents, and the poses at the moment of a drawn frame. */
+/** Shared worlds: joining a world, its contents, and the poses to draw in a frame. */
 
 export {
   createInterpolator,

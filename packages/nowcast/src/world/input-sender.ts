@@ -3,10 +3,13 @@ import type { Input } from "./world.js";
 
 const SENDS_PER_SECOND_MAX = 30;
 const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
-/** A socket with more unsent bytes is stuck. The newest input then waits, so that no stale ones queue up. */
+/**
+ * A socket with more unsent bytes does not make progress. Then only the newest input waits, so that
+ * no outdated input queues up.
+ */
 const BACKLOG_BYTES_MAX = 4096;
 
-/** The output of the sender. `send` returns false without a connection. */
+/** The output of the sender. `send` returns false if there is no connection. */
 export interface InputOutlet {
   send(input: Input): boolean;
   backlogBytes(): number;
@@ -18,7 +21,10 @@ export class InputSender {
   #wanted: Input | undefined;
   #sent: Input | undefined;
   #sentAtMs = Number.NEGATIVE_INFINITY;
-  /** A jump that was pressed and released between two sends is still sent, once. */
+  /**
+   * Whether a jump was pressed since the last send. A jump that was pressed and released between
+   * two sends is sent once.
+   */
   #jumpPending = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -32,14 +38,14 @@ export class InputSender {
     this.#schedule();
   }
 
-  /** A new connection has not received the input yet. */
+  /** Handles a new connection, which has not received the input yet. */
   connected(): void {
     this.#sent = undefined;
     this.#sentAtMs = Number.NEGATIVE_INFINITY;
     if (this.#wanted !== undefined) this.#schedule();
   }
 
-  /** From now on input is sent in another way. */
+  /** Stops the sender, because from now on input is sent in another way. */
   forget(): void {
     this.stop();
     this.#wanted = undefined;
@@ -71,7 +77,7 @@ export class InputSender {
     const input = this.#jumpPending && !this.#wanted.jump ? { ...this.#wanted, jump: true } : this.#wanted;
     if (this.#sent !== undefined && same(this.#sent, input)) return;
     if (this.#outlet.backlogBytes() > BACKLOG_BYTES_MAX) return this.#wakeIn(INTERVAL_MS);
-    // Without a connection nothing is lost: `connected` sends the newest input.
+    // If there is no connection, `connected` sends the newest input later.
     if (!this.#outlet.send(input)) return;
     this.#sent = input;
     this.#sentAtMs = performance.now();

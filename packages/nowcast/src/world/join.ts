@@ -15,11 +15,14 @@ import { ENCODINGS, type JoinOptions, type World, type WorldOf, type WorldTypes 
  * world.on("welcome", () => world.input({ forward: 1, right: 0, yaw: 0, run: false, jump: false }));
  * ```
  *
- * Addresses such as `ws://localhost:7777/ws/plaza` are joined by the plain protocol, unless `protocol` selects another.
- * Throws a `NowcastError` for an invalid address or option.
+ * For addresses such as `ws://localhost:7777/ws/plaza`, the plain protocol is used, unless
+ * `protocol` selects another one. Throws a `NowcastError` for an invalid address or option.
  */
 export function joinWorld(url: string | URL, options?: JoinOptions): World;
-/** The same, with the types that `nowcast gen DIR` makes of the world's folder: `joinWorld<Football>(address)`. */
+/**
+ * Joins a world with the types that `nowcast gen DIR` generates from the world's folder:
+ * `joinWorld<Football>(address)`.
+ */
 export function joinWorld<T extends WorldTypes>(url: string | URL, options?: JoinOptions): WorldOf<T>;
 export function joinWorld(url: string | URL, options: JoinOptions = {}): World {
   const protocol = options.protocol ?? (/^wss?:/i.test(String(url)) ? "plain" : "session");

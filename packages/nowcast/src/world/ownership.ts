@@ -17,11 +17,17 @@ import type {
 
 const SENDS_PER_SECOND_MAX = 30;
 const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
-/** A socket with more unsent bytes is stuck. The newest targets then wait, so that no stale ones queue up. */
+/**
+ * A socket with more unsent bytes does not make progress. Then only the newest targets wait, so
+ * that no outdated targets queue up.
+ */
 const BACKLOG_BYTES_MAX = 4096;
-/** Requests that may wait for an answer at a time. */
+/** Maximum number of requests that wait for an answer. */
 const REQUESTS_MAX = 64;
-/** The maximum of a message, minus the fields around the attributes (`spec/WORLD.md`, section 6). */
+/**
+ * Maximum bytes of attributes: the maximum of a message, minus the fields around the attributes
+ * (`spec/WORLD.md`, section 6).
+ */
 const ATTRIBUTES_BYTES_MAX = 3_900;
 
 /** The parts of a world that ownership needs. */
@@ -29,7 +35,7 @@ export interface OwnedWorld {
   readonly playerId: PlayerId | undefined;
   readonly entities: ReadonlyMap<EntityId, Entity>;
   readonly protocol: ProtocolAdapter | undefined;
-  /** Something was not sent. */
+  /** Called when a request or a target was not sent. */
   unsent(): void;
 }
 
@@ -38,7 +44,10 @@ interface Pending {
   reject(error: NowcastError): void;
 }
 
-/** The entities that this client owns: requests ownership, and sends target poses, the newest at most thirty times a second. */
+/**
+ * The entities that this client owns. Requests ownership, and sends the newest target poses, at
+ * most thirty times a second.
+ */
 export class Ownership {
   readonly #pending = new Map<number, Pending>();
   /** Entities that the server granted, even if their description is not known yet. */
@@ -101,13 +110,16 @@ export class Ownership {
     if (request === "move" && entity !== undefined) this.#wanted.delete(entity);
   }
 
-  /** An entity has another owner, or is not here any more. */
+  /** Handles an entity that has another owner, or was removed. */
   lost(id: EntityId): void {
     this.#granted.delete(id);
     this.#wanted.delete(id);
   }
 
-  /** Another connection: this client owns nothing, and its requests will not be answered. */
+  /**
+   * Handles a new connection: this client owns nothing, and its earlier requests will not be
+   * answered.
+   */
   restart(error: NowcastError): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -184,7 +196,7 @@ export class Ownership {
     if (this.#wanted.size === 0 || protocol === undefined) return;
     if (protocol.backlogBytes > BACKLOG_BYTES_MAX) return this.#wakeIn(INTERVAL_MS);
     for (const [id, goal] of this.#wanted) {
-      // A full lane has room again in a moment; the newest target is sent then.
+      // If the lane is full, it soon has room again. The newest target is sent then.
       if (!protocol.move(id, goal)) return this.#wakeIn(INTERVAL_MS);
       this.#wanted.delete(id);
     }

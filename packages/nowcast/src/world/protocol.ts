@@ -38,21 +38,24 @@ export type OwnerRequest =
   | { readonly type: "despawn"; readonly entity: EntityId };
 
 /**
- * The calls of a world to its protocol. Arguments are validated and clamped. A call that cannot be sent, because there
- * is no welcome yet or no room, returns `false`.
+ * The calls of a world to its protocol. Arguments are validated and clamped. A call returns `false`
+ * if it cannot send, because there was no welcome yet or there is no room.
  */
 export interface ProtocolAdapter {
   readonly pingMs: number | undefined;
   readonly link: WorldLink | undefined;
-  /** Bytes that wait in the socket and would age there. */
+  /** Number of bytes that wait in the socket. */
   readonly backlogBytes: number;
   /** The number of the last sent input; 0 for none, and in protocols that do not count inputs. */
   readonly lastInputSequence: number;
-  /** Controls that differ from those sent before, or the first since the welcome. */
+  /** Sends controls that differ from the last ones, or the first controls since the welcome. */
   input(input: Input): boolean;
   /** Sends input by steps; missing in protocols without it. */
   inputAtStep?(number: number, changes: readonly InputChange[]): boolean;
-  /** With a number it happens once, and is answered. `step` is the client's step at the action, if it counts steps. */
+  /**
+   * Sends an action. An action with a number is carried out once and is answered. `step` is the
+   * client's step at the action, if the client counts steps.
+   */
   act(action: string, args: WorldRecord, number?: number, step?: number, shown?: number): boolean;
   /** Sends the delay of the display, in whole milliseconds; missing in protocols without it. */
   viewDelay?(delayMs: number): boolean;
@@ -64,7 +67,7 @@ export interface ProtocolAdapter {
   chat(text: string): boolean;
   rename(name: string): boolean;
   setRate(networkHz: number): boolean;
-  /** Leaves; no handler is called afterwards. */
+  /** Leaves the world. No handler is called afterwards. */
   close(): void;
 }
 
@@ -79,18 +82,18 @@ export interface ProtocolHandlers {
   readonly key: Uint8Array;
   readonly isProgram: boolean;
   received(nowMs: number, bytes: number): void;
-  /** A message of a type that only later versions know. */
+  /** Called for a message of a type that only later versions define. */
   unknownMessage(): void;
   welcomed(welcome: WorldEvents["welcome"]): void;
   moved(movement: ReceivedMovement): void;
-  /** A numbered action is done and kept. */
+  /** A numbered action was carried out and stored. */
   done(number: number): void;
   refused(action: string, reason: string, number: number | undefined): void;
   granted(entity: EntityId, number: number): void;
-  /** `entity` is 0 for one that was to be spawned. */
+  /** `entity` is 0 if the request was to spawn an entity. */
   denied(request: string, entity: number, number: number, reason: string): void;
   interrupted(isInterrupted: boolean): void;
-  /** `retryInMs` is `undefined` when there will be no other attempt. */
+  /** `retryInMs` is `undefined` if there will be no further attempt. */
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
@@ -99,7 +102,7 @@ export interface ReceivedMovement {
   readonly tick: number;
   readonly nowMs: number;
   readonly moved: readonly Entity[];
-  /** Whether this step is newer than all before. */
+  /** Whether this step is newer than all earlier ones. */
   readonly isNewest: boolean;
   /** The number of the newest input in force at the newest step; 0 if the protocol does not report it. */
   readonly ackedInputSequence: number;

@@ -1,7 +1,7 @@
 const BUCKETS = 10;
 const BUCKET_MS = 100;
 
-/** Packets and bytes a second, as means over the last second, in constant memory. */
+/** Measures packets and bytes a second, as means over the last second, in constant memory. */
 export class RateMeter {
   readonly #packets = new Float64Array(BUCKETS);
   readonly #bytes = new Float64Array(BUCKETS);
@@ -16,7 +16,7 @@ export class RateMeter {
 
   rates(nowMs: number): { readonly packetsPerSecond: number; readonly bytesPerSecond: number } {
     this.#advance(nowMs);
-    // Nine full buckets and the one being filled: the window is 0.9 to 1 second long.
+    // The window has nine full buckets and the one being filled, so it is 0.9 to 1 second long.
     const windowSeconds = ((BUCKETS - 1) * BUCKET_MS + (nowMs % BUCKET_MS)) / 1000;
     const sum = (column: Float64Array): number => column.reduce((total, value) => total + value, 0);
     return {

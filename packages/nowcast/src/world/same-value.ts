@@ -1,7 +1,7 @@
-/** Deeper nested values count as different; worlds' values have 16 levels at most. */
+/** Values that are nested deeper count as different. Values of worlds have at most 16 levels. */
 const DEPTH_MAX = 64;
 
-/** Whether two values that came as MessagePack, JSON or bodies of shapes say the same. */
+/** Whether two values that were decoded from MessagePack, JSON or bodies of shapes are equal. */
 export function isSameValue(a: unknown, b: unknown, depth = 0): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -14,7 +14,7 @@ export function isSameValue(a: unknown, b: unknown, depth = 0): boolean {
   });
 }
 
-/** In the order written: another order counts as another value. */
+/** Maps are compared in the order of their keys: another order counts as another value. */
 function entriesOf(value: object): readonly (readonly [unknown, unknown])[] {
   return value instanceof Map ? [...value] : Object.entries(value);
 }

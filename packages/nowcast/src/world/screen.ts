@@ -1,21 +1,27 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { isSameValue } from "./same-value.js";
 
-/** Values on one client's screen, for all and for itself (`spec/WORLD.md`, section 6). */
+/**
+ * Maximum number of values on one client's screen: values for all clients and personal ones
+ * (`spec/WORLD.md`, section 6).
+ */
 export const SCREENS_MAX = 4_096;
 
-/** The value of one key of a server for a screen slot. */
+/** The value that the server has set for a screen slot under one of its keys. */
 export interface ScreenValue {
   readonly place: string;
-  /** For this player only. It has priority over the value for all. */
+  /**
+   * Whether the value is for this player only. Such a value has priority over the value for all.
+   */
   readonly personal: boolean;
-  /** `null` clears. */
+  /** `null` clears the slot. */
   readonly value: unknown;
 }
 
 /**
- * The values on the screen of one player. A server assigns keys to slots freely and reassigns them, and its values may
- * arrive out of order. Therefore each key has a value, and a slot shows the newest of its keys.
+ * The values on the screen of one player. A server assigns keys to slots as it likes and may
+ * reassign them, and values may arrive out of order. Therefore values are stored by key, and a slot
+ * shows the value of its newest key.
  */
 export class ScreenTable {
   readonly shown = new Map<string, unknown>();
@@ -23,7 +29,7 @@ export class ScreenTable {
   /** For each slot, the keys with a value there, the newest last. */
   readonly #keys = new Map<string, Set<number | string>>();
 
-  /** The slots whose shown value changed. Throws if there would be too many values. */
+  /** Returns the slots whose shown value changed. Throws if there would be too many values. */
   put(key: number | string, screen: ScreenValue): string[] {
     const before = this.#values.get(key);
     if (before !== undefined) this.#remove(key, before.place);
@@ -41,7 +47,7 @@ export class ScreenTable {
     return [...places].filter((place) => this.#showsOther(place));
   }
 
-  /** Clears everything, and returns the places where something stood. */
+  /** Clears everything, and returns the slots that had a value. */
   clear(): string[] {
     const places = [...this.shown.keys()];
     for (const values of [this.shown, this.#values, this.#keys]) values.clear();

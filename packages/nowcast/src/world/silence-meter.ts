@@ -1,20 +1,27 @@
 /**
- * A longer gap in which the program ran nothing is a stall: messages that arrived in the meantime were not read yet.
+ * A longer gap without a call is a stall of the program. Messages that arrived during the stall
+ * have not been read yet.
  */
 const STALL_MS = 900;
 
-/** Measures how long nothing arrived, in time during which the program was able to read a message. */
+/**
+ * Measures how long nothing has arrived. Only time in which the program was able to read messages
+ * counts.
+ */
 export class SilenceMeter {
   #arrivedAtMs = Number.NEGATIVE_INFINITY;
   #ranAtMs = Number.NEGATIVE_INFINITY;
   #countsFromMs = Number.NEGATIVE_INFINITY;
 
-  /** A message arrived. */
+  /** Records that a message arrived. */
   arrived(nowMs: number): void {
     this.#arrivedAtMs = nowMs;
   }
 
-  /** The program runs. Call it several times a second, whether or not a message arrived. */
+  /**
+   * Records that the program runs. Call it several times a second, whether or not a message
+   * arrived.
+   */
   ran(nowMs: number): void {
     if (nowMs - this.#ranAtMs > STALL_MS) this.#countsFromMs = nowMs;
     this.#ranAtMs = nowMs;

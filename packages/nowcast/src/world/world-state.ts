@@ -30,8 +30,8 @@ interface LivePlayer extends Player {
 }
 
 /**
- * The state of a world, for both protocols. Every change passes through here, and is reported to the world's listeners
- * once it is complete. A change without effect is not reported.
+ * The state of a world, for both protocols. Every change is made by this class, which reports it to
+ * the world's listeners once it is complete. A change without effect is not reported.
  */
 export class WorldState {
   definition: Definition | undefined;
@@ -59,7 +59,7 @@ export class WorldState {
     return this.#table.unknownEntities;
   }
 
-  /** Another connection: the known state is dropped, except the definition, which stays until it arrives again. */
+  /** Drops the known state for a new connection. The definition stays until it arrives again. */
   restart(playerId: PlayerId): void {
     const entities = this.#table.clear();
     const players = [...this.players.values()];
@@ -80,14 +80,15 @@ export class WorldState {
   }
 
   /**
-   * The current kind for a kind of an earlier definition; the earlier one itself if its entities have another form now.
+   * Returns the current kind for a kind of an earlier definition. If the form of its entities has
+   * changed, returns the earlier kind itself.
    */
   kindNow(known: Kind): Kind {
     const kind = this.#kinds.get(known.name);
     return kind !== undefined && isSameFields(kind.attributes, known.attributes) ? kind : known;
   }
 
-  /** Sets the descriptions and poses of entities. Present entities change. */
+  /** Sets the descriptions and poses of entities. Entities that exist already are changed. */
   spawn(spawned: readonly SpawnedEntity[], tick: number): void {
     const unknown = new Map<EntityId, SpawnedEntity>();
     for (const entity of spawned) {
@@ -108,7 +109,7 @@ export class WorldState {
     if (before !== entity.owner) this.#emitter.emit("owner", { entity, before });
   }
 
-  /** Some attributes have other values; of those that its kind does not have nothing is known. */
+  /** Sets the values of some attributes. The other attributes keep their values. */
   setAttributes(id: EntityId, set: WorldRecord): void {
     const entity = this.#table.find(id);
     if (entity === undefined) return;

@@ -40,25 +40,39 @@ export interface Field {
   readonly type: string;
 }
 
-/** The common properties of some entities of a world. The author's values arrive unchanged: ignore those that you do not know. */
+/**
+ * The common properties of the entities of one kind. The author's values arrive unchanged, so
+ * ignore values that you do not know.
+ */
 export interface Kind {
   readonly name: string;
-  /** Its physics, in the fields of `BodyFields` in `docs/WORLDS.md`; `undefined` without a body. */
+  /**
+   * Its physics, with the fields of `BodyFields` in `docs/WORLDS.md`; `undefined` if it has no
+   * body.
+   */
   readonly body: WorldRecord | undefined;
-  /** In the fields of `WalkerFields`, if input moves it. */
+  /**
+   * The parameters of its walkers, with the fields of `WalkerFields`, if input moves its entities.
+   */
   readonly walker: WorldRecord | undefined;
   /** Its appearance: "Looks" in `docs/WORLDS.md`. `null` if the kind has none. */
   readonly look: unknown;
   readonly attributes: readonly Field[];
-  /** Possible owners and their rights, in the fields of `OwnerFields`; `undefined` if players cannot request one. */
+  /**
+   * Possible owners and their rights, with the fields of `OwnerFields`; `undefined` if players
+   * cannot request entities of this kind.
+   */
   readonly owner: WorldRecord | undefined;
 }
 
-/** Something that a player can do by {@link World.act}. */
+/** An action that a player can carry out with {@link World.act}. */
 export interface Action {
   readonly name: string;
   readonly arguments: readonly Field[];
-  /** Whether it happens exactly once and is never lost: see {@link World.act}. */
+  /**
+   * Whether it is durable, so that it is carried out exactly once and is never lost: see {@link
+   * World.act}.
+   */
   readonly durable: boolean;
   /** Its binding: "Actions" in `docs/WORLDS.md`. `null` if it has none. */
   readonly hint: unknown;
@@ -72,8 +86,9 @@ export interface EventDeclaration {
 
 /**
  * A file of a world, named by `model` and `texture` of a {@link Kind.look} and by `file` of an event `sound`. The
- * world's server serves it at `/assets/` and its hash. The content never changes, so it may be cached for ever. Check
- * the content of fetched files, because any person may be their author.
+ * world's server serves it at `/assets/` and its hash. The content never changes, so it may be
+ * cached for ever. Check the content of fetched files before use, because anyone may be their
+ * author.
  */
 export interface Asset {
   /** Its path in the world's folder, as `assets/door.glb`. */
@@ -86,7 +101,10 @@ export interface Asset {
   readonly type: string;
 }
 
-/** The kinds, actions, events and files of a world. Another definition holds as soon as the world's rules or files were replaced. */
+/**
+ * The kinds, actions, events and files of a world. When the world's rules or files are replaced,
+ * another definition applies.
+ */
 export interface Definition {
   /** The version of the world's rules. */
   readonly version: number;
@@ -103,17 +121,19 @@ export interface Definition {
  */
 export interface Entity {
   readonly id: EntityId;
-  /** A `define` event may replace it by another object, perhaps of another name. */
+  /**
+   * Its kind. A `define` event may replace the kind by another object, possibly with another name.
+   */
   readonly kind: Kind;
-  /** Multiplies the shape of its kind along its own axes. */
+  /** Factors that multiply the shape of its kind along its own axes. */
   readonly scale: Vec3;
   /** The entity to which this one is attached. `position` and `euler` are still in world coordinates. */
   readonly parent: EntityId | undefined;
   /** The player that owns it and may move it; `undefined` for the server. */
   readonly owner: PlayerId | undefined;
   /**
-   * By name. A change creates a new record, so a record that you keep does not change. Texts may have been typed by
-   * people: never use them as markup.
+   * The attributes by name. A change creates a new record, so a record that you keep does not
+   * change. Texts may come from other people, so never use them as markup.
    */
   readonly attributes: WorldRecord;
   /** Of the centre, in metres. */
@@ -122,7 +142,7 @@ export interface Entity {
   readonly euler: Vec3;
   /** World step of the last received change of the pose. */
   readonly tick: number;
-  /** World step up to which it kept its earlier pose, if that is known (sessions report it). */
+  /** World step up to which it kept its earlier pose, if known (only sessions report it). */
   readonly stillTick?: number | undefined;
 }
 
@@ -134,7 +154,7 @@ export type EntityPart = "kind" | "scale" | "parent" | "owner" | "place";
 /** A player. The object exists as long as the player stays and is updated in place. */
 export interface Player {
   readonly id: PlayerId;
-  /** A text that a person typed: show it as text, never as markup. */
+  /** The name. It may come from another person, so show it as text, never as markup. */
   readonly name: string;
   /** The entity that the player's input moves. It may be known before it is in {@link World.entities}. */
   readonly avatarId: EntityId | undefined;
@@ -147,7 +167,7 @@ export interface OwnedPose {
   readonly rotation?: Quaternion | undefined;
   /** Its velocity in metres a second, if known: the server extrapolates it for a tenth of a second. */
   readonly velocity?: Vec3 | undefined;
-  /** The axis of its turn, with the length of its radians a second. */
+  /** The axis of its rotation; the length is the speed in radians a second. */
   readonly spin?: Vec3 | undefined;
 }
 
@@ -155,15 +175,17 @@ export interface OwnedPose {
 export interface SpawnOptions extends WaitOptions {
   readonly position: Vec3;
   readonly rotation?: Quaternion | undefined;
-  /** Attributes that differ from the defaults, of those that an owner may set. */
+  /**
+   * Attributes that differ from their defaults. Only attributes that an owner may set are allowed.
+   */
   readonly attributes?: WorldRecord | undefined;
 }
 
 /** The player's current input. It holds until the next one. */
 export interface Input {
-  /** −1 to 1, in the direction that `yaw` faces; values beyond are clamped. */
+  /** −1 to 1, in the direction that `yaw` faces. Greater values are clamped. */
   readonly forward: number;
-  /** −1 to 1, to the right of the direction that `yaw` faces; values beyond are clamped. */
+  /** −1 to 1, to the right of the direction that `yaw` faces. Greater values are clamped. */
   readonly right: number;
   /** Radians; 0 faces −Z and grows counter-clockwise seen from above. */
   readonly yaw: number;
@@ -178,9 +200,9 @@ export interface InputChange extends Input {
 }
 
 /**
- * `connecting` until the first welcome; `open` from a welcome on; `reconnecting` from the loss of a connection until
- * the next welcome (or until the same session continues, which needs none); `closed` for good. The same for both
- * protocols.
+ * The status, with the same meaning for both protocols. `connecting`: until the first welcome.
+ * `open`: from a welcome on. `reconnecting`: from the loss of a connection until the next welcome,
+ * or until the same session continues. `closed`: permanently ended.
  */
 export type WorldStatus = "connecting" | "open" | "reconnecting" | "closed";
 
@@ -196,7 +218,7 @@ export type Connection = "steady" | "unstable" | "lost";
 export interface WorldLink {
   /** The present carrier; `undefined` while there is none. */
   readonly carrier: "WebTransport" | "WebSocket" | undefined;
-  /** The share of this program's packets that was lost, 0 to 1. */
+  /** The share of the packets from this program that was lost, 0 to 1. */
   readonly loss: number;
   /** Age of the server's data on arrival, by the estimate of its clock; `undefined` before it is known. */
   readonly ageMs: number | undefined;
@@ -220,13 +242,16 @@ export interface WorldStats {
   readonly snapshotIntervalMs: number | undefined;
   /** Smoothed deviation of their arrival from that spacing, as RFC 3550 defines jitter. */
   readonly jitterMs: number;
-  /** Times that a lost connection was replaced by a new one. */
+  /** Number of lost connections that were replaced by new ones. */
   readonly reconnects: number;
-  /** Messages of types this SDK does not know, which a later server may send. */
+  /** Number of messages of unknown types, which a later server may send. */
   readonly unknownMessages: number;
-  /** Poses and facts about entities that were never spawned. */
+  /** Number of poses and descriptions of entities that were never spawned. */
   readonly unknownEntities: number;
-  /** Actions and chat lines that were not sent, because there was no connection or the world was closed. */
+  /**
+   * Number of actions and chat lines that were not sent, because there was no connection or the
+   * world was closed.
+   */
   readonly unsentActions: number;
   /** Only for sessions. */
   readonly link?: WorldLink | undefined;
@@ -236,8 +261,8 @@ export interface WorldStats {
 export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed" | "printed";
 
 /**
- * Reason why entities left the state: they are `gone` from the world for good, or `out_of_sight` of this client, which
- * receives no more updates of them.
+ * Reason why entities left `World.entities`. `gone`: they were removed from the world.
+ * `out_of_sight`: this client receives no more updates of them.
  */
 export type DespawnReason = "gone" | "out_of_sight";
 
@@ -253,7 +278,7 @@ export interface WorldEvents {
     /** Whether this client resumed its earlier player, with its avatar and possessions. */
     readonly isResumed: boolean;
     readonly room: string;
-    /** Which world the room shows. */
+    /** The world that the room shows. */
     readonly world: string;
     readonly stepHz: number;
     readonly networkHz: number;
@@ -264,7 +289,10 @@ export interface WorldEvents {
    * the new {@link Kind}, without a `change` event. For the others, further events report the changes.
    */
   define: { readonly definition: Definition };
-  /** They are new, or came into sight. An entity that was out of sight is another object with the same id. */
+  /**
+   * Entities that are new or came into sight. An entity that was out of sight before is another
+   * object with the same id.
+   */
   spawn: { readonly entities: readonly Entity[] };
   /** The entities with their last known values. They are no longer in `World.entities`. */
   despawn: { readonly entities: readonly Entity[]; readonly reason: DespawnReason };
@@ -288,7 +316,7 @@ export interface WorldEvents {
     readonly moved: readonly Entity[];
     readonly ackedInputSequence: number;
   };
-  /** The player joined, or has another name or avatar. */
+  /** The player joined, or its name or avatar changed. */
   player: { readonly player: Player };
   /** The player with its last known values. */
   left: { readonly player: Player };
@@ -296,7 +324,10 @@ export interface WorldEvents {
   screen: { readonly place: string; readonly value: unknown };
   /** An event of the world's rules. */
   event: { readonly name: string; readonly payload: unknown };
-  /** One event of the world by its name, after `event`: `world.on("event:goal", ({ payload }) => …)`. */
+  /**
+   * One event of the world. Its name follows `event:`, as in `world.on("event:goal", ({ payload })
+   * => …)`.
+   */
   [name: `event:${string}`]: { readonly payload: unknown };
   /** Its owner changed. `before` is the earlier owner. */
   owner: { readonly entity: Entity; readonly before: PlayerId | undefined };
@@ -311,7 +342,7 @@ export interface WorldEvents {
   };
   /** The outcome of a version of the rules; sent to editors only. `text` has file, line and cause. */
   report: { readonly outcome: ReportOutcome; readonly version: number; readonly text: string };
-  /** `name` and `text` were typed by people: show them as text, never as markup. */
+  /** `name` and `text` come from other people, so show them as text, never as markup. */
   chat: { readonly from: PlayerId; readonly name: string; readonly text: string };
   /** Number of chat lines that were dropped here, because this client had not read the earlier ones. */
   missed: { readonly lines: number };
@@ -329,11 +360,12 @@ export interface WorldEvents {
 
 export interface JoinOptions {
   /**
-   * `session` goes over the best carrier there is and survives its loss (`spec/WORLD.md`); `plain` is JSON, MessagePack or
-   * packed records over a WebSocket (`spec/PLAIN.md`). By default the address decides: `ws:` and `wss:` are plain.
+   * `session` uses the best available carrier and survives its loss (`spec/WORLD.md`); `plain` is
+   * JSON, MessagePack or packed records over a WebSocket (`spec/PLAIN.md`). By default the address
+   * decides: `ws:` and `wss:` are plain.
    */
   readonly protocol?: Protocol | undefined;
-  /** The player's name, shortened to 24 characters; the server picks one when there is none. */
+  /** The player's name, shortened to 24 characters. If there is none, the server chooses a name. */
   readonly name?: string | undefined;
   /**
    * A `program` joins without an avatar, and may own entities that allow programs. It needs a token with the role
@@ -357,14 +389,14 @@ export interface JoinOptions {
   readonly carriers?: readonly CarrierKind[] | undefined;
 }
 
-/** A seat in a shared world. It connects, and connects again, by itself. */
+/** A client in a shared world. It connects and reconnects by itself. */
 export interface World {
   readonly status: WorldStatus;
-  /** Read it once a frame. It changes with time alone, so no event reports it. */
+  /** Read it once a frame. It can change by the passage of time, so no event reports it. */
   readonly connection: Connection;
-  /** Fulfilled with the first welcome and definition; refused when the world ends before. */
+  /** Fulfilled with the first welcome and definition. Rejected if the world ends before. */
   readonly ready: Promise<void>;
-  /** You; `undefined` until the first welcome. */
+  /** The own player; `undefined` until the first welcome. */
   readonly playerId: PlayerId | undefined;
   /** The entity that your input moves; spectators have none. */
   readonly avatarId: EntityId | undefined;
@@ -378,9 +410,9 @@ export interface World {
   readonly screen: ReadonlyMap<string, unknown>;
   readonly stats: WorldStats;
   /**
-   * The number of the last sent input, for prediction. It grows by one with each input that differs from the one before
-   * (1 follows 65,535), starts again with each welcome, and is 0 before the first input. The plain protocol counts
-   * none.
+   * The number of the last sent input, for prediction. It grows by one with each input that differs
+   * from the preceding input (1 follows 65,535). It starts again with each welcome, and is 0 before
+   * the first input. The plain protocol does not number inputs.
    */
   readonly lastInputSequence: number;
 
@@ -390,16 +422,18 @@ export interface World {
    */
   input(input: Input): void;
   /**
-   * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and modulo 2^16. The
-   * newest `changes` of its input (the newest first, at most 64) happened `ago` steps earlier. The server applies each
-   * for as many steps, and `snapshot` events then have the number of the applied step as `ackedInputSequence`. Returns
-   * false if it cannot be sent; the plain protocol cannot. `createPredictor` calls it.
+   * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and
+   * modulo 2^16. `changes` are the newest changes of its input (the newest first, at most 64), each
+   * of which happened `ago` steps earlier. The server applies each input for the same number of
+   * steps. `snapshot` events then have the number of the applied step as `ackedInputSequence`.
+   * Returns false if the input cannot be sent, which is always so in the plain protocol.
+   * `createPredictor` calls it.
    */
   inputAtStep(number: number, changes: readonly InputChange[]): boolean;
   /**
-   * Sets a function that returns this client's current step, while it counts steps. {@link World.act} then sends the
-   * step of an action, and the server applies the steps up to it before the action. `createPredictor` calls it, and
-   * with `undefined` when it is closed.
+   * Sets a function that returns this client's current step, for a client that counts steps. {@link
+   * World.act} then sends the step of an action, and the server applies the steps up to it before
+   * the action. `createPredictor` calls it, and with `undefined` when it is closed.
    */
   countSteps(step: (() => number | undefined) | undefined): void;
   /**
@@ -419,8 +453,8 @@ export interface World {
    * action is dropped and counted, and the promise is rejected. An action that is declared **durable** happens exactly
    * once and is never lost. Its promise resolves when the server has stored the result. It is rejected if the action
    * was not carried out (`refused`), or if no answer can come any more (`lost`, at the end of the world). Until then it
-   * is sent again on every new connection, even to the next process of the server. You need not await the promise: an
-   * unhandled rejection is reported by `refused` only.
+   * is sent again on every new connection, even to the next process of the server. You need not
+   * await the promise: if you do not, a rejection is reported only by `refused`.
    *
    * ```ts
    * await world.act("buy", { what: "hat" }); // it is yours, even if the server is killed now
@@ -443,15 +477,18 @@ export interface World {
   /** Sets attributes of an entity that this client owns: all of them, or none. */
   set(entity: EntityId, attributes: WorldRecord): void;
   /**
-   * Spawns an entity that this client owns. Its id arrives before its description, so it enters {@link World.entities}
-   * a little later.
+   * Spawns an entity that this client owns. Its id arrives before its description, so the entity
+   * enters {@link World.entities} a little later.
    */
   spawn(kind: string, options: SpawnOptions): Promise<EntityId>;
-  /** Removes an entity that this client owns, if owners can make such. */
+  /** Removes an entity that this client owns, if owners can spawn entities of its kind. */
   despawn(entity: EntityId): void;
-  /** Servers shorten a line to 300 characters. Without a connection up to 16 lines wait for the next one; more are dropped and counted. */
+  /**
+   * Servers shorten a line to 300 characters. Without a connection, up to 16 lines wait for the
+   * next connection. Further lines are dropped and counted.
+   */
   chat(text: string): void;
-  /** Also remembered for later connections. */
+  /** Requests another name. Later connections use it, too. */
   rename(name: string): void;
   /** Requests another snapshot rate, 5 to 60, rounded to a whole number. Later connections use it, too. */
   setRate(hz: number): void;
@@ -467,9 +504,9 @@ export interface World {
   ): () => void;
   /** The next event of this type. Rejected if the world is closed before, or if `signal` aborts. */
   once<K extends keyof WorldEvents>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
-  /** At the end of `using`: leaves. */
+  /** Called at the end of `using`: leaves the world. */
   [Symbol.dispose](): void;
-  /** Leaves for good: after the status `closed` no event follows. */
+  /** Leaves the world permanently. After the status `closed`, no event follows. */
   close(): void;
 }
 

@@ -11,28 +11,29 @@ export interface Pose {
 }
 
 export interface InterpolatorOptions {
-  /** Never draw newer than this many milliseconds ago; 0 by default. */
+  /** Minimum age of the drawn moment, in milliseconds; 0 by default. */
   readonly delayMsMin?: number;
-  /** Never draw older than this; 1,000 by default. */
+  /** Maximum age of the drawn moment, in milliseconds; 1,000 by default. */
   readonly delayMsMax?: number;
   /**
-   * Calls back as soon as this program is idle again; `setTimeout` by default. A snapshot that arrives during a frame
-   * waits that long, and this wait is not a delay of the network.
+   * Calls back as soon as this program is idle again; `setTimeout` by default. A snapshot that
+   * arrives during a frame is read only then, and this wait is not a delay of the network.
    */
   readonly whenFree?: ((callback: () => void) => void) | undefined;
   /**
    * Returns the earliest possible arrival time of a snapshot that was read at `readMs`: before `readMs` if this program
-   * was too busy to read it. By default a late timer shows that. Recordings have other times than `performance.now()`,
-   * so they pass `(readMs) => readMs`.
+   * was too busy to read it. By default a late timer shows that the program was busy. The times of
+   * recordings are not those of `performance.now()`, so they pass `(readMs) => readMs`.
    */
   readonly earliestMs?: ((readMs: number) => number) | undefined;
 }
 
 /**
- * Draws a world smoothly that sends a few snapshots a second. It shows the recent past, in which the next snapshot is
- * already known. Positions are joined by cubic Hermite curves without overshoot (Fritsch and Carlson, Monotone
- * Piecewise Cubic Interpolation, 1980). A teleported entity jumps at once. If a snapshot is missing, moving entities
- * are extrapolated for a tenth of a second.
+ * Draws a world smoothly, although it sends only a few snapshots a second. It shows the recent
+ * past, for which the next snapshot is already known. Positions are interpolated by cubic Hermite
+ * curves without overshoot (Fritsch and Carlson, Monotone Piecewise Cubic Interpolation, 1980). A
+ * teleported entity jumps at once. If a snapshot is missing, moving entities are extrapolated for a
+ * tenth of a second.
  *
  * ```ts
  * const interpolator = createInterpolator(world);
@@ -46,17 +47,20 @@ export interface InterpolatorOptions {
  * Neither `sample` nor `pose` allocates.
  */
 export interface Interpolator {
-  /** Chooses the moment to show. Once a frame, with the clock of `performance.now()`. */
+  /** Chooses the moment to show. Call it once a frame, with the time of `performance.now()`. */
   sample(nowMs: number): void;
-  /** Writes the pose at that moment; false if the entity does not exist. */
+  /** Writes the pose at that moment. Returns false if the entity does not exist. */
   pose(id: EntityId, out: Pose): boolean;
   /** Delay of the shown moment behind the newest possible data, in milliseconds: the cost of smoothness. */
   readonly delayMs: number;
   /** Age of the shown state of an entity, in milliseconds: the delay, plus the time of extrapolation. */
   ageMs(id: EntityId): number;
-  /** The moment that is shown, in world steps with fraction. */
+  /** The moment that is shown, in steps of the world with a fraction. */
   readonly tick: number;
-  /** Frames whose next snapshot arrived too late, so that entities were extrapolated. */
+  /**
+   * Number of frames in which entities were extrapolated because the next snapshot arrived too
+   * late.
+   */
   readonly starvedFrames: number;
   /** Stops listening to the world. */
   close(): void;
@@ -79,10 +83,13 @@ class SnapshotInterpolator implements Interpolator {
   readonly #tracks = new Map<EntityId, PoseTrack>();
   readonly #stopListening: (() => void)[];
   #newestTick = 0;
-  /** The newest step received before that one. */
+  /** The newest received step before the newest one. */
   #previousTick = 0;
   #stepHz = 60;
-  /** When the newest frame began, and when this program was idle after it; `undefined` until then. */
+  /**
+   * The time at which the newest frame began, and the time at which this program was idle after it;
+   * `undefined` until then.
+   */
   #frameMs = Number.NEGATIVE_INFINITY;
   #freeMs: number | undefined = Number.NEGATIVE_INFINITY;
   readonly #whenFree: (callback: () => void) => void;
@@ -167,8 +174,9 @@ class SnapshotInterpolator implements Interpolator {
   }
 
   /**
-   * Returns the earliest possible arrival time of a snapshot that is read now. A page reads nothing while it draws a
-   * frame or is stalled, and then reads all waiting snapshots in sequence; each of these reads takes time.
+   * Returns the earliest possible arrival time of a snapshot that is read now. A page reads nothing
+   * while it draws a frame or is stalled. Afterwards it reads all waiting snapshots in sequence,
+   * and each read takes time.
    */
   #earliestMs(readMs: number): number {
     const unstalledMs = this.#stalls.earliestMs(readMs);
@@ -190,24 +198,25 @@ const EXTRAPOLATION_S_MAX = 0.1;
 /** Maximum speed in metres a second. A larger jump between two samples is a teleport. */
 const SPEED_MAX = 60;
 const TELEPORT_M_MIN = 1;
-/** Enough for a second at 60 snapshots a second. */
+/** Number of samples: enough for one second at 60 snapshots a second. */
 const SAMPLES_MAX = 64;
 /** Entities that never moved need a single sample. The buffer grows with the first motion. */
 const SAMPLES_MIN = 1;
-/** Position and quaternion. */
+/** Numbers of a sample: position and quaternion. */
 const STRIDE = 7;
 /** An entity is shown at most this many steps later than entities that are sent more often. */
 const LAG_MAX = 15;
 /**
- * Rate at which the lag of an entity adapts, in steps a step. In the meantime its motion is that much slower or faster.
+ * Rate at which the lag of an entity adapts, in steps for each step. Meanwhile its motion is slower
+ * or faster by this share.
  */
 const LAG_WARP = 0.2;
 /** The needed lag shrinks by this share with each update of an entity that is not late. */
 const LAG_DECAY = 0.25;
 
 /**
- * After a gap in the samples an entity glides to its place within this time, in seconds, if the distance is at most the
- * next value, in metres.
+ * After a gap in the samples, an entity glides to its new place within the first time, in seconds,
+ * if the distance is at most the second value, in metres.
  */
 const GLIDE_S = 0.4;
 const GLIDE_M_MAX = 8;
@@ -222,8 +231,9 @@ class PoseTrack {
   #newest = 0;
   #count = 1;
   /**
-   * Steps by which it is shown later than others, and steps that it needs. A server sends distant entities in every
-   * second round, or less often. The shown moment has then passed the newest sample when the next one arrives.
+   * Number of steps by which the entity is shown later than others, and number of steps that it
+   * needs. A server sends distant entities in every second round, or less often. Without this lag,
+   * the shown moment would pass the newest sample before the next one arrives.
    */
   lag = 0;
   #lagNeeded = 0;
@@ -231,7 +241,10 @@ class PoseTrack {
   #lagTick = Number.NEGATIVE_INFINITY;
   /** The position in the last frame, while samples are missing; otherwise `undefined`. */
   #heldAt: [number, number, number] | undefined;
-  /** The distance to the place by the samples when they came again, and the shown moment then. */
+  /**
+   * The distance to the place of the samples when samples arrived again, and the moment that was
+   * shown at that time.
+   */
   readonly #glide: [number, number, number] = [0, 0, 0];
   #glideTick = Number.NEGATIVE_INFINITY;
 
@@ -255,13 +268,14 @@ class PoseTrack {
   }
 
   /**
-   * The entity stayed at its earlier pose up to `stillTick`. Without better data this is the previous snapshot, of
-   * `previousTick`. If it moved earlier, the previous snapshot did not contain that.
+   * The entity stayed at its earlier pose up to `stillTick`. If the server does not state this
+   * step, it is the step of the previous snapshot, `previousTick`, which did not contain a
+   * movement.
    */
   record(entity: Entity, stillTick: number, previousTick: number): void {
     const last = this.#ticks[this.#newest]!;
     const late = Math.min(LAG_MAX, previousTick - Math.max(last, stillTick));
-    // A single late update may follow a lost packet, for which the display does not wait.
+    // A single late update may follow a lost packet. The display does not wait for lost packets.
     this.#lagNeeded = Math.max(0, Math.min(late, this.#lateBefore), this.#lagNeeded - LAG_DECAY);
     this.#lateBefore = late;
     if (entity.tick <= last) return this.#write(this.#newest, entity);
@@ -282,8 +296,9 @@ class PoseTrack {
   }
 
   /**
-   * An entity stops if no snapshot arrives for longer than it is extrapolated, while the shown moment continues. When
-   * snapshots arrive again, their position differs: the entity glides there instead of jumping.
+   * If no snapshot arrives for longer than the maximum extrapolation, the entity stops, while the
+   * shown moment continues. When snapshots arrive again, the position in them differs. The entity
+   * then glides there instead of jumping.
    */
   #bridgeGap(shownTick: number, isStarved: boolean, stepHz: number, position: NumberArray): void {
     const heldAt = this.#heldAt;
@@ -365,13 +380,13 @@ class PoseTrack {
     }
   }
 
-  /** Metres a step between two samples. */
+  /** The speed between two samples, in metres a step. */
   #slope(before: number, after: number, axis: number): number {
     const rise = this.#poses[after * STRIDE + axis]! - this.#poses[before * STRIDE + axis]!;
     return rise / (this.#ticks[after]! - this.#ticks[before]!);
   }
 
-  /** Whether it was put elsewhere between two samples. */
+  /** Whether it was teleported between two samples. */
   #isJump(before: number, after: number, stepHz: number): boolean {
     const [a, b] = [before * STRIDE, after * STRIDE];
     const dx = this.#poses[b]! - this.#poses[a]!;
@@ -411,7 +426,9 @@ class PoseTrack {
     return this.#newest;
   }
 
-  /** Only called before the ring has wrapped, so slots keep their places. */
+  /**
+   * Makes the ring larger. Called only before the ring has wrapped, so samples keep their slots.
+   */
   #grow(): void {
     this.#capacity = Math.min(SAMPLES_MAX, this.#capacity * 4);
     const ticks = new Float64Array(this.#capacity);
@@ -423,7 +440,7 @@ class PoseTrack {
   }
 }
 
-/** The slope of a curve between two lines that does not swing beyond either. */
+/** The slope of a curve at the joint of two lines, chosen so that the curve does not overshoot. */
 function meanSlope(a: number, b: number): number {
   if (a * b <= 0) return 0;
   // The harmonic mean (Fritsch and Butland, 1984).

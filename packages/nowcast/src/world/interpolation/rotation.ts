@@ -1,6 +1,6 @@
 /** Rotations between Euler angles and quaternions, into the caller's arrays. */
 
-/** A place for numbers: a plain array or a typed one. */
+/** A writable list of numbers: a plain or a typed array. */
 export interface NumberArray {
   [index: number]: number;
 }
@@ -19,7 +19,10 @@ export function eulerToQuaternion(x: number, y: number, z: number, out: NumberAr
   out[at + 3] = cx * cy * cz - sx * sy * sz;
 }
 
-/** Spherical interpolation (Shoemake 1985) the short way round, from `from[a]` to `from[b]`, `t` from 0 to 1. */
+/**
+ * Spherical interpolation (Shoemake 1985) along the shorter way, from `from[a]` to `from[b]`, with
+ * `t` from 0 to 1.
+ */
 export function slerp(from: NumberArray, a: number, b: number, t: number, out: NumberArray): void {
   const ax = from[a]!;
   const ay = from[a + 1]!;
@@ -41,7 +44,7 @@ export function slerp(from: NumberArray, a: number, b: number, t: number, out: N
   const y = ay * weightA + from[b + 1]! * weightB;
   const z = az * weightA + from[b + 2]! * weightB;
   const w = aw * weightA + from[b + 3]! * weightB;
-  // Close angles are interpolated linearly, which leaves the unit sphere a little.
+  // Close rotations are interpolated linearly. The error in length is negligible.
   const scale = 1 / Math.sqrt(x * x + y * y + z * z + w * w);
   out[0] = x * scale;
   out[1] = y * scale;

@@ -1,4 +1,4 @@
-/** Spacing and jitter of snapshots, for display; interpolation measures its own need. */
+/** Spacing and jitter of snapshots, for display. Interpolation has measurements of its own. */
 export class SnapshotClock {
   snapshots = 0;
   intervalMs: number | undefined;
@@ -20,7 +20,9 @@ export class SnapshotClock {
     this.#lastArrivalMs = arrivalMs;
   }
 
-  /** The next connection's ticks are unrelated to the last one's. */
+  /**
+   * Starts again, because the ticks of the next connection are unrelated to those of the last one.
+   */
   restart(): void {
     this.#lastTick = undefined;
   }

@@ -1,27 +1,34 @@
-/** Arrivals remembered: six seconds at ten a second. */
+/** Number of remembered arrivals: those of six seconds at ten snapshots a second. */
 const NEEDS_MAX = 64;
 /** Maximum speed-up or slow-down of the shown moment while the delay adapts. Below this it is not noticeable. */
 const WARP_MAX = 0.1;
-/** A moment further off than this is not approached but jumped to. */
+/** If the wanted moment is farther away than this, the shown moment jumps to it. */
 const JUMP_MS = 500;
-/** The shortest spacing of snapshots grows by this factor with each snapshot, until one is as short. */
+/**
+ * The estimate of the shortest spacing of snapshots grows by this factor with each snapshot, until
+ * a spacing is shorter.
+ */
 const INTERVAL_GROWTH = 1.02;
 /** A snapshot that is later than this waited for a stall of the link, which is not jitter. */
 const STALL_MS = 400;
 /** A stall is over with the first snapshot that is no later than this. */
 const STALL_OVER_MS = 50;
-/** Snapshots that are late by a stall for longer than this are late for good: another path, or another clock. */
+/**
+ * If snapshots stay late for longer than this, the delay counts as permanent: the path or the clock
+ * has changed.
+ */
 const STALL_ARRIVALS_MS_MAX = 1_500;
-/** Margin for a late frame, besides the measured need. */
+/** Margin for a late frame, in addition to the measured need. */
 const MARGIN_MS = 5;
 
 /**
  * Maps the local clock to the server's ticks and decides how far in the past to draw.
  *
- * The need is measured directly. Just before a snapshot arrives, the shown moment must not have passed the snapshot
- * that was due before it. Each arrival therefore gives the delay behind the (smoothed) server clock that would have
- * sufficed, which covers both the send interval and jitter. The display does not wait for a lost snapshot: moving
- * entities are extrapolated. The delay is the second largest of the recent needs.
+ * The required delay is measured directly. Until a snapshot arrives, the shown moment must not pass
+ * the previous snapshot. So each arrival shows which delay behind the (smoothed) server clock was
+ * required. This delay covers both the send interval and jitter. The display does not wait for a
+ * lost snapshot: moving entities are extrapolated. The delay is the second largest of the recently
+ * required ones.
  */
 export class SnapshotTimeline {
   /** The moment shown, in ticks. */
@@ -38,12 +45,15 @@ export class SnapshotTimeline {
   /** Local arrival minus server time, smoothed. */
   #offsetMs = 0;
   #lastServerMs = 0;
-  /** The shortest spacing of snapshots on the server's clock, of late. */
+  /** The shortest recent spacing of snapshots on the server's clock. */
   #intervalMs = Number.POSITIVE_INFINITY;
   #targetDelayMs = 0;
   #shownServerMs = 0;
   #lastNowMs: number | undefined;
-  /** When the first snapshot of a stall was read; all later ones were delayed, too. */
+  /**
+   * The time at which the first snapshot of a stall was read. All later snapshots were delayed,
+   * too.
+   */
   #stallMs: number | undefined;
 
   constructor(delayMsMin: number, delayMsMax: number) {
@@ -51,12 +61,14 @@ export class SnapshotTimeline {
     this.#delayMsMax = delayMsMax;
   }
 
-  /** Whether there is a moment to show: since the first snapshot of this connection. */
+  /**
+   * Whether there is a moment to show. There is one after the first snapshot of this connection.
+   */
   get isRunning(): boolean {
     return this.#lastNowMs !== undefined;
   }
 
-  /** Another connection, perhaps another server: old measurements are dropped. */
+  /** Drops old measurements, because there is another connection and perhaps another server. */
   restart(stepHz: number): void {
     this.#stepMs = 1000 / stepHz;
     this.#needCount = 0;
@@ -77,7 +89,8 @@ export class SnapshotTimeline {
     }
     const offsetMs = arrivalMs - serverMs;
     this.#arrivals++;
-    // The first arrivals count as a plain mean, later ones a sixteenth, so that the clock settles fast and drifts slowly.
+    // The first arrivals are averaged with equal weights. Each later arrival has a weight of one
+    // sixteenth. So the clock settles quickly and then drifts slowly.
     this.#offsetMs += (offsetMs - this.#offsetMs) / Math.min(this.#arrivals, 16);
     if (this.#arrivals > 1 && serverMs > this.#lastServerMs) {
       const spacingMs = serverMs - this.#lastServerMs;
@@ -103,7 +116,7 @@ export class SnapshotTimeline {
     return false;
   }
 
-  /** Moves the shown moment on; never backwards, except after a jump of the clock. */
+  /** Advances the shown moment. It never moves backwards, except after a jump of the clock. */
   advance(nowMs: number): void {
     if (this.#arrivals === 0) return;
     const wantedMs = nowMs - this.#offsetMs - this.#targetDelayMs;

@@ -1,27 +1,40 @@
-/** Interval of the timer that shows that this program reads arrived packets. */
+/** Interval of the timer whose beats show that this program is able to read packets. */
 const BEAT_MS = 10;
-/** A program whose beat is late by more than this is stalled: other timers and short tasks delay a beat by less. */
+/**
+ * If a beat is late by more than this, the program was stalled. Other timers and short tasks delay
+ * a beat by less.
+ */
 const LATE_MS = 10;
-/** A read within this time after a stall, or after the read before it, may have waited for the end of the stall. */
+/**
+ * A read within this time after a stall, or within this time after such a read, may have waited for
+ * the end of the stall.
+ */
 const QUEUE_MS = 8;
 
 /**
- * Notices when this program was too busy to read arrived packets: a long task anywhere in it delays a timer as it
- * delays the read. The time of such a read does not describe the network.
+ * Detects that this program was too busy to read packets that had arrived. A long task anywhere in
+ * the program delays a timer in the same way as a read. The time of such a read does not describe
+ * the network.
  */
 export class StallWatch {
   #beatMs = performance.now();
-  /** The last beat before the newest stall, and when that stall, or the last read that waited for its end, was over. */
+  /**
+   * The last beat before the newest stall, and the time at which the stall, or the last read that
+   * waited for its end, was over.
+   */
   #beganMs = Number.NEGATIVE_INFINITY;
   #endedMs = Number.NEGATIVE_INFINITY;
   readonly #timer = setInterval(() => this.#beat(), BEAT_MS);
 
   constructor() {
-    // A watch alone does not keep a program of Node alive.
+    // The timer alone must not keep a Node program alive.
     (this.#timer as { unref?(): void }).unref?.();
   }
 
-  /** The earliest time at which something that is read at `readMs` may have arrived; `readMs` itself while nothing stalls. */
+  /**
+   * Returns the earliest time at which a message that is read at `readMs` may have arrived. Without
+   * a stall this is `readMs` itself.
+   */
   earliestMs(readMs: number): number {
     this.#note(readMs);
     if (readMs - this.#endedMs >= QUEUE_MS) return readMs;

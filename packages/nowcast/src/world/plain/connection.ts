@@ -4,21 +4,30 @@ import type { WebSocketConstructor, WebSocketLike } from "../../websocket/websoc
 import { backOffMs } from "../back-off.js";
 import { CLOSED_ABNORMALLY, worldEnd } from "../end.js";
 
-/** A server sends something at every snapshot, even when nothing moves: this much silence is a dead connection. */
+/**
+ * A connection counts as dead after this silence, because a server sends a message at every
+ * snapshot, even if nothing moves.
+ */
 const SILENCE_MS_MAX = 10_000;
 const WATCH_INTERVAL_MS = 1000;
 
-/** After these the client does not reconnect: malformed, out of bounds, too large, joined elsewhere, banned, kicked. */
+/**
+ * Close codes after which the client does not reconnect: malformed, out of bounds, too large,
+ * joined on another connection, banned, kicked.
+ */
 const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4000, 4001, 1009, 4014, 4015, 4017]);
 
-/** Announces that the client reconnects at once (`spec/PLAIN.md`, section 5). */
+/**
+ * The close code by which the client announces that it reconnects at once (`spec/PLAIN.md`, section
+ * 5).
+ */
 const COMES_BACK = 3000;
 
 export interface ConnectionHandlers {
   message(data: string | Uint8Array): void;
-  /** About once a second while connected. */
+  /** Called about once a second while connected. */
   tick(): void;
-  /** `retryInMs` is `undefined` when there will be no other attempt. */
+  /** `retryInMs` is `undefined` if there will be no further attempt. */
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
@@ -29,7 +38,7 @@ export interface ConnectionOptions {
   readonly WebSocket: WebSocketConstructor | undefined;
 }
 
-/** One WebSocket after another to the same place. */
+/** Opens one WebSocket after another to the same address. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #handlers: ConnectionHandlers;
@@ -51,14 +60,14 @@ export class Connection {
     return this.#socket?.bufferedAmount ?? 0;
   }
 
-  /** False when there is no open connection. */
+  /** Returns false if there is no open connection. */
   send(data: string | Uint8Array<ArrayBuffer>): boolean {
     if (!this.#isOpen || this.#socket === undefined) return false;
     this.#socket.send(data);
     return true;
   }
 
-  /** The connection worked, so the next loss is retried soon again. */
+  /** Records that the connection worked. After the next loss, the first attempt follows soon. */
   proved(): void {
     this.#attempts = 0;
   }
@@ -87,7 +96,7 @@ export class Connection {
       if (this.#isClosed) return;
       socket = new WebSocket(this.#options.url());
     } catch (error) {
-      // An address that no WebSocket accepts stays wrong: trying again would not help.
+      // If WebSocket rejects the address, further attempts would fail, too.
       this.#finish(asNowcastError(error));
       return;
     }
@@ -106,7 +115,8 @@ export class Connection {
       const error = code === CLOSED_ABNORMALLY && !wasOpen ? didNotOpen(reason) : worldEnd(code, reason);
       this.#lost(socket, error, FINAL_CLOSE_CODES.has(code));
     });
-    // A close event follows every error event and has more details. Node's `ws` throws if there is no listener.
+    // Errors are ignored here, because a close event with more details follows every error event.
+    // Node's `ws` throws if there is no listener.
     socket.addEventListener("error", () => {});
   }
 
@@ -157,9 +167,10 @@ function didNotOpen(reason: string): NowcastError {
 
 function closeQuietly(socket: WebSocketLike, code: number, reason: string): void {
   try {
-    // A close frame has room for 123 bytes of reason; three is the most that one unit can take.
+    // A close frame has room for 123 bytes of reason, and one UTF-16 unit takes at most three
+    // bytes.
     socket.close(code, reason.slice(0, 41));
   } catch {
-    // Closing a socket that never opened may throw. The socket is gone in either case.
+    // Closing a socket that never opened may throw. The socket is closed in either case.
   }
 }

@@ -17,7 +17,10 @@ import {
 import { type MoveMessage, PROTOCOL_VERSION, type ServerMessage } from "./messages.js";
 import { readWorldMessage } from "./world-messages.js";
 
-/** The largest message that is believed: 4 MiB, some thirty thousand entities in the widest encoding. */
+/**
+ * The largest message that is accepted: 4 MiB, enough for about thirty thousand entities in the
+ * widest encoding.
+ */
 export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 const MOVE_TYPE = 1;
@@ -27,7 +30,8 @@ const CUSTOM16_RECORD_BYTES = 22;
 const TAU = Math.PI * 2;
 
 /**
- * Decodes a server's messages in one encoding. Keep one for each connection, because its movement buffers are reused.
+ * Decodes a server's messages in one encoding. Use one decoder for each connection, because its
+ * movement buffers are reused.
  */
 export class PlainDecoder {
   readonly #encoding: Encoding;
@@ -38,8 +42,8 @@ export class PlainDecoder {
   }
 
   /**
-   * The message, or `undefined` for a type of later versions. Throws a {@link NowcastError} that names the field if the
-   * message violates `spec/PLAIN.md`.
+   * Returns the message, or `undefined` for a type that only later versions define. Throws a {@link
+   * NowcastError} that names the field if the message violates `spec/PLAIN.md`.
    */
   decode(data: string | Uint8Array): ServerMessage | undefined {
     if (data.length > MESSAGE_BYTES_MAX) {
@@ -146,7 +150,7 @@ export class PlainDecoder {
 
 const POSE_KEYS = ["positionX", "positionY", "positionZ", "eulerX", "eulerY", "eulerZ"] as const;
 
-/** Movement columns that grow and are used again. */
+/** Movement columns that grow and are reused. */
 class MoveBuffer implements MoveMessage {
   readonly type = "move";
   tick = 0;

@@ -10,8 +10,8 @@ const RUN_BIT = 1;
 const JUMP_BIT = 2;
 
 /**
- * The contents of one WebSocket frame: text for a string, binary otherwise. Throws a misuse for an action's arguments
- * that JSON cannot represent.
+ * Returns the content of one WebSocket frame: a string for a text frame, bytes for a binary frame.
+ * Throws a misuse for an action's arguments that JSON cannot represent.
  */
 export function encodeClientMessage(
   message: ClientMessage,
@@ -51,7 +51,10 @@ export function packAngle16(angle: number): number {
   return steps < 0 ? steps + 65_536 : steps;
 }
 
-/** Halves away from zero, so that left and right are alike; `Math.round` takes them up. */
+/**
+ * Rounds halves away from zero, so that left and right are symmetric. `Math.round` rounds halves
+ * up.
+ */
 function round(value: number): number {
   return Math.sign(value) * Math.round(Math.abs(value));
 }

@@ -4,7 +4,7 @@ import type { Vec3 } from "../world.js";
 /** A decoded JSON or MessagePack map that was not validated yet. */
 export type RawObject = { readonly [key: string]: unknown };
 
-/** The error for a wrong field of a server's message. */
+/** Makes the error for an invalid field of a server's message. */
 export function malformed(path: string, expected: string): NowcastError {
   return new NowcastError("peer-misbehaved", `malformed: ${path} should be ${expected}`);
 }
@@ -38,7 +38,7 @@ export function readTick(value: unknown, path: string): number {
   return value;
 }
 
-/** An integer that 32 bits without sign hold: the number of an entity or a player. */
+/** Reads an unsigned 32-bit integer: the number of an entity or a player. */
 export function readId<Id extends number>(value: unknown, path: string): Id {
   if (typeof value !== "number" || value >>> 0 !== value) {
     throw malformed(path, "an unsigned 32-bit integer");
@@ -46,7 +46,10 @@ export function readId<Id extends number>(value: unknown, path: string): Id {
   return value as Id;
 }
 
-/** Text of bounded length. The server's own bound for chat is 300 characters; notices may be longer. */
+/**
+ * Reads text of bounded length. The server's own limit for chat is 300 characters; notices may be
+ * longer.
+ */
 export function readText(value: unknown, path: string, lengthMax = 4096): string {
   if (typeof value !== "string") throw malformed(path, "a string");
   if (value.length > lengthMax) throw malformed(path, `a string of at most ${lengthMax} units`);

@@ -58,7 +58,7 @@ export type ServerMessage =
       readonly type: "screen";
       readonly place: string;
       readonly personal: boolean;
-      /** `null` clears. */
+      /** `null` clears the place. */
       readonly value: unknown;
     }
   | { readonly type: "event"; readonly name: string; readonly payload: unknown }
@@ -73,7 +73,7 @@ export type ServerMessage =
   | {
       readonly type: "denied";
       readonly request: string;
-      /** 0 for one that was to be spawned. */
+      /** 0 if the request was to spawn an entity. */
       readonly entity: number;
       readonly number: number;
       readonly reason: string;

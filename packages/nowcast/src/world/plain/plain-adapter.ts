@@ -22,14 +22,14 @@ import type { ClientMessage, ServerMessage, SpawnMessageEntity } from "./message
 
 const DEFAULT_ENCODING: Encoding = "custom16";
 const MALFORMED = 4000;
-/** One part of the newest round trip that goes into the smoothed one. */
+/** The newest round trip has a weight of one part in this number in the smoothed one. */
 const PING_WEIGHT = 4;
 
-/** A seat by the plain protocol of `spec/PLAIN.md`. */
+/** The adapter for the plain protocol of `spec/PLAIN.md`. */
 export class PlainAdapter implements ProtocolAdapter {
   pingMs: number | undefined;
   readonly link: WorldLink | undefined = undefined;
-  /** The plain protocol does not count them. */
+  /** Always 0: the plain protocol does not number inputs. */
   readonly lastInputSequence = 0;
   readonly #handlers: ProtocolHandlers;
   readonly #encoding: Encoding;
@@ -114,7 +114,7 @@ export class PlainAdapter implements ProtocolAdapter {
     return url.href;
   }
 
-  /** Throws a misuse for an action that no server takes. */
+  /** Throws a misuse for an action that no server would accept. */
   #actionMessage(action: string, args: WorldRecord, number: number | undefined): ClientMessage {
     const message: ClientMessage = {
       type: "act",
@@ -143,7 +143,7 @@ export class PlainAdapter implements ProtocolAdapter {
       else this.#handle(message, nowMs);
     } catch (error) {
       if (!(error instanceof NowcastError)) throw error;
-      // If the cause is a version, another try would not be readable either.
+      // If the version is the cause, the messages of another attempt would be unreadable, too.
       this.#connection.abandon(MALFORMED, error, error.fault === "peer-incompatible");
     }
   }
@@ -252,7 +252,10 @@ function bytesOf(data: string | Uint8Array): number {
   return typeof data === "string" ? utf8LengthWellFormed(data) : data.length;
 }
 
-/** The values that the kind declares. `missing` replaces absent values, unless it is `undefined`. */
+/**
+ * Returns the values that the kind declares. `missing` replaces absent values, unless it is
+ * `undefined`.
+ */
 function declared(values: WorldRecord, kind: Kind, missing: null | undefined): WorldRecord {
   const known: Record<string, unknown> = {};
   for (const { name } of kind.attributes) {

@@ -17,11 +17,13 @@ import {
 import type { ServerMessage, SpawnMessageEntity } from "./messages.js";
 
 const OUTCOMES: readonly ReportOutcome[] = ["runs", "refused", "rolled_back", "failed", "printed"];
-/** Names of actions, events and places on screens (`spec/WORLD.md`, section 6). */
+/**
+ * Maximum length of names of actions, events and places on screens (`spec/WORLD.md`, section 6).
+ */
 const NAME_UNITS_MAX = 64;
 const REPORT_UNITS_MAX = 65_536;
 
-/** The message of a type; `undefined` for a type that only later versions know. */
+/** Returns the message of a type, or `undefined` for a type that only later versions define. */
 export function readWorldMessage(type: string, message: RawObject): ServerMessage | undefined {
   const field = (key: string): unknown => readField(message, key);
   switch (type) {

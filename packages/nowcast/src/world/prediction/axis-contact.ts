@@ -1,20 +1,20 @@
 /**
- * The relation of a walker's axis to a form other than a box: `spec/MOVEMENT.md`, section 4. Every operation is rounded
- * separately.
+ * The distance and direction between a walker's axis and a form other than a box:
+ * `spec/MOVEMENT.md`, section 4. Every operation is rounded separately.
  */
 import { Triangle, type Triangles } from "./triangles.js";
 
 const f = Math.fround;
 const NEAREST_ROUNDS = 8;
 const DISTANCE2_MIN = f(1e-12);
-/** Radii below this give no direction. */
+/** At smaller radii, no direction can be computed. */
 const RADIUS_MIN = f(1e-6);
 /**
  * A triangle cannot touch the walker if its box is farther from the axis than the radius plus this margin, in metres.
  */
 const SKIP_MARGIN = f(0.01);
 
-/** The part of a solid that this measurement needs. */
+/** The fields of a solid that this measurement needs. */
 export interface AxisForm {
   readonly form: "box" | "cylinder" | "cone" | "hull" | "surface";
   readonly half: ArrayLike<number>;
@@ -51,7 +51,7 @@ export class AxisContact {
   readonly #low = [0, 0, 0];
   readonly #high = [0, 0, 0];
 
-  /** The axis begins at b and goes along u. */
+  /** Sets the axis, which begins at b and has the direction u. */
   begin(bx: number, by: number, bz: number, ux: number, uy: number, uz: number, length: number): void {
     this.#bx = bx;
     this.#by = by;
@@ -112,7 +112,7 @@ export class AxisContact {
     this.#nz = z;
   }
 
-  /** Takes the way between the nearest points; false for points that touch. */
+  /** Sets the result from the nearest points. Returns false if they coincide. */
   #outward(): boolean {
     const [dx, dy, dz] = [f(this.#px - this.#nx), f(this.#py - this.#ny), f(this.#pz - this.#nz)];
     const distance2 = f(f(f(dx * dx) + f(dy * dy)) + f(dz * dz));
@@ -183,7 +183,10 @@ export class AxisContact {
     this.#answer(f(f(x / across) * outward), f(radius / slant), f(f(z / across) * outward), side);
   }
 
-  /** Takes the nearest face, or the least way out if the axis is inside. */
+  /**
+   * Sets the result to the nearest face or, if the axis is inside, to the face with the shortest
+   * way out.
+   */
   #meetHull(faces: Triangles): void {
     const triangle = this.#triangle;
     let [x, y, z, least] = [0, 1, 0, Number.POSITIVE_INFINITY];
@@ -225,7 +228,10 @@ export class AxisContact {
     }
   }
 
-  /** Takes the nearest triangle. One that the axis goes through pushes to the side on which the middle of the axis is. */
+  /**
+   * Sets the result to the nearest triangle. A triangle that the axis crosses pushes the walker to
+   * the side on which the middle of the axis lies.
+   */
   #meetSurface(triangles: Triangles, walkerRadius: number): void {
     const triangle = this.#triangle;
     const margin = f(walkerRadius + SKIP_MARGIN);

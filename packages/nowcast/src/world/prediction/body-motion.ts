@@ -1,27 +1,32 @@
-/** The motion of a body that rules move: from its two newest poses, extrapolated to the steps of a prediction. */
+/**
+ * The motion of a body that rules move. It is computed from the two newest poses, and extrapolated
+ * to the steps of a prediction.
+ */
 import type { NumberArray } from "../interpolation/rotation.js";
 
 const STEPS_PER_S = 60;
-/** Poses farther apart, in steps of the world, say nothing of a velocity. */
+/** Poses that are farther apart, in steps of the world, are not used to compute a velocity. */
 const GAP_STEPS_MAX = 12;
-/** A body that is absent from snapshots for this many steps of the world stands. */
+/**
+ * A body that is absent from snapshots for this many steps of the world counts as standing still.
+ */
 const QUIET_STEPS = 6;
 /** A pose is extrapolated at most this many steps of the world. */
 const LEAD_STEPS_MAX = 45;
-/** A faster body jumped, in metres a second. */
+/** A body that was faster than this, in metres a second, was teleported. */
 const SPEED_MAX = 100;
 
 export class BodyMotion {
-  /** In metres a second. */
+  /** The velocity, in metres a second. */
   readonly velocity = new Float64Array(3);
-  /** In radians a second. */
+  /** The angular velocity, in radians a second. */
   readonly spin = new Float64Array(3);
   moves = false;
   readonly #position = new Float64Array(3);
   readonly #turn = new Float64Array([0, 0, 0, 1]);
   #tick = -1;
 
-  /** The body was at this pose after the world's step `tick`. */
+  /** Records the pose of the body after the world's step `tick`. */
   moved(tick: number, position: NumberArray, turn: NumberArray): void {
     const steps = tick - this.#tick;
     if (steps <= 0) return this.jumped(tick, position, turn);
@@ -35,18 +40,21 @@ export class BodyMotion {
     this.moves = length(this.velocity) > 0 || length(this.spin) > 0;
   }
 
-  /** The body is at this pose, and nothing is known of its velocity. */
+  /** Sets the pose of the body. Its velocity is unknown. */
   jumped(tick: number, position: NumberArray, turn: NumberArray): void {
     this.#put(tick, position, turn);
     this.#stop();
   }
 
-  /** A snapshot of the world's step `tick` did not name the body. */
+  /** Records that a snapshot of the world's step `tick` did not contain the body. */
   quiet(tick: number): void {
     if (this.moves && tick - this.#tick >= QUIET_STEPS) this.#stop();
   }
 
-  /** Writes the pose after the world's step `tick`; undefined for the newest known pose. */
+  /**
+   * Writes the pose after the world's step `tick`. If `tick` is undefined, writes the newest known
+   * pose.
+   */
   at(tick: number | undefined, position: NumberArray, turn: NumberArray): void {
     const steps = tick === undefined || !this.moves ? 0 : tick - this.#tick;
     const seconds = Math.min(LEAD_STEPS_MAX, Math.max(-LEAD_STEPS_MAX, steps)) / STEPS_PER_S;

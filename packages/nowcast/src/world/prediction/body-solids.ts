@@ -23,13 +23,16 @@ export interface BodyPart {
   readonly triangles: Triangles | undefined;
   readonly at: Vec3 | undefined;
   readonly turn: readonly [number, number, number, number];
-  /** Distance of its farthest point from the middle of the body, in metres. */
+  /** Distance from the middle of the body to its farthest point, in metres. */
   readonly reach: number;
   /** In cubic metres; 0 for surfaces. */
   readonly volume: number;
 }
 
-/** The parts of an entity's body in order; empty for an entity that walkers pass through or whose shape is invalid. */
+/**
+ * Returns the parts of an entity's body in order. The list is empty if walkers pass through the
+ * entity, or if its shape is invalid.
+ */
 export function bodyPartsOf({ kind, scale }: Pick<Entity, "kind" | "scale">): readonly BodyPart[] {
   const { body } = kind;
   if (body === undefined || kind.walker !== undefined || body["motion"] === "sensor") return [];
@@ -47,7 +50,7 @@ export function bodyPartsOf({ kind, scale }: Pick<Entity, "kind" | "scale">): re
   return parts;
 }
 
-/** Creates a solid from a part. Its pose is not set yet. */
+/** Creates a solid from a part, without a pose. */
 export function solidOf(part: BodyPart): Solid {
   const solid = new Solid();
   solid.form = part.form;
@@ -123,7 +126,7 @@ function readPart(fields: WorldRecord, scale: Vec3): BodyPart | undefined {
   }
 }
 
-/** A hull or a mesh. Corners are counted from 1 on. */
+/** Reads a hull or a mesh. Corners are numbered from 1. */
 function readListed(
   form: SolidForm,
   fields: WorldRecord,
@@ -172,7 +175,10 @@ function surface(form: SolidForm, triangles: Triangles, volume: number): BodyPar
   return { form, half: [0, 0, 0], radius: 0, triangles, at: undefined, turn: [0, 0, 0, 1], reach, volume };
 }
 
-/** The volume inside of triangles: the sum of the tetrahedra between them and the origin. */
+/**
+ * The volume that triangles enclose: the sum of the volumes of the tetrahedra between each triangle
+ * and the origin.
+ */
 function volumeOf(corners: Float32Array): number {
   let sum = 0;
   for (let at = 0; at < corners.length; at += 9) {

@@ -4,12 +4,15 @@ import type { CollisionWorld } from "./collision-world.js";
 import { STEP_SECONDS } from "./mover.js";
 import type { Solid } from "./solid.js";
 
-/** Time in which a body under the avatar moves from its interpolated position to its predicted one, and back. */
+/**
+ * Time in which the drawn body under the avatar moves from its interpolated position to its
+ * predicted one, or back.
+ */
 const BLEND_S = 0.25;
 const PREDICTED = [0, 0, 0];
 
 export class Carrier {
-  /** By how far the avatar was turned since the beginning, in radians. */
+  /** The sum of the angles by which the body has turned the avatar, in radians. */
   yaw = 0;
   readonly #world: CollisionWorld;
   #id: EntityId | undefined;
@@ -25,7 +28,7 @@ export class Carrier {
     this.#share = 0;
   }
 
-  /** The avatar took this many steps on a solid that moves, or on none. */
+  /** Records that the avatar took this many steps on a moving solid, or without one. */
   follow(solid: Solid | undefined, steps: number, frameS: number): void {
     const id = this.#world.carrierOf(solid);
     if (id !== undefined && id !== this.#id) {
@@ -37,7 +40,10 @@ export class Carrier {
     if (id !== undefined) this.yaw += solid!.spin[1]! * STEP_SECONDS * steps;
   }
 
-  /** Moves `position` to where the body is drawn at the world's step `tick`; false for every other body. */
+  /**
+   * Moves `position` to the place at which the body is drawn at the world's step `tick`. Returns
+   * false for every other body.
+   */
   place(id: EntityId, tick: number | undefined, position: { [axis: number]: number }): boolean {
     if (id !== this.#id || this.#share === 0 || tick === undefined) return false;
     if (!this.#world.placeOf(id, tick, PREDICTED)) return false;

@@ -5,7 +5,10 @@ import { type BodyPart, bodyPartsOf, solidOf } from "./body-solids.js";
 import type { PredictionCoupling } from "./coupling.js";
 import type { Solid } from "./solid.js";
 
-/** Dynamic bodies of at most this multiple of a walker's mass give way to it. They still carry it. */
+/**
+ * A dynamic body of at most this multiple of a walker's mass does not stop the walker. It still
+ * carries the walker.
+ */
 const GIVES_WAY_TIMES = 4;
 /** Maximum solids that are checked for one walker. */
 const NEAR_MAX = 64;
@@ -23,20 +26,26 @@ interface Met {
   z: number;
   /** Around its middle, in metres. */
   reach: number;
-  /** Of a body that rules move. */
+  /** The motion, for a body that rules move. */
   motion: BodyMotion | undefined;
 }
 
-/** The bodies that a walker can meet, at their last received poses or, if the rules move them, at their predicted ones. */
+/**
+ * The bodies with which a walker can collide. They have their last received poses or, if the rules
+ * move them, predicted poses.
+ */
 export class CollisionWorld {
-  /** The first `count` are near; see {@link CollisionWorld.gather}. */
+  /** The solids, of which the first `count` are near; see {@link CollisionWorld.gather}. */
   readonly near: Solid[] = [];
   count = 0;
   readonly #met = new Map<EntityId, Met>();
-  /** Bodies with a motion, and those of them that are near. */
+  /** Bodies that rules move, and those of them that are near. */
   readonly #moved = new Set<Met>();
   #movedNear: Met[] = [];
-  /** By their ids, the order in which the server checks them. Sorted and without removed bodies once `#isOrdered`. */
+  /**
+   * The bodies by their ids, the order in which the server checks them. If `#isOrdered`, they are
+   * sorted and contain no removed bodies.
+   */
   #ordered: Met[] = [];
   #isOrdered = true;
   readonly #releases: (() => void)[];
@@ -80,7 +89,8 @@ export class CollisionWorld {
   }
 
   /**
-   * Selects the bodies within `reach` metres of a place, except two given ones and those that another simulation moves.
+   * Selects the bodies within `reach` metres of a place. It excludes two given bodies, and bodies
+   * that another simulation moves.
    */
   gather(
     x: number,
@@ -98,7 +108,7 @@ export class CollisionWorld {
       const met = this.#ordered[at]!;
       const [dx, dy, dz] = [met.x - x, met.y - y, met.z - z];
       const far = reach + met.reach;
-      // A body with an invalid position is not near either.
+      // This also excludes a body with an invalid position.
       const isNear = dx * dx + dy * dy + dz * dz <= far * far;
       if (!isNear || met.id === own || met.id === held || others?.owns(met.id)) continue;
       if (met.motion?.moves) this.#movedNear.push(met);
@@ -106,7 +116,10 @@ export class CollisionWorld {
     }
   }
 
-  /** Places the near bodies that rules move where they are after the world's step `tick`; undefined for where they were received. */
+  /**
+   * Sets the near bodies that rules move to their poses after the world's step `tick`. If `tick` is
+   * undefined, sets the received poses.
+   */
   advance(tick: number | undefined): void {
     for (const { motion, solids } of this.#movedNear) {
       motion!.at(tick, PLACE, TURN);
@@ -123,13 +136,16 @@ export class CollisionWorld {
     }
   }
 
-  /** The near body that rules move and that this solid is a part of. */
+  /** The near body of which this solid is a part, if rules move it. */
   carrierOf(solid: Solid | undefined): EntityId | undefined {
     if (solid === undefined) return undefined;
     return this.#movedNear.find(({ solids }) => solids.includes(solid))?.id;
   }
 
-  /** Writes where a body that rules move is after the world's step `tick`; false for every other body. */
+  /**
+   * Writes the pose of a body that rules move after the world's step `tick`. Returns false for
+   * every other body.
+   */
   placeOf(id: EntityId, tick: number, position: { [axis: number]: number }): boolean {
     const motion = this.#met.get(id)?.motion;
     motion?.at(tick, position, TURN);
@@ -195,7 +211,7 @@ export class CollisionWorld {
 function place(met: Met, { position, euler }: Entity): void {
   [met.x, met.y, met.z] = position;
   eulerToQuaternion(euler[0], euler[1], euler[2], TURN);
-  // Angles that are not finite give no rotation.
+  // If an angle is not finite, the body is not rotated.
   if (!Number.isFinite(TURN[0]! + TURN[1]! + TURN[2]! + TURN[3]!)) met.x = Number.NaN;
   for (const solid of met.solids) solid.place(position, TURN);
 }

@@ -37,25 +37,29 @@ interface PredictedItem {
   readonly velocity: Float64Array;
   /** Half its shortest edge, in metres: its minimum distance from obstacles. */
   readonly radius: number;
-  /** The share of the predicted pose in the shown pose, from 0 to 1. */
+  /** The weight of the predicted pose in the shown pose, from 0 to 1. */
   weight: number;
-  /** Whether the server ever confirmed that it is held. */
+  /** Whether the server has confirmed that the item is held. */
   wasHeld: boolean;
-  /** The server has acted or refused; its state is shown from now on. */
+  /**
+   * Whether the server has carried out or refused the action. From then on the server's state is
+   * shown.
+   */
   isOver: boolean;
 }
 
 /**
- * Shows the effect of the player's own grabbing and throwing at once, if the world declares it (`predict` in
- * `docs/WORLDS.md`). A grabbed item moves into the hands, a thrown item flies. When the server acknowledges, refuses,
- * or does not act in time, the shown pose glides to the server's.
+ * Shows the effect when the player grabs or throws an item at once, if the world declares it
+ * (`predict` in `docs/WORLDS.md`). A grabbed item moves into the hands, and a thrown item flies.
+ * When the server acknowledges, refuses, or does not act in time, the shown pose glides to the
+ * server's.
  */
 export class HeldItemPrediction {
   readonly #predicted: PredictedItem[] = [];
   readonly #contact = new Contact();
   /** The last shown position of the held item. */
   readonly #held = new Float64Array(3);
-  /** The item that the server had in the hands in the last frame. */
+  /** The item that was in the hands in the last frame, according to the server. */
   #lastAcknowledged: EntityId | undefined;
   readonly #release: () => void;
   readonly #world: HeldItemSource;
@@ -87,7 +91,7 @@ export class HeldItemPrediction {
     return acknowledged;
   }
 
-  /** An action was sent: shows its predicted effect, if the world declares one. */
+  /** Shows the predicted effect of an action that was sent, if the world declares one. */
   act(name: string, args: WorldRecord, actor: Actor, nowMs: number): void {
     const action = this.#world.definition?.actions.find((declared) => declared.name === name);
     const hint = action?.hint;
@@ -181,7 +185,7 @@ export class HeldItemPrediction {
     return item;
   }
 
-  /** In front of the chest. */
+  /** Computes the place in front of the chest. */
   #hold({ id, place }: PredictedItem, { position, yaw, gait }: Actor): void {
     const entity = this.#world.entities.get(id);
     if (entity === undefined) return;
@@ -192,7 +196,10 @@ export class HeldItemPrediction {
     place[2] = position[2]! - Math.cos(yaw) * away;
   }
 
-  /** Flies until it meets a body, and stops there, because only the server knows the result. */
+  /**
+   * Moves a thrown item until it hits a body. It stops there, because only the server knows the
+   * result of the collision.
+   */
   #fly(
     { place, velocity, radius }: PredictedItem,
     frameS: number,

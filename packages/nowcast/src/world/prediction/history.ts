@@ -3,10 +3,12 @@ import type { Mover } from "./mover.js";
 
 /** Steps that are remembered: four seconds. A power of two. */
 export const STEPS_KEPT = 256;
-/** Counts of steps beyond this mean the same. */
+/** Counts of steps are limited to this number. */
 const COUNT_MAX = 255;
 
-/** The input at each of the recent steps, and the poses that it led to; the oldest is overwritten. */
+/**
+ * The input at each of the recent steps, and the resulting states. The oldest step is overwritten.
+ */
 export class StepHistory {
   /** One object is reused for the results of {@link StepHistory.input}. */
   readonly #input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
@@ -24,7 +26,7 @@ export class StepHistory {
     this.#buttons[at] = (run ? 1 : 0) | (jump ? 2 : 0);
   }
 
-  /** Holds until the next call. */
+  /** The result is valid until the next call. */
   input(step: number): Input {
     const at = slot(step);
     this.#input.forward = this.#axes[3 * at]!;

@@ -34,14 +34,14 @@ const PUSHES_MAX = 6;
 const DEAD_ZONE = f(0.01);
 const LENGTH_MIN = f(1e-3);
 const SPEED_MAX = 40;
-/** Steps are counted up to this maximum; longer ago makes no difference. */
+/** Counts of steps are limited to this number, because greater counts make no difference. */
 const STEPS_COUNTED_MAX = 0xffff;
 
 const PI = f(Math.PI);
 const TAU = f(2 * Math.PI);
-/** Parts of a radian; a power of two, so that multiples are exact. */
+/** Number of parts of a radian: a power of two, so that multiples are exact. */
 const YAW_PARTS = 8192;
-/** The most parts that are not beyond π. */
+/** The greatest number of parts that does not exceed π. */
 const YAW_PARTS_MAX = 25_735;
 const QUARTER = f(Math.PI / 2);
 const EIGHTH = f(Math.PI / 4);
@@ -49,7 +49,7 @@ const QUARTER_PARTS = [1.5703125, f(4.837513e-4), f(7.54979e-8)] as const;
 const SINE = [f(-1.9515296e-4), f(8.332161e-3), f(0.16666655)] as const;
 const COSINE = [f(2.4433157e-5), f(1.3887316e-3), f(0.041666646)] as const;
 
-/** A yaw of input as the server quantises it: from −π to π, the nearest multiple of 1/8192. */
+/** Quantises a yaw of input as the server does: to the nearest multiple of 1/8192 from −π to π. */
 export function quantiseYaw(yaw: number): number {
   const parts = Math.floor(f(f(wrapAngle(yaw) * YAW_PARTS) + 0.5));
   return Math.min(YAW_PARTS_MAX, Math.max(-YAW_PARTS_MAX, parts)) / YAW_PARTS;
@@ -77,7 +77,7 @@ export class Mover {
   readonly grounds = new Float32Array(3 * GROUNDS_MAX);
   /** The velocities of these surfaces under the walker, in metres a second. */
   readonly groundVelocities = new Float32Array(3 * GROUNDS_MAX);
-  /** A surface that carries it and moves. */
+  /** Whether a surface that carries it moves. */
   carrier: Solid | undefined;
 
   readonly #contact = new Contact();
@@ -88,7 +88,7 @@ export class Mover {
   #wishX = 0;
   #wishZ = 0;
 
-  /** At rest in the air. */
+  /** Sets the state to rest in the air. */
   restart(x: number, y: number, z: number): void {
     this.px = f(x);
     this.py = f(y);
@@ -116,8 +116,8 @@ export class Mover {
   }
 
   /**
-   * Advances by 1/60 s. The first `count` of `solids` are valid; those out of reach change no bit. `yaw` is the result
-   * of {@link quantiseYaw}.
+   * Advances by 1/60 s. The first `count` of `solids` are valid; those out of reach do not change a
+   * bit of the result. `yaw` is the result of {@link quantiseYaw}.
    */
   step(gait: Gait, input: Input, solids: readonly Solid[], count = solids.length): void {
     this.#wish(gait, input);

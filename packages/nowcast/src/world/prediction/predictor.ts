@@ -12,7 +12,10 @@ import { StepInputSender } from "./step-input-sender.js";
 
 const f = Math.fround;
 const STEP_MS = 1000 / 60;
-/** Places from the server are rounded to 1/1,024 m on each axis: a smaller error is no error. */
+/**
+ * Smaller errors are ignored, because positions from the server are rounded to 1/1,024 m on each
+ * axis.
+ */
 const TOLERANCE_M = 0.003;
 /**
  * An avatar that moves farther in one step than its speed allows was teleported. A prediction with this error
@@ -21,18 +24,30 @@ const TOLERANCE_M = 0.003;
 const TELEPORT_M = 2;
 /** The greatest speed of the engine, in metres a second. */
 const SPEED_MAX = 40;
-/** Speed of a correction, in metres a second: a centimetre a frame. A large one decreases by its share a second. */
+/**
+ * Speed at which a correction is shown, in metres a second: a centimetre a frame. A large
+ * correction decreases by the second number as a share a second.
+ */
 const GLIDE_PER_S = 0.6;
 const GLIDE_SHARE_PER_S = 3;
-/** Frames farther apart show no more of a correction than this, in seconds. */
+/** Maximum time, in seconds, for which one frame shows a correction. */
 const GLIDE_S_MAX = 1 / 60;
-/** If the velocity of a prediction is wrong by more than this, it missed an event; only the received path counts. */
+/**
+ * If the predicted velocity is wrong by more than this, the prediction missed an event. Then only
+ * the received velocity counts.
+ */
 const BELIEF_MPS = 1.5;
-/** Two places farther apart in time say little about velocity. */
+/** Two positions that are farther apart in time are not used to compute a velocity. */
 const VELOCITY_STEPS_MAX = 6;
-/** An avatar without updates for this many steps has its old position, even if the prediction differs. */
+/**
+ * An avatar without updates for this many steps is at its last received position, even if the
+ * prediction differs.
+ */
 const QUIET_STEPS = 24;
-/** Solids within this distance of a walker can matter within a replay of half a second, in metres. */
+/**
+ * Distance from a walker, in metres, within which a solid can matter while the steps of half a
+ * second are taken again.
+ */
 const REACH_M = 6;
 
 /**
@@ -45,13 +60,16 @@ const PLATFORM_REACH_M = 3;
 const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 
 export interface PredictorOptions {
-  /** The clock of a frame; 60 steps a second pass by it. `performance.now()` by default. */
+  /**
+   * The clock of frames, on which 60 steps are taken each second; `performance.now()` by default.
+   */
   readonly nowMs?: (() => number) | undefined;
 }
 
 /**
- * Predicts the own avatar. It takes the steps of the server's walkers (`spec/MOVEMENT.md`) as soon as the input demands
- * them, and numbers them. If the server had the avatar at another place, it repeats the newest steps from there.
+ * Predicts the own avatar. It takes the same steps as the server's walkers (`spec/MOVEMENT.md`)
+ * without waiting for the server, and numbers them. If the server's position of the avatar differs,
+ * it takes the newest steps again from that position.
  *
  * ```ts
  * const predictor = createPredictor(world);
@@ -68,40 +86,53 @@ export interface PredictorOptions {
 export interface Predictor {
   /** Sets the input from the next step on. */
   input(input: Input): void;
-  /** Moves on to this moment. Once a frame, with the clock of `performance.now()`. */
+  /**
+   * Takes the steps up to this moment. Call it once a frame, with the time of `performance.now()`.
+   */
   sample(nowMs: number): void;
-  /** Writes where one's own avatar is shown; false while it cannot be predicted (no walker, or the plain protocol). */
+  /**
+   * Writes the shown pose of the own avatar. Returns false if it cannot be predicted: it is not a
+   * walker, or the protocol is plain.
+   */
   pose(out: Pose): boolean;
   /**
-   * Sends an action like {@link World.act}, and shows its effect on the own hands at once, if the world declares one:
-   * `predict` of `BindingFields` in `docs/WORLDS.md`.
+   * Sends an action like {@link World.act}. If the world declares an effect on the hands, it is
+   * shown at once: `predict` of `BindingFields` in `docs/WORLDS.md`.
    */
   act(action: string, args?: WorldRecord): Promise<void>;
-  /** The item in the own hands, as shown: by the attribute `holding` of the own avatar, or earlier by prediction. */
+  /**
+   * The item that is shown in the own hands: by prediction or, later, by the attribute `holding` of
+   * the own avatar.
+   */
   readonly holding: EntityId | undefined;
   /**
    * Overwrites `position` of an entity with its predicted position, if an unanswered action of this client affects it;
    * otherwise returns false. Call it once a frame for each entity that own actions may affect.
    */
   place(id: EntityId, position: { [axis: number]: number }): boolean;
-  /** One's own step, of 1/60 s each. */
+  /** The newest step of this client; a step lasts 1/60 s. */
   readonly step: number;
-  /** The moment that is shown, in one's own steps with fraction. */
+  /** The moment that is shown, in steps of this client with a fraction. */
   readonly moment: number;
-  /** Distance of the shown position from the predicted one, in metres: the remaining corrections. */
+  /**
+   * Distance between the shown and the predicted position, in metres: the corrections that are not
+   * shown yet.
+   */
   readonly offsetM: number;
-  /** Distance of the server's newest answer from the prediction of its step, in metres. */
+  /** Distance between the server's newest position and the prediction for its step, in metres. */
   readonly errorM: number;
   /**
    * The sum of the angles by which the ground has turned the avatar, in radians. Add its changes to the yaw of the input and of the
    * camera, so that they turn with the ground.
    */
   readonly carriedYaw: number;
-  /** Answers that differed from the prediction. */
+  /** Number of positions from the server that differed from the prediction. */
   readonly corrections: number;
-  /** Steps that were not taken, because no frame was drawn for too long. */
+  /** Number of steps that were left out, because no frame was drawn for too long. */
   readonly skippedSteps: number;
-  /** The predicted position after a step; false for a step that is no longer stored. */
+  /**
+   * Writes the predicted position after a step. Returns false for a step that is no longer stored.
+   */
   predicted(step: number, out: { [axis: number]: number }): boolean;
   /**
    * Couples a simulation to each step of the avatar; without an argument, removes it. `@nowcast/predict-rapier` moves
@@ -145,7 +176,7 @@ class StepPredictor implements Predictor {
   readonly #collisionWorld: CollisionWorld;
   readonly #releases: (() => void)[];
   readonly #mover = new Mover();
-  /** The current step, which is shown in part. */
+  /** The current step, part of which is shown. */
   readonly #ahead = new Mover();
   readonly #before = new Mover();
   /** The start of the current step. */
@@ -168,17 +199,22 @@ class StepPredictor implements Predictor {
   #startMs: number | undefined;
   #sampledMs = 0;
   #share = 0;
-  /** The newest acknowledged own step, and the world's step in which the server took it. */
+  /**
+   * The newest acknowledged step of this client, and the world's step in which the server took it.
+   */
   #tick = -1;
   #tickStep = 0;
   readonly #carrier: Carrier;
-  /** The newest received position of the avatar: the world's step, and the own step. */
+  /** The newest received position of the avatar, with the world's step and the client's step. */
   #acknowledgedTick = -1;
   #acknowledgedStep = 0;
-  /** Under an avatar that the server has at rest where this client knows no ground. */
+  /**
+   * The assumed ground below an avatar that rests on the server at a place where this client knows
+   * no ground.
+   */
   #platform: Solid | undefined;
   readonly #heldItems: HeldItemPrediction;
-  /** The actor for the predicted hands. */
+  /** The acting avatar, for the prediction of held items. */
   readonly #actor = {
     position: new Float64Array(3),
     velocity: new Float64Array(3),
@@ -206,7 +242,7 @@ class StepPredictor implements Predictor {
         this.#onSnapshot(tick, sequence, moved),
       ),
     ];
-    // The shown moment lies between two steps: an action belongs to the nearer one.
+    // The shown moment lies between two steps. An action belongs to the nearer of the two.
     world.countSteps(() => (this.#walks === undefined ? undefined : Math.round(this.moment) & 0xffff));
   }
 
@@ -222,7 +258,7 @@ class StepPredictor implements Predictor {
     const { forward, right, yaw, run, jump } = checkedInput(input);
     this.#jumpPending ||= jump;
     this.#wanted = { forward: f(forward), right: f(right), yaw: quantiseYaw(yaw), run, jump };
-    // An avatar that is no walker gets its input the usual way.
+    // If the avatar is not a walker, the input is sent without prediction.
     if (this.#walks === undefined) this.#world.input(input);
   }
 
@@ -237,7 +273,7 @@ class StepPredictor implements Predictor {
     const steps = (nowMs - this.#startMs) / STEP_MS;
     let target = Math.floor(steps);
     if (target - this.step > STEPS_KEPT / 2) {
-      // A page that was suspended does not catch up.
+      // After a page was suspended, the missed steps are left out.
       this.skippedSteps += target - this.step - 1;
       this.step = target - 1;
       this.#fill();
@@ -317,7 +353,7 @@ class StepPredictor implements Predictor {
     this.#collisionWorld.close();
   }
 
-  /** Starts with another avatar, or another kind of it. */
+  /** Starts with another avatar, or after the kind of the avatar changed. */
   #follow(): void {
     const id = this.#world.avatarId;
     const entity = id === undefined ? undefined : this.#world.entities.get(id);
@@ -373,7 +409,7 @@ class StepPredictor implements Predictor {
     this.#move(this.step, input);
   }
 
-  /** Takes a step: among static bodies by the walker's own rules, and otherwise as the pushed bodies allow. */
+  /** Takes a step. The coupled simulation changes the result if the avatar pushes bodies. */
   #move(step: number, input: Input): void {
     const mover = this.#mover;
     this.#from.copy(mover);
@@ -383,7 +419,7 @@ class StepPredictor implements Predictor {
     this.#history.putMover(step, mover);
   }
 
-  /** The next step, as far as it is known: an avatar that pushes a body keeps the speed of the last step. */
+  /** Estimates the next step. An avatar that pushes a body keeps the speed of the last step. */
   #lookAhead(): void {
     const ahead = this.#ahead;
     ahead.copy(this.#mover);
@@ -397,12 +433,18 @@ class StepPredictor implements Predictor {
     ahead.pz += ahead.vz / 60;
   }
 
-  /** The step of the world in which the server takes a step of one's own; undefined before it has acknowledged any. */
+  /**
+   * The step of the world in which the server takes a step of this client; undefined before the
+   * server has acknowledged a step.
+   */
   #tickOf(step: number): number | undefined {
     return this.#tick < 0 ? undefined : this.#tick + step - this.#tickStep;
   }
 
-  /** Input that the server does not receive has no effect there, and its walker stops. */
+  /**
+   * While input cannot reach the server, the walker stops on the server, so the prediction stops,
+   * too.
+   */
   #nextInput(): Input {
     if (this.#isCut) return { ...STILL, yaw: this.#wanted.yaw };
     if (!this.#jumpPending || this.#wanted.jump) return this.#wanted;
@@ -420,8 +462,8 @@ class StepPredictor implements Predictor {
   }
 
   /**
-   * Takes the server's place of the avatar after a step. A walker that waited for its input took fewer steps
-   * than the world, so only the acknowledged number identifies the step.
+   * Handles the server's position of the avatar after a step. A walker that waited for its input
+   * has taken fewer steps than the world, so only the acknowledged number identifies the step.
    */
   #onSnapshot(tick: number, sequence: number, moved: readonly Entity[]): void {
     const number = this.step + (((sequence - this.step) << 16) >> 16);
@@ -437,7 +479,7 @@ class StepPredictor implements Predictor {
     }
   }
 
-  /** Whether the position differed, so that the steps since then were repeated. */
+  /** Returns whether the position differed, so that the steps since then were taken again. */
   #acknowledge(step: number, tick: number, moved: readonly Entity[]): boolean {
     const entity = this.#world.entities.get(this.#walks!);
     if (entity === undefined) return false;
@@ -485,8 +527,8 @@ class StepPredictor implements Predictor {
   }
 
   /**
-   * The server has the avatar at rest here: it has no velocity, and stands on ground even if this client does not know
-   * which.
+   * The avatar rests here on the server. So it has no velocity, and stands on ground even if this
+   * client does not know the ground.
    */
   #rest(step: number, x: number, y: number, z: number): void {
     this.corrections++;
@@ -500,7 +542,10 @@ class StepPredictor implements Predictor {
     this.#takeAgain(step);
   }
 
-  /** Repeats all steps after this one from the mover's position. The shown position glides from the earlier result. */
+  /**
+   * Takes all steps after this one again, from the mover's position. The shown position glides from
+   * the earlier result to the new one.
+   */
   #takeAgain(step: number): void {
     const mover = this.#mover;
     this.#coupling?.rewind(step, this.step);

@@ -1,4 +1,7 @@
-/** Bodies as walkers meet them, in 32-bit arithmetic: `spec/MOVEMENT.md`, section 4. Every operation is rounded on its own. */
+/**
+ * Bodies for the collision of walkers, in 32-bit arithmetic: `spec/MOVEMENT.md`, section 4. Every
+ * operation is rounded separately.
+ */
 import type { NumberArray } from "../interpolation/rotation.js";
 import { AxisContact } from "./axis-contact.js";
 import type { Triangles } from "./triangles.js";
@@ -12,21 +15,21 @@ const HALF_STEP_SECONDS = f(f(1 / 60) * 0.5);
 export type SolidForm = "box" | "cylinder" | "cone" | "hull" | "surface";
 
 /**
- * A body whose surface is `radius` outside of its form: a sphere is a box without edges, a capsule one with a single
- * edge.
+ * A body whose surface is at the distance `radius` outside of its form. For a sphere, the form is a
+ * box whose extents are 0; for a capsule, a box with only one extent above 0.
  */
 export class Solid {
   /** Its middle, in metres. */
   readonly center = new Float32Array(3);
   /** Its own three axes in the world, three numbers each. */
   readonly axes = new Float32Array(9);
-  /** Half its extents along these axes, in metres; without a meaning for triangles. */
+  /** Half its extents along these axes, in metres; unused for triangles. */
   readonly half = new Float32Array(3);
   form: SolidForm = "box";
   triangles: Triangles | undefined;
   /** Distance of its surface from the form, in metres. */
   radius = 0;
-  /** It carries a walker that stands on it, and blocks no walker. */
+  /** Whether it only carries walkers that stand on it, and blocks no walker. */
   isGroundOnly = false;
   /** Whether its body moves. Otherwise `pivot`, `velocity` and `spin` have no meaning. */
   moves = false;
@@ -73,7 +76,8 @@ export class Solid {
     let x = f(px - pivot[0]!);
     let y = f(py - pivot[1]!);
     let z = f(pz - pivot[2]!);
-    // Half a step later on the arc of the point: so it keeps its distance from the centre.
+    // The velocity is that of half a step later on the arc of the point, so that the point keeps
+    // its distance from the centre.
     const tx = f(f(wy * z) - f(wz * y));
     const ty = f(f(wz * x) - f(wx * z));
     const tz = f(f(wx * y) - f(wy * x));
@@ -105,11 +109,14 @@ export class Contact {
   x = 0;
   y = 1;
   z = 0;
-  /** Metres between the two; negative inside. */
+  /** Distance between the two in metres; negative inside. */
   gap = 0;
   readonly #axis = new AxisContact();
 
-  /** Measures the distance of a walker of this radius and height, with its middle at (px, py, pz), from a solid. */
+  /**
+   * Measures the distance between a solid and a walker of this radius and height, with its middle
+   * at (px, py, pz).
+   */
   measure(solid: Solid, px: number, py: number, pz: number, radius: number, height: number): void {
     const { center, axes, half } = solid;
     const reach = f(f(height * 0.5) - radius);
@@ -162,7 +169,7 @@ export class Contact {
       ly = f(ly / distance);
       lz = f(lz / distance);
     } else {
-      // Inside: out by the nearest face.
+      // If the axis is inside, the way out is through the nearest face.
       const ox = f(Math.abs(qx) - hx);
       const oy = f(Math.abs(qy) - hy);
       const oz = f(Math.abs(qz) - hz);
@@ -184,7 +191,7 @@ export class Contact {
     this.gap = f(distance - f(radius + solid.radius));
   }
 
-  /** Brings a direction along a solid's axes into the world. */
+  /** Converts a direction from a solid's axes to world coordinates. */
   #turn(axes: Float32Array, lx: number, ly: number, lz: number): void {
     this.x = f(f(f(axes[0]! * lx) + f(axes[3]! * ly)) + f(axes[6]! * lz));
     this.y = f(f(f(axes[1]! * lx) + f(axes[4]! * ly)) + f(axes[7]! * lz));

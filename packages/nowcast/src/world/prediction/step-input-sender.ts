@@ -1,37 +1,40 @@
 import type { InputChange } from "../world.js";
 import type { StepHistory } from "./history.js";
 
-/** A change is sent at once, but not within this time of the last message. */
+/** A change is sent at once, but not earlier than this time after the last message. */
 const INTERVAL_MS = 1000 / 60;
-/** Interval of repetitions. */
+/** Interval between repetitions. */
 const REPEAT_MS = 1000 / 30;
 /** Number of repetitions of a change, because packets get lost. */
 const REPEATS = 6;
-/** A resting client sends its step at least this often; the server does not wait for resting clients. */
+/**
+ * A resting client sends its step at least at this interval. The server does not wait for resting
+ * clients.
+ */
 const IDLE_MS = 500;
 /**
- * After this many steps without input the server treats a client as resting. Until a while later it receives every
- * step.
+ * The server treats a client as resting after this many steps without input. The client sends every
+ * step for some time longer.
  */
 const REST_STEPS = 60 + 30;
-/** Changes in one message (`spec/WORLD.md`, section 3), and how old they may be. */
+/** Maximum number of changes in one message (`spec/WORLD.md`, section 3), and their maximum age. */
 const CHANGES_MAX = 64;
 const AGO_STEPS_MAX = 90;
 /** Older changes are sent with this age. */
 const AGO_TOLD_MAX = 0x3fff;
 
-/** Sends the input by steps; false when there is no connection. */
+/** Sends the input by steps. Returns false if there is no connection. */
 export type StepInputOutlet = (number: number, changes: readonly InputChange[]) => boolean;
 
 /**
- * Sends the changes of the input. Each message includes the changes that the server has not taken yet, so a lost packet
- * costs no time.
+ * Sends the changes of the input. Each message includes the changes that the server has not taken
+ * yet, so a lost packet causes no delay.
  */
 export class StepInputSender {
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #repeats = 0;
   readonly #changes: number[] = [];
-  /** The step since which the input is empty; `undefined` while it is not. */
+  /** The step since which the input has been empty; `undefined` if it is not empty. */
   #stillStep: number | undefined;
   readonly #history: StepHistory;
   readonly #send: StepInputOutlet;
@@ -41,14 +44,14 @@ export class StepInputSender {
     this.#send = send;
   }
 
-  /** Another connection knows nothing yet: the controls of `step` are the first. */
+  /** Starts again for a new connection, whose first change is the input of `step`. */
   restart(step: number): void {
     this.#changes.length = 0;
     this.#sentAtMs = Number.NEGATIVE_INFINITY;
     this.changed(step);
   }
 
-  /** The input of this step differs from that of the step before. */
+  /** Records that the input of this step differs from that of the preceding step. */
   changed(step: number): void {
     this.#changes.push(step);
     if (this.#changes.length > CHANGES_MAX) this.#changes.shift();
@@ -58,15 +61,15 @@ export class StepInputSender {
     else this.#stillStep ??= step;
   }
 
-  /** The server took this step, so it has the input up to it. */
+  /** Records that the server took this step, so that it has the input up to this step. */
   taken(step: number): void {
     while (this.#changes.length > 1 && this.#changes[1]! <= step) this.#changes.shift();
   }
 
-  /** Sends if that is due. The client is at `step`. */
+  /** Sends a message if one is due. The client is at `step`. */
   flush(nowMs: number, step: number): void {
     const sinceMs = nowMs - this.#sentAtMs;
-    // A frame's time may be a little early, so messages that are due before the next frame are sent now.
+    // Messages that would become due before the next frame are sent now.
     const rests = this.#stillStep !== undefined && step - this.#stillStep > REST_STEPS;
     const dueMs = this.#repeats > REPEATS ? INTERVAL_MS : this.#repeats > 0 || !rests ? REPEAT_MS : IDLE_MS;
     if (sinceMs < dueMs - 1 || this.#changes.length === 0) return;
@@ -74,7 +77,8 @@ export class StepInputSender {
     const changes: InputChange[] = [];
     for (let at = this.#changes.length - 1; at >= 0; at--) {
       const from = this.#changes[at]!;
-      // The newest still hold, and an old step is no longer remembered.
+      // The newest change stays, because it is still in force. The server no longer remembers the
+      // steps of old changes.
       const held = at === this.#changes.length - 1 ? step : from;
       changes.push({ ago: Math.min(step - from, AGO_TOLD_MAX), ...this.#history.input(held) });
     }

@@ -1,7 +1,7 @@
 /** Triangles of hulls, meshes and height fields, in 32-bit arithmetic: `spec/MOVEMENT.md`, section 4. */
 
 const f = Math.fround;
-/** Triangles whose normal has a smaller square before normalisation are skipped. */
+/** Triangles are skipped if their normal, before normalisation, has a smaller squared length. */
 const NORMAL2_MIN = f(1e-12);
 const LEAF_MAX = 8;
 
@@ -97,9 +97,12 @@ export interface Triangles {
   readonly count: number;
   /** Half the extents of the box around the origin that contains all of them, in metres. */
   readonly half: readonly [number, number, number];
-  /** The triangles that `select` found, in rising order; only as many as it returned are valid. */
+  /**
+   * The triangles that `select` found, in rising order. Only the number of triangles that it
+   * returned are valid.
+   */
   readonly selected: number[];
-  /** Finds all triangles that a box can touch, perhaps some more. */
+  /** Finds all triangles that a box can touch, and possibly some more. Returns their number. */
   select(low: ArrayLike<number>, high: ArrayLike<number>): number;
   /** Loads a triangle; returns false if it is almost a line. */
   load(number: number, out: Triangle): boolean;
@@ -114,8 +117,8 @@ export class ListedTriangles implements Triangles {
   /** For each node, the two corners of its box. */
   readonly #boxes: number[] = [];
   /**
-   * For each node, its second child, or the complement of its first place in `#order`. The first child follows the
-   * node.
+   * For each node, its second child; for a leaf, the complement of its first index in `#order`. The
+   * first child follows the node.
    */
   readonly #links: number[] = [];
   readonly #counts: number[] = [];
@@ -168,7 +171,7 @@ export class ListedTriangles implements Triangles {
     return out.orient();
   }
 
-  /** Splits at the middle of the longest side, by the triangles' centres. */
+  /** Splits a node at the middle of its longest side, by the centres of the triangles. */
   #build(from: number, to: number): void {
     const node = this.#links.length;
     const low = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];

@@ -4,14 +4,14 @@ import { connect } from "../../connect/connect.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import type { JoinOptions } from "../world.js";
 
-/** From requesting the endpoint's record to an open session. */
+/** Maximum time from the request for the endpoint's record to an open session. */
 const HANDSHAKE_MS_MAX = 15_000;
 
 /** A session that is being opened. */
 export interface ConnectAttempt {
-  /** Refused with a `NowcastError`. */
+  /** Resolves to the session, or is rejected with a `NowcastError`. */
   readonly channel: Promise<Channel>;
-  /** Ends this attempt, and the sessions that may follow it. */
+  /** Ends this attempt, and the sessions that may result from it. */
   readonly end: AbortController;
 }
 
@@ -19,7 +19,7 @@ export interface ConnectAttempt {
 export function beginConnectAttempt(url: string, options: JoinOptions): ConnectAttempt {
   const end = new AbortController();
   const channel = connectSession(url, options, end.signal);
-  // The caller learns of the error.
+  // The caller handles the error.
   channel.catch(() => {});
   return { channel, end };
 }

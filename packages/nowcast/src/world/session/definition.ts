@@ -20,10 +20,10 @@ const TYPE_CHARACTERS_MAX = 256;
 /** A definition with the decoders of its entities. */
 export class WorldReader {
   readonly definition: Definition;
-  /** By the numbers of kinds. */
+  /** The decoders, by the numbers of kinds. */
   readonly #attributes: readonly BodyReader[];
 
-  /** Throws a {@link NowcastError} that names the place of an invalid field. */
+  /** Reads a definition. Throws a {@link NowcastError} that names the place of an invalid field. */
   constructor({ version, kinds, actions, events, assets }: messages.Definition) {
     checkCount("kinds", kinds.length, KINDS_MAX);
     checkCount("actions", actions.length, ACTIONS_MAX);
@@ -60,7 +60,7 @@ export class WorldReader {
     };
   }
 
-  /** The kind of a number, and the decoded attributes of a body. */
+  /** Returns the kind with this number, and decodes the attributes from a body. */
   read(kind: number, body: Uint8Array): { readonly kind: Kind; readonly attributes: WorldRecord } {
     const known = this.definition.kinds[kind];
     if (known === undefined) {
@@ -107,7 +107,7 @@ class TypeText {
     }
   }
 
-  /** A variant whose fields have no names is a tuple. */
+  /** A variant whose fields are numbered is written like a tuple. */
   #definition(definition: SchemaDefinition): void {
     if (definition.name !== "" || definition.tag === "enum") return this.#parts(definition.name);
     const parts = definition.fields.flatMap(({ type }, at) => (at === 0 ? [type] : [", ", type]));

@@ -6,7 +6,7 @@ const GROUPS_MAX = 65_536;
 
 /** The time of a group's record, and its baselines. */
 interface GroupHead {
-  /** Since this step, modulo 2^32, the group has been like this. */
+  /** The step, modulo 2^32, since which the group has not changed. */
   readonly tick: number;
   /** The steps of the baselines, newest first. */
   readonly past: readonly number[];
@@ -58,7 +58,7 @@ export class PayloadReader {
     return { ...head, group, delta };
   }
 
-  /** A head that is not like the one before. */
+  /** Reads a head whose times differ from those of the previous record. */
   #head(depth: number): GroupHead {
     const tick = (this.tick - this.#varint("age")) >>> 0;
     const past: number[] = [];

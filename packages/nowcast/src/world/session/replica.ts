@@ -7,17 +7,17 @@ import { type GroupRecord, PayloadReader } from "./payload.js";
 const FRAMES_HELD = 128;
 
 /**
- * Maximum remembered entities out of sight, so that late payloads do not bring them back, and the number of steps for
- * it.
+ * Maximum number of remembered entities out of sight, and the number of steps for which they are
+ * remembered. They are remembered so that late payloads do not show them again.
  */
 const HIDDEN_MAX = 65_536;
 const LATE_STEPS_MAX = 3600;
 
-/** Groups without visible entities are forgotten after this many steps without news. */
+/** Groups without visible entities are forgotten after this many steps without a record. */
 const QUIET_STEPS = 600;
 const PAYLOADS_PER_SWEEP = 256;
 
-/** The listener of entities that moved, or are new. */
+/** The listener for entities that moved or are new. */
 export interface Movement {
   /** The entity reached its pose at `row.tick`, and kept its earlier pose up to `stillTick`. */
   moved(id: number, row: Row, stillTick: number): void;
@@ -47,7 +47,7 @@ interface HeldFrame extends DeltaFrame {
 
 /** The state of a group. */
 interface Held {
-  /** By age, the newest last. */
+  /** The frames in the order of their ticks, the newest last. */
   readonly frames: HeldFrame[];
   /** The step up to which the newest frame is known to be valid. */
   heardTick: number;
@@ -55,12 +55,15 @@ interface Held {
   forgottenTick: number | undefined;
 }
 
-/** A copy of a world's movement, kept up by payloads in any order and with any losses. */
+/** A copy of a world's movement. Payloads may arrive in any order and with any losses. */
 export class Replica {
   readonly #groups = new Map<number, Held>();
-  /** The group of each entity in a newest frame. If it is in several, the group with the newest frame. */
+  /**
+   * The group of each entity in the newest frame of a group. If an entity is in several such
+   * frames, the group with the newest frame.
+   */
   readonly #groupOf = new Map<number, number>();
-  /** The step since which entities are out of sight. Rows up to that step are ignored. */
+  /** For each entity out of sight, the step since which it is. Rows up to that step are ignored. */
   readonly #hidden = new Map<number, number>();
   #tick: number | undefined;
   #payloads = 0;
@@ -77,7 +80,10 @@ export class Replica {
     return { tick: reader.tick, ackedInputSequence: reader.ackedInputSequence, missing };
   }
 
-  /** The newest row of an entity that is known to be in a group; `undefined` for others. */
+  /**
+   * Returns the newest row of an entity that is known to be in a group; `undefined` for other
+   * entities.
+   */
   find(id: number): Row | undefined {
     const frame = this.#groups.get(this.#groupOf.get(id) ?? -1)?.frames.at(-1);
     return rowIn(frame, id);
@@ -98,7 +104,7 @@ export class Replica {
     if (this.#hidden.size < HIDDEN_MAX) this.#hidden.set(id, tick);
   }
 
-  /** False if its baseline is not here. */
+  /** Applies a record. Returns false if a baseline is missing. */
   #record(record: GroupRecord, payloadTick: number, movement: Movement): boolean {
     const { group, tick, past, stay } = record;
     const held = this.#groups.get(group) ?? { frames: [], heardTick: payloadTick, forgottenTick: undefined };
@@ -111,7 +117,7 @@ export class Replica {
     const known: HeldFrame[] = [];
     for (const wanted of past) {
       const frame = findFrame(frames, wanted);
-      // A payload older than the newest forgotten step carries nothing new.
+      // A payload older than the newest forgotten step has no new information.
       if (frame === undefined) {
         return held.forgottenTick !== undefined && !isAfter(payloadTick, held.forgottenTick);
       }
@@ -167,8 +173,8 @@ export class Replica {
   }
 
   /**
-   * Forgets the frames of groups without updates for long and without a visible entity. The server then sends them as a
-   * whole.
+   * Forgets the frames of groups that had no update for a long time and have no visible entity. If
+   * such a group is visible again, the server sends it without baselines.
    */
   #sweep(tick: number): void {
     for (const [group, held] of this.#groups) {
@@ -203,7 +209,7 @@ function keep(held: Held, frame: HeldFrame): void {
   while (place > 0 && isAfter(frames[place - 1]!.tick, frame.tick)) place--;
   frames.splice(place, 0, frame);
   if (place === frames.length - 1 && frame.ids.length === 0) {
-    // The baseline of a group is never older than a frame without entities.
+    // Older frames are dropped, because a baseline is never older than a frame without entities.
     held.forgottenTick = frame.tick;
     frames.splice(0, place);
   }

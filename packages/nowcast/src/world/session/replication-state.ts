@@ -10,7 +10,10 @@ import { type Movement, Replica, type Row } from "./replica.js";
 /** The first keys of players and screens (`spec/WORLD.md`, section 2). */
 const PLAYERS_KEY = 2 ** 32;
 const SCREENS_KEY = 2 ** 33;
-/** The length of a value that states since which step an entity is out of sight; every entity is longer. */
+/**
+ * The length of a value that states the step since which an entity is out of sight. The encoding of
+ * an entity is always longer.
+ */
 const OUT_OF_SIGHT_BYTES = 4;
 
 interface Schema extends EntityDescription {
@@ -20,7 +23,7 @@ interface Schema extends EntityDescription {
 
 export interface AppliedMovement {
   readonly moved: readonly Entity[];
-  /** Whether this step is newer than all before. */
+  /** Whether this step is newer than all earlier ones. */
   readonly isNewest: boolean;
   /** Groups encoded against missing frames, which must be requested as a whole. */
   readonly missing: number;
@@ -28,8 +31,8 @@ export interface AppliedMovement {
 
 /**
  * Combines the states of lane 0 (definition, entities, players) with replication (poses). An entity enters the world
- * when it has a description and a place or a row. It stays until it is removed or out of sight, even if it leaves its
- * group.
+ * when it has a description and a place or a row. It stays until it is removed or leaves the
+ * interest set, even if it leaves its group.
  */
 export class ReplicationState implements Movement {
   #replica = new Replica();
@@ -60,7 +63,7 @@ export class ReplicationState implements Movement {
     return this.#ackedInputSequence;
   }
 
-  /** Begins another session: nothing is known any more. The caller clears the world. */
+  /** Drops all state, because another session begins. The caller clears the world. */
   restart(tick: number): void {
     this.#replica = new Replica();
     this.#reader = undefined;
@@ -77,8 +80,8 @@ export class ReplicationState implements Movement {
   }
 
   /**
-   * Applies the newest value of a key of lane 0; false for a key that this version does not know. Throws a {@link
-   * NowcastError} for an invalid value.
+   * Applies the newest value of a key of lane 0. Returns false for a key that this version does not
+   * define. Throws a {@link NowcastError} for an invalid value.
    */
   put(key: number, value: Uint8Array): boolean {
     if (key < 1 || key > Number.MAX_SAFE_INTEGER) return false;
@@ -103,7 +106,7 @@ export class ReplicationState implements Movement {
 
   moved(id: number, row: Row, stillTick: number): void {
     const described = this.#described.get(id as EntityId);
-    // Rows of an entity that now has a place are older than the place.
+    // If an entity now has a place, its rows are older than the place, so they are ignored.
     if (described === undefined || described.place !== null) return;
     const entity = this.#world.entities.get(id as EntityId);
     if (entity === undefined) return this.#enter(id as EntityId, described, row);

@@ -39,16 +39,19 @@ import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
 const PROTOCOL = 3;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
-/** Keys of target poses; an entity's id is added. */
+/** The number that is added to an entity's id to get the key of its target pose. */
 const OWNED_KEYS = 2 ** 32;
 const CONTROLS_KEY = 1;
 const STEPS_KEY = 2;
 const VIEW_KEY = 3;
 const MISSED_KEY = 1;
-/** State that cannot be decoded any more is requested as a whole, not more often than this. */
+/**
+ * Minimum interval between two requests to send all movement again, which are made if records
+ * cannot be decoded.
+ */
 const FORGET_INTERVAL_MS = 1000;
 
-/** The session's code for a peer that broke a rule of the world's protocol. */
+/** The close code for a peer that broke a rule of the world's protocol. */
 const CLOSE_MALFORMED = 64;
 
 /** Numbers of inputs start again after the greatest 16-bit number. */
@@ -62,16 +65,19 @@ const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
   Printed: "printed",
 };
 
-/** A seat by a session (`spec/WORLD.md`). */
+/** The adapter for sessions (`spec/WORLD.md`). */
 export class SessionAdapter implements ProtocolAdapter {
-  /** A session keeps only the newest input until there is room for it. */
+  /** Always 0: in a session only the newest input waits until there is room. */
   readonly backlogBytes = 0;
   lastInputSequence = 0;
   readonly #handlers: ProtocolHandlers;
   readonly #link: SessionLink;
   readonly #replication: ReplicationState;
   #isWelcome = false;
-  /** Whether movement came before the welcome: replication overtakes events. */
+  /**
+   * Whether movement arrived before the welcome. This is possible because replication can overtake
+   * events.
+   */
   #isMovementLost = false;
   #missedLines = 0;
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
@@ -107,7 +113,7 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   input(input: Input): boolean {
-    // 0 means none.
+    // Numbers skip 0, which means that there is no input.
     const number = (this.lastInputSequence % CONTROLS_NUMBER_MAX) + 1;
     const controls = controlsCodec.encodeShared({ number, ...input });
     const isSent = this.#channel?.lane(WORLD_LANE).state(CONTROLS_KEY, controls) ?? false;
@@ -165,7 +171,7 @@ export class SessionAdapter implements ProtocolAdapter {
     this.#link.close();
   }
 
-  /** The channel for messages: there is none before the welcome. */
+  /** Returns the channel for messages; `undefined` before the welcome. */
   get #channel(): Channel | undefined {
     return this.#isWelcome ? this.#link.channel : undefined;
   }
@@ -198,7 +204,7 @@ export class SessionAdapter implements ProtocolAdapter {
     if (message.type === "replication") return this.#replicated(message.value, message.arrivedAtMs);
     const { lane, type, value } = message;
     if (lane === WORLD_LANE && type === "state") {
-      // States of a session without a welcome would belong to no world.
+      // States are ignored before the welcome, because they belong to no world yet.
       if (this.#isWelcome && this.#replication.put(Number(message.key), value)) return;
     } else if (lane === WORLD_LANE && type === "event") {
       return this.#event(fromWorldCodec.decode(value));
@@ -211,7 +217,10 @@ export class SessionAdapter implements ProtocolAdapter {
     this.#handlers.unknownMessage();
   }
 
-  /** `lines` counts from the beginning of the session, because a state may take the place of an earlier one. */
+  /**
+   * `lines` is the total since the beginning of the session, because a state may replace an earlier
+   * one.
+   */
   #missed(lines: number): void {
     const missed = lines - this.#missedLines;
     this.#missedLines = lines;
@@ -268,7 +277,7 @@ export class SessionAdapter implements ProtocolAdapter {
     this.lastInputSequence = 0;
     this.#isWelcome = true;
     this.#link.proved();
-    // The server assumes that this client has the baselines.
+    // Without this request, the server would assume that this client has the baselines.
     if (this.#isMovementLost) this.#tell("Forget");
     this.#isMovementLost = false;
     const playerId = welcome.player as PlayerId;
@@ -276,7 +285,7 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 }
 
-/** Throws a misuse for an action that no server takes. */
+/** Throws a misuse for an action that no server would accept. */
 function actionMessage(
   action: string,
   args: WorldRecord,

@@ -8,7 +8,10 @@ import { worldEnd } from "../end.js";
 import type { JoinOptions } from "../world.js";
 import { type ConnectAttempt, connectSession } from "./connect-session.js";
 
-/** After these, the same client would be turned away again: `spec/SESSION.md` section 12, `spec/WORLD.md` section 7. */
+/**
+ * Codes after which the same client would be refused again: `spec/SESSION.md` section 12,
+ * `spec/WORLD.md` section 7.
+ */
 const FINAL_CODES: ReadonlySet<number> = new Set([
   CloseCode.malformed,
   CloseCode.limitExceeded,
@@ -23,7 +26,10 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
   74,
   75,
 ]);
-/** Another attempt would end alike: the same program would say the same, and show the same token. */
+/**
+ * Whether another attempt would fail in the same way, because the program would send the same
+ * messages and present the same token.
+ */
 const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "invalid_argument",
   "unauthorised",
@@ -32,16 +38,16 @@ const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 export interface SessionLinkHandlers {
-  /** There is a new session. */
+  /** Called when there is a new session. */
   opened(channel: Channel): void;
-  /** The session has lost its carrier, or continues over another one. */
+  /** Called when the session has lost its carrier, or continues over another one. */
   interrupted(isInterrupted: boolean): void;
   message(message: ChannelMessage): void;
-  /** `retryInMs` is `undefined` when there will be no other attempt. */
+  /** `retryInMs` is `undefined` if there will be no further attempt. */
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
-/** One session after another to the same world. */
+/** Opens one session after another to the same world. */
 export class SessionLink {
   channel: Channel | undefined;
   readonly #url: string;
@@ -61,7 +67,7 @@ export class SessionLink {
     void this.#connect(first.channel);
   }
 
-  /** The session worked, so the next loss is retried soon again. */
+  /** Records that the session worked. After the next loss, the first attempt follows soon. */
   proved(): void {
     this.#attempts = 0;
   }
