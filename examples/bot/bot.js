@@ -37,7 +37,7 @@ await stackBlocks();
 
 async function stackBlocks() {
   await world.ready;
-  // A full world arrives bit by bit, and one's own avatar need not be in the first one.
+  // A full world arrives in several snapshots, and the own avatar may not be in the first one.
   await until(() => true, Number.POSITIVE_INFINITY);
   let stack = chooseSite();
   for (let placed = 0; placed < blocksWanted; ) {
@@ -149,7 +149,7 @@ async function walkTo(place, near) {
 function steer(place, controls) {
   const [x, , z] = me().position;
   const to = spot(place);
-  // Yaw 0 faces −Z and grows counter-clockwise seen from above.
+  // Yaw 0 faces −Z. Seen from above, yaw increases counter-clockwise.
   const yaw = Math.atan2(x - to.x, z - to.z);
   world.input({ ...REST, ...controls, yaw });
 }

@@ -22,7 +22,7 @@ const [x, , z] = target.attributes.base;
 const beginMs = performance.now();
 const timer = setInterval(() => {
   const angle = (performance.now() - beginMs) / 1000;
-  // May be called at any rate: the newest pose counts, and the SDK sends thirty a second.
+  // The program may call this at any rate. Only the newest pose counts, and the SDK sends thirty a second.
   world.move(target.id, { position: [x + 2 * Math.sin(angle), 1.5, z + 2 * Math.cos(angle)] });
   if (angle < Number(seconds)) return;
   clearInterval(timer);

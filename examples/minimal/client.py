@@ -48,7 +48,7 @@ class WebSocket:
         self.socket.sendall(head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload)))
 
     def frame(self):
-        """The next whole frame that has arrived: its opcode and payload; None where there is none yet."""
+        """Returns the opcode and the payload of the next complete frame; None if none has arrived."""
         if len(self.data) < 2:
             return None
         n, head = self.data[1] & 0x7F, 2
@@ -61,7 +61,7 @@ class WebSocket:
         return opcode, payload
 
     def receive(self, seconds):
-        """The next packet; None when none comes in that time."""
+        """Returns the next packet; None if none arrives in that time."""
         until = time.monotonic() + seconds
         while True:
             frame = self.frame()
@@ -83,7 +83,7 @@ class WebSocket:
 
 
 class Session:
-    """SESSION.md, as far as MINIMAL.md asks for it."""
+    """The part of SESSION.md that MINIMAL.md requires."""
 
     def __init__(self, host, port, room):
         self.place, self.room = (host, port), room
@@ -119,12 +119,12 @@ class Session:
         welcome.take(1)
         assert welcome.varint() == 1 and welcome.take(8) == self.nonce
         self.proof, self.identity = welcome.take(8), welcome.take(24)
-        # Everything unacknowledged counts as lost, and is sent again.
+        # Everything that is unacknowledged counts as lost, and is sent again.
         self.unacknowledged = [(None, frame) for _, frame in self.unacknowledged]
         self.send(bytes([PING]))
 
     def send(self, frames=b""):
-        """One packet: acknowledgement, PROOF until it is known, WINDOW if something was consumed, unsent messages, `frames`."""
+        """Sends one packet: acknowledgement, PROOF until it is acknowledged, WINDOW if events were consumed, unsent messages, `frames`."""
         head = struct.pack("<BH", self.largest >= 0, self.number & 0xFFFF)
         head += (self.clock() // 16 & 0xFFFFFF).to_bytes(3, "little")
         if self.largest >= 0:
@@ -146,7 +146,7 @@ class Session:
             pass  # The carrier is dead: the packet is lost, and what it held is sent again after the resumption.
 
     def event(self, payload):
-        """Puts an event on lane 0. Its `before` is the stamp of the last state of our one key in its interval, or 0."""
+        """Puts an event on lane 0. Its `before` is the stamp of the last state of our only key in its interval, or 0."""
         before, self.before = self.before, 0
         frame = bytes([EVENT]) + varint(self.events) + b"\0" + varint(before) + varint(len(payload)) + payload
         self.events += 1
@@ -165,14 +165,14 @@ class Session:
         self.send()
 
     def receive(self, seconds):
-        """Reads what arrives in that time, and acknowledges it."""
+        """Reads and acknowledges everything that arrives in that time."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             packet = self.carrier.receive(min(left, 0.02))
             if packet is None:
                 continue
             is_eliciting = self.read(packet)
-            # Acknowledged at once: 60 ms may be waited for more (SESSION.md, section 6).
+            # The packet is acknowledged at once. The client may also wait for up to 60 ms more (SESSION.md, section 6).
             if is_eliciting:
                 self.send()
         heard, self.heard = self.heard, []
@@ -232,7 +232,7 @@ class Session:
                 reader.varint()
             is_whole = kind == EVENT
             payload = reader.take(reader.varint()) if is_whole else self.read_part(reader, (lane, EVENT, number))
-            # On a reliable carrier events come in order; what came before a cut comes again.
+            # On a reliable carrier events arrive in order. Events that arrived before a cut arrive again.
             if payload is not None and number == self.next_event.get(lane, 0):
                 self.next_event[lane] = number + 1
                 if what == 0:
@@ -250,7 +250,7 @@ class Session:
             self.heard.append(("state", lane, key, value))
 
     def read_part(self, reader, message):
-        """The whole message with its last part that was missing, and before it None."""
+        """Returns the whole message when its last part has arrived; None before that."""
         total, index = reader.varint(), reader.varint()
         if total > LIMITS[2]:
             raise ValueError(f"a message of {total} bytes")
@@ -283,12 +283,12 @@ def act(action, arguments=b"\xc0"):
 
 
 def controls(number, forward, right, yaw):
-    # The two bools are bits in front.
+    # The two bools are bits in front of the other fields.
     return b"\0" + struct.pack("<Hfff", number, forward, right, yaw)
 
 
 def avatar_of(player):
-    """Of a Player: whether there is an avatar is a bit in front, its id stands behind the size of the name."""
+    """Reads a Player. A bit in front states whether there is an avatar. Its id stands behind the size of the name."""
     reader = Reader(player)
     reader.varint()
     has_avatar, _ = reader.u(1), reader.varint()
@@ -315,7 +315,7 @@ class Client:
         self.session.event(join(name, 20))
 
     def watch(self, seconds):
-        """Takes in what the server says, for so long."""
+        """Handles the server's messages for that time."""
         for kind, lane, key, value in self.session.receive(seconds):
             if kind == "movement":
                 self.rows.update(self.movement.read(value))
@@ -349,7 +349,7 @@ class Client:
         self.session.state(1, controls(self.number, forward, 0.0, 0.0))
 
     def walk(self, seconds):
-        """Walks towards -Z, and says how far it came."""
+        """Walks towards -Z, and returns the distance."""
         start = self.where
         self.steer(1.0)
         self.watch(seconds)

@@ -10,7 +10,7 @@ def wrap(n):
 
 
 def largest_of(row, largest, top):
-    """A row's components if `largest` were the one left out, of numbers up to `top` (DELTA.md, section 3)."""
+    """Returns a row's components as if `largest` were left out, for numbers up to `top` (DELTA.md, section 3)."""
     if row[3] == largest:
         return row[4:]
     q = [2.0 * s - top for s in row[4:]]
@@ -32,7 +32,7 @@ class Movement:
         self.controls = 0  # the newest of ours that were in force, by their number
 
     def read(self, payload):
-        """The newest grain and row of each id."""
+        """The newest quantization and row of each id."""
         reader, where = Reader(payload), {}
         now, self.controls = reader.u(4), reader.u(2)
         tick, past = now, []
@@ -64,12 +64,12 @@ class Movement:
 
 
 def metres(grain, row):
-    """A row's position: a step of it is 1/2^p m (WORLD.md, section 4)."""
+    """Returns a row's position. One step is 1/2^p m (WORLD.md, section 4)."""
     return [part / 2 ** (grain >> 4) for part in row[:3]]
 
 
 def read_delta(data, grain, tick, ticks, past):
-    """DELTA.md, sections 5 to 8, frames alone (13). A frame is rows of seven numbers by id."""
+    """Decodes frames (DELTA.md, sections 5 to 8 and 13). A frame has a row of seven numbers for each id."""
     bits, at = int.from_bytes(data[1:], "little"), 0
     top = 2.0 ** (grain & 15) - 1.0
 

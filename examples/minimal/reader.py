@@ -1,4 +1,4 @@
-"""Numbers as they stand in packets (spec/SESSION.md, section 2)."""
+"""Reads numbers in packets (spec/SESSION.md, section 2)."""
 
 
 def varint(n):

@@ -1,11 +1,11 @@
-//! A text as the rules of a world: it loads or is refused, and then runs for a few steps.
+//! Loads a text as the rules of a world. It loads or is refused, and then the world runs for a few steps.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use nowcast_script::{Limits, Script, Sources};
 use nowcast_world::{Command, PlayerId, World};
 
-/// Far less than a world may use, so that a run is over soon.
+/// Limits far below those of a real world, so that a run ends soon.
 const LIMITS: Limits = Limits {
     work_per_step_max: 5_000,
     work_per_load_max: 20_000,
@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         world.step();
         while world.poll_event().is_some() {}
     }
-    // The state and the private data came from the script, and can be written down and read again.
+    // The script made the state and the private data. It must be possible to write and read both.
     let bytes = world.snapshot();
     let restored = World::restore(definition, Box::new(()), &bytes).expect("a world reads what it writes");
     assert_eq!(world.scene().all_state().count(), restored.scene().all_state().count());

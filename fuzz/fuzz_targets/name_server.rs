@@ -1,4 +1,4 @@
-//! Bytes of two clients of a name server: each request is answered in lines that a client reads, within bounds.
+//! Sends bytes to a name server as two clients. Each request must be answered within limits, by lines that a client can parse.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| nowcast::names::hostile(bytes));

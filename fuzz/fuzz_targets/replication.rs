@@ -1,5 +1,5 @@
-//! Payloads of movement, each behind a length of two bytes: for any input, the rows of a replica stay within their
-//! bounds.
+//! Reads payloads of movement, each preceded by a length of two bytes. For any input, the rows of a replica must stay within
+//! their limits.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The file of a world: the header of its container is added and its checksums are corrected, so that the fuzzer gets
+//! Reads the file of a world. The header of its container is added, and its checksums are corrected, so that the fuzzer can get
 //! past them.
 #![no_main]
 
@@ -11,7 +11,7 @@ fuzz_target!(|data: &[u8]| {
     file.extend(VERSION.to_le_bytes());
     file.extend([0, 0]);
     let mut rest = data;
-    // A real file is a good beginning: its records have lengths of two bytes.
+    // The records of a real file have lengths of two bytes, so a real file is a good starting point.
     while let [kind, low, high, tail @ ..] = rest {
         let length = usize::from(*low & 0x7f) | usize::from(*high & 0x7f) << 7;
         let (payload, tail) = tail.split_at(length.min(tail.len()));

@@ -1,4 +1,4 @@
-//! MessagePack, with and without msgpackr's records.
+//! Reads MessagePack, with and without msgpackr's records.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Replication deltas: any bytes in a row, in both modes and with both predictors. Each decoded frame becomes a
-//! baseline of the next ones, as in a conversation with a peer that lies.
+//! Decodes replication deltas from any bytes, in both modes and with both predictors. Each decoded frame becomes a baseline of
+//! the next frames, as in a conversation with a hostile peer.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Messages of one scope, each behind a length byte: announcements, shapes, any-values.
+//! Reads messages of one scope, each preceded by one byte for its length: announcements, shapes, and values without a shape.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Save files: the header is given and sums are set right, so that the fuzzer gets past them.
+//! Reads save files. The header is added, and the checksums are corrected, so that the fuzzer can get past them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! A shape and a body from one input: everything that is read can be written and read again.
+//! Makes a shape and a body from one input. Everything that can be read must be the same after it was written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
         let mut again = Vec::new();
         encode_value(&shape, &value, effort, &mut again).expect("a value that was read fits its shape");
         let back = decode_value(&shape, &again).expect("an encoded value can be decoded");
-        // A foreign quaternion may leave out a component that is not the largest; a writer never does.
+        // The body may contain a quaternion that leaves out a component other than the largest. Our writers never do that.
         assert!(back == value || format!("{shape:?}").contains("Quat"));
     }
 });

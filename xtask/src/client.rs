@@ -1,4 +1,4 @@
-//! The JavaScript side: its packages, and the web client that the server embeds.
+//! Builds the JavaScript side: its packages, and the web client that the server embeds.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -14,8 +14,9 @@ pub(crate) fn install_packages() -> anyhow::Result<()> {
     if installed.is_some() && installed >= locked {
         return Ok(());
     }
-    eprintln!("{} the JavaScript packages are not installed yet, or not these", console::bold("setup:"));
-    // Not `npm ci`: npm 11 refuses a lock file that lacks the native packages of systems it was not written on.
+    eprintln!("{} the JavaScript packages are not installed, or in other versions", console::bold("setup:"));
+    // `npm ci` cannot be used. npm 11 refuses a lock file without the native packages of systems on which the file was not
+    // written.
     step::run(&["npm", "install", "--no-save", "--no-fund", "--no-audit", "--loglevel=error"])
 }
 

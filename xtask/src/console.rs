@@ -1,4 +1,4 @@
-//! Colours, where the terminal shows them.
+//! Colours, if the terminal shows them.
 
 use std::io::IsTerminal;
 

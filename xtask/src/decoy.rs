@@ -1,5 +1,5 @@
-//! The data folder that tests would use if they set none of their own. It is empty, and must stay empty: otherwise a
-//! test reads and writes the worlds of the person who runs it.
+//! The data folder that tests would use if they set no folder of their own. It is empty and must stay empty. Otherwise a test
+//! reads and writes the worlds of the person who runs it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use anyhow::{Context as _, bail};
 
 use crate::{step, tools};
 
-/// The variable with the folder below which programs store a person's data.
+/// The variable that names the folder in which programs store a person's data.
 const VARIABLE: &str = "XDG_DATA_HOME";
 
-/// Runs a command with tests at the root of the checkout, and fails if one of them touches the data folder of the person.
+/// Runs a test command at the root of the checkout. Fails if a test touches the person's data folder.
 pub(crate) fn run_tests(line: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
     let folder = step::target_dir().join("nobodys-data");
     let lacking = tools::lacking();

@@ -1,14 +1,14 @@
-//! `cargo xtask interop`: our endpoint and a WebTransport client that is not ours.
+//! `cargo xtask interop` tests our endpoint with a WebTransport client that is not ours.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::step;
 
-/// The client, in the version that the script was written for.
+/// The client, in the version for which the script was written.
 const AIOQUIC: &str = "aioquic==1.7.2";
 
-/// Runs it. The error is [`step::NotRun`] where the client cannot be installed.
+/// Runs the test. The error is [`step::NotRun`] if the client cannot be installed.
 pub(crate) fn run() -> anyhow::Result<()> {
     match python_with_aioquic() {
         Ok(python) => step::run_with_env(
@@ -19,7 +19,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     }
 }
 
-/// A Python of our own below target/, with the client in it.
+/// Returns a separate Python below target/ in which the client is installed.
 fn python_with_aioquic() -> Result<PathBuf, String> {
     let directory = step::target_dir().join("interop");
     let python = directory.join("bin/python3");

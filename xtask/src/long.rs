@@ -1,4 +1,4 @@
-//! The long forms of tests: minutes to hours, each with a short form in `cargo xtask test`.
+//! The long forms of tests. They take minutes to hours, and each has a short form in `cargo xtask test`.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use crate::{client, serve, step};
 /// Number of cases.
 #[derive(clap::Args)]
 pub(crate) struct ConformanceArgs {
-    /// Random cases for each implementation: 100,000 by default, 2,000 for carriers
+    /// Number of random cases for each implementation: 100,000 by default, 2,000 for carriers
     #[arg(long)]
     cases: Option<u64>,
-    /// Sessions on real sockets instead, with kills, stalls and changes of carrier: Rust, Node and Chromium, each on every
-    /// carrier it has
+    /// Test sessions on real sockets instead, with kills, stalls and changes of carrier: Rust, Node and Chromium, each on all of
+    /// its carriers
     #[arg(long)]
     carriers: bool,
 }
@@ -44,7 +44,7 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The laws end to end: Rust and Rust, Rust and Node, Rust and Chromium.
+/// Checks the laws end to end: Rust and Rust, Rust and Node, Rust and Chromium.
 fn carriers(cases: u64) -> anyhow::Result<()> {
     let cases = cases.to_string();
     let line =
@@ -73,7 +73,7 @@ pub(crate) struct StallArgs {
     seconds: u64,
 }
 
-/// A reading process that is really stopped, on every carrier.
+/// Stops a process that reads, on every carrier, and lets it continue.
 pub(crate) fn stall(args: &StallArgs) -> anyhow::Result<()> {
     let seconds = args.seconds.to_string();
     let line = ["cargo", "test", "--release", "--package", "nowcast", "--test", "stopped", "--"];
@@ -84,7 +84,7 @@ pub(crate) fn stall(args: &StallArgs) -> anyhow::Result<()> {
 /// Number of attempts.
 #[derive(clap::Args)]
 pub(crate) struct FloodArgs {
-    /// Attempts to connect
+    /// Number of attempts to connect
     #[arg(long, default_value_t = 100_000)]
     attempts: u64,
 }
@@ -99,12 +99,12 @@ pub(crate) fn flood(args: &FloodArgs) -> anyhow::Result<()> {
 /// Number of kills.
 #[derive(clap::Args)]
 pub(crate) struct KillArgs {
-    /// Processes killed at random moments: this many writers, and this many readers
+    /// Number of writers, and number of readers, that are killed at random moments
     #[arg(long, default_value_t = 10_000)]
     count: u64,
 }
 
-/// Real processes, really killed, at both ends of the queue in shared memory, and among the subscribers of a publisher.
+/// Kills real processes: at both ends of the queue in shared memory, and among the subscribers of a publisher.
 pub(crate) fn kill(args: &KillArgs) -> anyhow::Result<()> {
     let count = args.count.to_string();
     for (package, test) in [("nowcast-shm", "death"), ("nowcast", "neighbours")] {
@@ -114,7 +114,7 @@ pub(crate) fn kill(args: &KillArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The models of the shared queue's atomic protocol, in every interleaving.
+/// Runs the models of the atomic protocol of the shared queue, in every interleaving.
 pub(crate) fn loom() -> anyhow::Result<()> {
     let target = step::target_dir().join("loom");
     step::run_with_env(
@@ -123,18 +123,18 @@ pub(crate) fn loom() -> anyhow::Result<()> {
     )
 }
 
-/// Target and duration.
+/// The target and the duration.
 #[derive(clap::Args)]
 pub(crate) struct FuzzArgs {
-    /// The target to fuzz; all of fuzz/fuzz_targets, one after the other, if none is named
+    /// The target to fuzz; without one, all targets of fuzz/fuzz_targets run one after the other
     target: Option<String>,
     /// Minutes of processor time for each target
     #[arg(long, default_value_t = 10)]
     minutes: u64,
 }
 
-/// Coverage-guided fuzzing of everything that reads bytes from outside. The decoders in TypeScript read the cases found
-/// for the wire format too: `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`.
+/// Fuzzes everything that reads bytes from outside, guided by coverage. The TypeScript decoders can also read the cases that were
+/// found for the wire format: `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`.
 pub(crate) fn fuzz(args: &FuzzArgs) -> anyhow::Result<()> {
     let cure = "install it (`cargo install cargo-fuzz`) and a nightly toolchain (`rustup toolchain install nightly`)";
     step::run(&["cargo", "fuzz", "--version"]).with_context(|| format!("cargo-fuzz is missing: {cure}"))?;
@@ -172,7 +172,7 @@ fn fuzz_targets(dir: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Runs random lives of pairs of sessions; the arguments are those of `nowcast lab soak`.
+/// Runs random pairs of sessions. The arguments are those of `nowcast lab soak`.
 pub(crate) fn soak(args: &serve::Args) -> anyhow::Result<()> {
     client::build_sdk()?;
     serve::nowcast_with(&["lab", "soak"], args)

@@ -1,4 +1,4 @@
-//! Every developer command of Nowcast. CI calls only `cargo xtask test`.
+//! All developer commands of Nowcast. CI calls only `cargo xtask test`.
 
 mod client;
 mod console;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Every developer command of Nowcast.
+/// All developer commands of Nowcast.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", disable_version_flag = true)]
 struct Xtask {
@@ -27,19 +27,19 @@ struct Xtask {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build the web client and the server, and run them: one shared world
+    /// Build the web client and the server, and run the sample worlds
     ///
-    /// Installs the JavaScript packages it needs into node_modules, and reports a missing tool. All unknown arguments
-    /// are passed to `nowcast serve`.
+    /// Installs the required JavaScript packages into node_modules, and reports a missing tool. All unknown arguments are passed
+    /// to `nowcast serve`.
     #[command(disable_help_flag = true)]
     Serve(serve::Args),
-    /// Run everything CI runs: formats, lints, types, all tests, and the tests in a real browser
+    /// Run everything that CI runs: formats, lints, types, all tests, and the tests in a real browser
     Test(test::Args),
-    /// Hold a session with a stock WebTransport client, aioquic, which is installed below target/
+    /// Test a session with a foreign WebTransport client, aioquic, which is installed below target/
     Interop,
-    /// Install the systems for comparison in the lab from the registry of npm, below target/: Colyseus
+    /// Install the systems that the lab compares with Nowcast (Colyseus) from the npm registry, below target/
     Peers,
-    /// Hold the tree against its own rules: ARCHITECTURE.md's dependency table, the one home of `unsafe`
+    /// Check the tree against its own rules, such as ARCHITECTURE.md's dependency table and the places of `unsafe`
     Tidy,
     /// Build the self-contained release binary with every instrument: target/release/nowcast
     Build,
@@ -50,7 +50,7 @@ enum Command {
     Conformance(long::ConformanceArgs),
     /// Long: stop a reading process for a while on every carrier, and show what it receives when it continues
     Stall(long::StallArgs),
-    /// Long: attempt to connect 100,000 times, next to a well-behaved session
+    /// Long: make 100,000 attempts to connect, next to a well-behaved session
     Flood(long::FloodArgs),
     /// Long: kill real processes at both ends of the queue in shared memory
     Kill(long::KillArgs),
@@ -58,7 +58,7 @@ enum Command {
     Loom,
     /// Long: fuzz everything that reads bytes from outside
     Fuzz(long::FuzzArgs),
-    /// Long: random lives of pairs of sessions in virtual time: `cargo xtask soak --seeds 10000`
+    /// Long: run random pairs of sessions in virtual time: `cargo xtask soak --seeds 10000`
     #[command(disable_help_flag = true)]
     Soak(serve::Args),
 }

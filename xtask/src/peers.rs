@@ -1,4 +1,4 @@
-//! `cargo xtask peers`: programs of others that the lab compares with our own.
+//! `cargo xtask peers` installs programs of others, which the lab compares with our own.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use crate::{console, step, tools};
 
-/// Installs Colyseus below target/, separate from the packages of this repository, or returns the reason why it cannot.
+/// Installs Colyseus below target/, separate from the packages of this repository. Fails with the reason if that is not possible.
 pub(crate) fn run() -> anyhow::Result<()> {
     let folder = colyseus_folder();
     eprintln!(
@@ -25,7 +25,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The folder in which `nowcast lab load` looks for Colyseus, from the top of a checkout.
+/// Returns the folder in which `nowcast lab load` searches for Colyseus, relative to the top of a checkout.
 fn colyseus_folder() -> PathBuf {
     step::root().join("target/peers/colyseus")
 }
@@ -35,7 +35,8 @@ fn install(folder: &std::path::Path) -> anyhow::Result<()> {
     let named = step::root().join("packages/lab/colyseus/package.json");
     fs::copy(&named, folder.join("package.json"))
         .with_context(|| format!("cannot copy {}", named.display()))?;
-    // Its packages name each other as peers in versions that do not all exist; the versions above are of one release.
+    // The packages of Colyseus name each other as peers, in versions that do not all exist. The versions above belong to the same
+    // release.
     let place = folder.to_string_lossy();
     step::run(&[
         "npm",

@@ -1,4 +1,4 @@
-//! Build what is needed and run it.
+//! Builds the required programs and runs them.
 
 use crate::{client, step, tools};
 
@@ -10,15 +10,15 @@ pub(crate) struct Args {
     rest: Vec<String>,
 }
 
-/// The folder of the sample worlds; the first served world is the one that visitors enter.
+/// The folder of the sample worlds. Visitors enter the first served world.
 const WORLDS: &str = "worlds";
 const FIRST: &str = "playground";
 
-/// The sample worlds, as folders, so that they can be edited while people play.
+/// Returns the sample worlds as folders, so that they can be edited while people play.
 fn sample_worlds() -> anyhow::Result<Vec<String>> {
     let folders = std::fs::read_dir(WORLDS)?.filter_map(|entry| {
         let entry = entry.ok()?;
-        // A folder with a dot next to the worlds holds files for editors.
+        // Next to the worlds, a folder whose name begins with a dot contains files for editors.
         let is_world = !entry.file_name().to_string_lossy().starts_with('.')
             && entry.path().join("world.luau").is_file();
         is_world.then(|| entry.path().to_string_lossy().into_owned())
@@ -28,8 +28,8 @@ fn sample_worlds() -> anyhow::Result<Vec<String>> {
     Ok(folders)
 }
 
-/// Builds the client and a server without the lab, which is the shortest way to a running world: target/serve/nowcast.
-/// A profile of its own gives it its own path, separate from the program with every instrument.
+/// Builds the client, and a server without the lab, which is the fastest way to a running world: target/serve/nowcast. The server
+/// is built with a profile of its own. So its path is separate from that of the program with every instrument.
 pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     tools::require_c_compiler()?;
     client::build()?;
@@ -55,7 +55,7 @@ pub(crate) fn nowcast(args: &Args) -> anyhow::Result<()> {
     nowcast_with(&[], args)
 }
 
-/// As [`nowcast`], with words before the arguments.
+/// Like [`nowcast`], with words before the arguments.
 pub(crate) fn nowcast_with(words: &[&str], args: &Args) -> anyhow::Result<()> {
     build_everything()?;
     let binary = step::target_dir().join("release/nowcast");

@@ -1,5 +1,5 @@
-//! A second reader of `spec/SESSION.md`, written from the page alone: it decodes the vectors without code of either
-//! implementation, so that the page, not a program, defines the bytes.
+//! A second reader of `spec/SESSION.md`, written from that page alone. It decodes the vectors without code of either
+//! implementation. So the page defines the bytes, and not a program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 
-/// Checks every vector under `spec_dir/vectors/session`; returns how many there are.
+/// Checks all vectors below `spec_dir/vectors/session`. Returns the number of vectors.
 pub(crate) fn check(spec_dir: &Path) -> anyhow::Result<usize> {
     let read = |name: &str| -> anyhow::Result<Value> {
         let path = spec_dir.join("vectors/session").join(name);
@@ -36,7 +36,7 @@ pub(crate) fn check(spec_dir: &Path) -> anyhow::Result<usize> {
     Ok(count)
 }
 
-/// Section 2: fields off the front of a packet.
+/// Section 2: reads fields from the front of a packet.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -97,7 +97,7 @@ fn packet(bytes: &[u8]) -> anyhow::Result<Value> {
     }
 }
 
-/// Section 4.
+/// Section 4: HELLO.
 fn hello(length: usize, fields: &mut Fields<'_>) -> anyhow::Result<Value> {
     ensure!(fields.take(4)? == b"NOWC", "not the magic");
     let (version_min, version_max) = (fields.varint()?, fields.varint()?);
@@ -138,7 +138,7 @@ fn refuse(fields: &mut Fields<'_>) -> anyhow::Result<Value> {
     Ok(refuse)
 }
 
-/// Section 9.
+/// Section 9: the limits.
 fn limits(fields: &mut Fields<'_>) -> anyhow::Result<Value> {
     let most = u64::from(u32::MAX);
     let lanes_max = fields.between(1, 16)?;
@@ -151,7 +151,7 @@ fn limits(fields: &mut Fields<'_>) -> anyhow::Result<Value> {
     }))
 }
 
-/// Sections 5 and 6.
+/// Sections 5 and 6: data packets.
 fn data(flags: u64, fields: &mut Fields<'_>) -> anyhow::Result<Value> {
     ensure!(matches!(flags, 0 | 1 | 3), "flags");
     let (number_low, time) = (fields.fixed(2)?, fields.fixed(3)?);
@@ -174,7 +174,7 @@ fn data(flags: u64, fields: &mut Fields<'_>) -> anyhow::Result<Value> {
     Ok(json!({ "type": "data", "number_low": number_low, "time": time, "ack": ack, "frames": frames }))
 }
 
-/// Section 7.
+/// Section 7: frames.
 fn frame(fields: &mut Fields<'_>) -> anyhow::Result<Value> {
     let kind = fields.fixed(1)?;
     let lane = kind & 0x0F;
@@ -259,14 +259,14 @@ fn with_part(mut frame: Value, fields: &mut Fields<'_>) -> anyhow::Result<Value>
     Ok(frame)
 }
 
-/// `numbers.json`.
+/// Checks `numbers.json`.
 fn numbers(file: &Value) -> anyhow::Result<usize> {
     let mut count = 0;
     for case in list(&file["packet_numbers"])? {
         let (low, expected) = (whole(&case["low"])?, case["largest_received"].as_u64().map_or(0, |n| n + 1));
         let candidates =
             (0..3).filter_map(|turn| ((expected >> 16) + turn).checked_sub(1).map(|high| high << 16 | low));
-        // If two are equally near, the larger one counts: so the distance first, then downwards.
+        // If two numbers are equally near, the larger one counts. So the order is by distance, and then downwards.
         let nearest =
             candidates.min_by_key(|&n| (n.abs_diff(expected), u64::MAX - n)).context("a candidate")?;
         ensure!(Some(nearest) == case["number"].as_u64(), "{case}: {nearest}");
@@ -295,7 +295,7 @@ fn numbers(file: &Value) -> anyhow::Result<usize> {
     Ok(count)
 }
 
-/// Section 6: the acknowledged numbers, or nothing if they were never sent.
+/// Section 6: returns the acknowledged numbers, or nothing if they were never sent.
 fn resolve(ack: &Value, sent: Option<u64>) -> anyhow::Result<Option<Vec<(u64, u64)>>> {
     let Some(sent) = sent else { return Ok(None) };
     let low = whole(&ack["largest_low"])?;
@@ -314,7 +314,7 @@ fn resolve(ack: &Value, sent: Option<u64>) -> anyhow::Result<Option<Vec<(u64, u6
     Ok(all.collect())
 }
 
-/// Section 8: one receiving lane.
+/// Section 8: a receiving lane.
 #[derive(Default)]
 struct Lane {
     next: u64,
@@ -370,7 +370,7 @@ impl Lane {
         }
     }
 
-    /// Unconsumed values are replaced in place, back to the last event that is shown.
+    /// Unconsumed values are replaced in place, back to the last event that was shown.
     fn show_state(&mut self, key: u64, value: String) {
         let since = self.shown.iter().rposition(|shown| shown["value"].is_null()).map_or(0, |at| at + 1);
         let state = json!({ "key": number(key), "value": value });
@@ -443,7 +443,7 @@ fn release(script: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Section 14, after RFC 9002.
+/// Section 14: the round-trip estimation after RFC 9002.
 fn round_trips(file: &Value) -> anyhow::Result<usize> {
     let (mut smoothed, mut variation, mut minimum) = (0, 0, u64::MAX);
     let steps = list(file)?;
@@ -467,7 +467,7 @@ fn list(value: &Value) -> anyhow::Result<&Vec<Value>> {
     value.as_array().context("a list is missing")
 }
 
-/// A number, which is text where JavaScript could not hold it.
+/// Reads a number. It is text if JavaScript cannot represent it.
 fn whole(value: &Value) -> anyhow::Result<u64> {
     match value.as_str() {
         Some(text) => Ok(text.parse()?),
@@ -494,7 +494,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_alone_suffices_to_read_the_vectors() {
+    fn a_reader_written_from_the_page_alone_reads_the_vectors() {
         let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spec");
         assert!(check(&spec).unwrap() > 80);
     }

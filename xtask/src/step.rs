@@ -1,4 +1,4 @@
-//! One command of another program: named, timed, and explained when it fails.
+//! Runs a command of another program. The command is named and timed, and a failure is explained.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::console;
 
-/// Reason why a step could not run here although the checkout has no error.
+/// The reason why a step could not run here, although the checkout has no error.
 #[derive(Debug)]
 pub(crate) struct NotRun(pub(crate) String);
 
@@ -20,21 +20,21 @@ impl std::fmt::Display for NotRun {
 
 impl std::error::Error for NotRun {}
 
-/// The root of the checkout.
+/// Returns the root of the checkout.
 pub(crate) fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("xtask stands one level below the root").to_path_buf()
 }
 
-/// The folder of cargo's output.
+/// Returns the folder of cargo's output.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
-/// Variables that `cargo run` sets for the program that it starts, about that program's own package.
+/// The variables that `cargo run` sets for the program that it starts. They describe that program's own package.
 ///
-/// An inner cargo must not inherit these variables. Build scripts such as ring's are run again when one of the variables
-/// changes. Then `cargo xtask` and a plain `cargo` would rebuild each other's work for ever.
+/// An inner cargo must not inherit these variables. If one of them changes, build scripts such as ring's run again. `cargo xtask`
+/// and a plain `cargo` would then rebuild each other's work every time.
 const SET_BY_CARGO_RUN: [&str; 6] =
     ["CARGO", "CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "LD_LIBRARY_PATH", "OUT_DIR"];
 const SET_BY_CARGO_RUN_PREFIXES: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
@@ -56,12 +56,12 @@ pub(crate) fn command(program: &str) -> Command {
     command
 }
 
-/// Prints `line` as a shell would show it and runs it at the root of the checkout.
+/// Prints `line` in the form of a shell, and runs it at the root of the checkout.
 pub(crate) fn run(line: &[&str]) -> anyhow::Result<()> {
     run_with_env(line, &[])
 }
 
-/// As [`run`], with environment variables.
+/// Like [`run`], with environment variables.
 pub(crate) fn run_with_env(line: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
     let (program, args) = line.split_first().context("a step names a program")?;
     let shown: Vec<String> = env.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -80,22 +80,22 @@ pub(crate) fn run_with_env(line: &[&str], env: &[(&str, &str)]) -> anyhow::Resul
 
 /// A package of the workspace.
 pub(crate) struct Package {
-    /// Its folder, from the root of the checkout.
+    /// The folder of the package, relative to the root of the checkout.
     pub(crate) place: String,
-    /// The names of its programs of tests.
+    /// The names of the package's test programs.
     pub(crate) tests: Vec<String>,
-    /// Cargo's metadata of it.
+    /// Cargo's metadata of the package.
     pub(crate) metadata: Value,
 }
 
 impl Package {
-    /// The last part of its folder.
+    /// Returns the last part of the package's folder.
     pub(crate) fn folder(&self) -> &str {
         self.place.rsplit('/').next().unwrap_or_default()
     }
 }
 
-/// Every package of the workspace.
+/// Returns all packages of the workspace.
 pub(crate) fn packages() -> anyhow::Result<Vec<Package>> {
     let output = command("cargo")
         .args(["metadata", "--format-version", "1", "--no-deps"])
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_inherits_nothing_of_the_package_xtask_but_what_the_user_chose() {
+    fn a_step_inherits_the_users_variables_but_none_of_the_package_xtask() {
         assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "cargo names the package of a test");
         let removed: Vec<_> = command("true")
             .get_envs()

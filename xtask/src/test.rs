@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything CI runs, in an order that fails early, with a summary a person can read.
+//! `cargo xtask test` runs everything that CI runs, in an order that fails early, and prints a summary.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -10,11 +10,11 @@ use crate::{client, console, decoy, interop, session_vectors as vectors, step, t
 /// The tests to run.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Leave out the tests in a real browser, and say so
+    /// Skip the tests in a real browser, and report that
     #[arg(long)]
     without_browser: bool,
-    /// Run all tests of channels, server and program once more with local names over a socket, as on systems without
-    /// shared memory; without this, only some of the channels' tests are
+    /// Also run all tests of channels, server and program with local names over a socket, as on systems without shared memory;
+    /// without this flag, only some of the channels' tests run in this way
     #[arg(long)]
     portable: bool,
     /// Stop at the first step that fails
@@ -55,12 +55,12 @@ const BROWSER_STEP: Step = Step { name: "browser tests", run: browser_tests };
 const PORTABLE_STEP: Step = Step { name: "rust tests, portable", run: portable_tests };
 const PORTABLE_SHORT_STEP: Step =
     Step { name: "rust tests, portable in short", run: portable_tests_in_short };
-/// The tests of `crates/nowcast` that show in less than a minute whether channels of one machine work over a socket.
+/// The tests of `crates/nowcast` that show in less than a minute whether local channels work over a socket.
 const PORTABLE_SHORT: (&str, [&str; 3]) = ("channels", ["application::", "blocking::", "carriers::"]);
-/// Packages that depend on how tasks of one machine reach each other.
+/// Packages whose behaviour depends on how programs on one machine connect.
 const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 
-/// Runs every step and prints which passed.
+/// Runs every step, and prints which of them passed.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut outcomes = Vec::new();
     let steps = STEPS.iter().chain((!args.without_browser).then_some(&BROWSER_STEP));
@@ -130,8 +130,8 @@ fn clippy() -> anyhow::Result<()> {
     step::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
 }
 
-/// Builds every test, and the programs that tests start. A later run of one test names the whole workspace, too: cargo
-/// chooses features by the named packages, and would build most dependencies again for one package alone.
+/// Builds every test, and the programs that tests start. A later run of a single test must also name the whole workspace. Cargo
+/// chooses features by the named packages, and for a single package it would build most dependencies again.
 fn build_rust() -> anyhow::Result<()> {
     step::run(&["cargo", "test", "--workspace", "--no-run", "--quiet"])
 }
@@ -140,7 +140,8 @@ fn rust_tests() -> anyhow::Result<()> {
     decoy::run_tests(&["cargo", "test", "--workspace", "--no-fail-fast"], &[])
 }
 
-/// Only code that depends on the feature is built again. Tests of other packages with the same name run once more.
+/// Runs the tests with the feature. Only code that depends on the feature is built again. Tests of other packages with the same
+/// name run once more.
 fn portable_tests() -> anyhow::Result<()> {
     let names = step::packages()?.into_iter().filter(|package| PORTABLE_PACKAGES.contains(&package.folder()));
     let names: BTreeSet<String> = names.flat_map(|package| package.tests).collect();
@@ -159,7 +160,7 @@ fn portable_tests_named<'a>(names: impl Iterator<Item = &'a str>, only: &[&'a st
     decoy::run_tests(&line, &[])
 }
 
-/// Rust at one end, the newly built TypeScript at the other; without the variable these tests are skipped.
+/// Runs the tests with Rust at one end and the newly built TypeScript at the other. Without the variable these tests are skipped.
 fn sessions_across_languages() -> anyhow::Result<()> {
     let peer = step::root().join("packages/nowcast/test/session/peer.mjs");
     step::run_with_env(
@@ -175,7 +176,8 @@ fn rust_docs() -> anyhow::Result<()> {
     )
 }
 
-/// Some tests join a world of the real program, or open channels to an endpoint that echoes messages.
+/// Runs the TypeScript tests. Some of them join a world of the real program, or open channels to an endpoint that echoes
+/// messages.
 fn typescript_tests() -> anyhow::Result<()> {
     let (binary, echo) = built_programs()?;
     decoy::run_tests(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])
@@ -191,7 +193,7 @@ fn browser_tests() -> anyhow::Result<()> {
     )
 }
 
-/// The program and the example that sends everything back, as the tests build them.
+/// Returns the paths of the program and of the echo example, as the tests build them.
 fn built_programs() -> anyhow::Result<(String, String)> {
     build_rust()?;
     let built = |name| step::target_dir().join("debug").join(name).to_string_lossy().into_owned();

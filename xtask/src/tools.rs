@@ -1,4 +1,4 @@
-//! The tools a fresh machine must have, each with its cure; and Chromium, which we install where we may.
+//! The tools that a fresh machine must have, each with its cure. Chromium is installed if that is possible.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,11 +8,11 @@ use anyhow::{Context as _, bail};
 use crate::{console, step};
 
 const NODE_MAJOR_MIN: u32 = 20;
-/// Measured with debug information and incremental state, and rounded up.
+/// Space that a first run takes, in GiB. It was measured with debug information and incremental state, and rounded up.
 const FIRST_RUN_GIB: u64 = 16;
 const CHROMIUM_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/// Node 20 or newer, and npm.
+/// Checks for Node 20 or newer, and npm.
 pub(crate) fn require_node() -> anyhow::Result<()> {
     let cure = "install Node 20 or newer with npm (Debian: `apt-get install nodejs npm`, or from nodejs.org)";
     let version = output_of("node", &["--version"]).with_context(|| format!("Node is missing: {cure}"))?;
@@ -25,7 +25,7 @@ pub(crate) fn require_node() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Warns before a first run if the disk has less space than such a run has been seen to take.
+/// Warns before a first run if the disk has less free space than such a run takes.
 pub(crate) fn warn_of_a_full_disk() {
     let target = step::target_dir();
     if target.join("debug").is_dir() {
@@ -43,19 +43,19 @@ pub(crate) fn warn_of_a_full_disk() {
     }
 }
 
-/// The fourth column of the last line that `df -Pk` prints.
+/// Returns the fourth column of the last line that `df -Pk` prints.
 fn free_kib(table: &str) -> Option<u64> {
     table.lines().last()?.split_whitespace().nth(3)?.parse().ok()
 }
 
-/// A C compiler: some of the libraries below us bring C code.
+/// Checks for a C compiler, because some dependencies contain C code.
 pub(crate) fn require_c_compiler() -> anyhow::Result<()> {
     output_of("cc", &["--version"])
         .context("a C compiler is missing: install one (Debian: `apt-get install build-essential`)")?;
     Ok(())
 }
 
-/// `rustfmt` and `clippy` are part of a default toolchain, but not of a minimal one.
+/// Checks for `rustfmt` and `clippy`, which are part of a default toolchain, but not of a minimal one.
 pub(crate) fn require_rust_components() -> anyhow::Result<()> {
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         output_of("cargo", &[subcommand, "--version"])
@@ -64,7 +64,7 @@ pub(crate) fn require_rust_components() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The browser that the browser tests drive: from `NOWCAST_CHROMIUM`, the PATH, or installed now.
+/// Returns the browser for the browser tests: from `NOWCAST_CHROMIUM`, from the PATH, or installed now.
 pub(crate) fn require_chromium() -> anyhow::Result<PathBuf> {
     if let Some(path) = std::env::var_os("NOWCAST_CHROMIUM").map(PathBuf::from) {
         if path.is_file() {
@@ -90,8 +90,8 @@ pub(crate) fn require_chromium() -> anyhow::Result<PathBuf> {
     find_chromium().with_context(|| format!("Chromium was installed, but is not on the PATH: {cure}"))
 }
 
-/// The names of things that this machine does not allow and no command can install, with commas between them. Tests that need
-/// one of them are left out, and the summary names it. `NOWCAST_WITHOUT` replaces the answer.
+/// Returns the names of abilities that this machine does not allow and that no command can install, separated by commas. Tests
+/// that need one of them are skipped, and the summary names it. `NOWCAST_WITHOUT` replaces the result.
 pub(crate) fn lacking() -> Option<String> {
     if let Ok(named) = std::env::var("NOWCAST_WITHOUT") {
         return Some(named).filter(|named| !named.is_empty());

@@ -12,22 +12,22 @@ pub const HEAD: u64 = 1;
 pub struct Pose {
     /// Time of the measurement: nanoseconds since 1970.
     pub taken_ns: u64,
-    /// Radians to the left.
+    /// Turn of the head to the left, in radians.
     pub turned: f64,
-    /// Metres.
+    /// Position in metres.
     pub position: [f64; 3],
 }
 
 /// A button that was pressed.
 #[derive(Clone, Debug, PartialEq, Wire)]
 pub struct Button {
-    /// The number of the sample that it was pressed in.
+    /// The number of the sample in which it was pressed.
     pub sample: u32,
-    /// Radians to the left of that sample.
+    /// Turn of the head to the left in that sample, in radians.
     pub turned: f64,
 }
 
-/// Nanoseconds since 1970, by the clock that all processes of a machine share.
+/// Returns the nanoseconds since 1970, by the clock that all processes on a machine share.
 #[must_use]
 pub fn now_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64)

@@ -1,4 +1,4 @@
-//! A tracker, a bridge and a server as real processes and real sockets: an arm of the robots follows the tracker.
+//! Runs a tracker, a bridge and a server as real processes with real sockets. An arm of the robots must follow the tracker.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -13,14 +13,13 @@ use tokio::time::timeout;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A process that ends with the test.
+/// A process that ends when this value is dropped.
 struct Program(Child);
 
 impl Program {
     fn start(path: &str, arguments: &[&str], names: &Path) -> Self {
         let mut command = Command::new(path);
-        // Names of this machine's user are in a folder of its own, so that the test does not disturb the user's own
-        // tracker.
+        // The local names are in a folder of their own, so that the test does not disturb a tracker of the user.
         command.args(arguments).env("XDG_RUNTIME_DIR", names).stdout(Stdio::null());
         Self(command.spawn().expect("the program can be started"))
     }

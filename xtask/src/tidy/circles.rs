@@ -1,9 +1,9 @@
-//! Files of one crate that use each other in a circle: none of them can be understood before the others.
+//! Finds files of one crate that use each other in a circle. None of these files can be understood before the others.
 //!
-//! An arrow goes from a file to the file that defines a name which it uses, by a path that begins with `crate`, `self`,
-//! `super` or one of its submodules. A `pub use` hands a name on, so the arrow goes to the file that defines it. Names
-//! that a module uses from the modules around it draw no arrow, because a module and its submodules are one subject;
-//! neither do tests.
+//! An arrow goes from a file to the file that defines a name which the first file uses. The path of the name begins with `crate`,
+//! `self`, `super` or a submodule. A `pub use` passes a name on, so the arrow goes to the file that defines it. Names that a
+//! module uses from its enclosing modules make no arrow, because a module and its submodules are one subject. Tests make no
+//! arrows either.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,15 +11,15 @@ use std::path::Path;
 use super::files_below;
 use super::rust_paths::{Scanned, scan};
 
-/// Crates whose circles are still being removed. A crate without a circle must leave the list.
+/// Crates whose circles are still being removed. A crate without a circle must be removed from this list.
 const CIRCLES_KNOWN: [&str; 1] = ["crates/shm"];
 
-/// The files of one crate by the path of their module: `["lane", "send"]`; the root has none.
+/// The files of one crate by the path of their module, such as `["lane", "send"]`. The path of the root is empty.
 type Crate = BTreeMap<Vec<String>, Scanned>;
-/// From a module to the modules it uses, and the names that it uses of them.
+/// For each module, the modules that it uses, and the names that it uses from each of them.
 pub(super) type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
 
-/// Complains of every circle in a crate that is not in the list, and of every listed crate without a circle.
+/// Reports every circle in a crate that is not in the list, and every listed crate without a circle.
 pub(super) fn check(root: &Path, rooms: &[String], complaints: &mut Vec<String>) -> anyhow::Result<()> {
     for room in rooms {
         let files = read(&root.join(room).join("src"))?;
@@ -41,7 +41,7 @@ fn read(src: &Path) -> anyhow::Result<Crate> {
         let relative = file.strip_prefix(src)?.with_extension("");
         let mut module: Vec<String> =
             relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-        // A file below src/bin is a program of its own.
+        // A file below src/bin is a separate program.
         if module.first().is_some_and(|first| first == "bin") {
             continue;
         }
@@ -81,7 +81,7 @@ fn arrows(files: &Crate) -> Arrows<'_> {
     arrows
 }
 
-/// The path from the root of the crate; `None` for a path into another crate.
+/// Returns the path from the root of the crate; `None` for a path into another crate.
 fn absolute(module: &[String], scanned: &Scanned, path: &[String]) -> Option<Vec<String>> {
     let (first, rest) = path.split_first()?;
     match first.as_str() {
@@ -97,10 +97,10 @@ fn absolute(module: &[String], scanned: &Scanned, path: &[String]) -> Option<Vec
     }
 }
 
-/// A `pub use` that leads to another, and so on, ends before this; cyclic ones are mistakes of the compiler's concern.
+/// Maximum number of `pub use` that lead from one to the next. Longer chains do not occur, and the compiler reports cyclic ones.
 const HANDED_ON_MAX: usize = 8;
 
-/// The module whose file defines the item of a path, and the item's name.
+/// Returns the module whose file defines the item of a path, and the item's name.
 fn defining<'a>(files: &'a Crate, path: &[String], depth: usize) -> Option<(&'a [String], String)> {
     let (module, scanned) =
         (0..=path.len()).rev().find_map(|length| files.get_key_value(path.get(..length)?))?;
@@ -116,7 +116,7 @@ fn defining<'a>(files: &'a Crate, path: &[String], depth: usize) -> Option<(&'a 
     Some((module, name.clone()))
 }
 
-/// Every group of modules that reach each other, as one line.
+/// Returns every group of modules that reach each other, as one line for each group.
 pub(super) fn circles(arrows: &Arrows<'_>) -> Vec<String> {
     let reach: BTreeMap<&[String], BTreeSet<&[String]>> =
         arrows.keys().map(|module| (*module, reachable(arrows, module))).collect();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn two_files_that_use_each_other_are_a_circle_and_one_way_is_none() {
+    fn only_files_that_use_each_other_are_a_circle() {
         let one_way = [("a", "use crate::b::B;"), ("b", "pub struct B;")];
         assert!(circles_of(&one_way).is_empty());
         let both = [("a", "use crate::b::B;"), ("b", "fn f() -> crate::a::A { todo!() }")];
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_a_module_hands_on_is_followed_to_its_file() {
+    fn a_name_that_a_module_reexports_is_followed_to_its_file() {
         let files = [
             ("", "mod a; mod b; pub use a::A; pub use b::{B as C};"),
             ("a", "use crate::C;"),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_texts_and_tests_draw_no_arrow() {
+    fn comments_texts_and_tests_make_no_arrow() {
         let files = [
             ("a", "use crate::b::B;"),
             (

@@ -1,4 +1,4 @@
-//! `docs/DEPENDENCIES.md` names every dependency of every manifest exactly once, and nothing else.
+//! Checks that `docs/DEPENDENCIES.md` names every dependency of every manifest exactly once, and no other package.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -112,13 +112,13 @@ impl Manifests {
     }
 }
 
-/// Whether the brackets that a line opens, or that earlier lines left open, are closed at its end.
+/// Whether all brackets are closed at the end of a line: those that the line opens, and one that is open before it.
 fn is_balanced(line: &str, is_open: bool) -> bool {
     let count = |brackets: [char; 2]| line.matches(brackets).count();
     count([']', '}']) >= count(['[', '{']) + usize::from(is_open)
 }
 
-/// The names in the first cell of each row, without the head of the table.
+/// Returns the names in the first cell of each row, except the head of the table.
 fn names_on(page: &str) -> impl Iterator<Item = &str> {
     let rows = page.lines().filter(|line| line.starts_with("| ")).skip(2);
     rows.filter_map(|row| row.split('|').nth(1)).flat_map(|cell| cell.split(',').map(str::trim))

@@ -1,4 +1,4 @@
-//! TypeScript files of one package that import each other in a circle. Imports of types count, because a file is not
+//! Finds TypeScript files of one package that import each other in a circle. Imports of types count, because a file cannot be
 //! understood without the types that it names.
 
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use std::path::{Component, Path};
 use super::circles::{Arrows, circles};
 use super::files_below;
 
-/// The files of one package: from its path below `src`, without the extension, to the paths that it imports.
+/// The files of one package. Each is a path below `src` without the extension, with the paths that it imports.
 type Imports = BTreeMap<Vec<String>, Vec<Vec<String>>>;
 
-/// Complains of every circle of imports in a package.
+/// Reports every circle of imports in a package.
 pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result<()> {
     for package in std::fs::read_dir(root.join("packages"))? {
         let src = package?.path().join("src");
@@ -45,7 +45,7 @@ fn described(imports: &Imports) -> Vec<String> {
     circles(&arrows)
 }
 
-/// The files of the same package that a file imports, at once or later.
+/// Returns the files of the same package that a file imports, at load time or later.
 fn imported(file: &str, text: &str) -> Vec<Vec<String>> {
     let mut targets = Vec::new();
     for opening in ["from \"", "import \"", "import(\""] {
@@ -60,7 +60,7 @@ fn imported(file: &str, text: &str) -> Vec<Vec<String>> {
     targets
 }
 
-/// Joins a relative import to the folder of the file that has it, without its extension.
+/// Resolves a relative import against the folder of its file, and removes the extension.
 fn resolved(file: &str, import: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     let joined = Path::new(file).parent().unwrap_or(Path::new("")).join(import).with_extension("");

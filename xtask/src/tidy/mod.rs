@@ -1,12 +1,13 @@
-//! `cargo xtask tidy`: the tree against its own rules.
+//! `cargo xtask tidy` checks the tree against its own rules:
 //!
 //! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
-//! - No files of a crate use each other in a circle, and no TypeScript files of a package (`import_circles.rs`).
-//! - Every file of tests belongs to a program.
-//! - Tests start the program with folders of their own.
-//! - The files and functions that ARCHITECTURE.md's walks name are there.
-//! - A verb of players is named in the files that ARCHITECTURE.md lists, which are few (`verbs.rs`).
-//! - `unsafe` stands only where that page says.
+//! - No files of a crate use each other in a circle. No TypeScript files of a package import each other in a circle
+//!   (`import_circles.rs`).
+//! - Every test file belongs to a test program.
+//! - Tests start the program under test with folders of their own.
+//! - The files and functions exist that the walks of ARCHITECTURE.md name.
+//! - Exactly the files that ARCHITECTURE.md lists name a verb of players, and there are few of them (`verbs.rs`).
+//! - `unsafe` is used only in the listed crates.
 //! - The TypeScript SDK has no runtime dependency, and packages that draw with three.js do not bundle three.js.
 //! - The lock files name no download hosts.
 //! - `docs/DEPENDENCIES.md` names the dependencies of all manifests (`dependency_page.rs`).
@@ -30,10 +31,10 @@ use serde_json::Value;
 
 use crate::step::{self, root};
 
-/// Crates that may switch the workspace's ban on `unsafe` off.
+/// Crates that may lift the workspace's ban on `unsafe`.
 const UNSAFE_HOMES: [&str; 3] = ["crates/shm", "crates/lab-links", "crates/lab-worlds"];
 
-/// Runs every check and lists all complaints.
+/// Runs every check, and lists all complaints.
 pub(crate) fn run() -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     let rooms = check_dependencies(&mut complaints)?;
@@ -59,7 +60,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     bail!("{} places break the rules of this repository: see the lines above", complaints.len());
 }
 
-/// Returns the places of all crates.
+/// Checks the dependencies of the crates. Returns the folders of all crates.
 fn check_dependencies(complaints: &mut Vec<String>) -> anyhow::Result<Vec<String>> {
     let allowed = allowed_dependencies(&std::fs::read_to_string(root().join("ARCHITECTURE.md"))?)?;
     let actual = actual_dependencies()?;
@@ -78,7 +79,7 @@ fn check_dependencies(complaints: &mut Vec<String>) -> anyhow::Result<Vec<String
     Ok(actual.into_keys().chain(["xtask".to_owned()]).collect())
 }
 
-/// Reads the rows "| `crates/x` | job | may depend on | never |"; the third cell lists places in backticks, or "all".
+/// Reads the rows "| `crates/x` | job | may depend on | never |". The third cell lists folders in backticks, or contains "all".
 fn allowed_dependencies(page: &str) -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
     let mut allowed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut all = Vec::new();
@@ -123,7 +124,8 @@ fn actual_dependencies() -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
     Ok(actual)
 }
 
-/// Where a package names its programs of tests itself, cargo does not notice a file that belongs to none of them.
+/// Finds test files that never run. If a package itself names its test programs, cargo does not report a file that belongs to
+/// none of them.
 fn check_tests(complaints: &mut Vec<String>) -> anyhow::Result<()> {
     for package in step::packages()? {
         let folder = root().join(&package.place);
@@ -150,7 +152,8 @@ fn check_tests(complaints: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The workspace denies `unsafe_code`, so code that needs it must lift the ban; only the listed crates may.
+/// Checks the use of `unsafe`. The workspace denies `unsafe_code`, so code that needs it must lift the ban. Only the listed
+/// crates may do that.
 fn check_unsafe(complaints: &mut Vec<String>) -> anyhow::Result<()> {
     let lifts = ["allow", "expect", "warn"].map(|level| format!("{level}(unsafe_code"));
     for file in files_below(&root(), "rs")? {
@@ -195,7 +198,7 @@ fn check_packages(complaints: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The paths, relative to `root`, of the files that git tracks.
+/// Returns the paths, relative to `root`, of the files that git tracks.
 fn tracked_files(root: &Path) -> anyhow::Result<Vec<String>> {
     let output =
         Command::new("git").arg("-C").arg(root).arg("ls-files").output().context("cannot run git")?;
@@ -205,7 +208,7 @@ fn tracked_files(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
 }
 
-/// Every file with this extension that is part of the source tree.
+/// Returns all files with this extension that are part of the source tree.
 fn files_below(dir: &Path, extension: &str) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir)? {
@@ -227,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_read_with_several_places_in_a_row_and_all_but() {
+    fn rows_of_the_table_may_name_several_places_and_all_but_some() {
         let page = "| place | job | may depend on | never |\n| --- | --- | --- | --- |\n\
             | `crates/a`, `crates/b` | x | – | y |\n| `crates/c` | x | `crates/a` | y |\n\
             | `crates/d` | x | all but `crates/c`, `crates/d` | y |\n";

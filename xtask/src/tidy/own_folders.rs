@@ -1,16 +1,16 @@
-//! Tests that start the program give it folders of their own, so that none reads or writes the worlds of a person.
+//! Checks that tests start the program with folders of their own, so that no test reads or writes the worlds of a person.
 
 use std::path::Path;
 
 use super::files_below;
 
-/// The one file of each language that starts the program under test. Each gives the program its own home and data
-/// folder, or none.
+/// For each language, the only file that starts the program under test. It gives the program a home and a data folder of its own,
+/// or none.
 const STARTERS: [&str; 2] = ["crates/cli/tests/program/own.rs", "packages/nowcast/test/server-process.ts"];
 
-/// Complains of every other file that starts it.
+/// Reports every other file that starts the program.
 pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result<()> {
-    // Written in two parts, so that this file is not one of them.
+    // Each text is written in two parts, so that this file does not contain it.
     let paths = [concat!("CARGO_BIN_EXE_", "nowcast\""), concat!("spawn(nowcast", "Binary")];
     for end in ["rs", "ts"] {
         for file in files_below(root, end)? {

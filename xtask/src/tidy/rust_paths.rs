@@ -1,27 +1,27 @@
-//! The paths that a Rust file names, read without a compiler: exact enough to see which file uses which.
+//! Finds the paths that a Rust file names, without a compiler. This is exact enough to see which file uses which other file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The modules that one file names.
+/// The modules that a file names.
 #[derive(Default)]
 pub(super) struct Scanned {
-    /// Every path with at least two parts, as written, each of a group's apart: `crate::a::B`.
+    /// All paths with at least two parts, as written. Paths of a group are listed separately: `crate::a::B`.
     pub(super) paths: Vec<Vec<String>>,
-    /// Names that `pub use` makes known under this module, and the paths they come from.
+    /// Names that `pub use` makes available in this module, and the paths from which they come.
     pub(super) handed_on: BTreeMap<String, Vec<String>>,
-    /// Modules that are files of their own: `mod x;`.
+    /// Modules that are separate files: `mod x;`.
     pub(super) submodules: BTreeSet<String>,
-    /// Those of them that are declared under `#[cfg(test)]`.
+    /// The submodules that are declared under `#[cfg(test)]`.
     pub(super) test_modules: BTreeSet<String>,
 }
 
-/// Reads a file. Code under `#[cfg(test)]` is left out.
+/// Reads a file. Skips code under `#[cfg(test)]`.
 pub(super) fn scan(text: &str) -> Scanned {
     let tokens = tokens(text);
     let mut scanned = Scanned::default();
     let mut at = 0;
     let mut is_test = false;
-    // Braces at which modules inside the file are open; `super` means the file itself there.
+    // The depths of braces at which modules inside the file begin. In such a module, `super` can mean the file itself.
     let mut depth = 0_usize;
     let mut inner_modules: Vec<usize> = Vec::new();
     while let Some(token) = tokens.get(at) {
@@ -110,7 +110,7 @@ fn take_use(
     }
 }
 
-/// A path of a module inside a file, seen from the file: as many `super` as there are modules lead out of them.
+/// Converts a path in a module inside a file to a path seen from the file. Removes one `super` for each module that it leaves.
 fn without_inner(mut path: Vec<String>, inner_modules: usize) -> Vec<String> {
     let up = path.iter().take_while(|part| *part == "super").count().min(inner_modules);
     if up > 0 {
@@ -122,7 +122,8 @@ fn without_inner(mut path: Vec<String>, inner_modules: usize) -> Vec<String> {
     path
 }
 
-/// Reads a path or a tree of paths (`a::{b, c as d}`) from `at` on: each path, and the name that it gets. Returns where it ends.
+/// Reads a path or a tree of paths (`a::{b, c as d}`) from position `at` on. Adds each path with the name that it gets. Returns
+/// the position after the tree.
 fn tree(
     tokens: &[String],
     mut at: usize,
@@ -159,7 +160,7 @@ fn tree(
             continue;
         }
         let mut name = path.last().cloned().unwrap_or_default();
-        // `a::{self}` is `a`.
+        // `a::{self}` stands for `a`.
         if path.len() > 1 && name == "self" {
             path.pop();
             name = path.last().cloned().unwrap_or_default();
@@ -181,7 +182,7 @@ fn matches_at(tokens: &[String], at: usize, wanted: &[&str]) -> bool {
     tokens.get(at..at + wanted.len()).is_some_and(|found| found.iter().zip(wanted).all(|(a, b)| a == b))
 }
 
-/// Behind the brace that closes the one at `at`.
+/// Returns the position after the brace that closes the one at `at`.
 fn after_block(tokens: &[String], at: usize) -> usize {
     let mut depth = 0_usize;
     for (offset, token) in tokens.iter().enumerate().skip(at) {
@@ -195,7 +196,7 @@ fn after_block(tokens: &[String], at: usize) -> usize {
     tokens.len()
 }
 
-/// Words, `::` and single signs; comments and texts are left out.
+/// Returns words, `::` and single characters. Leaves out comments and texts.
 fn tokens(text: &str) -> Vec<String> {
     let signs: Vec<char> = text.chars().collect();
     let mut tokens = Vec::new();
@@ -273,7 +274,7 @@ fn end_of_raw_text(signs: &[char], from: usize) -> usize {
     signs.len()
 }
 
-/// `'a'`, `'\''` and `'static` all begin alike.
+/// `'a'`, `'\''` and `'static` all begin with the same character.
 fn end_of_char_or_lifetime(signs: &[char], from: usize) -> usize {
     match (signs.get(from), signs.get(from + 1)) {
         (Some('\\'), _) => end_of(signs, from + 2, |sign| sign == '\'') + 1,

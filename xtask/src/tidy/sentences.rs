@@ -1,7 +1,7 @@
-//! Plain sentences. No comment, page, message or test name begins with a relative clause or contains a phrase that readers of
+//! Checks sentences. No comment, page, message or test name may begin with a relative clause, or contain a phrase that readers of
 //! this repository had to read twice.
 //!
-//! A *paragraph* is one comment, one cell of a table or one item of a list.
+//! A *paragraph* is one comment, one cell of a table, or one item of a list.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ const PHRASES: [&str; 10] = [
     concat!("heed ", "of"),
 ];
 
-/// Sentences with more words are counted, not refused.
+/// Maximum number of words of a sentence. Longer sentences are counted, but not refused.
 const WORDS_MAX: usize = 25;
 
 /// The kinds of files that hold sentences.
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// The text of a line of a comment; `None` for a line of code.
+    /// Returns the text of a line of a comment; `None` for a line of code.
     fn comment(self, line: &str) -> Option<&str> {
         let line = line.trim_start();
         let text = match self {
@@ -69,13 +69,13 @@ impl Kind {
     }
 }
 
-/// A paragraph with the number of its first line.
+/// A paragraph, and the number of its first line.
 struct Paragraph {
     line: usize,
     text: String,
 }
 
-/// Sentences of one folder, and those with more than [`WORDS_MAX`] words.
+/// Number of all sentences of one folder, and of those with more than [`WORDS_MAX`] words.
 #[derive(Default)]
 struct Lengths {
     all: usize,
@@ -107,7 +107,7 @@ pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result
     Ok(())
 }
 
-/// The first two parts of a path: `crates/server`, `docs`.
+/// Returns the first two parts of a path, such as `crates/server` or `docs`.
 fn folder_of(file: &str) -> String {
     let parts: Vec<&str> = file.split('/').collect();
     match parts.as_slice() {
@@ -153,7 +153,7 @@ fn start_of(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-/// Whether the phrase stands in the text as whole words.
+/// Whether the text contains the phrase as whole words.
 fn has_phrase(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
         let is_end = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
@@ -161,7 +161,7 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// Problems of the string literals in a line of code.
+/// Returns the problems of the string literals in a line of code.
 fn problems_of_literals(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, quote) in line.match_indices(['"', '`']) {
@@ -178,7 +178,7 @@ fn problems_of_literals(line: &str) -> Vec<String> {
     found
 }
 
-/// The name of a function or test that begins with a relative clause.
+/// Returns the name of a function or test, if it begins with a relative clause.
 fn relative_test_name(kind: Kind, line: &str) -> Option<&str> {
     let is_relative = |name: &str, separator: char| {
         let first = name.split(separator).next().unwrap_or_default();
@@ -197,7 +197,7 @@ fn relative_test_name(kind: Kind, line: &str) -> Option<&str> {
     is_relative(name, ' ').then_some(name)
 }
 
-/// The paragraphs of a file's comments, or of a page.
+/// Returns the paragraphs of a file's comments, or of a page.
 fn paragraphs(kind: Kind, text: &str) -> Vec<Paragraph> {
     let mut found: Vec<Paragraph> = Vec::new();
     let (mut is_open, mut is_code) = (false, false);
@@ -238,7 +238,8 @@ fn paragraphs(kind: Kind, text: &str) -> Vec<Paragraph> {
     found
 }
 
-/// The sentences of a paragraph. A full stop, colon, semicolon, question or exclamation mark before a space ends one.
+/// Returns the sentences of a paragraph. A full stop, colon, semicolon, question mark or exclamation mark ends a sentence if a
+/// space follows.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,6 +1,6 @@
-//! The list in ARCHITECTURE.md of the files that a new verb of players touches: it is complete, and short.
+//! Checks the list in ARCHITECTURE.md of the files that a new verb of players touches. The list must be complete and short.
 //!
-//! The page names one verb and lists the files that name it. The list is right if the sources agree with it.
+//! The page names one verb, and lists the files that name this verb. The list is correct if the sources agree with it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,14 +9,13 @@ use anyhow::Context as _;
 
 use super::{files_below, in_backticks};
 
-/// The most Rust files that a verb may touch.
+/// Maximum number of Rust files that a verb may touch.
 const FILES_MAX: usize = 8;
 
-/// The crates that a command of a player crosses.
+/// The crates through which a command of a player passes.
 const CRATES: [&str; 3] = ["crates/server", "crates/world", "crates/world-protocol"];
 
-/// Complains of files that name the verb and are not in the list, of files in the list that do not name it, and of a list
-/// that is too long.
+/// Reports files that name the verb and are not in the list, files in the list that do not name it, and a list that is too long.
 pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result<()> {
     let page = std::fs::read_to_string(root.join("ARCHITECTURE.md"))?;
     let (verb, listed) = list(&page).context("ARCHITECTURE.md does not list the files of a new verb")?;
@@ -46,7 +45,7 @@ fn wrong(verb: &str, listed: &BTreeSet<String>, naming: &BTreeSet<String>) -> Ve
     wrong
 }
 
-/// The verb and the files of the numbered list below "The verb `X` is named in".
+/// Returns the verb, and the files of the numbered list below "The verb `X` is named in".
 fn list(page: &str) -> Option<(String, BTreeSet<String>)> {
     let mut lines = page.lines().skip_while(|line| !line.starts_with("The verb `"));
     let verb = in_backticks(lines.next()?).next()?;
@@ -58,7 +57,7 @@ fn list(page: &str) -> Option<(String, BTreeSet<String>)> {
     Some((verb, files))
 }
 
-/// Whether a file names the verb in code above its tests.
+/// Whether a file names the verb in code before its tests.
 fn names(text: &str, verb: &str) -> bool {
     let code = text.lines().take_while(|line| *line != "#[cfg(test)]");
     code.filter(|line| !line.trim_start().starts_with("//"))

@@ -1,9 +1,9 @@
-//! The walks of ARCHITECTURE.md, which follow a key press or a datagram by file and function name: every file and
-//! function must exist.
+//! Checks the walks of ARCHITECTURE.md, which follow a key press or a datagram by the names of files and functions. Every file
+//! and function must exist.
 //!
-//! In code marks on that page, a word that ends in `.rs`, `.ts` or `.luau` is a file, and one that ends in `()` is a function
-//! of the file named before it, or of that after it where the page says "`function()` of `file`" or "`one()` and `other()` of
-//! `file`". A file may be named by the end of its path: `session/mod.rs`.
+//! The check reads the words in code marks on that page. A word that ends in `.rs`, `.ts` or `.luau` is a file. A word that ends
+//! in `()` is a function of the file that was named before it. In "`function()` of `file`" and in "`one()` and `other()` of
+//! `file`", it is a function of the file after it. A file may be named by the end of its path: `session/mod.rs`.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::files_below;
 
 const FILE_ENDS: [&str; 3] = ["rs", "ts", "luau"];
 
-/// Complains of every file that is not there, and of every function that is not in the file named before it.
+/// Reports every file that does not exist, and every function that is not in the file to which the page assigns it.
 pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result<()> {
     let page = std::fs::read_to_string(root.join("ARCHITECTURE.md"))?;
     let mut files = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result
 
 fn wrong(page: &str, files: &[String], read: impl Fn(&str) -> String) -> Vec<String> {
     let mut wrong = Vec::new();
-    // If the paths of several files end alike, a function may be in any file that the name fits.
+    // If the paths of several files end in the same way, a function may be in any of these files.
     let mut named: (&str, Vec<&String>) = ("", Vec::new());
     let parts: Vec<&str> = page.split('`').collect();
     for at in (1..parts.len()).step_by(2) {
@@ -60,7 +60,7 @@ fn is_path(word: &str) -> bool {
     ends && !word.contains([' ', '*', '{', '<'])
 }
 
-/// The files whose path ends with `end`.
+/// Returns the files whose path ends with `end`.
 fn ending<'f>(files: &'f [String], end: &str) -> Vec<&'f String> {
     let fits = |file: &&String| {
         file.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
@@ -68,7 +68,7 @@ fn ending<'f>(files: &'f [String], end: &str) -> Vec<&'f String> {
     files.iter().filter(fits).collect()
 }
 
-/// The file of "`function()` of `file`", also where other functions stand between: "`one()`, `two()` and `three()` of `file`".
+/// Returns the file of "`function()` of `file`". Other functions may stand between: "`one()`, `two()` and `three()` of `file`".
 fn following_file<'p>(parts: &[&'p str], mut at: usize) -> Option<&'p str> {
     loop {
         let (between, next) = (parts.get(at + 1)?.trim(), *parts.get(at + 2)?);
@@ -80,13 +80,13 @@ fn following_file<'p>(parts: &[&'p str], mut at: usize) -> Option<&'p str> {
     }
 }
 
-/// Whether a file in Rust, TypeScript or Luau defines a function or method of that name.
+/// Whether a file in Rust, TypeScript or Luau defines a function or method with that name.
 fn defines(text: &str, function: &str) -> bool {
     text.lines().any(|line| {
         line.match_indices(function).any(|(at, _)| {
             let (before, after) = (&line[..at], &line[at + function.len()..]);
             let keyword = ["fn ", "function "].iter().any(|keyword| before.ends_with(keyword));
-            // A method in TypeScript: `async name(…): T {`, `private name(`, `readonly name = (`.
+            // In TypeScript, a method looks like `async name(…): T {`, `private name(` or `readonly name = (`.
             let opens = after.starts_with('(') || after.starts_with('<');
             let is_start = before.split_whitespace().all(|word| {
                 matches!(
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_only_ends_alike_is_another_file() {
+    fn a_file_whose_name_only_has_the_same_ending_is_another_file() {
         assert_eq!(wrong_in("`river.rs`"), ["river.rs, which is not there"]);
     }
 }

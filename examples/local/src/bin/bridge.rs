@@ -1,6 +1,7 @@
-//! A bridge: the tracker's newest pose, from shared memory into a world, where it moves an arm.
+//! A bridge. It reads the tracker's newest pose from shared memory and sends it to a world, where the pose moves an arm.
 //!
-//! `cargo run --release -p nowcast-examples --bin bridge` while the tracker and `cargo xtask serve` run; open `/r/robots`.
+//! Run `cargo run --release -p nowcast-examples --bin bridge` while the tracker and `cargo xtask serve` run. Then open
+//! `/r/robots`.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +12,10 @@ use nowcast_world::EntityId;
 use nowcast_world_client::{EntityView, Join, Update, WorldClient};
 use nowcast_world_protocol::session::{FromWorld, Owned};
 
-/// Rate of states to the world: as often as its owners need to send them.
+/// Rate at which states are sent to the world. It is the rate at which owners need to send them.
 const STATES_HZ: u32 = 30;
 
-/// Scale from the tracker's metre to metres in the world.
+/// Metres in the world for each metre of the tracker.
 const SCALE: f32 = 2.0;
 
 type Failure = Box<dyn std::error::Error>;
@@ -49,9 +50,9 @@ fn main() -> Result<(), Failure> {
 /// Moves an arm of the world.
 struct Bridge {
     world: WorldClient,
-    /// Targets that had no owner when they were described.
+    /// Targets that had no owner when they were announced.
     free: Vec<EntityId>,
-    /// The target that this program owns, and the place of its arm.
+    /// The target that this program owns, and the position of its arm.
     owns: Option<(EntityId, [f32; 3])>,
 }
 
@@ -96,7 +97,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Sends a state: whatever the link does in the meantime, the newest one arrives.
+    /// Sends a state. Whatever happens on the link, the newest state arrives.
     fn aim(&self, pose: &Pose) -> Result<(), Failure> {
         let Some((id, base)) = self.owns else { return Ok(()) };
         let [x, y, z] = pose.position.map(|part| part as f32);

@@ -1,6 +1,6 @@
-//! A renderer: draws 60 frames a second with the tracker's newest pose, and prints its age.
+//! A renderer. It draws 60 frames a second with the tracker's newest pose, and prints the age of the poses.
 //!
-//! `cargo run --release -p nowcast-examples --bin renderer` while the tracker runs; an argument is the number of
+//! Run `cargo run --release -p nowcast-examples --bin renderer` while the tracker runs. The optional argument is the number of
 //! seconds.
 
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 _ => {}
             }
         }
-        // Here a real renderer would draw.
+        // A real renderer would draw here.
         let next = begin + Duration::from_secs(1) * frame / 60;
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
@@ -38,6 +38,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn print(button: &Button, seen: f64) {
-    let exact = if button.turned == seen { "the very pose seen last" } else { "another pose!" };
+    let exact = if button.turned == seen { "the pose that was received last" } else { "another pose!" };
     println!("Button at sample {}, in {exact}: turned by {:.3} rad.", button.sample, button.turned);
 }

@@ -1,6 +1,6 @@
-//! A head tracker: sends a pose a thousand times a second and a button event now and then, and obeys one command.
+//! A head tracker. It sends a pose a thousand times a second and a button event now and then, and handles one command.
 //!
-//! `cargo run --release -p nowcast-examples --bin tracker`, then the renderer in another terminal.
+//! Run `cargo run --release -p nowcast-examples --bin tracker`, and then the renderer in another terminal.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let channel = service.accept()?;
         println!("Process {} looks.", channel.entry().process.unwrap_or_default());
         if let Err(ended) = track(&channel) {
-            println!("It looks no longer: {ended}.");
+            println!("The renderer has left: {ended}.");
         }
     }
 }
@@ -27,7 +27,7 @@ fn track(channel: &Channel) -> Result<(), Error> {
     for sample in 1_u32.. {
         let angle = f64::from(sample) / 500.0;
         let position = [angle.sin(), 1.7, angle.cos()];
-        // A renderer that draws 60 frames a second never sees 940 of these 1,000, and never waits for one of them.
+        // A renderer that draws 60 frames a second never receives 940 of these 1,000 poses, and never waits for any of them.
         poses.state(HEAD, &Pose { taken_ns: now_ns(), turned: angle - zero, position })?;
         if sample.is_multiple_of(700) {
             // A receiver of this event has already received the pose at which the button was pressed.

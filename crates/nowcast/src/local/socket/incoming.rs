@@ -126,7 +126,7 @@ impl Incoming {
         }
     }
 
-    /// Whether the last report was passed to the kernel, or has no receiver.
+    /// Whether the last report was passed to the kernel, or the peer can no longer receive it.
     pub(super) fn is_over(&self) -> bool {
         self.is_closed && (self.ended.is_some() || self.progress == Farewell::Written)
     }
