@@ -1,4 +1,26 @@
-//! Limits for each address and each session. Time is an argument.
+//! Limits for each address and each client: rates, and counts of connections.
+//!
+//! **Time is an argument.** Nothing here reads a clock, and every table has a maximum.
+//!
+//! ```
+//! use std::net::IpAddr;
+//! use std::time::Instant;
+//!
+//! use nowcast_limits::{Addresses, Crowded};
+//!
+//! let now = Instant::now();
+//! // 100 connections, of which 2 from one address, and 1 attempt a second.
+//! let mut addresses = Addresses::new(100, 2, 1.0);
+//! let address = IpAddr::from([192, 0, 2, 7]);
+//! addresses.take(address, now)?;
+//! addresses.take(address, now)?;
+//! assert_eq!(addresses.take(address, now), Err(Crowded::Address));
+//! addresses.free(address);
+//! addresses.take(address, now)?;
+//! # Ok::<_, Crowded>(())
+//! ```
+
+#![warn(clippy::missing_errors_doc)]
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -106,30 +128,6 @@ impl Allowance {
     pub fn credit(&mut self, time: Duration, now: Instant) {
         self.rate.credit(time, now);
         self.limit.credit(time, now);
-    }
-}
-
-/// Limits for clients that are not admitted yet.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Maximum number of simultaneous connections that are not admitted yet, from all addresses.
-    pub connections_max: usize,
-    /// Maximum number of simultaneous connections that are not admitted yet, from one address.
-    pub connections_per_address_max: usize,
-    /// Maximum number of attempts a second from one address, after a burst of `connections_per_address_max`.
-    pub attempts_per_address_hz: f64,
-    /// Maximum number of single-use tokens that are stored until they expire.
-    pub used_tokens_max: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            connections_max: 1_000,
-            connections_per_address_max: 200,
-            attempts_per_address_hz: 50.0,
-            used_tokens_max: 65_536,
-        }
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use nowcast::admission::Bucket;
+use nowcast_limits::Bucket;
 use nowcast_world::PlayerId;
 
 /// Chat bytes a second that a room sends to each player: some 160 short lines.

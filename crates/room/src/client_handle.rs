@@ -21,18 +21,18 @@ use crate::session::input_buffer::{BufferedInput, Change, DueStep, InputBuffer};
 
 /// One client, as its room uses it. The client's task queues commands. The room's thread takes the commands, and sends
 /// through the [`ClientSink`]. The two share nothing else.
-pub(crate) struct ClientHandle {
+pub struct ClientHandle {
     /// The requested name; the room decides which name the client gets.
-    pub(crate) name: Name,
+    pub name: Name,
     sink: Arc<dyn ClientSink>,
     /// Identifies the client when it reconnects, if it has a secret.
-    pub(crate) key: Option<ClientKey>,
+    pub key: Option<ClientKey>,
     /// The client's address, if it is known.
-    pub(crate) address: Option<IpAddr>,
+    pub address: Option<IpAddr>,
     /// Whether the client has the role `editor`.
-    pub(crate) may_edit: bool,
+    pub may_edit: bool,
     /// Whether the client is a program.
-    pub(crate) is_program: bool,
+    pub is_program: bool,
     network_hz: AtomicU32,
     /// The number of the newest input.
     controls: AtomicU16,
@@ -52,7 +52,9 @@ pub(crate) struct ClientHandle {
 const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
 
 impl ClientHandle {
-    pub(crate) fn new(
+    /// Creates the handle of a client that receives `network_hz` snapshots a second. `may_edit` states that it has the role
+    /// `editor`, `is_program` that it is a program.
+    pub fn new(
         name: Name,
         sink: Arc<dyn ClientSink>,
         network_hz: u32,
@@ -78,12 +80,12 @@ impl ClientHandle {
     }
 
     /// Sets the key that identifies the client when it reconnects.
-    pub(crate) fn with_key(self, key: Option<ClientKey>) -> Self {
+    pub fn with_key(self, key: Option<ClientKey>) -> Self {
         Self { key, ..self }
     }
 
     /// Sets the client's address.
-    pub(crate) fn with_address(self, address: Option<IpAddr>) -> Self {
+    pub fn with_address(self, address: Option<IpAddr>) -> Self {
         Self { address, ..self }
     }
 
@@ -97,7 +99,7 @@ impl ClientHandle {
     }
 
     /// Waits until the queue has room for a command.
-    pub(crate) async fn until_commands_fit(&self) {
+    pub async fn until_commands_fit(&self) {
         loop {
             let taken = self.commands_taken.notified();
             if self.commands.lock().expect("nobody panics while holding it").has_room() {
@@ -134,12 +136,12 @@ impl ClientHandle {
     }
 
     /// Records the client's current step, and the changes of its input, oldest first.
-    pub(crate) fn steps(&self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
+    pub fn steps(&self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
         self.input_buffer.lock().expect("nobody panics while holding it").receive(now, changes)
     }
 
     /// Forgets the client's steps, because the client counts none any more.
-    pub(crate) fn forget_steps(&self) {
+    pub fn forget_steps(&self) {
         *self.input_buffer.lock().expect("nobody panics while holding it") = InputBuffer::default();
     }
 
@@ -153,25 +155,28 @@ impl ClientHandle {
         self.input_buffer.lock().expect("nobody panics while holding it").take(may_stride)
     }
 
-    pub(crate) fn set_view_delay_ms(&self, delay_ms: u16) {
+    /// Records the delay between the arrival of a state at the client and its display, as the client reports it.
+    pub fn set_view_delay_ms(&self, delay_ms: u16) {
         self.view_delay_ms.store(delay_ms.into(), Ordering::Relaxed);
     }
 
-    pub(crate) fn view_delay(&self) -> Duration {
+    /// The delay between the arrival of a state at the client and its display.
+    pub fn view_delay(&self) -> Duration {
         Duration::from_millis(self.view_delay_ms.load(Ordering::Relaxed).into())
     }
 
     /// Whether the client counts its steps.
-    pub(crate) fn counts_steps(&self) -> bool {
+    pub fn counts_steps(&self) -> bool {
         self.input_buffer.lock().expect("nobody panics while holding it").counts()
     }
 
     /// The number of the newest input, in force or waiting.
-    pub(crate) fn controls(&self) -> u16 {
+    pub fn controls(&self) -> u16 {
         self.controls.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn set_network_hz(&self, hz: u32) {
+    /// Sets the number of snapshots a second that the client receives.
+    pub fn set_network_hz(&self, hz: u32) {
         self.network_hz.store(hz, Ordering::Relaxed);
     }
 
@@ -185,12 +190,12 @@ impl ClientHandle {
     }
 
     /// Ends the client's connection for this reason.
-    pub(crate) fn close(&self, closing: Closing) {
+    pub fn close(&self, closing: Closing) {
         self.sink.close(closing);
     }
 
     /// Sends a text to the person behind the client.
-    pub(crate) fn notice(&self, text: &str) {
+    pub fn notice(&self, text: &str) {
         self.sink.send(ClientEvent::Notice { text });
     }
 
@@ -233,12 +238,12 @@ impl ClientHandle {
     }
 
     /// Marks the client as gone. Its avatar is removed with the next step.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         self.left.store(true, Ordering::Release);
     }
 
     /// Marks the client as lost. If the client has a key, its avatar stays until `until`.
-    pub(crate) fn lose(&self, until: Instant) {
+    pub fn lose(&self, until: Instant) {
         // A client ends only once; later calls change nothing.
         let _ = self.held_until.set(until);
         self.leave();

@@ -5,16 +5,17 @@ use ring::digest::{Context, SHA256};
 use crate::names::Name;
 
 /// Bytes of the secret that a client presents.
-pub(crate) const SECRET_BYTES: usize = 16;
+pub const SECRET_BYTES: usize = 16;
 
 /// Identifies one client through every reconnection. The key is derived from the client's secret and the name in its
 /// token, so a stolen secret alone does not allow a join as the bearer of a token. A program and a person with the same
 /// secret are different clients. The secret itself is not stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ClientKey(pub(crate) [u8; 16]);
+pub struct ClientKey(pub [u8; 16]);
 
 impl ClientKey {
-    pub(crate) fn of(secret: &[u8; SECRET_BYTES], name: &Name, is_program: bool) -> Self {
+    /// Derives the key of a client from its secret.
+    pub fn of(secret: &[u8; SECRET_BYTES], name: &Name, is_program: bool) -> Self {
         let mut context = Context::new(&SHA256);
         context.update(if is_program { &b"nowcast program"[..] } else { b"nowcast client" });
         context.update(secret);
@@ -35,12 +36,12 @@ impl std::fmt::Debug for ClientKey {
 }
 
 /// Bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Sixteen bytes of 32 hexadecimal digits.
-pub(crate) fn read_hex(text: &str) -> Option<[u8; 16]> {
+pub fn read_hex(text: &str) -> Option<[u8; 16]> {
     let mut bytes = [0; 16];
     if text.len() != 2 * bytes.len() || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;

@@ -20,7 +20,7 @@ use crate::rule_report::RuleReport;
 ///
 /// The room's thread calls [`greet`](Self::greet) once, and [`update`](Self::update) and [`publish`](Self::publish) in
 /// every later step, in this order. Any thread may call [`send`](Self::send) and [`close`](Self::close).
-pub(crate) trait ClientSink: Send + Sync {
+pub trait ClientSink: Send + Sync {
     /// Sends a newcomer its player number and the whole state of the world.
     fn greet(&self, view: &RoomView<'_>, greeting: &Greeting);
 
@@ -39,68 +39,116 @@ pub(crate) trait ClientSink: Send + Sync {
 
 /// An event for one client.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum ClientEvent<'a> {
+pub enum ClientEvent<'a> {
     /// A text for the person behind the client.
-    Notice { text: &'a str },
+    Notice {
+        /// The text.
+        text: &'a str,
+    },
     /// An action was not carried out.
-    ActionRefused { action: &'a str, reason: &'a str, number: Option<u32> },
+    ActionRefused {
+        /// The name of the action.
+        action: &'a str,
+        /// The reason.
+        reason: &'a str,
+        /// The number that the client gave its request.
+        number: Option<u32>,
+    },
     /// A line of chat was not passed on.
-    LineRefused { text: &'a str, reason: &'a str },
+    LineRefused {
+        /// The text.
+        text: &'a str,
+        /// The reason.
+        reason: &'a str,
+    },
     /// A numbered action is carried out and stored.
-    ActionDone { number: u32 },
+    ActionDone {
+        /// The number that the client gave its request.
+        number: u32,
+    },
     /// The client now owns an entity that it requested or spawned.
-    Granted { entity: EntityId, number: u32 },
+    Granted {
+        /// The entity.
+        entity: EntityId,
+        /// The number that the client gave its request.
+        number: u32,
+    },
     /// A request of an owner was not carried out.
-    Denied { request: OwnerRequest, entity: Option<EntityId>, number: u32, reason: &'a str },
+    Denied {
+        /// The kind of request.
+        request: OwnerRequest,
+        /// The entity.
+        entity: Option<EntityId>,
+        /// The number that the client gave its request.
+        number: u32,
+        /// The reason.
+        reason: &'a str,
+    },
     /// An event that the rules emit for this player.
-    Emitted { name: &'a str, payload: &'a Value },
+    Emitted {
+        /// The name of the event.
+        name: &'a str,
+        /// Its payload.
+        payload: &'a Value,
+    },
     /// The outcome of a version of the rules.
     Report(&'a RuleReport),
 }
 
 /// The facts about a newcomer that its first message states.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Greeting {
-    pub(crate) player: PlayerId,
+pub struct Greeting {
+    /// The number of its player.
+    pub player: PlayerId,
     /// Whether the client resumed its earlier player.
-    pub(crate) is_resumed: bool,
-    pub(crate) network_hz: u32,
+    pub is_resumed: bool,
+    /// Snapshots a second for the client.
+    pub network_hz: u32,
 }
 
 /// The changes of one step, as the room collected them.
 #[derive(Clone, Copy)]
-pub(crate) struct StepChanges<'r> {
-    pub(crate) changes: &'r Changes,
-    pub(crate) world_events: &'r [WorldEvent],
+pub struct StepChanges<'r> {
+    /// The changed states.
+    pub changes: &'r Changes,
+    /// The events, in order.
+    pub world_events: &'r [WorldEvent],
     /// Whether the definition changed.
-    pub(crate) is_redefined: bool,
+    pub is_redefined: bool,
 }
 
 /// A room after a step, as sinks encode it.
 #[derive(Clone, Copy)]
-pub(crate) struct RoomView<'r> {
-    pub(crate) room: &'r str,
+pub struct RoomView<'r> {
+    /// The room's name.
+    pub room: &'r str,
     /// The name of the world in the room.
-    pub(crate) world_name: &'r str,
+    pub world_name: &'r str,
     /// Steps since the room opened.
-    pub(crate) tick: u64,
-    pub(crate) world: &'r World,
-    pub(crate) dictionary: &'r Dictionary,
-    pub(crate) replicated: &'r ReplicatedState,
-    pub(crate) interest_grid: &'r InterestGrid,
+    pub tick: u64,
+    /// The world after the step.
+    pub world: &'r World,
+    /// The encoding of the world's definition.
+    pub dictionary: &'r Dictionary,
+    /// The state that clients have after this step.
+    pub replicated: &'r ReplicatedState,
+    /// The sections of space, with their entities.
+    pub interest_grid: &'r InterestGrid,
     /// The players and the numbers of their inputs in force, ordered by player.
-    pub(crate) inputs: &'r [(PlayerId, u16)],
-    pub(crate) metrics: &'r Metrics,
-    pub(crate) room_metrics: &'r Arc<RoomMetrics>,
+    pub inputs: &'r [(PlayerId, u16)],
+    /// The counters of all rooms.
+    pub metrics: &'r Metrics,
+    /// The counters of this room.
+    pub room_metrics: &'r Arc<RoomMetrics>,
     /// Encodings that stay valid as long as the room exists.
-    pub(crate) of_room: &'r SharedEncodings,
+    pub of_room: &'r SharedEncodings,
     /// Encodings of this step.
-    pub(crate) of_step: &'r SharedEncodings,
+    pub of_step: &'r SharedEncodings,
 }
 
 impl RoomView<'_> {
     /// The position of a player's avatar, in metres.
-    pub(crate) fn eye(&self, player: PlayerId) -> Option<[f32; 3]> {
+    pub fn eye(&self, player: PlayerId) -> Option<[f32; 3]> {
         let avatar = self.replicated.player(player)?.avatar?;
         Some(self.world.entity(avatar)?.pose.position)
     }
@@ -108,11 +156,11 @@ impl RoomView<'_> {
 
 /// Values that the sinks of one protocol share, one for each type. The first sink that needs a value makes it.
 #[derive(Default)]
-pub(crate) struct SharedEncodings(RefCell<Vec<Rc<dyn Any>>>);
+pub struct SharedEncodings(RefCell<Vec<Rc<dyn Any>>>);
 
 impl SharedEncodings {
     /// Returns the value of this type, made by `init` if there is none.
-    pub(crate) fn get_or_init<T: Any>(&self, init: impl FnOnce() -> T) -> Rc<T> {
+    pub fn get_or_init<T: Any>(&self, init: impl FnOnce() -> T) -> Rc<T> {
         let known = self.0.borrow().iter().find_map(|value| Rc::clone(value).downcast::<T>().ok());
         known.unwrap_or_else(|| {
             let made = Rc::new(init());
@@ -123,7 +171,7 @@ impl SharedEncodings {
     }
 
     /// Drops all values.
-    pub(crate) fn clear(&self) {
+    pub fn clear(&self) {
         self.0.borrow_mut().clear();
     }
 }

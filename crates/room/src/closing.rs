@@ -3,9 +3,6 @@
 use nowcast_world_protocol::CloseCause;
 use nowcast_world_protocol::plain::{DecodeError, OutOfBounds};
 use nowcast_world_protocol::session::PROTOCOL;
-use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
 
 use crate::refusal::Refusal;
 
@@ -13,14 +10,14 @@ use crate::refusal::Refusal;
 const REASON_BYTES_MAX: usize = 123;
 
 /// The limit of actions that the world refuses, in [`Closing::TooMany`].
-pub(crate) const REFUSED_ACTIONS: &str = "refused actions: at most 4 a second, 40 at once";
+pub const REFUSED_ACTIONS: &str = "refused actions: at most 4 a second, 40 at once";
 
 /// The reason for a client whose single-use token was used by another client.
 const TOKEN_USED: &str = "the token has been used by another client: ask for a new one";
 
 /// Reason why a client's connection ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Closing {
+pub enum Closing {
     /// The client closed.
     Bye,
     /// The connection broke off without a close frame.
@@ -65,7 +62,7 @@ pub(crate) enum Closing {
 
 impl Closing {
     /// The cause, which has a code in both protocols.
-    pub(crate) fn cause(&self) -> CloseCause {
+    pub fn cause(&self) -> CloseCause {
         match self {
             Self::Bye => CloseCause::Bye,
             Self::Vanished => CloseCause::Vanished,
@@ -90,17 +87,17 @@ impl Closing {
     }
 
     /// The code of the close frame.
-    pub(crate) fn code(&self) -> u16 {
+    pub fn code(&self) -> u16 {
         self.cause().websocket_code()
     }
 
     /// The code of a session's end.
-    pub(crate) fn session_code(&self) -> u32 {
+    pub fn session_code(&self) -> u32 {
         self.cause().session_code()
     }
 
     /// The label in `/metrics`.
-    pub(crate) fn label(&self) -> &'static str {
+    pub fn label(&self) -> &'static str {
         match self {
             Self::Bye => "bye",
             Self::Vanished => "vanished",
@@ -126,12 +123,12 @@ impl Closing {
     }
 
     /// Whether the client may reconnect to its player in the same state.
-    pub(crate) fn holds_seat(&self) -> bool {
+    pub fn holds_seat(&self) -> bool {
         self.cause().holds_seat()
     }
 
     /// The reason in the close frame.
-    pub(crate) fn reason(&self) -> String {
+    pub fn reason(&self) -> String {
         match self {
             Self::Bye => "bye".into(),
             Self::Vanished => "vanished".into(),
@@ -156,28 +153,6 @@ impl Closing {
             Self::TokenUsed => TOKEN_USED.into(),
             Self::Kicked(reason) if reason.is_empty() => "the world removed you".into(),
             Self::Kicked(reason) => shorten(format!("the world removed you: {reason}")),
-        }
-    }
-
-    /// The close frame; `None` if the peer cannot read one.
-    pub(crate) fn frame(&self) -> Option<CloseFrame> {
-        match self {
-            Self::Bye | Self::Vanished => None,
-            _ => Some(CloseFrame { code: self.code().into(), reason: Utf8Bytes::from(self.reason()) }),
-        }
-    }
-}
-
-impl From<Error> for Closing {
-    /// Maps an error of the WebSocket library to a closing.
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Capacity(CapacityError::MessageTooLong { .. }) => Self::TooLarge,
-            Error::Utf8(_) => Self::NotUtf8,
-            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Self::Vanished,
-            Error::Protocol(error) => Self::Protocol(error.to_string()),
-            Error::ConnectionClosed | Error::AlreadyClosed => Self::Bye,
-            _ => Self::Vanished,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use nowcast::admission::Verdict;
+use nowcast_limits::Verdict;
 use nowcast_world_protocol::plain::DecodeError;
 
 use crate::client_handle::ClientHandle;
@@ -13,13 +13,14 @@ use crate::player_command::PlayerCommand;
 use crate::rate::{MessageKind, Rates};
 
 /// The intake of one client's commands.
-pub(crate) struct CommandIntake {
+pub struct CommandIntake {
     handle: Arc<ClientHandle>,
     metrics: Arc<Metrics>,
 }
 
 impl CommandIntake {
-    pub(crate) fn new(handle: Arc<ClientHandle>, metrics: Arc<Metrics>) -> Self {
+    /// Creates the intake of the client with this handle.
+    pub fn new(handle: Arc<ClientHandle>, metrics: Arc<Metrics>) -> Self {
         Self { handle, metrics }
     }
 
@@ -30,7 +31,7 @@ impl CommandIntake {
     /// # Errors
     /// Returns an error if the client must be removed: it is far over the rate, or it numbers an action without having
     /// a key.
-    pub(crate) fn submit(&self, mut command: PlayerCommand, rates: &mut Rates) -> Result<(), Closing> {
+    pub fn submit(&self, mut command: PlayerCommand, rates: &mut Rates) -> Result<(), Closing> {
         if let PlayerCommand::Act { number: Some(numbered), .. } = &command
             && (numbered.number == 0 || self.handle.key.is_none())
         {
@@ -55,7 +56,7 @@ impl CommandIntake {
     }
 
     /// Queues a command that no message caused.
-    pub(crate) fn queue(&self, command: PlayerCommand) {
+    pub fn queue(&self, command: PlayerCommand) {
         if !self.handle.queue(command) {
             self.metrics.drop_message("backlog");
         }
@@ -65,7 +66,7 @@ impl CommandIntake {
     ///
     /// # Errors
     /// Returns an error if the client is so far over the rate that it must be removed.
-    pub(crate) fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
+    pub fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
         match rates.judge(kind, Instant::now()) {
             Verdict::Pass => Ok(true),
             Verdict::Drop => {
@@ -91,7 +92,7 @@ mod tests {
     use nowcast_world_protocol::plain::Encoding;
 
     fn intake() -> (CommandIntake, Arc<ClientHandle>, Arc<PlainSink>) {
-        let metrics = Arc::new(Metrics::new(None));
+        let metrics = Arc::new(Metrics::unregistered());
         let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&metrics)));
         let name = Name::Asked("Ada".into());
         let handle = Arc::new(ClientHandle::new(name, Arc::<PlainSink>::clone(&sink), 10, false, false));
@@ -107,7 +108,8 @@ mod tests {
         }
         assert_eq!(handle.take_commands().len(), 5);
         let answers: Vec<_> = std::iter::from_fn(|| sink.queue.take()).collect();
-        let is_answer = |next: &Outgoing| matches!(next, Outgoing::Event(text) if text.to_string().contains("over the rate"));
+        let is_answer =
+            |next: &Outgoing| matches!(next, Outgoing::Event(text) if text.text().contains("over the rate"));
         assert_eq!(answers.iter().filter(|next| is_answer(next)).count(), 2);
         for step in 0..200_u16 {
             let input = Input { forward: 1.0, ..Input::default() };

@@ -14,7 +14,7 @@ const DEFINITION_BYTES_MAX: usize = 128 * 1024;
 const LONG_WORDS: [&str; 4] = ["vertices", "triangles", "heights", "points"];
 
 /// The encoding of one definition and of its kinds.
-pub(crate) struct Dictionary {
+pub struct Dictionary {
     /// The definition for clients on sessions.
     pub(crate) message: Message,
     /// For each kind, a hash of its description. If the hash changes, the entities of the kind are described again.
@@ -91,7 +91,7 @@ impl Dictionary {
     }
 
     /// Entities farther away than this from a client's avatar are updated less often, in metres.
-    pub(crate) fn far_metres(&self) -> f32 {
+    pub fn far_metres(&self) -> f32 {
         self.far_metres
     }
 

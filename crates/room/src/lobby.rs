@@ -102,7 +102,7 @@ mod tests {
         let lobby = Lobby::default();
         lobby.end(&Closing::Refused(Refusal::NotLoaded("yard".into())));
         lobby.end(&Closing::RoomGone);
-        let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::new(Metrics::new(None))));
+        let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::new(Metrics::unregistered())));
         let late =
             ClientHandle::new(Name::Asked("Ada".into()), Arc::<PlainSink>::clone(&sink), 60, false, false);
         lobby.enter(Arc::new(late));

@@ -13,7 +13,7 @@ use unicode_security::skeleton;
 
 /// The requested name of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
+pub enum Name {
     /// The client requests it.
     Asked(String),
     /// The client's token assigns it.

@@ -9,7 +9,6 @@ use nowcast_world_protocol::plain::{
     Action, Any, Asset, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage,
 };
 use nowcast_world_protocol::session;
-use tokio_tungstenite::tungstenite::Message;
 
 use crate::client_sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
 use crate::closing::Closing;
@@ -20,7 +19,8 @@ use crate::room::replicated_state::{ReplicatedPlayer, ScreenValue};
 use crate::room::world_events::{Audience, WorldEvent};
 use crate::rule_report::RuleReport;
 use crate::send_queue::{self, SendQueue};
-use crate::snapshot::{Snapshot, into_message, rounded};
+use crate::shared_frame::SharedFrame;
+use crate::snapshot::{Snapshot, rounded};
 
 /// Snapshots whose encodings are kept for clients that need them a little late.
 const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
@@ -30,24 +30,27 @@ const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
 const ATTRIBUTES_ONE_BY_ONE_MAX: usize = 64;
 
 /// A room's end of a client of the plain protocol: messages wait in the queue until the client's task sends them.
-pub(crate) struct PlainSink {
-    pub(crate) encoding: Encoding,
-    pub(crate) queue: SendQueue,
+pub struct PlainSink {
+    /// The encoding that the client chose.
+    pub encoding: Encoding,
+    /// The messages that wait for the client's socket.
+    pub queue: SendQueue,
     metrics: Arc<Metrics>,
 }
 
 impl PlainSink {
-    pub(crate) fn new(encoding: Encoding, metrics: Arc<Metrics>) -> Self {
+    /// Creates the sink of a client with this encoding.
+    pub fn new(encoding: Encoding, metrics: Arc<Metrics>) -> Self {
         Self { encoding, queue: SendQueue::default(), metrics }
     }
 
     /// Queues a message for this client.
-    pub(crate) fn push(&self, message: &ServerMessage) {
+    pub fn push(&self, message: &ServerMessage) {
         self.queue.push_event(self.encode(message));
     }
 
-    fn encode(&self, message: &ServerMessage) -> Message {
-        into_message(message.encode(self.encoding.of_events()))
+    fn encode(&self, message: &ServerMessage) -> SharedFrame {
+        SharedFrame::from(message.encode(self.encoding.of_events()))
     }
 }
 
@@ -214,8 +217,8 @@ impl Updates {
 /// A message, encoded at most once for each encoding.
 struct Encoded {
     message: ServerMessage,
-    json: OnceCell<Message>,
-    msgpack: OnceCell<Message>,
+    json: OnceCell<SharedFrame>,
+    msgpack: OnceCell<SharedFrame>,
 }
 
 impl Encoded {
@@ -223,10 +226,10 @@ impl Encoded {
         Self { message, json: OnceCell::new(), msgpack: OnceCell::new() }
     }
 
-    fn for_encoding(&self, encoding: Encoding) -> Message {
+    fn for_encoding(&self, encoding: Encoding) -> SharedFrame {
         let encoding = encoding.of_events();
         let cell = if encoding == Encoding::MsgPack { &self.msgpack } else { &self.json };
-        cell.get_or_init(|| into_message(self.message.encode(encoding))).clone()
+        cell.get_or_init(|| SharedFrame::from(self.message.encode(encoding))).clone()
     }
 }
 

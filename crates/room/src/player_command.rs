@@ -14,28 +14,82 @@ use crate::rate::MessageKind;
 
 /// A command of a player. Its fields are within their bounds.
 #[derive(Debug, PartialEq)]
-pub(crate) enum PlayerCommand {
+pub enum PlayerCommand {
     /// Controls the avatar. State: only the newest between two events counts. On sessions inputs have numbers; elsewhere the
     /// number is 0.
-    Input { input: Input, number: u16 },
+    Input {
+        /// The controls.
+        input: Input,
+        /// The number of the input on sessions, else 0.
+        number: u16,
+    },
     /// Runs an action that the world declares. A numbered action happens exactly once, and is answered.
-    Act { action: String, arguments: Value, number: Option<Numbered>, given: Given },
+    Act {
+        /// The name of the action.
+        action: String,
+        /// Its arguments.
+        arguments: Value,
+        /// Its number, if it happens exactly once.
+        number: Option<Numbered>,
+        /// When the client gave it.
+        given: Given,
+    },
     /// Sends a chat line to all.
-    Say { text: String },
+    Say {
+        /// The line.
+        text: String,
+    },
     /// Changes the player's name.
-    Rename { name: String },
+    Rename {
+        /// The wanted name.
+        name: String,
+    },
     /// Sets the target pose of an own entity. State: only the newest of each entity counts between two events.
-    Move { entity: EntityId, pose: Pose, velocity: Option<Velocity> },
+    Move {
+        /// The entity.
+        entity: EntityId,
+        /// The pose.
+        pose: Pose,
+        /// The velocity of the entity, if the client states one.
+        velocity: Option<Velocity>,
+    },
     /// Requests an entity.
-    Own { entity: EntityId, number: u32 },
+    Own {
+        /// The entity.
+        entity: EntityId,
+        /// The number that the answer repeats.
+        number: u32,
+    },
     /// Releases an entity, or transfers it to another player.
-    Release { entity: EntityId, to: Option<PlayerId> },
+    Release {
+        /// The entity.
+        entity: EntityId,
+        /// The next owner, if there is one.
+        to: Option<PlayerId>,
+    },
     /// Sets attributes of an own entity.
-    Set { entity: EntityId, attributes: Value },
+    Set {
+        /// The entity.
+        entity: EntityId,
+        /// The attributes by name.
+        attributes: Value,
+    },
     /// Makes an entity that the player owns.
-    Spawn { number: u32, kind: String, pose: Pose, attributes: Value },
+    Spawn {
+        /// The number that the answer repeats.
+        number: u32,
+        /// The name of the entity's kind.
+        kind: String,
+        /// The pose.
+        pose: Pose,
+        /// The attributes by name.
+        attributes: Value,
+    },
     /// Removes an own entity.
-    Despawn { entity: EntityId },
+    Despawn {
+        /// The entity.
+        entity: EntityId,
+    },
 }
 
 /// The part of a command that an answer names.
@@ -60,42 +114,43 @@ pub(crate) enum CommandSubject {
 
 /// When an action was given.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Given {
+pub struct Given {
     /// The arrival of the action.
-    pub(crate) at: Instant,
+    pub at: Instant,
     /// The step at which the client was, if it counts steps.
-    pub(crate) step: Option<u16>,
+    pub step: Option<u16>,
     /// The moment at which the client showed other entities, in steps of the room, if the client states it.
-    pub(crate) shown: Option<f64>,
+    pub shown: Option<f64>,
     /// The age of the client's view when the action arrived, if the server can measure it.
-    pub(crate) saw: Option<Duration>,
+    pub saw: Option<Duration>,
 }
 
 impl Given {
     /// An action that arrives now, from a client without steps and without a measured view.
-    pub(crate) fn now() -> Self {
+    pub fn now() -> Self {
         Self { at: Instant::now(), step: None, shown: None, saw: None }
     }
 }
 
 /// The number of an action that happens exactly once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Numbered {
-    pub(crate) number: u32,
+pub struct Numbered {
+    /// The number that the client gave the action, from 1 on.
+    pub number: u32,
     /// Whether the action is over the rate. It is then confirmed only if it was done before.
-    pub(crate) is_over_rate: bool,
+    pub is_over_rate: bool,
 }
 
 impl Numbered {
     /// A number within the rate.
-    pub(crate) fn new(number: u32) -> Self {
+    pub fn new(number: u32) -> Self {
         Self { number, is_over_rate: false }
     }
 }
 
 impl PlayerCommand {
     /// Returns the command of a plain-protocol message with checked bounds; `None` if the message is no command.
-    pub(crate) fn of_plain(message: ClientMessage) -> Option<Self> {
+    pub fn of_plain(message: ClientMessage) -> Option<Self> {
         Some(match message {
             ClientMessage::Input(input) => {
                 let input = Input {
@@ -142,7 +197,7 @@ impl PlayerCommand {
     ///
     /// # Errors
     /// If a field is out of bounds, or if the event is no command.
-    pub(crate) fn of_session(event: ToWorld, saw: Option<Duration>) -> Result<Self, Closing> {
+    pub fn of_session(event: ToWorld, saw: Option<Duration>) -> Result<Self, Closing> {
         Ok(match event {
             ToWorld::Own { entity, number } => Self::Own { entity: EntityId(entity), number },
             ToWorld::Release { entity, to } => {
@@ -173,7 +228,7 @@ impl PlayerCommand {
     ///
     /// # Errors
     /// If the pose is out of bounds.
-    pub(crate) fn of_owned(entity: EntityId, owned: Owned) -> Result<Self, Closing> {
+    pub fn of_owned(entity: EntityId, owned: Owned) -> Result<Self, Closing> {
         let (pose, velocity) = owned.checked().ok_or_else(|| not_finite("pose or velocity"))?;
         Ok(Self::Move { entity, pose, velocity })
     }

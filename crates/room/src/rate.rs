@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use nowcast::admission::{Allowance, CREDIT_MAX, Verdict};
+use nowcast_limits::{Allowance, CREDIT_MAX, Verdict};
 
 /// A kind of message with its own rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MessageKind {
+pub enum MessageKind {
     /// `input`.
     Input,
     /// `act`.
@@ -41,12 +41,12 @@ impl MessageKind {
     ];
 
     /// Whether only the newest message of the kind counts.
-    pub(crate) fn is_state(self) -> bool {
+    pub fn is_state(self) -> bool {
         matches!(self, Self::Input | Self::Move)
     }
 
     /// The kind and its limit, for people: in close reasons, and in answers to dropped messages.
-    pub(crate) fn limit(self) -> &'static str {
+    pub fn limit(self) -> &'static str {
         match self {
             Self::Input => "input: at most 120 a second",
             Self::Action => "act: at most 20 a second, 20 at once",
@@ -77,12 +77,13 @@ impl MessageKind {
 }
 
 /// The allowances of one client.
-pub(crate) struct Rates {
+pub struct Rates {
     kinds: [Allowance; MessageKind::ALL.len()],
 }
 
 impl Rates {
-    pub(crate) fn new(now: Instant) -> Self {
+    /// Creates the allowances of a client that connects now.
+    pub fn new(now: Instant) -> Self {
         let kinds = MessageKind::ALL.map(|kind| {
             let (per_second, burst) = kind.allowance();
             Allowance::new(per_second, burst, now)
@@ -91,7 +92,7 @@ impl Rates {
     }
 
     /// Allowances for messages that waited before they could be sent.
-    pub(crate) fn of_waiting(now: Instant) -> Self {
+    pub fn of_waiting(now: Instant) -> Self {
         let mut rates = Self::new(now);
         rates.credit(CREDIT_MAX, now);
         rates
@@ -113,7 +114,7 @@ impl Rates {
 /// Detects times in which nothing arrives from a client, so that the messages that waited in the meantime are not over
 /// the rate.
 #[derive(Default)]
-pub(crate) struct Quiet {
+pub struct Quiet {
     /// The start of the current silence, if there is one.
     since: Option<Instant>,
 }
@@ -123,13 +124,13 @@ impl Quiet {
     const MIN: Duration = Duration::from_millis(250);
 
     /// Whether a silence lasts, so that a message that arrives now may end it.
-    pub(crate) fn lasts(&self) -> bool {
+    pub fn lasts(&self) -> bool {
         self.since.is_some()
     }
 
     /// Records that nothing arrived for `silence`, and credits a silence that is over. Call it several times a second,
     /// and during a silence before each message is judged.
-    pub(crate) fn note(&mut self, silence: Duration, now: Instant, rates: &mut Rates) {
+    pub fn note(&mut self, silence: Duration, now: Instant, rates: &mut Rates) {
         let heard_at = now.checked_sub(silence).unwrap_or(now);
         if let Some(since) = self.since
             && heard_at > since

@@ -2,61 +2,126 @@
 
 use std::time::Duration;
 
-use axum::http::StatusCode;
-use nowcast::AcceptRefusal;
-use nowcast::admission::AdmissionRefusal;
-use nowcast::endpoint::{RefusalAnswer, UpgradeError};
 use nowcast_world_protocol::ROOM_NAME_BYTES_MAX;
 
 /// The reason for refusing a client. Its text is the cause; [`Refusal::cure`] is the cure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub enum Refusal {
+    /// The request asks for no WebSocket.
     #[error("this address speaks WebSocket")]
     NotWebSocket,
-    #[error(transparent)]
-    Upgrade(UpgradeError),
+    /// The request for a WebSocket is invalid. The cause names the cure.
+    #[error("{cause}")]
+    Upgrade {
+        /// The cause, with the cure.
+        cause: String,
+        /// The status of the answer.
+        status: u16,
+    },
+    /// A parameter of the address is invalid. The text names the cure.
     #[error("bad parameter: {0}")]
     Parameter(String),
-    #[error(transparent)]
-    Admission(AdmissionRefusal),
+    /// The endpoint does not admit the client: its page, its token, its encryption, or its number of sessions.
+    #[error("{}", .0.cause)]
+    Admission(Box<AdmissionAnswer>),
+    /// The client asks to join as a program, and its token lacks the role.
     #[error("a program needs a token with the role 'program' here")]
     NoProgram,
+    /// The address joins rooms faster than allowed.
     #[error("this address joins too often")]
     JoinsTooOften,
+    /// The service admits clients of this machine alone.
     #[error("only this machine enters here")]
     LocalService,
-    #[error("{}", RefusalAnswer::from(*.0).cause)]
-    Sessions(AcceptRefusal),
+    /// The name is not the name of a room.
     #[error("room name '{0}' is not 1 to {ROOM_NAME_BYTES_MAX} of a-z 0-9 - _")]
     BadName(String),
+    /// The room has the maximum number of players.
     #[error("room '{room}' is full, {players_max} players are in it")]
-    Full { room: String, players_max: usize },
+    Full {
+        /// The name of the room.
+        room: String,
+        /// The limit.
+        players_max: usize,
+    },
+    /// The room has the maximum number of players from one address.
     #[error("room '{room}' has {players_max} players from this address already (limit {players_max})")]
-    FullOfAddress { room: String, players_max: usize },
+    FullOfAddress {
+        /// The name of the room.
+        room: String,
+        /// The limit of the address.
+        players_max: usize,
+    },
+    /// The maximum number of rooms is open.
     #[error("room limit reached: {rooms_max} rooms are open (limit {rooms_max})")]
-    TooManyRooms { rooms_max: usize },
+    TooManyRooms {
+        /// The limit.
+        rooms_max: usize,
+    },
+    /// The address has the maximum number of open rooms.
     #[error("room limit reached: this address already has {rooms_max} open rooms (limit {rooms_max})")]
-    TooManyOfAddress { rooms_max: usize },
+    TooManyOfAddress {
+        /// The limit of the address.
+        rooms_max: usize,
+    },
+    /// The address opens rooms faster than allowed.
     #[error("this address opens rooms too often")]
     OpensTooOften,
+    /// The stored world of the room cannot be loaded.
     #[error("the world of room '{0}' cannot be loaded; the server's log has the cause and the cure")]
     NotLoaded(String),
+    /// The client asks for the history of a room, and is no editor.
     #[error("viewing history requires the role 'editor'")]
     NotEditor,
+    /// No world is stored.
     #[error("this server keeps no worlds, so it has no history to view")]
     NoStore,
+    /// The room has no stored history.
     #[error("no history of room '{0}' is stored, so there is nothing to view")]
     NotKept(String),
+    /// The maximum number of rooms shows history.
     #[error("{rooms_max} rooms already show history (limit {rooms_max})")]
-    TooManyPast { rooms_max: usize },
+    TooManyPast {
+        /// The limit.
+        rooms_max: usize,
+    },
+    /// The stored history of the room cannot be read.
     #[error("the history of room '{room}' cannot be shown: {cause}")]
-    PastNotLoaded { room: String, cause: String },
+    PastNotLoaded {
+        /// The name of the room.
+        room: String,
+        /// The error of the store or of the rules.
+        cause: String,
+    },
+    /// A step of the room's world took too long.
     #[error("room '{room}' was ended: a step of its world took longer than {} s. Its author can spread the work over several steps", step_max.as_secs_f32())]
-    Stopped { room: String, step_max: Duration },
+    Stopped {
+        /// The name of the room.
+        room: String,
+        /// The limit of a step.
+        step_max: Duration,
+    },
+    /// The server ends.
     #[error("the server is shutting down")]
     ShuttingDown,
+    /// The system has no thread for another room.
     #[error("the server cannot open another room: {0}")]
     NoThread(String),
+}
+
+/// The answer of an endpoint to a client that it does not admit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdmissionAnswer {
+    /// The error code on sessions (`spec/CARRIERS.md`, section 2).
+    pub code: &'static str,
+    /// The status of the answer in the plain protocol (`spec/PLAIN.md`, section 1).
+    pub status: u16,
+    /// The label in `/metrics`.
+    pub label: &'static str,
+    /// The cause, without the cure.
+    pub cause: String,
+    /// The cure.
+    pub cure: &'static str,
 }
 
 /// The constant parts of a refusal.
@@ -78,19 +143,11 @@ impl Refusal {
             Self::NotWebSocket => {
                 row("bad_request", 426, "not_websocket", "connect with a WebSocket client (version 13)")
             }
-            Self::Upgrade(error) => row(
-                "bad_request",
-                error.status().as_u16(),
-                "not_websocket",
-                "connect with a WebSocket client",
-            ),
-            Self::Parameter(_) => row("bad_request", 400, "parameter", ""),
-            Self::Admission(refusal) => {
-                let label =
-                    if matches!(refusal, AdmissionRefusal::Origin(_)) { "origin" } else { refusal.word() };
-                let status = RefusalAnswer::from(refusal.clone()).status;
-                row(refusal.word(), status, label, refusal.cure())
+            Self::Upgrade { status, .. } => {
+                row("bad_request", *status, "not_websocket", "connect with a WebSocket client")
             }
+            Self::Parameter(_) => row("bad_request", 400, "parameter", ""),
+            Self::Admission(answer) => row(answer.code, answer.status, answer.label, answer.cure),
             Self::NoProgram => row("unauthorised", 403, "no_program", ""),
             Self::JoinsTooOften => row("too_many", 429, "join_rate", "wait a second"),
             Self::LocalService => row(
@@ -99,10 +156,6 @@ impl Refusal {
                 "local_service",
                 "give a token, or ask the server's operator to expose the page (--expose)",
             ),
-            Self::Sessions(AcceptRefusal::TooMany) => {
-                row("too_many", 429, "sessions_per_address_max", "close one first")
-            }
-            Self::Sessions(AcceptRefusal::Full) => row("full", 503, "sessions_max", "try again later"),
             Self::BadName(_) => row("no_such_name", 400, "parameter", "choose another name, such as plaza"),
             Self::Full { .. } => row("full", 503, "room_full", "try again later, or enter another room"),
             Self::FullOfAddress { .. } => row(
@@ -140,32 +193,36 @@ impl Refusal {
         }
     }
 
+    /// The error code on sessions (`spec/CARRIERS.md`, section 2).
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        self.row().code
+    }
+
     /// The cure; empty if the cause names it.
-    pub(crate) fn cure(&self) -> &'static str {
+    #[must_use]
+    pub fn cure(&self) -> &'static str {
         self.row().cure
     }
 
     /// The label in `/metrics`.
-    pub(crate) fn label(&self) -> &'static str {
+    #[must_use]
+    pub fn label(&self) -> &'static str {
         self.row().label
     }
 
-    /// The status of the answer in the plain protocol.
-    pub(crate) fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.row().status).unwrap_or(StatusCode::FORBIDDEN)
-    }
-
-    /// The answer to a client on a session.
-    pub(crate) fn answer(&self) -> RefusalAnswer {
-        let Row { code, cure, .. } = self.row();
-        RefusalAnswer::new(code, self.to_string(), cure)
+    /// The HTTP status of the answer in the plain protocol (`spec/PLAIN.md`, section 1).
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.row().status
     }
 
     /// Cause and cure in one line.
-    pub(crate) fn line(&self) -> String {
+    #[must_use]
+    pub fn line(&self) -> String {
         match (self, self.cure()) {
             // The cause names the cure.
-            (Self::Upgrade(_), _) | (_, "") => self.to_string(),
+            (Self::Upgrade { .. }, _) | (_, "") => self.to_string(),
             (_, cure) => format!("{self}: {cure}"),
         }
     }
@@ -173,25 +230,3 @@ impl Refusal {
 
 /// The cure for a world that cannot be loaded.
 const READ_THE_LOG: &str = "enter another room, and ask the server's operator to read its log";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_protocols_answer_with_the_same_cause_and_cure() {
-        for refusal in [
-            Refusal::JoinsTooOften,
-            Refusal::NotEditor,
-            Refusal::NoStore,
-            Refusal::Full { room: "plaza".into(), players_max: 2 },
-            Refusal::Admission(AdmissionRefusal::NotEncrypted),
-            Refusal::Sessions(AcceptRefusal::TooMany),
-        ] {
-            let answer = refusal.answer();
-            assert_eq!(format!("{}: {}", answer.cause, answer.cure), refusal.line());
-            assert!(refusal.status().is_client_error() || refusal.status().is_server_error());
-            assert_ne!(answer.error, "", "{refusal}");
-        }
-    }
-}

@@ -117,7 +117,7 @@ impl Room {
             None => opening::open(&name, &offered, &rooms).map(|opened| (opened, None)),
             Some(at) => past::open(asked.room, at, &offered, &rooms),
         };
-        if !watch.leave(rooms.config.timeouts.step) {
+        if !watch.leave(rooms.config.step) {
             return;
         }
         let (Opened { mut world, seen, last_player, held }, past) = match opened {
@@ -185,14 +185,14 @@ impl Room {
 
     /// The time for which the room stays open without a client.
     fn patience(&self) -> Duration {
-        let timeouts = &self.context.rooms.config.timeouts;
+        let config = &self.context.rooms.config;
         match &self.past {
             // The history stays in the store.
             Some(_) => Duration::ZERO,
             // Another room needs the slot.
             None if self.context.lobby.gives_way() => Duration::ZERO,
-            None if self.was_used => timeouts.room_empty,
-            None => timeouts.room_unused.min(timeouts.room_empty),
+            None if self.was_used => config.room_empty,
+            None => config.room_unused.min(config.room_empty),
         }
     }
 
@@ -203,7 +203,7 @@ impl Room {
         self.watch.enter(if self.past.is_some() { OPENING_FACTOR } else { 1 });
         let (newcomers, is_redefined) =
             if self.past.is_some() { self.look_back() } else { self.step_live(started.at) };
-        if !self.watch.leave(self.context.rooms.config.timeouts.step) {
+        if !self.watch.leave(self.context.rooms.config.step) {
             return false;
         }
         let (changes, world_events) = self.collect_changes();

@@ -10,23 +10,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use nowcast::admission::Addresses;
+use nowcast_limits::Addresses;
 use nowcast_world_protocol::{ROOM_NAME_BYTES_MAX, room_of};
 use serde::Serialize;
 
 use crate::asked_room::AskedRoom;
 use crate::client_handle::ClientHandle;
-use crate::config::Config;
-use crate::limits::Limits;
+use crate::config::RoomsConfig;
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::persistence::{Ban, Bans, PersistenceThread};
 use crate::refusal::Refusal;
 use crate::worlds::{Catalogue, WorldSummary};
 
-pub(crate) use self::health::Health;
+pub use self::health::Health;
 use self::health::Troubles;
-pub(crate) use self::seat::{Opener, Seat};
+pub use self::seat::{Opener, Seat};
 
 /// Period in which each address may open its maximum number of open rooms again, after a burst.
 const OPENINGS_PERIOD: Duration = Duration::from_secs(60);
@@ -46,20 +45,22 @@ const OPENERS_MAX: usize = 4_096;
 pub(crate) type OpenRoom = fn(&str, Arc<Lobby>, Arc<Rooms>) -> io::Result<()>;
 
 /// The rooms that are open.
-pub(crate) struct Rooms {
-    pub(crate) config: Arc<Config>,
+pub struct Rooms {
+    /// The configuration of all rooms.
+    pub config: RoomsConfig,
     pub(crate) metrics: Arc<Metrics>,
     /// The worlds that rooms show.
-    pub(crate) catalogue: Catalogue,
+    pub catalogue: Catalogue,
     /// Stores the worlds of rooms.
-    pub(crate) persistence: Arc<PersistenceThread>,
+    pub persistence: Arc<PersistenceThread>,
     /// The clients that may not enter.
     pub(crate) bans: Bans,
     open_room: OpenRoom,
     /// The rates at which addresses open rooms.
     openings: Mutex<Addresses>,
     open: Mutex<BTreeMap<String, Open>>,
-    pub(crate) troubles: Troubles,
+    /// Rooms that could not be opened, or that were ended.
+    pub troubles: Troubles,
     stopping: AtomicBool,
     /// The start of the server.
     pub(crate) began: Instant,
@@ -80,7 +81,7 @@ struct Open {
 /// One line of `/api/rooms`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct RoomSummary {
+pub struct RoomSummary {
     name: String,
     world: String,
     players: usize,
@@ -88,14 +89,15 @@ pub(crate) struct RoomSummary {
 }
 
 impl Rooms {
+    /// Creates rooms, of which none is open. `open_room` starts the thread of a room.
     pub(crate) fn new(
-        config: Arc<Config>,
+        config: RoomsConfig,
         catalogue: Catalogue,
         persistence: Arc<PersistenceThread>,
         metrics: Arc<Metrics>,
         open_room: OpenRoom,
     ) -> Self {
-        let per_address = config.limits.rooms_per_address_max;
+        let per_address = config.rooms_per_address_max;
         let openings = Addresses::new(
             OPENERS_MAX,
             OPENINGS_BURST * per_address,
@@ -117,14 +119,14 @@ impl Rooms {
     }
 
     /// Whether rooms can be opened.
-    pub(crate) fn health(&self) -> Health {
+    pub fn health(&self) -> Health {
         if self.is_stopping() {
             return Health::ShuttingDown;
         }
         if let Some(cause) = self.troubles.failure() {
             return Health::Failing(cause);
         }
-        let rooms_max = self.config.limits.rooms_max;
+        let rooms_max = self.config.rooms_max;
         if present(&self.lock()).count() >= rooms_max { Health::Full { rooms_max } } else { Health::Good }
     }
 
@@ -143,13 +145,13 @@ impl Rooms {
     }
 
     /// Whether a seat is free now. Nothing is reserved or opened.
-    pub(crate) fn may_enter(&self, name: &str, opener: Opener) -> Result<(), Refusal> {
+    pub fn may_enter(&self, name: &str, opener: Opener) -> Result<(), Refusal> {
         self.check(name, opener, &self.lock())
     }
 
     fn check(&self, name: &str, opener: Opener, open: &BTreeMap<String, Open>) -> Result<(), Refusal> {
-        let Limits { rooms_max, past_rooms_max, players_max, .. } = self.config.limits;
-        let of_address_max = self.config.limits.players_per_address_max;
+        let RoomsConfig { rooms_max, past_rooms_max, players_max, .. } = self.config;
+        let of_address_max = self.config.players_per_address_max;
         let network = opener.network();
         let Some(asked) = AskedRoom::parse(name) else {
             return Err(Refusal::BadName(name.chars().take(ROOM_NAME_BYTES_MAX).collect()));
@@ -187,18 +189,18 @@ impl Rooms {
 
     /// The number of rooms that one address may have open.
     fn rooms_max_of(&self, opener: Opener) -> usize {
-        let Limits { rooms_max, rooms_per_address_max, .. } = self.config.limits;
+        let RoomsConfig { rooms_max, rooms_per_address_max, .. } = self.config;
         if self.is_trusted(opener) { rooms_max } else { rooms_per_address_max }
     }
 
     /// Clients on this machine are trusted if no tokens are required.
     fn is_trusted(&self, opener: Opener) -> bool {
-        self.config.entry.key.is_none() && opener.is_local
+        !self.config.needs_tokens && opener.is_local
     }
 
     /// Ends as many empty rooms as the new room needs, the longest empty ones first.
     fn have_empty_rooms_give_way(&self, opener: Opener, open: &BTreeMap<String, Open>) {
-        let rooms_max = self.config.limits.rooms_max;
+        let rooms_max = self.config.rooms_max;
         let of_network = || present(open).filter(|(_, room)| room.is_of(opener));
         let over = (present(open).count() + 1).saturating_sub(rooms_max);
         give_way(present(open), over);
@@ -207,7 +209,7 @@ impl Rooms {
     }
 
     /// Reserves a seat, and opens the room if it is not open yet.
-    pub(crate) fn reserve(self: &Arc<Self>, name: &str, opener: Opener) -> Result<Seat, Refusal> {
+    pub fn reserve(self: &Arc<Self>, name: &str, opener: Opener) -> Result<Seat, Refusal> {
         let mut open = self.lock();
         self.check(name, opener, &open)?;
         if !open.contains_key(name) {
@@ -238,8 +240,7 @@ impl Rooms {
 
     /// The number of players of a network in a room; 0 if they are not limited.
     fn seats_of(&self, room: &Open, network: Option<IpAddr>) -> usize {
-        let is_closed_to_others = self.config.hosts.iter().all(|host| host.to_canonical().is_loopback());
-        let limited = network.filter(|network| !(is_closed_to_others && network.is_loopback()));
+        let limited = network.filter(|network| !(self.config.is_loopback_only && network.is_loopback()));
         limited.and_then(|network| room.seats_by_network.get(&network)).copied().unwrap_or_default()
     }
 
@@ -251,8 +252,8 @@ impl Rooms {
     }
 
     /// The open rooms that show the present, ordered by name.
-    pub(crate) fn list(&self) -> Vec<RoomSummary> {
-        let players_max = self.config.limits.players_max;
+    pub fn list(&self) -> Vec<RoomSummary> {
+        let players_max = self.config.players_max;
         present(&self.lock())
             .map(|(name, room)| RoomSummary {
                 name: name.clone(),
@@ -264,7 +265,7 @@ impl Rooms {
     }
 
     /// The offered worlds, and the rooms that show them.
-    pub(crate) fn worlds(&self) -> Vec<WorldSummary> {
+    pub fn worlds(&self) -> Vec<WorldSummary> {
         let mut worlds = self.catalogue.list();
         for room in self.list() {
             let world = worlds.iter_mut().find(|world| world.name == room.world);
@@ -287,7 +288,7 @@ impl Rooms {
     }
 
     /// Asks every room to end.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
     }
 
@@ -296,7 +297,7 @@ impl Rooms {
     }
 
     /// Whether all rooms have ended.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 

@@ -4,10 +4,11 @@ use nowcast_world_protocol::session::Outcome;
 
 /// The outcome of a version of a world's rules, for editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RuleReport {
-    pub(crate) outcome: Outcome,
+pub struct RuleReport {
+    /// The outcome.
+    pub outcome: Outcome,
     /// Counted from 1 for each version that was tried in the room.
-    pub(crate) version: u64,
+    pub version: u64,
     /// With file, line and cause. Empty if there is nothing to report.
-    pub(crate) text: String,
+    pub text: String,
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
-use tokio_tungstenite::tungstenite::Message;
 
 use crate::closing::Closing;
 use crate::config::{CHAT_BYTES_MAX, EVENT_COST_MAX, EVENT_OVERHEAD_BYTES, EVENTS_BYTES_MAX};
+use crate::shared_frame::SharedFrame;
 use crate::snapshot::Snapshot;
 
 /// The messages that wait for one client.
@@ -16,7 +16,7 @@ use crate::snapshot::Snapshot;
 /// barrier, orders the two: an event queued before a snapshot is sent before the snapshot. Therefore no `move` names an
 /// entity that the client has not received yet.
 #[derive(Default)]
-pub(crate) struct SendQueue {
+pub struct SendQueue {
     waiting: Mutex<Waiting>,
     changed: Notify,
 }
@@ -24,7 +24,7 @@ pub(crate) struct SendQueue {
 #[derive(Default)]
 struct Waiting {
     greeting: Option<Box<Greeting>>,
-    events: VecDeque<Message>,
+    events: VecDeque<SharedFrame>,
     event_bytes: usize,
     snapshot: Option<Arc<Snapshot>>,
     /// The number of `events` that are sent before `snapshot`.
@@ -35,19 +35,19 @@ struct Waiting {
 }
 
 /// The first messages for a client, and the snapshot that they describe.
-pub(crate) struct Greeting {
+pub struct Greeting {
     /// The events that describe the world.
-    pub(crate) messages: Vec<Message>,
+    pub messages: Vec<SharedFrame>,
     /// The state that they describe.
-    pub(crate) baseline: Arc<Snapshot>,
+    pub baseline: Arc<Snapshot>,
 }
 
 /// The next message to send.
-pub(crate) enum Outgoing {
+pub enum Outgoing {
     /// The beginning.
     Greeting(Box<Greeting>),
     /// An event, encoded.
-    Event(Message),
+    Event(SharedFrame),
     /// The number of chat lines that were dropped here.
     Missed(u64),
     /// The newest state, to be encoded against the client's baseline snapshot.
@@ -58,7 +58,7 @@ pub(crate) enum Outgoing {
 
 impl SendQueue {
     /// Queues an event. A client with too many unread events is closed.
-    pub(crate) fn push_event(&self, message: Message) {
+    pub(crate) fn push_event(&self, message: SharedFrame) {
         let mut waiting = self.lock();
         if waiting.event_bytes + cost(&message) > EVENTS_BYTES_MAX {
             waiting.close(Closing::TooSlow);
@@ -71,7 +71,7 @@ impl SendQueue {
 
     /// Queues a line of chat, or drops it if too many wait. The client receives the number of missed lines once it has
     /// read the lines before. Returns the number of dropped lines.
-    pub(crate) fn push_line(&self, message: Message) -> u64 {
+    pub(crate) fn push_line(&self, message: SharedFrame) -> u64 {
         let mut waiting = self.lock();
         let is_missed = waiting.missed > 0 || waiting.event_bytes + cost(&message) > CHAT_BYTES_MAX;
         if waiting.closing.is_some() {
@@ -116,7 +116,7 @@ impl SendQueue {
     }
 
     /// Waits for the next message to send. There is only one reader.
-    pub(crate) async fn next(&self) -> Outgoing {
+    pub async fn next(&self) -> Outgoing {
         loop {
             if let Some(outgoing) = self.take() {
                 return outgoing;
@@ -126,7 +126,7 @@ impl SendQueue {
     }
 
     /// The next message to send, if there is one now.
-    pub(crate) fn take(&self) -> Option<Outgoing> {
+    pub fn take(&self) -> Option<Outgoing> {
         let mut waiting = self.lock();
         if let Some(closing) = &waiting.closing {
             return Some(Outgoing::Close(closing.clone()));
@@ -154,7 +154,7 @@ impl SendQueue {
 }
 
 impl Waiting {
-    fn push(&mut self, message: Message) {
+    fn push(&mut self, message: SharedFrame) {
         if self.closing.is_none() {
             self.event_bytes += cost(&message);
             self.events.push_back(message);
@@ -174,7 +174,7 @@ impl Waiting {
 
 /// Returns the charge for a waiting event, in bytes. A large definition is shared by all clients, and the client is not
 /// responsible for its size, so only part of it is charged.
-fn cost(message: &Message) -> usize {
+fn cost(message: &SharedFrame) -> usize {
     message.len().min(EVENT_COST_MAX) + EVENT_OVERHEAD_BYTES
 }
 
@@ -191,7 +191,7 @@ mod tests {
     /// Returns the output in a comparable form: events by their text, snapshots by their index.
     fn drain(queue: &SendQueue, snapshots: &[&Arc<Snapshot>]) -> Vec<String> {
         std::iter::from_fn(|| match queue.take()? {
-            Outgoing::Event(message) => Some(message.to_string()),
+            Outgoing::Event(message) => Some(message.text().to_owned()),
             Outgoing::Snapshot(taken) => {
                 let which = snapshots.iter().position(|snapshot| Arc::ptr_eq(snapshot, &taken));
                 Some(format!("snapshot {}", which.expect("it was put")))

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use nowcast_world::{EntityId, Interest, Kind, Pose, World};
-use nowcast_world_protocol::plain::{Encoding, Frame, Moved, ServerMessage, angle_from_bits, angle_to_bits};
-use tokio_tungstenite::tungstenite::Message;
+use nowcast_world_protocol::plain::{Encoding, Moved, ServerMessage, angle_from_bits, angle_to_bits};
 
 use crate::metrics::Metrics;
+use crate::shared_frame::SharedFrame;
 
 /// Positions are rounded to this fraction of a metre, so that resting bodies compare equal.
 const STEPS_PER_METRE: f64 = 10_000.0;
@@ -22,7 +22,7 @@ const ANGLE_BITS: u32 = 16;
 /// A client that received the difference between two snapshots has the complete second one. So one tick names a
 /// client's state, and clients with the same state receive the same bytes. A client that missed any number of snapshots
 /// receives one difference, not the ones it missed.
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     tick: u64,
     /// Ordered by id.
     exact: Vec<(EntityId, Pose)>,
@@ -36,7 +36,7 @@ pub(crate) struct Snapshot {
 /// The moves encoded so far, by the baseline of their readers.
 #[derive(Default)]
 struct Moves {
-    made: Vec<(Key, Arc<OnceLock<Message>>)>,
+    made: Vec<(Key, Arc<OnceLock<SharedFrame>>)>,
     /// Whether newer snapshots exist. Only a late client still receives this one, so its encodings are not kept.
     retired: bool,
 }
@@ -99,7 +99,7 @@ impl Snapshot {
     }
 
     /// The `move` for a client that has `baseline`.
-    pub(crate) fn since(&self, baseline: &Self, encoding: Encoding, metrics: &Metrics) -> Message {
+    pub fn since(&self, baseline: &Self, encoding: Encoding, metrics: &Metrics) -> SharedFrame {
         let key = Key { encoding, baseline_tick: baseline.tick };
         // The slot is found under the lock, and filled outside of it. Callers with the same key wait for the one that
         // encodes; callers with another key do not.
@@ -108,7 +108,7 @@ impl Snapshot {
             let started = Instant::now();
             let message =
                 ServerMessage::Move { tick: self.tick, entities: self.moved_since(baseline, encoding) };
-            let message = into_message(message.encode(encoding));
+            let message = SharedFrame::from(message.encode(encoding));
             metrics.observe_encode(started.elapsed());
             message
         })
@@ -122,7 +122,7 @@ impl Snapshot {
         moves.made = Vec::new();
     }
 
-    fn slot(&self, key: Key) -> Arc<OnceLock<Message>> {
+    fn slot(&self, key: Key) -> Arc<OnceLock<SharedFrame>> {
         let mut moves = self.moves.lock().expect("nobody panics while holding it");
         if let Some((_, slot)) = moves.made.iter().find(|(made, _)| *made == key) {
             return Arc::clone(slot);
@@ -189,14 +189,6 @@ pub(crate) fn rounded(pose: &Pose) -> ([f64; 3], [f64; 3]) {
     (pose.position(), pose.euler().map(shorten_angle))
 }
 
-/// Converts a frame to the form that the WebSocket library sends and that is cheap to clone.
-pub(crate) fn into_message(frame: Frame) -> Message {
-    match frame {
-        Frame::Text(text) => Message::Text(text.into()),
-        Frame::Binary(bytes) => Message::Binary(bytes.into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,8 +209,8 @@ mod tests {
         world.on("join", function(player) player:spawn_avatar(Person, { at = vector.create(0, 0.92, 0) }) end)
     "#;
 
-    fn text(message: &Message) -> &str {
-        message.to_text().expect("it is JSON")
+    fn text(message: &SharedFrame) -> &str {
+        message.text()
     }
 
     /// A world that has come to rest.
@@ -242,21 +234,21 @@ mod tests {
     #[test]
     fn a_move_has_only_entities_that_moved_or_are_new() {
         let mut live = resting();
-        let metrics = Metrics::new(None);
+        let metrics = Metrics::unregistered();
         let before = snapshot(&live, None);
         live.step();
         let still = snapshot(&live, None).since(&before, Encoding::Json, &metrics);
-        assert!(text(&still).ends_with(r#""entities":[]}"#), "{still}");
+        assert!(text(&still).ends_with(r#""entities":[]}"#), "{still:?}");
 
         let avatar = join(&mut live);
         let joined = snapshot(&live, None).since(&before, Encoding::Json, &metrics);
-        assert!(text(&joined).contains(&format!(r#"[{{"id":{},"#, avatar.0)), "{joined}");
+        assert!(text(&joined).contains(&format!(r#"[{{"id":{},"#, avatar.0)), "{joined:?}");
         assert_eq!(text(&joined).matches("positionX").count(), 1);
 
         live.apply(Command::Leave { player: ADA }).expect("leaving is always accepted");
         live.step();
         let left = snapshot(&live, None).since(&before, Encoding::Json, &metrics);
-        assert!(text(&left).ends_with(r#""entities":[]}"#), "an event reports the player who left: {left}");
+        assert!(text(&left).ends_with(r#""entities":[]}"#), "an event reports the player who left: {left:?}");
     }
 
     #[test]
@@ -284,10 +276,10 @@ mod tests {
     #[test]
     fn clients_with_the_same_baseline_share_the_bytes_until_newer_snapshots_exist() {
         let live = resting();
-        let metrics = Metrics::new(None);
+        let metrics = Metrics::unregistered();
         let [baseline, snapshot] = [snapshot(&live, None), snapshot(&live, None)];
         let bytes = || match snapshot.since(&baseline, Encoding::Custom16, &metrics) {
-            Message::Binary(bytes) => bytes.as_ptr(),
+            SharedFrame::Binary(bytes) => bytes.as_ptr(),
             other => panic!("{other:?}"),
         };
         let first = bytes();

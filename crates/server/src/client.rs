@@ -5,25 +5,19 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use nowcast_room::plain::{Outgoing, PlainSink, SharedFrame, Snapshot};
+use nowcast_room::{ClientHandle, Closing, CommandIntake, MessageKind, PlayerCommand, Quiet, Rates, Seat};
 use nowcast_world_protocol::plain::{ClientMessage, FrameRef, ServerMessage};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
-use tokio_tungstenite::tungstenite::{Bytes, Message};
+use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 use tracing::{debug, info};
 
-use crate::client_handle::ClientHandle;
-use crate::closing::Closing;
-use crate::command_intake::CommandIntake;
+use crate::closing;
 use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
-use crate::plain_sink::PlainSink;
-use crate::player_command::PlayerCommand;
-use crate::rate::{MessageKind, Quiet, Rates};
-use crate::rooms::Seat;
-use crate::send_queue::Outgoing;
-use crate::snapshot::{Snapshot, into_message};
 
 /// Code of a client's close frame which states that the client reconnects at once.
 const COMES_BACK: u16 = 3_000;
@@ -83,7 +77,7 @@ impl Client {
 
     /// Handles the client's messages until the connection ends. Returns why it ended.
     async fn listen(&self, stream: &mut SplitStream<Socket>, unfinished: &Unfinished) -> Closing {
-        let intake = CommandIntake::new(Arc::clone(&self.handle), Arc::clone(&self.metrics));
+        let intake = CommandIntake::new(Arc::clone(&self.handle), Arc::clone(&self.metrics.rooms));
         let mut rates = Rates::new(Instant::now());
         let mut quiet = Quiet::default();
         loop {
@@ -93,7 +87,7 @@ impl Client {
                 Err(_) => return Closing::Idle,
                 Ok(None) => return Closing::Bye,
                 Ok(Some(Err(_))) if unfinished.is_too_much() => return Closing::Endless,
-                Ok(Some(Err(error))) => return error.into(),
+                Ok(Some(Err(error))) => return closing::of_error(error),
                 Ok(Some(Ok(message))) => message,
             };
             unfinished.reset();
@@ -158,8 +152,8 @@ impl Client {
                 for message in messages {
                     batch_bytes += message.len();
                     self.metrics.messages_sent.inc();
-                    if let Err(error) = socket.feed(message).await {
-                        return error.into();
+                    if let Err(error) = socket.feed(into_message(message)).await {
+                        return closing::of_error(error);
                     }
                 }
                 next = if batch_bytes < WRITE_BATCH_BYTES { self.sink.queue.take() } else { None };
@@ -167,24 +161,24 @@ impl Client {
             if pinged.elapsed() >= self.timeouts.ping {
                 pinged = Instant::now();
                 if let Err(error) = socket.feed(Message::Ping(Bytes::new())).await {
-                    return error.into();
+                    return closing::of_error(error);
                 }
             }
             match timeout(self.timeouts.stalled, socket.flush()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => return error.into(),
+                Ok(Err(error)) => return closing::of_error(error),
                 Err(_) => return Closing::TooSlow,
             }
         }
     }
 
     /// Encodes the next message, relative to the snapshot that the client has.
-    fn phrase(&self, outgoing: Outgoing, known: &mut Option<Arc<Snapshot>>) -> Vec<Message> {
+    fn phrase(&self, outgoing: Outgoing, known: &mut Option<Arc<Snapshot>>) -> Vec<SharedFrame> {
         match outgoing {
             Outgoing::Close(_) => Vec::new(),
             Outgoing::Event(message) => vec![message],
             Outgoing::Missed(lines) => {
-                vec![into_message(ServerMessage::Missed { lines }.encode(self.sink.encoding))]
+                vec![ServerMessage::Missed { lines }.encode(self.sink.encoding).into()]
             }
             Outgoing::Greeting(greeting) => {
                 *known = Some(greeting.baseline);
@@ -192,7 +186,7 @@ impl Client {
             }
             Outgoing::Snapshot(snapshot) => {
                 let baseline = known.as_ref().expect("a room greets before it publishes poses");
-                let message = snapshot.since(baseline, self.sink.encoding, &self.metrics);
+                let message = snapshot.since(baseline, self.sink.encoding, &self.metrics.rooms);
                 *known = Some(snapshot);
                 vec![message]
             }
@@ -200,10 +194,18 @@ impl Client {
     }
 }
 
+/// Converts a message to the form that the WebSocket library sends. The bytes stay shared.
+fn into_message(frame: SharedFrame) -> Message {
+    match frame {
+        SharedFrame::Text(text) => Message::Text(Utf8Bytes::try_from(text).expect("a text frame is UTF-8")),
+        SharedFrame::Binary(bytes) => Message::Binary(bytes),
+    }
+}
+
 /// Sends the client the reason, and waits until the client has read it.
 async fn close(mut socket: Socket, closing: &Closing, patience: Duration) {
     socket.get_mut().expect_end();
-    let is_sent = match closing.frame() {
+    let is_sent = match closing::frame(closing) {
         Some(frame) => timeout(patience, socket.close(Some(frame))).await.is_ok_and(|result| result.is_ok()),
         // The library has answered the client's close frame, or the connection is gone.
         None => timeout(patience, socket.flush()).await.is_ok(),

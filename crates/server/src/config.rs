@@ -7,6 +7,7 @@ use std::time::Duration;
 use nowcast::CertificateConfig;
 use nowcast::admission::Policy;
 use nowcast::endpoint::is_name;
+use nowcast_room::{EVENTS_BYTES_MAX, RoomsConfig};
 use nowcast_store::Retention;
 use nowcast_world_protocol::plain::NETWORK_HZ;
 
@@ -145,35 +146,11 @@ impl Default for Timeouts {
 /// The largest message a client may send, in bytes.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 4_096;
 
-/// Events a client may leave unread, in bytes.
-pub(crate) const EVENTS_BYTES_MAX: usize = 256 * 1024;
-
-/// The part of these bytes for chat lines and the messages before them. A line that exceeds it is dropped.
-pub(crate) const CHAT_BYTES_MAX: usize = 64 * 1024;
-
-/// Charge for a waiting event besides its own bytes: a queue entry (the queue doubles when it grows), and an
-/// allocation. Without the charge, many small events would use several times their limit.
-pub(crate) const EVENT_OVERHEAD_BYTES: usize = 192;
-
-/// Maximum charge for the bytes of one event. Longer events describe many entities at once, and all clients share them.
-pub(crate) const EVENT_COST_MAX: usize = EVENTS_BYTES_MAX / 4;
-
 /// Maximum memory of a client of the plain protocol, besides the description of its world (`docs/SERVER.md`).
 const CLIENT_BYTES_MAX: usize = 512 * 1024;
 
 /// Maximum texts that a client may send at once, by the rates of lines and names.
 const TEXTS_AT_ONCE_MAX: usize = 8;
-
-/// Maximum commands of a client that wait for the room. While the queue is full, the server stops reading from the
-/// client.
-pub(crate) const COMMANDS_MAX: usize = 64;
-
-/// Maximum commands of a client that its room takes in one step. Each may bring another command, which states the
-/// client's view.
-pub(crate) const COMMANDS_PER_STEP_MAX: usize = 24;
-
-const _: () =
-    assert!(2 * COMMANDS_PER_STEP_MAX + 8 <= nowcast_world::Limits::DEFAULT.commands_per_player_max);
 
 /// Bytes handed to the socket at once. Later messages can still be replaced by newer state.
 pub(crate) const WRITE_BATCH_BYTES: usize = 16 * 1024;
@@ -190,10 +167,29 @@ const _: () = assert!(
     EVENTS_BYTES_MAX + 2 * WRITE_BATCH_BYTES + (4 + TEXTS_AT_ONCE_MAX) * MESSAGE_BYTES_MAX
         <= CLIENT_BYTES_MAX
 );
-const _: () = assert!(CHAT_BYTES_MAX < EVENTS_BYTES_MAX);
 const _: () = assert!(UNSENT_BYTES_MAX as usize <= SEND_BUFFER_BYTES);
 
 impl Config {
+    /// The part of the configuration that rooms use.
+    pub(crate) fn rooms(&self) -> RoomsConfig {
+        let Limits { rooms_max, rooms_per_address_max, past_rooms_max, .. } = self.limits;
+        RoomsConfig {
+            seed: self.seed,
+            rooms_max,
+            rooms_per_address_max,
+            past_rooms_max,
+            players_max: self.limits.players_max,
+            players_per_address_max: self.limits.players_per_address_max,
+            is_loopback_only: self.hosts.iter().all(|host| host.to_canonical().is_loopback()),
+            needs_tokens: self.entry.key.is_some(),
+            room_empty: self.timeouts.room_empty,
+            room_unused: self.timeouts.room_unused,
+            seat_held: self.timeouts.seat_held,
+            step: self.timeouts.step,
+            retention: self.retention,
+        }
+    }
+
     /// Checks the constraints that the types do not express. The message names the cause and the cure.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !NETWORK_HZ.contains(&self.network_hz) {

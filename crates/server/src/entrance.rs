@@ -3,10 +3,10 @@
 use nowcast::admission::{AdmissionRequest, Entry, Now, Policy};
 use nowcast::endpoint::ConnectRequest;
 use nowcast::{Acceptor, admission::Claims};
+use nowcast_room::{Opener, Refusal};
 use nowcast_world_protocol::room_of;
 
-use crate::refusal::Refusal;
-use crate::rooms::Opener;
+use crate::refusal::{of_acceptor, of_admission};
 use crate::shared::Shared;
 
 /// The role in a token that allows its bearer to view the outcomes of new rules, view history and ban.
@@ -55,14 +55,14 @@ pub(crate) fn admit(
         Entrance::Plain if admission.policy().key.is_none() => asked.resuming(false).encrypted(),
         Entrance::Plain => asked.resuming(false),
     };
-    let mut entry = admission.check(Now::read(), &asked).map_err(Refusal::Admission)?;
+    let mut entry = admission.check(Now::read(), &asked).map_err(of_admission)?;
     name.clone_into(&mut entry.room);
     let is_resuming = entry.only_resumes();
     if !is_resuming && room != name && !may_edit(&entry, &shared.config.entry) {
         return Err(Refusal::NotEditor);
     }
     if !is_resuming && service.is_none() {
-        shared.rooms.may_enter(name, Opener::of(&entry))?;
+        shared.rooms.may_enter(name, opener_of(&entry))?;
     }
     if is_joining && !shared.connection_limits.may_join(peer.address.ip()) {
         return Err(Refusal::JoinsTooOften);
@@ -72,9 +72,14 @@ pub(crate) fn admit(
     }
     let acceptor = service.map_or(&shared.sessions.acceptor, |service| &service.acceptor);
     if is_session && !is_resuming {
-        acceptor.check(Some(peer.address)).map_err(Refusal::Sessions)?;
+        acceptor.check(Some(peer.address)).map_err(of_acceptor)?;
     }
     Ok((acceptor.clone(), entry))
+}
+
+/// The client that enters a room, as rooms limit it.
+pub(crate) fn opener_of(entry: &Entry) -> Opener {
+    Opener { address: entry.address.map(|address| address.ip()), is_local: entry.is_local }
 }
 
 /// Whether an admitted client has shown a token.

@@ -15,16 +15,15 @@ use axum::{Json, Router};
 use bytes::Bytes;
 use nowcast::admission::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use nowcast::endpoint::RefusalAnswer;
+use nowcast_room::{Health, RoomSummary, WorldSummary};
 use serde::Serialize;
 
 use crate::entrance::is_operator;
 use crate::join::join;
 use crate::metrics;
-use crate::rooms::{Health, RoomSummary};
 use crate::session::admission;
 use crate::shared::{Host, Shared};
 use crate::web;
-use crate::worlds::WorldSummary;
 
 /// The routes of a server.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {

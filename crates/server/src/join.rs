@@ -12,23 +12,20 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use nowcast::admission::{Entry, Now, Page, Peer, origin_of};
 use nowcast::endpoint::{ConnectRequest, upgrade_key, upgrade_required_headers};
+use nowcast_room::plain::PlainSink;
+use nowcast_room::{ClientHandle, ClientKey, Name, Refusal, SECRET_BYTES, Seat, read_hex};
 use nowcast_world_protocol::plain::{Encoding, NETWORK_HZ};
 use serde::Deserialize;
 use tokio::time::timeout;
 use tracing::debug;
 
 use crate::client::Client;
-use crate::client_handle::ClientHandle;
-use crate::client_key::{ClientKey, SECRET_BYTES, read_hex};
 use crate::config::Config;
 use crate::connection::Connection;
-use crate::entrance::{Entrance, admit, may_be_program, may_edit};
-use crate::names::Name;
-use crate::persistence::hold_token;
-use crate::plain_sink::PlainSink;
-use crate::refusal::Refusal;
-use crate::rooms::{Opener, Seat};
+use crate::entrance::{Entrance, admit, may_be_program, may_edit, opener_of};
+use crate::refusal::{of_admission, of_upgrade, status};
 use crate::shared::{Host, Shared};
+use crate::used_tokens::hold_token;
 
 /// The longest `name` parameter in bytes; the world shortens it to 24 characters.
 const NAME_BYTES_MAX: usize = 512;
@@ -38,7 +35,7 @@ pub(crate) struct PlainRefusal(Refusal);
 
 impl IntoResponse for PlainRefusal {
     fn into_response(self) -> Response {
-        let mut response = (self.0.status(), format!("{}\n", self.0.line())).into_response();
+        let mut response = (status(&self.0), format!("{}\n", self.0.line())).into_response();
         response.headers_mut().insert(CACHE_CONTROL, "no-store".parse().expect("it is a header value"));
         if response.status() == StatusCode::UPGRADE_REQUIRED {
             response.headers_mut().extend(upgrade_required_headers());
@@ -76,7 +73,7 @@ pub(crate) async fn join(
 
 fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Response, Refusal> {
     let accept = upgrade_key(request.method(), request.headers(), None)
-        .map_err(Refusal::Upgrade)?
+        .map_err(of_upgrade)?
         .ok_or(Refusal::NotWebSocket)?;
     let parameters = Parameters::parse(request.uri().query().unwrap_or_default(), &shared.config)?;
     let (_, entry) = {
@@ -92,12 +89,12 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     };
     let (handle, sink) = parameters.into_client(shared, &entry)?;
     let on_upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or(Refusal::NotWebSocket)?;
-    let seat = shared.rooms.reserve(room, Opener::of(&entry))?;
+    let seat = shared.rooms.reserve(room, opener_of(&entry))?;
     if let Some(ticket) = entry.ticket {
-        ticket.redeem(Now::read()).map_err(Refusal::Admission)?;
+        ticket.redeem(Now::read()).map_err(of_admission)?;
     }
     let kept = entry.single_use.map(|token| hold_token(&token, handle.key)).transpose();
-    let kept = kept.map_err(Refusal::Admission)?;
+    let kept = kept.map_err(of_admission)?;
 
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
@@ -190,7 +187,7 @@ impl Parameters {
         // The name in a token replaces the requested name.
         let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
         let key = secret.map(|secret| ClientKey::of(&secret, &name, is_program));
-        let sink = Arc::new(PlainSink::new(encoding, Arc::clone(&shared.metrics)));
+        let sink = Arc::new(PlainSink::new(encoding, Arc::clone(&shared.metrics.rooms)));
         let may_edit = may_edit(entry, policy);
         let handle =
             ClientHandle::new(name, Arc::<PlainSink>::clone(&sink), network_hz, may_edit, is_program);

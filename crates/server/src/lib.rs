@@ -47,53 +47,29 @@
 //!
 //! # Where things are
 //!
-//! `server` accepts a connection, `http` answers it, and `join` upgrades it if it is a WebSocket. The connection then
-//! becomes a `client`: one task that reads and writes. A `room` is one thread that steps a world; the world is a
-//! `recorded_world` with rules in Rust or in Luau. The catalogue of `worlds` offers the worlds and new rules for them.
-//! The client enters through the room's `lobby`. Both sides share a `client_handle`, which holds the client's waiting
-//! commands. The room sends through a `client_sink`: `plain_sink` for the plain protocol, with a `send_queue` for each
-//! client, and `session` for sessions. A `snapshot` is the room at one step, encoded once for all clients with the same
-//! baseline. `persistence` stores the worlds.
+//! `server` accepts a connection, `http` answers it, and `join` upgrades it if it is a WebSocket. `entrance` admits
+//! clients of all protocols. The connection then becomes a `client` of the plain protocol: one task that reads and
+//! writes. `session` has the client on a session. Both enter a room of [`nowcast_room`], which steps a world and sends
+//! to them. `worlds` reads the folders of worlds, and offers new rules to their rooms.
 
-mod asked_room;
-mod chat;
 mod client;
-mod client_handle;
-mod client_key;
-mod client_sink;
 mod closing;
-mod command_intake;
-mod command_queue;
 mod config;
 mod connection;
-mod dictionary;
-mod editor_command;
 mod entrance;
 pub mod figures;
 mod http;
 mod join;
 mod limits;
-mod lobby;
 mod logs;
 mod metrics;
-mod names;
-mod persistence;
-mod plain_sink;
-mod player_command;
 mod process;
-mod rate;
-mod recorded_world;
 mod refusal;
-mod room;
-mod room_metrics;
-mod rooms;
-mod rule_report;
-mod send_queue;
 mod server;
 mod services;
 mod session;
 mod shared;
-mod snapshot;
+mod used_tokens;
 mod web;
 mod worlds;
 
@@ -103,6 +79,11 @@ pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, admission};
 /// Replication of movement, and the replica that reads it.
 pub use nowcast_replication as replication;
+/// Rooms, and their persistence.
+pub use nowcast_room::{
+    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
+    MigrationError, kept_rules, migrate, restore_kept,
+};
 /// The rules of worlds in Luau.
 pub use nowcast_script as script;
 /// Persistence of worlds.
@@ -110,11 +91,6 @@ pub use nowcast_store as store;
 /// The engine of the hosted worlds.
 pub use nowcast_world as world;
 pub use nowcast_world_protocol::is_room_name as is_world_name;
-pub use persistence::{
-    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
-    MigrationError, kept_rules, migrate, restore_kept,
-};
-
 pub use server::{BindError, Handle, Server};
 pub use services::ServiceConfig;
 pub use web::has_web_client;

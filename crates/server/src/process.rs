@@ -1,20 +1,12 @@
-//! Counters of the system for this process and its threads, on Linux; other systems report nothing.
+//! Counters of the system for this process, on Linux; other systems report nothing.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{cpu_seconds, open_files, resident_bytes, thread_cpu_time};
+pub(crate) use linux::{cpu_seconds, open_files, resident_bytes};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use untold::{cpu_seconds, open_files, resident_bytes, thread_cpu_time};
+pub(crate) use untold::{cpu_seconds, open_files, resident_bytes};
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::time::Duration;
-
-    /// The processor time that the calling thread has used.
-    pub(crate) fn thread_cpu_time() -> Option<Duration> {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Duration::try_from(time).ok()
-    }
-
     pub(crate) fn open_files() -> Option<i64> {
         Some(std::fs::read_dir("/proc/self/fd").ok()?.count() as i64)
     }
@@ -60,12 +52,6 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod untold {
-    use std::time::Duration;
-
-    pub(crate) fn thread_cpu_time() -> Option<Duration> {
-        None
-    }
-
     pub(crate) fn open_files() -> Option<i64> {
         None
     }

@@ -15,6 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use nowcast::admission::{Admission, Now, Peer, Policy, host_of};
 use nowcast::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
+use nowcast_room::{PersistenceThread, PruneSchedule, Rooms, StoreFigures, open_rooms};
 use nowcast_store::{Retention, StoreError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
@@ -28,13 +29,11 @@ use crate::connection::{Connection, ConnectionLimits};
 use crate::http::router;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::persistence::{PersistenceThread, PruneSchedule, StoreFigures, UsedTokenMarks};
-use crate::room::Room;
-use crate::rooms::Rooms;
 use crate::services::{self, OpenService, ServiceConfig};
 use crate::session::{admission, client_session, session_config};
 use crate::shared::{Sessions, Shared};
-use crate::worlds::{Catalogue, WorldError};
+use crate::used_tokens::UsedTokenMarks;
+use crate::worlds::{self, WorldError};
 
 /// The time that a shutdown leaves for the disk after the clients' time has passed.
 const STORE_PATIENCE: Duration = Duration::from_millis(300);
@@ -89,7 +88,7 @@ impl Server {
     /// not load, or if the certificate or the data folder cannot be read. The message names cause and cure.
     pub async fn bind(config: Config) -> Result<Self, BindError> {
         config.check().map_err(BindError::Config)?;
-        let catalogue = Catalogue::new(&config.worlds)?;
+        let (catalogue, watchers) = worlds::offer(&config.worlds)?;
         let Sockets { port, tcp, udp } = Sockets::bind(&config.hosts, config.port, config.webtransport)?;
         let config = Arc::new(config);
         let certificates = Certificates::new(&config.certificate)?;
@@ -97,8 +96,7 @@ impl Server {
         let mut metrics = Metrics::new(config.logs.as_ref());
         metrics.watch_store(StoreFigures(Arc::clone(&persistence)));
         let metrics = Arc::new(metrics);
-        let rooms = Rooms::new(Arc::clone(&config), catalogue, persistence, Arc::clone(&metrics), Room::open);
-        let rooms = Arc::new(rooms);
+        let rooms = open_rooms(config.rooms(), catalogue, persistence, Arc::clone(&metrics.rooms));
         let connection_limits = Arc::new(ConnectionLimits::new(
             &config.limits,
             config.entry.proxies.clone(),
@@ -117,7 +115,15 @@ impl Server {
                 (open, (service.clone(), accepted))
             })
             .unzip();
-        let shared = Shared { config, metrics, rooms, connection_limits, sessions, services: open };
+        let shared = Shared {
+            config,
+            metrics,
+            rooms,
+            connection_limits,
+            sessions,
+            services: open,
+            _watchers: watchers,
+        };
         let shared = Arc::new(shared);
         let quic = match udp.is_empty() {
             true => None,

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use axum::extract::Request;
 use nowcast::admission::Admission;
 use nowcast::{Acceptor, Certificates};
+use nowcast_room::Rooms;
 
 use crate::config::Config;
 use crate::connection::ConnectionLimits;
 use crate::metrics::Metrics;
-use crate::rooms::Rooms;
 use crate::services::OpenService;
+use crate::worlds::FolderWatch;
 
 /// State shared by all requests.
 pub(crate) struct Shared {
@@ -21,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     /// The services besides rooms.
     pub(crate) services: Vec<OpenService>,
+    /// Keep the folders of worlds watched.
+    pub(crate) _watchers: Vec<FolderWatch>,
 }
 
 /// State of sessions, shared by all requests.

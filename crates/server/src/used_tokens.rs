@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nowcast::admission::{AdmissionRefusal, SingleUse, UsedToken, UsedTokenStore};
+use nowcast_room::{ClientKey, PersistenceThread, hex, now_ms, read_hex};
 use nowcast_store::{Mark, MarkKind, Store};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::warn;
-
-use super::{PersistenceThread, now_ms};
-use crate::client_key::{ClientKey, hex, read_hex};
 
 /// Seconds by which the clocks of the issuer and the server may differ, with a margin.
 const SKEW_S: u64 = 10;

@@ -29,7 +29,7 @@ import {
   worldOf,
 } from "./entities.js";
 
-/** Equal to the server's: `crates/server/src/session/input_buffer.rs`. */
+/** Equal to the server's: `crates/room/src/session/input_buffer.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
 const LATE_STEPS_MAX = 60;

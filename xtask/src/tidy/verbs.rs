@@ -13,7 +13,7 @@ use super::{files_below, in_backticks};
 const FILES_MAX: usize = 8;
 
 /// The crates through which a command of a player passes.
-const CRATES: [&str; 3] = ["crates/server", "crates/world", "crates/world-protocol"];
+const CRATES: [&str; 4] = ["crates/room", "crates/server", "crates/world", "crates/world-protocol"];
 
 /// Reports files that name the verb and are not in the list, files in the list that do not name it, and a list that is too long.
 pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result<()> {

@@ -34,7 +34,8 @@ mod used;
 
 pub use decision::{Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, SingleUse, Ticket};
 pub use key::{KeyError, TokenKey, new_secret};
-pub use limits::{Addresses, Allowance, Bucket, CREDIT_MAX, Crowded, Limits, Verdict, network_of};
+pub use limits::Limits;
+pub use nowcast_limits::{Addresses, Allowance, Bucket, CREDIT_MAX, Crowded, Verdict, network_of};
 pub use page::{OriginError, Page, host_of, origin_of, parse_origin};
 pub use proxy::{Network, NetworkError, Peer};
 pub use refusal::AdmissionRefusal;

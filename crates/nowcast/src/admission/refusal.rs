@@ -1,6 +1,6 @@
 //! Refusals of admission, for people and programs (`spec/CARRIERS.md`, section 2).
 
-use super::limits::Crowded;
+use super::Crowded;
 use super::token::TokenError;
 
 /// The reason of a refusal.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nowcast::admission::network_of;
+use nowcast_limits::network_of;
 use nowcast_store::{Mark, MarkCompletion, MarkKind, SqliteStore, Store, UtcTime, read_duration};
 use nowcast_world::text::sanitize;
 use nowcast_world_protocol::is_room_name;

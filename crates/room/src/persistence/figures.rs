@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use super::PersistenceThread;
 
 /// Reads the store's counters when `/metrics` is requested.
-pub(crate) struct StoreFigures(pub(crate) Arc<PersistenceThread>);
+pub struct StoreFigures(pub Arc<PersistenceThread>);
 
 impl Collector for StoreFigures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {

@@ -1,4 +1,4 @@
-//! The store of a server, as rooms, metrics and `/healthz` use it.
+//! The store of worlds, as rooms, metrics and `/healthz` use it.
 
 mod bans;
 mod figures;
@@ -9,7 +9,6 @@ mod recording;
 #[cfg(test)]
 mod released;
 mod steady_time;
-mod tokens;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,15 +27,15 @@ use crate::client_key::ClientKey;
 
 pub use bans::{ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy};
 pub(crate) use bans::{BanRequest, Bans, Known};
-pub(crate) use figures::StoreFigures;
+pub use figures::StoreFigures;
 pub(crate) use host_state::HostState;
 pub use host_state::restore_kept;
 use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
 pub use migration::{Change, Migration, MigrationError, kept_rules, migrate};
-pub(crate) use pruning::{JournalShare, PruneSchedule};
+pub(crate) use pruning::JournalShare;
+pub use pruning::PruneSchedule;
 pub(crate) use recording::{Recording, origin};
-pub(crate) use steady_time::now_ms;
-pub(crate) use tokens::{UsedTokenMarks, hold_token};
+pub use steady_time::now_ms;
 
 /// Maximum worlds in one store. Further worlds are not stored, because any client may open rooms.
 const WORLDS_MAX: usize = 16_384;
@@ -73,7 +72,7 @@ pub(crate) struct LookBack {
 
 /// Owns the store of a server, if it has one.
 #[derive(Default)]
-pub(crate) struct PersistenceThread {
+pub struct PersistenceThread {
     store: Mutex<Option<Arc<SqliteStore>>>,
     worlds: AtomicUsize,
     /// Number of open rooms whose worlds are stored.
@@ -84,7 +83,7 @@ pub(crate) struct PersistenceThread {
 
 impl PersistenceThread {
     /// Opens the store in a folder. Without a folder, nothing is stored.
-    pub(crate) fn open(folder: Option<&Path>) -> Result<Self, StoreError> {
+    pub fn open(folder: Option<&Path>) -> Result<Self, StoreError> {
         let Some(folder) = folder else { return Ok(Self::default()) };
         let store = SqliteStore::open(folder, Options::default())?;
         let worlds = store.list()?.len();
@@ -98,17 +97,17 @@ impl PersistenceThread {
     }
 
     /// The store; `None` without a folder, and after the server has ended.
-    pub(crate) fn store(&self) -> Option<Arc<SqliteStore>> {
+    pub fn store(&self) -> Option<Arc<SqliteStore>> {
         self.lock().clone()
     }
 
     /// Returns the counters of written and failed records.
-    pub(crate) fn stats(&self) -> Option<Stats> {
+    pub fn stats(&self) -> Option<Stats> {
         self.lock().as_ref().map(|store| store.stats())
     }
 
     /// Returns a problem for the operator; `None` in normal operation.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self) -> Option<String> {
         let of_store = self.lock().as_ref().and_then(|store| match store.health() {
             Health::Healthy => None,
             Health::Behind { queued_bytes, oldest, worlds } => Some(format!(
@@ -237,7 +236,7 @@ impl PersistenceThread {
     }
 
     /// Removes the data that exceeds the retention. Blocks on the disk.
-    pub(crate) fn prune(&self, retention: &Retention) {
+    pub fn prune(&self, retention: &Retention) {
         let Some(store) = self.store() else { return };
         if let Err(error) = store.prune(retention, now_ms()) {
             warn!(%error, "cannot prune the store");
@@ -245,7 +244,7 @@ impl PersistenceThread {
     }
 
     /// Writes the pending data of rooms, and closes the store, within the given time. Called when all rooms have ended.
-    pub(crate) fn close(&self, within: Duration) {
+    pub fn close(&self, within: Duration) {
         let Some(store) = self.lock().take() else { return };
         if let Err(error) = store.close(within) {
             warn!(%error, "the last changes are not stored");

@@ -22,7 +22,7 @@ const SHARE_MIN: u64 = 256 << 10;
 
 /// Decides when to prune the store. Time is an argument.
 #[derive(Debug, Default)]
-pub(crate) struct PruneSchedule {
+pub struct PruneSchedule {
     /// The time of the last pruning, and the bytes that had been written by then.
     last: Option<(Instant, u64)>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct PruneSchedule {
 impl PruneSchedule {
     /// Whether pruning is due. If so, the caller prunes. `written` counts the bytes of batches and snapshots since the
     /// store was opened.
-    pub(crate) fn take_due(&mut self, now: Instant, written: u64, retention: &Retention) -> bool {
+    pub fn take_due(&mut self, now: Instant, written: u64, retention: &Retention) -> bool {
         let is_due = self.last.is_none_or(|(at, before)| {
             now.saturating_duration_since(at) >= PRUNE_INTERVAL
                 || written.saturating_sub(before) >= (retention.bytes_max / PRUNE_PART).max(1)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 static CLOCK: Mutex<SteadyTime> = Mutex::new(SteadyTime { newest: None });
 
 /// Milliseconds since 1970, never decreasing.
-pub(crate) fn now_ms() -> u64 {
+pub fn now_ms() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // The value is consistent between any two statements.
     CLOCK.lock().unwrap_or_else(PoisonError::into_inner).read(since_1970, Instant::now())

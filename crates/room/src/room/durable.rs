@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-use nowcast::admission::Addresses;
+use nowcast_limits::Addresses;
 use nowcast_store::{ActionId, Completion, Lost};
 use nowcast_world::{ApplyError, Command, PlayerId, Value};
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nowcast::admission::network_of;
+use nowcast_limits::network_of;
 use tracing::info;
 
 use super::Room;

@@ -6,7 +6,7 @@ mod naming;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nowcast::admission::{Allowance, Verdict};
+use nowcast_limits::{Allowance, Verdict};
 use nowcast_world::{Command, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal as WorldRefusal};
 use tracing::debug;
 

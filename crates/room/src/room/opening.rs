@@ -130,9 +130,7 @@ fn begin(offered: &Offered, rooms: &Rooms) -> Result<(Engine, u64), OpenError> {
     let config = &rooms.config;
     let (rules, seen) = offered.rules();
     let engine = match rules {
-        CurrentRules::Program(make) => {
-            Engine::Program(Box::new(make(config.seed, config.limits.players_max)))
-        }
+        CurrentRules::Program(make) => Engine::Program(Box::new(make(config.seed, config.players_max))),
         CurrentRules::Script(sources) => {
             let live = Live::new(sources, config.seed, Limits::DEFAULT);
             Engine::Script(Box::new(
@@ -277,7 +275,7 @@ pub(super) fn resume_script(
 /// Resumes a program's world, if the program makes the same world as before.
 pub(super) fn resume_program(saved: &SavedWorld, make: &MakeWorld, rooms: &Rooms) -> Option<Resumed> {
     let config = &rooms.config;
-    let made = make(config.seed, config.limits.players_max);
+    let made = make(config.seed, config.players_max);
     let of_now = origin(&made, None, config.seed);
     if saved.snapshot.origin != of_now {
         return None;
@@ -302,7 +300,7 @@ fn is_divergence(error: &ReturnError<RestoreError>) -> bool {
 /// before the start of this process, because no client could return before that.
 fn seats_held_for(saved: &SavedWorld, rooms: &Rooms) -> Duration {
     let since_kept = Duration::from_millis(now_ms().saturating_sub(saved.time_ms()));
-    rooms.config.timeouts.seat_held.saturating_sub(since_kept.min(rooms.began.elapsed()))
+    rooms.config.seat_held.saturating_sub(since_kept.min(rooms.began.elapsed()))
 }
 
 /// Returns the highest number of a player.

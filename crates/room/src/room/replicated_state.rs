@@ -14,7 +14,7 @@ use crate::dictionary::{Dictionary, attribute_bytes};
 
 /// The state that every client of a room has, or is about to receive.
 #[derive(Default)]
-pub(crate) struct ReplicatedState {
+pub struct ReplicatedState {
     /// Ordered by id.
     entities: Vec<Arc<EntityDescription>>,
     /// The same for readers on other threads.
@@ -27,13 +27,13 @@ pub(crate) struct ReplicatedState {
 
 /// The descriptions of all entities after one step: immutable, for clients whose interest sets they enter.
 #[derive(Clone, Default)]
-pub(crate) struct EntityDescriptions {
+pub struct EntityDescriptions {
     entities: BTreeMap<EntityId, Arc<EntityDescription>>,
 }
 
 impl EntityDescriptions {
     /// The description of an entity.
-    pub(crate) fn entity(&self, id: EntityId) -> Option<&EntityDescription> {
+    pub fn entity(&self, id: EntityId) -> Option<&EntityDescription> {
         self.entities.get(&id).map(Arc::as_ref)
     }
 }
@@ -53,9 +53,11 @@ impl ApplyDelta for EntityDescriptions {
 }
 
 /// The description of an entity, as sent to clients.
-pub(crate) struct EntityDescription {
-    pub(crate) id: EntityId,
-    pub(crate) entity: Entity,
+pub struct EntityDescription {
+    /// The entity.
+    pub id: EntityId,
+    /// Its description.
+    pub entity: Entity,
     changed_tick: u64,
     fingerprint: u64,
     /// Whether the plain protocol does not replicate it.
@@ -66,7 +68,7 @@ pub(crate) struct EntityDescription {
 
 impl EntityDescription {
     /// The encoding for sessions, made once for all of them.
-    pub(crate) fn bytes(&self) -> Arc<[u8]> {
+    pub fn bytes(&self) -> Arc<[u8]> {
         Arc::clone(self.bytes.get_or_init(|| nowcast_wire::encode_to_vec(&self.entity).into()))
     }
 }
@@ -80,30 +82,32 @@ pub(crate) struct ReplicatedPlayer {
 
 /// The changes of one step.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Changes {
+pub struct Changes {
     /// Entities that are new or whose whole description is sent again, ordered by id.
-    pub(crate) described: Vec<EntityId>,
+    pub described: Vec<EntityId>,
     /// Entities with changes only in their attributes, ordered by id.
-    pub(crate) attributes: Vec<EntityId>,
+    pub attributes: Vec<EntityId>,
     /// Entities that are gone, ordered by id, without private ones, which the plain protocol does not replicate.
-    pub(crate) gone: Vec<EntityId>,
+    pub gone: Vec<EntityId>,
     /// Players who joined, or have another name or avatar.
-    pub(crate) players: Vec<PlayerId>,
+    pub players: Vec<PlayerId>,
     /// Players who left.
-    pub(crate) left: Vec<PlayerId>,
+    pub left: Vec<PlayerId>,
     /// The changed values on screens.
-    pub(crate) screens: Vec<ScreenValue>,
+    pub screens: Vec<ScreenValue>,
 }
 
 /// The value at one place of a screen.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ScreenValue {
+pub struct ScreenValue {
     /// The number of the place on sessions.
-    pub(crate) number: u32,
+    pub number: u32,
     /// The player whose screen it is; `None` for the screens of all.
-    pub(crate) player: Option<PlayerId>,
-    pub(crate) place: String,
-    pub(crate) value: Value,
+    pub player: Option<PlayerId>,
+    /// The name of the place on the screen.
+    pub place: String,
+    /// The value there; nil if the place is cleared.
+    pub value: Value,
 }
 
 impl ReplicatedState {
@@ -211,13 +215,13 @@ impl ReplicatedState {
     }
 
     /// The description of an entity.
-    pub(crate) fn entity(&self, id: EntityId) -> Option<&Arc<EntityDescription>> {
+    pub fn entity(&self, id: EntityId) -> Option<&Arc<EntityDescription>> {
         let row = self.entities.binary_search_by_key(&id, |replicated| replicated.id).ok()?;
         Some(&self.entities[row])
     }
 
     /// The descriptions of all entities, for readers on other threads.
-    pub(crate) fn descriptions(&self) -> &Arc<EntityDescriptions> {
+    pub fn descriptions(&self) -> &Arc<EntityDescriptions> {
         self.descriptions.newest()
     }
 
@@ -232,7 +236,7 @@ impl ReplicatedState {
     }
 
     /// Returns the values on all screens, and on the screen of one player.
-    pub(crate) fn screens_of(&self, player: PlayerId) -> impl Iterator<Item = ScreenValue> {
+    pub fn screens_of(&self, player: PlayerId) -> impl Iterator<Item = ScreenValue> {
         self.screens.of(player)
     }
 }

@@ -104,7 +104,7 @@ impl StepWatch {
 
 /// The close reason for clients of a room that is ended.
 pub(super) fn closing(room: &str, rooms: &Rooms) -> Closing {
-    let step_max = rooms.config.timeouts.step;
+    let step_max = rooms.config.step;
     Closing::Refused(Refusal::Stopped { room: room.to_owned(), step_max })
 }
 
@@ -124,7 +124,7 @@ pub(super) fn watch(
 }
 
 fn look(name: &str, watched: &Weak<StepWatch>, lobby: &Arc<Lobby>, rooms: &Rooms) {
-    let step = rooms.config.timeouts.step;
+    let step = rooms.config.step;
     loop {
         thread::sleep((step / 20).clamp(Duration::from_millis(5), Duration::from_millis(100)));
         let Some(watch) = watched.upgrade() else { return };

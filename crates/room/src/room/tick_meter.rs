@@ -6,7 +6,7 @@ use nowcast_world::STEP_HZ;
 
 use super::context::RoomContext;
 use super::publishing::SteppedRoom;
-use crate::process::thread_cpu_time;
+use crate::thread_time::thread_cpu_time;
 
 /// Measures the ticks of a room.
 #[derive(Default)]

@@ -6,11 +6,27 @@ use nowcast_world::{EntityId, Event, PlayerId, Refusal, To, Value, World};
 
 /// An event that clients receive once.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum WorldEvent {
+pub enum WorldEvent {
     /// A line of chat, to all.
-    Said { player: PlayerId, name: String, text: String },
+    Said {
+        /// The player who says it.
+        player: PlayerId,
+        /// The player's name.
+        name: String,
+        /// The line.
+        text: String,
+    },
     /// An event that the rules emit.
-    Emitted { audience: Audience, name: String, payload: Value, durable: bool },
+    Emitted {
+        /// The players that receive it.
+        audience: Audience,
+        /// The name of the event.
+        name: String,
+        /// Its payload.
+        payload: Value,
+        /// Whether no client may receive it before the store has committed it.
+        durable: bool,
+    },
 }
 
 impl WorldEvent {
@@ -22,8 +38,10 @@ impl WorldEvent {
 
 /// The players that receive an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Audience {
+pub enum Audience {
+    /// All players.
     All,
+    /// These players alone.
     These(Arc<[PlayerId]>),
 }
 
@@ -49,7 +67,7 @@ impl Audience {
     }
 
     /// Whether a player receives the event.
-    pub(crate) fn has(&self, player: PlayerId) -> bool {
+    pub fn has(&self, player: PlayerId) -> bool {
         match self {
             Self::All => true,
             Self::These(players) => players.contains(&player),

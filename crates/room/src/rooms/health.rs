@@ -9,12 +9,15 @@ const FAILURE_REMEMBERED: Duration = Duration::from_secs(60);
 
 /// Whether rooms can be opened, for `/healthz`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Health {
+pub enum Health {
+    /// Rooms can be opened.
     Good,
     /// The maximum number of rooms is open. Clients can enter them.
     Full {
+        /// The limit.
         rooms_max: usize,
     },
+    /// The process ends.
     ShuttingDown,
     /// The last attempt to open a room failed; the text has the reason.
     Failing(String),
@@ -22,7 +25,7 @@ pub(crate) enum Health {
 
 /// The rooms that could not be opened, or that were ended because of a step.
 #[derive(Default)]
-pub(crate) struct Troubles {
+pub struct Troubles {
     /// The time and the cause of the last failure to open a room, if no room was opened since.
     failure: Mutex<Option<(Instant, String)>>,
     /// The last room that was ended because a step took too long, and the time of its end.
@@ -68,7 +71,7 @@ impl Troubles {
     }
 
     /// Describes rooms that were ended, for operators.
-    pub(crate) fn describe(&self) -> Option<String> {
+    pub fn describe(&self) -> Option<String> {
         match self.abandoned() {
             0 => {}
             count => {

@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use nowcast::Entry;
-use nowcast::admission::network_of;
+use nowcast_limits::network_of;
 
 use super::Rooms;
 use crate::client_handle::ClientHandle;
@@ -13,25 +12,21 @@ use crate::lobby::Lobby;
 
 /// A client that enters a room, and opens it if it is not open.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Opener {
+pub struct Opener {
     /// The client's address, if it is known.
-    pub(crate) address: Option<IpAddr>,
+    pub address: Option<IpAddr>,
     /// Whether the client is on this machine, and no proxy is between.
-    pub(crate) is_local: bool,
+    pub is_local: bool,
 }
 
 impl Opener {
-    pub(crate) fn of(entry: &Entry) -> Self {
-        Self { address: entry.address.map(|address| address.ip()), is_local: entry.is_local }
-    }
-
     pub(super) fn network(self) -> Option<IpAddr> {
         self.address.map(network_of)
     }
 }
 
 /// A seat in a room, held from before the handshake until after the connection's end.
-pub(crate) struct Seat {
+pub struct Seat {
     rooms: Arc<Rooms>,
     room: String,
     lobby: Arc<Lobby>,
@@ -44,14 +39,15 @@ impl Seat {
     }
 
     /// Enters the room, which greets the client with its next tick. A banned client is closed instead.
-    pub(crate) fn enter(&self, client: Arc<ClientHandle>) {
+    pub fn enter(&self, client: Arc<ClientHandle>) {
         match self.rooms.ban_of(&self.room, &client) {
             Some(ban) => client.close(Closing::Banned(ban.told())),
             None => self.lobby.enter(client),
         }
     }
 
-    pub(crate) fn room(&self) -> &str {
+    /// The name of the room.
+    pub fn room(&self) -> &str {
         &self.room
     }
 }

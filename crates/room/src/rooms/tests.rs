@@ -5,25 +5,39 @@ use crate::names::Name;
 use crate::plain_sink::PlainSink;
 use crate::room::Room;
 use crate::send_queue::Outgoing;
-use crate::session::session_sink::SessionSink;
-use crate::worlds::{Rules, WorldConfig};
+use crate::worlds::MakeWorld;
+use nowcast_script::Assets;
 use nowcast_world::{Definition, World};
 use nowcast_world_protocol::plain::Encoding;
 
 /// The rooms of a server whose worlds come from `make_world`.
 fn rooms(make_world: fn() -> World) -> Arc<Rooms> {
-    rooms_of(Rules::Program(Arc::new(move |_, _| make_world())), Config::default())
+    rooms_of(offering(Arc::new(move |_, _| make_world())), RoomsConfig::default())
 }
 
-fn rooms_of(rules: Rules, config: Config) -> Arc<Rooms> {
-    let catalogue = Catalogue::new(&[WorldConfig { name: "plaza".into(), rules }]).expect("it is well named");
-    let metrics = Arc::new(Metrics::new(None));
-    Arc::new(Rooms::new(Arc::new(config), catalogue, Arc::default(), metrics, Room::open))
+fn rooms_of(catalogue: Catalogue, config: RoomsConfig) -> Arc<Rooms> {
+    let metrics = Arc::new(Metrics::unregistered());
+    Arc::new(Rooms::new(config, catalogue, Arc::default(), metrics, Room::open))
+}
+
+/// Worlds of one program.
+fn offering(make: MakeWorld) -> Catalogue {
+    let mut catalogue = Catalogue::default();
+    catalogue.offer_program("plaza", make).expect("it is well named");
+    catalogue
+}
+
+/// Worlds of one script.
+fn offering_script(text: &str) -> Catalogue {
+    let mut catalogue = Catalogue::default();
+    let sources = nowcast_script::Sources::of_main(text);
+    catalogue.offer_script("plaza", sources, Assets::default(), None).expect("it loads");
+    catalogue
 }
 
 /// A configuration with this limit for a step.
-fn with_step(step: Duration) -> Config {
-    Config { timeouts: crate::config::Timeouts { step, ..Default::default() }, ..Config::default() }
+fn with_step(step: Duration) -> RoomsConfig {
+    RoomsConfig { step, ..RoomsConfig::default() }
 }
 
 /// Whether a client was closed because a step of its room took too long.
@@ -38,13 +52,12 @@ fn a_room_whose_script_escapes_its_work_limit_is_ended_and_its_clients_are_close
             local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b'
             while true do local _ = a < b end
         end)";
-    let sources = nowcast_script::Sources::of_main(text);
-    let rooms = rooms_of(Rules::Script(sources), with_step(Duration::from_millis(500)));
+    let rooms = rooms_of(offering_script(text), with_step(Duration::from_millis(500)));
     let (_seat, sink) = enter(&rooms, "plaza");
     until("the end", || is_closed_for_its_step(&sink));
     until("the place in the list", || rooms.list().is_empty());
     assert!(rooms.troubles.describe().is_some_and(|text| text.contains("room plaza was ended")));
-    assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="stopped"} 1"#));
+    assert_eq!(rooms.metrics.ended("stopped"), 1);
     assert_eq!(rooms.health(), Health::Good, "other rooms can be opened all the time");
 }
 
@@ -65,8 +78,7 @@ fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once
             if IS_FIRST.swap(false, Ordering::AcqRel) { Box::new(Stuck) } else { Box::new(()) };
         World::new(Definition::default(), 1, behaviour).expect("nothing is wrong with nothing")
     };
-    let rules = Rules::Program(Arc::new(move |_, _| make()));
-    let rooms = rooms_of(rules, with_step(Duration::from_millis(500)));
+    let rooms = rooms_of(offering(Arc::new(move |_, _| make())), with_step(Duration::from_millis(500)));
     let (seat, sink) = enter(&rooms, "plaza");
     until("the end", || is_closed_for_its_step(&sink));
     until("the place in the list", || rooms.list().is_empty());
@@ -79,7 +91,7 @@ fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once
     GATE.1.notify_all();
     until("the end of its thread", || rooms.metrics.rooms_abandoned.get() == 0);
     assert_eq!(rooms.list().len(), 1, "the newer room of its name is not changed");
-    assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="abandoned"} 1"#));
+    assert_eq!(rooms.metrics.ended("abandoned"), 1);
 }
 
 #[test]
@@ -89,8 +101,7 @@ fn a_room_in_a_long_step_ends_soon_when_the_server_does() {
             local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b'
             while true do local _ = a < b end
         end)";
-    let sources = nowcast_script::Sources::of_main(text);
-    let rooms = rooms_of(Rules::Script(sources), with_step(Duration::from_secs(3_600)));
+    let rooms = rooms_of(offering_script(text), with_step(Duration::from_secs(3_600)));
     let (_seat, _player) = enter(&rooms, "plaza");
     rooms.stop();
     until("the end of the room", || rooms.is_empty());
@@ -141,7 +152,7 @@ fn a_room_whose_thread_panics_is_removed_and_its_clients_are_closed() {
     client.poison();
     until("the end", || is_closed(&sink));
     until("the place in the list", || rooms.list().is_empty());
-    assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="panicked"} 1"#));
+    assert_eq!(rooms.metrics.ended("panicked"), 1);
     assert_eq!(rooms.metrics.clients.get(), 0);
     drop(seat);
     let (_seat, sink) = enter(&rooms, "plaza");
@@ -152,7 +163,7 @@ fn a_room_whose_thread_panics_is_removed_and_its_clients_are_closed() {
 #[test]
 fn one_address_cannot_take_all_seats_of_a_room() {
     let rooms = rooms(empty_world);
-    let limit = rooms.config.limits.players_per_address_max;
+    let limit = rooms.config.players_per_address_max;
     let [greedy, other] = [1, 2].map(|last| opener([203, 0, 113, last]));
     let mut seats: Vec<Seat> = (0..limit).map(|_| rooms.reserve("plaza", greedy).expect("a seat")).collect();
     assert!(matches!(rooms.reserve("plaza", greedy), Err(Refusal::FullOfAddress { .. })));
@@ -162,46 +173,6 @@ fn one_address_cannot_take_all_seats_of_a_room() {
     seats.extend((0..=limit).map(|_| rooms.reserve("plaza", local).expect("loopback is not limited")));
     seats.remove(0);
     seats.push(rooms.reserve("plaza", greedy).expect("a released seat is free"));
-}
-
-/// Returns the number of snapshots that a client of the plain protocol received since the last call.
-fn take_snapshots(sink: &PlainSink) -> usize {
-    std::iter::from_fn(|| sink.queue.take()).filter(|next| matches!(next, Outgoing::Snapshot(_))).count()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stuck_driver_delays_no_tick() {
-    let mut listening = nowcast::ListenConfig::loopback(0);
-    listening.accept.session = crate::session::session_config(Duration::from_secs(20));
-    let listener = nowcast::Listener::bind(listening).await.unwrap();
-    let mut service = listener.advertise("plaza").await.unwrap();
-    let url = format!("nowcast://127.0.0.1:{}/plaza", listener.port());
-    let (theirs, ours) = tokio::join!(nowcast::connect(&url), service.accept());
-    let (theirs, ours) = (theirs.unwrap(), Arc::new(ours.unwrap()));
-
-    let rooms = rooms(empty_world);
-    let (_other_seat, other) = enter(&rooms, "plaza");
-    let seat = rooms.reserve("plaza", NOBODY).expect("there is room");
-    let sink = Arc::new(SessionSink::new(ours, 60, &rooms.metrics));
-    let client = ada(Arc::<SessionSink>::clone(&sink));
-    seat.enter(Arc::clone(&client));
-    theirs.receive().await.expect("it is welcomed");
-
-    let held = sink.hold_up_driver();
-    take_snapshots(&other);
-    client.notice("sent while the driver is stuck");
-    let mut snapshots = 0;
-    until("a second of ticks", || {
-        snapshots += take_snapshots(&other);
-        snapshots >= 60
-    });
-    drop(held);
-    loop {
-        let message = theirs.receive().await.expect("it goes on");
-        if message.bytes.windows(9).any(|bytes| bytes == b"driver is") {
-            break;
-        }
-    }
 }
 
 fn opener(address: [u8; 4]) -> Opener {
@@ -217,7 +188,7 @@ fn reserve(rooms: &Arc<Rooms>, room: &str, address: [u8; 4]) -> Result<Seat, Ref
 #[test]
 fn a_local_client_may_open_all_rooms_if_no_tokens_are_needed() {
     let rooms = rooms(empty_world);
-    let Limits { rooms_max, rooms_per_address_max, .. } = rooms.config.limits;
+    let RoomsConfig { rooms_max, rooms_per_address_max, .. } = rooms.config;
     let names: Vec<String> = (0..rooms_max).map(|number| format!("room-{number}")).collect();
     let seats: Vec<_> = names.iter().map(|name| reserve(&rooms, name, [127, 0, 0, 1]).ok()).collect();
     assert!(seats.iter().all(Option::is_some));

@@ -44,19 +44,20 @@ const _: () = assert!(CHANGES_MAX as i32 >= APART_STEPS_MAX);
 
 /// The input of one client from one of its steps on.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Change {
+pub struct Change {
     /// The client's step.
-    pub(crate) step: u16,
-    pub(crate) input: Input,
+    pub step: u16,
+    /// The input from this step on.
+    pub input: Input,
 }
 
 /// Faults of a message of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct BufferedInput {
+pub struct BufferedInput {
     /// Controls came for a step that had been taken without them.
-    pub(crate) is_late: bool,
+    pub is_late: bool,
     /// The client's clock changed, or runs too fast: steps are left out.
-    pub(crate) is_elsewhere: bool,
+    pub is_elsewhere: bool,
 }
 
 /// The act of a walker in a step of the world.

@@ -13,31 +13,35 @@ const PLACES: usize = 4;
 
 /// A room after a step: immutable, so that any number of drivers use it while the room continues.
 #[derive(Default)]
-pub(crate) struct RoomSnapshot {
+pub struct RoomSnapshot {
     /// The room's count of steps.
-    pub(crate) tick: u64,
-    pub(crate) grid_snapshot: Arc<GridSnapshot>,
-    pub(crate) frames: Arc<Frames>,
-    pub(crate) descriptions: Arc<EntityDescriptions>,
+    pub tick: u64,
+    /// The sections of space.
+    pub grid_snapshot: Arc<GridSnapshot>,
+    /// The movement of each group of entities.
+    pub frames: Arc<Frames>,
+    /// The descriptions of all entities.
+    pub descriptions: Arc<EntityDescriptions>,
     /// The players, ordered by id.
-    pub(crate) players: Vec<SeenPlayer>,
+    pub players: Vec<SeenPlayer>,
     /// Entities farther away than this, in metres, are sent less often.
-    pub(crate) far_metres: f32,
+    pub far_metres: f32,
 }
 
 /// A player's view and input in a step.
 #[derive(Clone, Copy)]
-pub(crate) struct SeenPlayer {
-    pub(crate) id: PlayerId,
+pub struct SeenPlayer {
+    /// The player.
+    pub id: PlayerId,
     /// The position of the avatar, in metres.
-    pub(crate) eye: Option<[f32; 3]>,
+    pub eye: Option<[f32; 3]>,
     /// The number of its controls that are in force.
-    pub(crate) controls: u16,
+    pub controls: u16,
 }
 
 impl RoomSnapshot {
     /// A player in the snapshot; a player without eye and input if it is not in the snapshot.
-    pub(super) fn player(&self, id: PlayerId) -> SeenPlayer {
+    pub fn player(&self, id: PlayerId) -> SeenPlayer {
         match self.players.binary_search_by_key(&id, |player| player.id) {
             Ok(at) => self.players[at],
             Err(_) => SeenPlayer { id, eye: None, controls: 0 },
@@ -45,14 +49,14 @@ impl RoomSnapshot {
     }
 
     /// The number of entities in these sections.
-    pub(super) fn count_members(&self, sections: &[SectionId]) -> u64 {
+    pub fn count_members(&self, sections: &[SectionId]) -> u64 {
         sections.iter().map(|section| self.grid_snapshot.members(*section).len() as u64).sum()
     }
 }
 
 /// The newest snapshot of a room. The room is the only writer, and never waits for a reader.
 #[derive(Default)]
-pub(crate) struct LatestSnapshot {
+pub struct LatestSnapshot {
     places: [RwLock<Option<Arc<RoomSnapshot>>>; PLACES],
     /// The place of the newest snapshot. The room does not write to it.
     newest: AtomicUsize,
@@ -61,7 +65,7 @@ pub(crate) struct LatestSnapshot {
 impl LatestSnapshot {
     /// Publishes a snapshot. A place is skipped if its reader is delayed while it takes a snapshot. If all places are
     /// skipped, so is this snapshot, and the next one replaces it.
-    pub(crate) fn put(&self, snapshot: RoomSnapshot) {
+    pub fn put(&self, snapshot: RoomSnapshot) {
         let snapshot = Arc::new(snapshot);
         let newest = self.newest.load(Ordering::Relaxed);
         let mut is_put = false;
@@ -80,7 +84,7 @@ impl LatestSnapshot {
     }
 
     /// The newest snapshot; `None` before the first one.
-    pub(super) fn newest(&self) -> Option<Arc<RoomSnapshot>> {
+    pub fn newest(&self) -> Option<Arc<RoomSnapshot>> {
         for _ in 0..PLACES {
             let newest = self.newest.load(Ordering::Acquire);
             // A room that panicked while it wrote has ended, and closes its clients.

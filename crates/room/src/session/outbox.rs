@@ -19,7 +19,7 @@ use crate::room_metrics::RoomMetrics;
 const DELIVERIES_MAX: usize = 4_096;
 
 /// One delivery to a client.
-pub(super) enum Delivery {
+pub enum Delivery {
     /// The client's number and the world's state; the first message about the world.
     Welcome(Box<Welcome>),
     /// The update of a step.
@@ -28,38 +28,36 @@ pub(super) enum Delivery {
     Event(Vec<u8>),
     /// The client lost its baselines of movement.
     Forget,
-    /// Delays the driver until the other end is dropped.
-    #[cfg(test)]
-    Hold(Receiver<()>),
 }
 
 /// The first messages for a newcomer.
-pub(crate) struct Welcome {
-    pub(crate) player: PlayerId,
+pub struct Welcome {
+    /// The client's player.
+    pub player: PlayerId,
     /// The room's count of steps.
-    pub(crate) tick: u64,
+    pub tick: u64,
     /// The welcome message, encoded.
-    pub(crate) event: Vec<u8>,
+    pub event: Vec<u8>,
     /// The present state for all clients.
-    pub(crate) all: Arc<StepUpdate>,
+    pub all: Arc<StepUpdate>,
     /// The values on its screen.
-    pub(crate) screens: Vec<ScreenValue>,
+    pub screens: Vec<ScreenValue>,
     /// The room's latest snapshot.
-    pub(crate) latest_snapshot: Arc<LatestSnapshot>,
+    pub latest_snapshot: Arc<LatestSnapshot>,
     /// The room's metrics.
-    pub(crate) metrics: Arc<RoomMetrics>,
+    pub metrics: Arc<RoomMetrics>,
     /// Bytes of movement in a round.
-    pub(crate) bytes_per_round_max: usize,
+    pub bytes_per_round_max: usize,
 }
 
 /// The room's end.
-pub(super) struct DeliverySender {
+pub struct DeliverySender {
     deliveries: Sender<Delivery>,
     flags: Arc<Flags>,
 }
 
 /// The driver's end.
-pub(super) struct DeliveryReceiver {
+pub struct DeliveryReceiver {
     deliveries: Receiver<Delivery>,
     flags: Arc<Flags>,
 }
@@ -74,7 +72,7 @@ struct Flags {
 }
 
 /// A pair of ends.
-pub(super) fn outbox() -> (DeliverySender, DeliveryReceiver) {
+pub fn outbox() -> (DeliverySender, DeliveryReceiver) {
     let (sender, receiver) = channel();
     let flags = Arc::<Flags>::default();
     (
@@ -85,7 +83,7 @@ pub(super) fn outbox() -> (DeliverySender, DeliveryReceiver) {
 
 impl DeliverySender {
     /// Sends a delivery. A client with too many waiting deliveries is closed.
-    pub(super) fn send(&self, delivery: Delivery) {
+    pub fn send(&self, delivery: Delivery) {
         if self.flags.waiting.fetch_add(1, Ordering::AcqRel) >= DELIVERIES_MAX {
             self.flags.waiting.fetch_sub(1, Ordering::AcqRel);
             return self.close(Closing::TooSlow);
@@ -95,29 +93,29 @@ impl DeliverySender {
     }
 
     /// Requests a round of movement. Call it after the round's snapshot was published.
-    pub(super) fn ask_for_round(&self) {
+    pub fn ask_for_round(&self) {
         self.flags.is_due.store(true, Ordering::Release);
     }
 
     /// Ends the client, before all that waits. The first reason stays.
-    pub(super) fn close(&self, closing: Closing) {
+    pub fn close(&self, closing: Closing) {
         let _ = self.flags.closing.set(closing);
     }
 }
 
 impl DeliveryReceiver {
     /// Reason why the client is ended, if it is.
-    pub(super) fn closing(&self) -> Option<&Closing> {
+    pub fn closing(&self) -> Option<&Closing> {
         self.flags.closing.get()
     }
 
     /// Whether a round was requested since the last call.
-    pub(super) fn take_round(&self) -> bool {
+    pub fn take_round(&self) -> bool {
         self.flags.is_due.swap(false, Ordering::AcqRel)
     }
 
     /// The next delivery.
-    pub(super) fn take(&self) -> Option<Delivery> {
+    pub fn take(&self) -> Option<Delivery> {
         let delivery = self.deliveries.try_recv().ok()?;
         self.flags.waiting.fetch_sub(1, Ordering::AcqRel);
         Some(delivery)

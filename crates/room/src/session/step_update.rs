@@ -32,7 +32,7 @@ struct EntityUpdate {
 }
 
 /// The events and changes of a step, in the order in which they are sent.
-pub(crate) struct StepUpdate {
+pub struct StepUpdate {
     /// The time of the step.
     at: Instant,
     /// The new definition, if it changed.
@@ -52,7 +52,7 @@ pub(crate) struct StepUpdate {
 
 impl StepUpdate {
     /// Encodes the update of a step for sessions. `dictionary` is there when the definition changed.
-    pub(crate) fn of(
+    pub fn of(
         changes: &Changes,
         replicated: &ReplicatedState,
         (tick, interest_grid): (u64, &InterestGrid),
@@ -91,7 +91,7 @@ impl StepUpdate {
     }
 
     /// Encodes the state that all clients have, for a newcomer, without its own screen and its entities.
-    pub(crate) fn all(replicated: &ReplicatedState, dictionary: &Dictionary) -> Self {
+    pub fn all(replicated: &ReplicatedState, dictionary: &Dictionary) -> Self {
         let states = replicated.players().map(|(id, player)| state_of_player(id, player)).collect();
         Self { define: Some(define(dictionary)), states, ..Self::none() }
     }
@@ -102,34 +102,34 @@ impl StepUpdate {
     }
 
     /// The time of the step.
-    pub(super) fn at(&self) -> Instant {
+    pub fn at(&self) -> Instant {
         self.at
     }
 
     /// The room's count of steps then.
-    pub(super) fn tick(&self) -> u64 {
+    pub fn tick(&self) -> u64 {
         self.tick
     }
 
     /// Whether the update may wait for the next round of movement: it only has entities that moved to another section.
-    pub(super) fn can_wait(&self) -> bool {
+    pub fn can_wait(&self) -> bool {
         let Self { define, entities, states, events, said, .. } = self;
         let is_calm = define.is_none() && states.is_empty() && events.is_empty() && said.is_empty();
         is_calm && entities.iter().all(|update| !update.is_changed && update.entity.is_some())
     }
 
     /// The new sections.
-    pub(super) fn created(&self) -> &[NewSection] {
+    pub fn created(&self) -> &[NewSection] {
         &self.created
     }
 
     /// The definition, if it changed.
-    pub(super) fn define(&self) -> Option<&[u8]> {
+    pub fn define(&self) -> Option<&[u8]> {
         self.define.as_deref()
     }
 
     /// Returns the changes of the entities in a player's interest set, now or before.
-    pub(crate) fn entities_for(&self, interest_set: &InterestSet) -> impl Iterator<Item = (u64, Arc<[u8]>)> {
+    pub fn entities_for(&self, interest_set: &InterestSet) -> impl Iterator<Item = (u64, Arc<[u8]>)> {
         let sees = |section: Option<SectionId>| section.is_some_and(|section| interest_set.sees(section));
         self.entities.iter().filter_map(move |EntityUpdate { id, from, to, is_changed, entity }| {
             let value = || entity.as_ref().map_or_else(|| Arc::from([]), |entity| entity.bytes());
@@ -145,26 +145,26 @@ impl StepUpdate {
     }
 
     /// The states for a player, without entities.
-    pub(super) fn states_for(&self, player: PlayerId) -> impl Iterator<Item = (u64, &[u8])> {
+    pub fn states_for(&self, player: PlayerId) -> impl Iterator<Item = (u64, &[u8])> {
         let replicated =
             self.states.iter().filter(move |(whose, _, _)| whose.is_none_or(|whose| whose == player));
         replicated.map(|(_, key, value)| (*key, value.as_slice()))
     }
 
     /// The events for a player.
-    pub(super) fn events_for(&self, player: PlayerId) -> impl Iterator<Item = &[u8]> {
+    pub fn events_for(&self, player: PlayerId) -> impl Iterator<Item = &[u8]> {
         let heard = self.events.iter().filter(move |(audience, _)| audience.has(player));
         heard.map(|(_, event)| event.as_slice())
     }
 
     /// Lines of chat.
-    pub(super) fn said(&self) -> &[Vec<u8>] {
+    pub fn said(&self) -> &[Vec<u8>] {
         &self.said
     }
 }
 
 /// Encodes the value on a screen as a state.
-pub(super) fn state_of_screen(shown: &ScreenValue) -> (u64, Vec<u8>) {
+pub fn state_of_screen(shown: &ScreenValue) -> (u64, Vec<u8>) {
     // A cleared place keeps its key until the key names another place.
     let ScreenValue { number, player, place, value } = shown;
     let (place, value): (String, Value) = (place.clone(), value.clone());
@@ -174,7 +174,7 @@ pub(super) fn state_of_screen(shown: &ScreenValue) -> (u64, Vec<u8>) {
 
 /// Returns the states for a player whose interest set changed: the entities that left it in this step, and those that
 /// entered it, as a whole.
-pub(super) fn states_of_change(
+pub fn states_of_change(
     look: &InterestChange,
     descriptions: &EntityDescriptions,
     (tick, grid_snapshot): (u32, &GridSnapshot),

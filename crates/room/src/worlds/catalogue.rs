@@ -1,6 +1,6 @@
-//! The worlds that a server offers, with the newest valid version of each script.
+//! The worlds that rooms show, with the newest valid version of each script.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,15 +10,17 @@ use std::time::Duration;
 use nowcast_script::{Asset, Assets, Fault, Limits, Script, Sources, Stop, missing_assets};
 use nowcast_world_protocol::is_room_name;
 use serde::Serialize;
-use tracing::{info, warn};
 
 use super::asset_cache::AssetCache;
-use super::folder::{FolderWatch, read_assets, read_world, watch};
-use super::{MakeWorld, Rules, WorldConfig, WorldError};
+use super::{MakeWorld, OfferError};
 use crate::dictionary::Dictionary;
 
-/// All worlds that a server offers, in the order of its configuration.
-pub(crate) struct Catalogue {
+/// All worlds that rooms show, in the order in which they were offered.
+///
+/// A room shows the world of its name. Otherwise it shows the world whose name, with a hyphen, is a prefix of the
+/// room's name (`football-2` shows `football`). All other rooms show the first world.
+#[derive(Default)]
+pub struct Catalogue {
     offered: Vec<Arc<Offered>>,
     /// The assets of all of them.
     asset_cache: Arc<AssetCache>,
@@ -32,11 +34,7 @@ pub(crate) struct Offered {
 
 enum Offer {
     Program(MakeWorld),
-    Script {
-        newest: Arc<Newest>,
-        /// Keeps the folder watched.
-        _watcher: Option<FolderWatch>,
-    },
+    Script(Arc<ScriptVersions>),
 }
 
 /// The current rules of a world.
@@ -46,8 +44,8 @@ pub(crate) enum CurrentRules {
     Script(Sources),
 }
 
-/// The state of a world's folder when it was last read.
-struct Newest {
+/// The versions of one world's scripts and assets, of which rooms use the newest that loads.
+pub struct ScriptVersions {
     asset_cache: Arc<AssetCache>,
     /// Counts changes. Rooms compare it in each step.
     number: AtomicU64,
@@ -71,10 +69,10 @@ pub(crate) enum Change {
     Fault(String),
 }
 
-/// One line of `/api/worlds`.
+/// One offered world, and the rooms that show it: a line of `/api/worlds`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WorldSummary {
+pub struct WorldSummary {
     pub(crate) name: String,
     /// The hash of the script's newest version that loads.
     version: Option<String>,
@@ -84,40 +82,55 @@ pub(crate) struct WorldSummary {
 }
 
 impl Catalogue {
-    /// Loads every script once, so that mistakes are found before a client joins.
-    pub(crate) fn new(worlds: &[WorldConfig]) -> Result<Self, WorldError> {
-        let mut offered: Vec<Arc<Offered>> = Vec::new();
-        let asset_cache = Arc::default();
-        for WorldConfig { name, rules } in worlds {
-            if !is_room_name(name) {
-                return Err(WorldError::BadName(name.clone()));
-            }
-            if offered.iter().any(|known| known.name == *name) {
-                return Err(WorldError::TwoOfName(name.clone()));
-            }
-            let rules = match rules {
-                Rules::Program(make) => Offer::Program(Arc::clone(make)),
-                Rules::Script(sources) => {
-                    let newest = Newest::new(name, None, sources.clone(), Assets::default(), &asset_cache)?;
-                    Offer::Script { newest, _watcher: None }
-                }
-                Rules::Packed(sources, assets) => {
-                    let newest = Newest::new(name, None, sources.clone(), assets.clone(), &asset_cache)?;
-                    Offer::Script { newest, _watcher: None }
-                }
-                Rules::Folder(folder) => {
-                    let (assets, faults) = read_assets(folder, &Assets::default())?;
-                    if let Some(fault) = in_one(&faults) {
-                        return Err(WorldError::Script { world: name.clone(), fault });
-                    }
-                    let newest = Newest::new(name, Some(folder), read_world(folder)?, assets, &asset_cache)?;
-                    let watcher = watch(folder, reading(name, folder, &newest))?;
-                    Offer::Script { newest, _watcher: Some(watcher) }
-                }
-            };
-            offered.push(Arc::new(Offered { name: name.clone(), rules }));
+    /// Offers a world whose rules are a program.
+    ///
+    /// # Errors
+    /// If the name is not the name of a room, or if another world has it.
+    pub fn offer_program(&mut self, name: &str, make: MakeWorld) -> Result<(), OfferError> {
+        self.offer(name, || Ok(Offer::Program(make)))
+    }
+
+    /// Offers a world whose rules are scripts. They are loaded once, so that mistakes are found before a client joins.
+    /// `folder` is the folder of the sources, for error messages. Pass later versions to the returned handle.
+    ///
+    /// # Errors
+    /// If the name is not the name of a room, if another world has it, or if the scripts do not load.
+    pub fn offer_script(
+        &mut self,
+        name: &str,
+        sources: Sources,
+        assets: Assets,
+        folder: Option<&Path>,
+    ) -> Result<Arc<ScriptVersions>, OfferError> {
+        let asset_cache = Arc::clone(&self.asset_cache);
+        let mut versions = None;
+        self.offer(name, || {
+            let newest = ScriptVersions::new(name, folder, sources, assets, &asset_cache)?;
+            versions = Some(Arc::clone(&newest));
+            Ok(Offer::Script(newest))
+        })?;
+        Ok(versions.expect("the world was offered"))
+    }
+
+    fn offer(
+        &mut self,
+        name: &str,
+        rules: impl FnOnce() -> Result<Offer, OfferError>,
+    ) -> Result<(), OfferError> {
+        if !is_room_name(name) {
+            return Err(OfferError::BadName(name.to_owned()));
         }
-        if offered.is_empty() { Err(WorldError::None) } else { Ok(Self { offered, asset_cache }) }
+        if self.offered.iter().any(|known| known.name == *name) {
+            return Err(OfferError::TwoOfName(name.to_owned()));
+        }
+        self.offered.push(Arc::new(Offered { name: name.to_owned(), rules: rules()? }));
+        Ok(())
+    }
+
+    /// Whether no world is offered.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.offered.is_empty()
     }
 
     /// The world that a room shows.
@@ -144,7 +157,8 @@ impl Catalogue {
     }
 
     /// The asset with this hash, if a world or a room still names it.
-    pub(crate) fn asset(&self, hash: &str) -> Option<Arc<Asset>> {
+    #[must_use]
+    pub fn asset(&self, hash: &str) -> Option<Arc<Asset>> {
         self.asset_cache.get(hash)
     }
 }
@@ -154,7 +168,7 @@ impl Offered {
     pub(crate) fn rules(&self) -> (CurrentRules, u64) {
         match &self.rules {
             Offer::Program(make) => (CurrentRules::Program(Arc::clone(make)), 0),
-            Offer::Script { newest, .. } => {
+            Offer::Script(newest) => {
                 let number = newest.number.load(Ordering::Acquire);
                 (CurrentRules::Script(newest.lock().good.clone()), number)
             }
@@ -165,14 +179,14 @@ impl Offered {
     pub(crate) fn assets(&self) -> Assets {
         match &self.rules {
             Offer::Program(_) => Assets::default(),
-            Offer::Script { newest, .. } => newest.lock().assets.clone(),
+            Offer::Script(newest) => newest.lock().assets.clone(),
         }
     }
 
     /// Returns the change since the last call of the room. `seen` is the number of the newest change that the room has
     /// seen.
     pub(crate) fn change_since(&self, seen: &mut u64) -> Option<Change> {
-        let Offer::Script { newest, .. } = &self.rules else { return None };
+        let Offer::Script(newest) = &self.rules else { return None };
         let number = newest.number.load(Ordering::Acquire);
         if number == *seen {
             return None;
@@ -188,7 +202,7 @@ impl Offered {
     fn summary(&self) -> WorldSummary {
         let (version, fault) = match &self.rules {
             Offer::Program(_) => (None, None),
-            Offer::Script { newest, .. } => {
+            Offer::Script(newest) => {
                 let found = newest.lock();
                 (Some(format!("{:016x}", found.good.hash())), found.fault.clone())
             }
@@ -197,7 +211,7 @@ impl Offered {
     }
 }
 
-impl Newest {
+impl ScriptVersions {
     /// `folder` is the folder of the sources, for error messages.
     fn new(
         world: &str,
@@ -205,9 +219,9 @@ impl Newest {
         sources: Sources,
         assets: Assets,
         asset_cache: &Arc<AssetCache>,
-    ) -> Result<Arc<Self>, WorldError> {
+    ) -> Result<Arc<Self>, OfferError> {
         load(&sources, &assets, folder)
-            .map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
+            .map_err(|fault| OfferError::Script { world: world.to_owned(), fault })?;
         asset_cache.put(&assets);
         let found = Mutex::new(Found { good: sources, assets, fault: None });
         Ok(Arc::new(Self { asset_cache: Arc::clone(asset_cache), number: AtomicU64::new(0), found }))
@@ -218,8 +232,16 @@ impl Newest {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the current contents of the folder. Returns their problem, unless nothing changed.
-    fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
+    /// The assets of the newest version that loads. An unchanged file is taken from here and not checked again.
+    #[must_use]
+    pub fn assets(&self) -> Assets {
+        self.lock().assets.clone()
+    }
+
+    /// Takes the current contents of the world's folder, or the error with which they were read. Returns the hash of a
+    /// new version that loads, or the problem of one that does not; `None` if nothing changed. Blocks while the version
+    /// loads.
+    pub fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
         // Done without the lock, because a version may take long to load, or never finish.
         let loaded = read.and_then(|(sources, assets)| {
             load(&sources, &assets, None)?;
@@ -248,20 +270,11 @@ impl Newest {
         self.number.fetch_add(1, Ordering::Release);
         Some(outcome)
     }
-
-    /// Reads a folder. Unchanged assets are not checked again.
-    fn read(&self, folder: &Path) -> Result<(Sources, Assets), String> {
-        let known = self.lock().assets.clone();
-        let (assets, faults) = read_assets(folder, &known).map_err(|error| error.to_string())?;
-        match in_one(&faults) {
-            Some(fault) => Err(fault),
-            None => Ok((read_world(folder).map_err(|error| error.to_string())?, assets)),
-        }
-    }
 }
 
-/// The first of several faults, and the number of the others.
-fn in_one(faults: &[Fault]) -> Option<String> {
+/// Describes the first of several faults, and states the number of the others; `None` if there is none.
+#[must_use]
+pub fn describe_faults(faults: &[Fault]) -> Option<String> {
     match faults {
         [] => None,
         [one] => Some(one.to_string()),
@@ -310,7 +323,7 @@ fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Resul
         None => fault.to_string(),
     })?;
     let definition = script.definition();
-    if let Some(fault) = in_one(&missing_assets(sources, &definition, assets)) {
+    if let Some(fault) = describe_faults(&missing_assets(sources, &definition, assets)) {
         return Err(fault);
     }
     if Dictionary::new(&definition, assets, 1).fits() {
@@ -321,31 +334,20 @@ fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Resul
     }
 }
 
-/// Is called when a folder has changed.
-fn reading(world: &str, folder: &Path, newest: &Arc<Newest>) -> impl FnMut() + Send + 'static {
-    let (world, folder, newest) = (world.to_owned(), PathBuf::from(folder), Arc::clone(newest));
-    move || match newest.take(newest.read(&folder)) {
-        None => {}
-        Some(Ok(hash)) => info!(world, version = format!("{hash:016x}"), "new rules"),
-        Some(Err(fault)) => warn!(world, fault, "new rules do not load; the earlier ones stay"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn offer(names: &[&str]) -> Catalogue {
-        let world = |name: &&str| WorldConfig {
-            name: (*name).to_owned(),
-            rules: Rules::Script(Sources::of_main("")),
-        };
-        Catalogue::new(&names.iter().map(world).collect::<Vec<_>>()).expect("all is well with them")
+    fn offer(catalogue: &mut Catalogue, name: &str, text: &str) -> Result<(), OfferError> {
+        catalogue.offer_script(name, Sources::of_main(text), Assets::default(), None).map(drop)
     }
 
     #[test]
     fn a_room_shows_the_world_of_its_name_and_every_other_room_the_first() {
-        let catalogue = offer(&["plaza", "park", "park-north"]);
+        let mut catalogue = Catalogue::default();
+        for name in ["plaza", "park", "park-north"] {
+            offer(&mut catalogue, name, "").expect("it loads");
+        }
         for (room, world) in [
             ("plaza", "plaza"),
             ("park", "park"),
@@ -361,14 +363,13 @@ mod tests {
 
     #[test]
     fn a_world_that_cannot_be_offered_is_refused_by_name() {
-        let offered = |name: &str, text: &str| {
-            let rules = Rules::Script(Sources::of_main(text));
-            Catalogue::new(&[WorldConfig { name: name.to_owned(), rules }]).map(drop)
-        };
-        assert_eq!(Catalogue::new(&[]).map(drop), Err(WorldError::None));
-        assert_eq!(offered("Park", ""), Err(WorldError::BadName("Park".to_owned())));
-        let broken = offered("park", "local x =").unwrap_err().to_string();
+        let mut catalogue = Catalogue::default();
+        assert_eq!(offer(&mut catalogue, "Park", ""), Err(OfferError::BadName("Park".to_owned())));
+        let broken = offer(&mut catalogue, "park", "local x =").unwrap_err().to_string();
         assert!(broken.starts_with("world park: world.luau:1: "), "{broken}");
+        assert!(catalogue.is_empty(), "a refused world is not offered");
+        offer(&mut catalogue, "park", "").expect("it loads");
+        assert_eq!(offer(&mut catalogue, "park", ""), Err(OfferError::TwoOfName("park".to_owned())));
     }
 
     #[test]
@@ -390,7 +391,7 @@ mod tests {
     #[test]
     fn rules_that_do_not_load_are_reported_and_the_earlier_ones_stay() {
         let sources = Sources::of_main("-- one");
-        let newest = Newest::new("park", None, sources, Assets::default(), &Arc::default()).unwrap();
+        let newest = ScriptVersions::new("park", None, sources, Assets::default(), &Arc::default()).unwrap();
         let read = |text: &str| Ok((Sources::of_main(text), Assets::default()));
         assert_eq!(newest.take(read("-- one")), None, "nothing changed");
         assert!(matches!(newest.take(read("-- two")), Some(Ok(_))));
@@ -414,7 +415,7 @@ mod tests {
             Assets::read([("assets/moss.png".to_owned(), picture)], &Assets::default()).0
         };
         let asset_cache = Arc::default();
-        let newest = Newest::new("park", None, rules("moss"), assets(1), &asset_cache).unwrap();
+        let newest = ScriptVersions::new("park", None, rules("moss"), assets(1), &asset_cache).unwrap();
         assert_eq!(newest.take(Ok((rules("moss"), assets(1)))), None, "nothing changed");
         assert!(matches!(newest.take(Ok((rules("moss"), assets(2)))), Some(Ok(_))));
         let Some(Err(fault)) = newest.take(Ok((rules("mos"), assets(2)))) else {

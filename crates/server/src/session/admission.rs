@@ -22,7 +22,7 @@ use tracing::debug;
 
 use crate::connection::Connection;
 use crate::entrance::{Entrance, admit};
-use crate::refusal::Refusal;
+use crate::refusal::{self, of_upgrade};
 use crate::shared::{Host, Sessions, Shared};
 
 /// Rooms by name, for WebTransport.
@@ -30,9 +30,8 @@ pub(crate) struct Rooms(pub(crate) Arc<Shared>);
 
 impl Directory for Rooms {
     fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
-        let refused = |refusal: Refusal| refusal.answer();
         admit(&self.0, asking, Entrance::Session)
-            .map_err(refused)
+            .map_err(|refusal| refusal::answer(&refusal))
             .inspect_err(|refusal| self.0.metrics.refuse_session(&refusal.error))
     }
 
@@ -64,7 +63,7 @@ pub(crate) async fn answer(
     let (acceptor, entry) = match admit(&shared, asking, Entrance::Session) {
         Ok(admitted) => admitted,
         Err(refusal) => {
-            let refusal = refusal.answer();
+            let refusal = refusal::answer(&refusal);
             shared.metrics.refuse_session(&refusal.error);
             let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
             let readable = origin.filter(|_| refusal.is_for_the_page());
@@ -103,9 +102,9 @@ async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
 }
 
 fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
-    let refusal = Refusal::Upgrade(error);
+    let refusal = of_upgrade(error);
     shared.metrics.refuse(refusal.label());
-    let mut answer = (error.status(), headers(None), refusal.answer().to_json()).into_response();
+    let mut answer = (error.status(), headers(None), refusal::answer(&refusal).to_json()).into_response();
     if error == UpgradeError::Version {
         answer.headers_mut().extend(upgrade_required_headers());
     }

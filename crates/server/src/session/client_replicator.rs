@@ -7,15 +7,13 @@ use std::time::Instant;
 use nowcast::session::{PacketOutcome, Refused, Replication};
 use nowcast::{PutBatch, RefusedPut, Source};
 use nowcast_replication::{InterestChange, InterestSet, Viewer};
+use nowcast_room::session::{
+    Delivery, DeliveryReceiver, LatestSnapshot, RoomSnapshot, StepUpdate, Welcome, state_of_screen,
+    states_of_change,
+};
+use nowcast_room::{Class, Closing, Metrics, RoomMetrics};
 use nowcast_world::{PlayerId, STEP_HZ};
 use nowcast_world_protocol::session::{CHAT_LANE, MISSED_KEY, Missed, REPLICATION_LANE, WORLD_LANE};
-
-use super::latest_snapshot::{LatestSnapshot, RoomSnapshot};
-use super::outbox::{Delivery, DeliveryReceiver, Welcome};
-use super::step_update::{StepUpdate, state_of_screen, states_of_change};
-use crate::closing::Closing;
-use crate::metrics::Metrics;
-use crate::room_metrics::{Class, RoomMetrics};
 
 /// Maximum entities that enter a client's interest set in one round. The others follow in the next rounds, the nearest
 /// first. A description has about 40 bytes.
@@ -93,8 +91,6 @@ impl ClientReplicator {
                         view.viewer.reset();
                     }
                 }
-                #[cfg(test)]
-                Delivery::Hold(until) => drop(until.recv()),
             }
         }
         if let Some(snapshot) = snapshot.filter(|_| is_due) {

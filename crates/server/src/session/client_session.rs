@@ -5,6 +5,11 @@ use std::time::{Duration, Instant};
 
 use nowcast::session::{CloseCode, Closed, ClosedBy};
 use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
+use nowcast_room::session::Change;
+use nowcast_room::{
+    ClientHandle, ClientKey, Closing, CommandIntake, MessageKind, Name, PlayerCommand, Quiet,
+    REFUSED_ACTIONS, Rates, SECRET_BYTES, Seat,
+};
 use nowcast_wire::ReadOwned;
 use nowcast_world::EntityId;
 use nowcast_world_protocol::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
@@ -15,20 +20,11 @@ use nowcast_world_protocol::session::{
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
-use super::input_buffer::Change;
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::session_sink::SessionSink;
-use crate::client_handle::ClientHandle;
-use crate::client_key::{ClientKey, SECRET_BYTES};
-use crate::closing::{Closing, REFUSED_ACTIONS};
-use crate::command_intake::CommandIntake;
-use crate::entrance::{may_be_program, may_edit};
-use crate::names::Name;
-use crate::persistence::hold_token;
-use crate::player_command::PlayerCommand;
-use crate::rate::{MessageKind, Quiet, Rates};
-use crate::rooms::{Opener, Seat};
+use crate::entrance::{may_be_program, may_edit, opener_of};
 use crate::shared::Shared;
+use crate::used_tokens::hold_token;
 
 /// The longest name that is looked at; the world shortens it to 24 characters.
 const NAME_BYTES_MAX: usize = 512;
@@ -44,7 +40,7 @@ pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
             let session = ClientSession {
                 channel: Arc::clone(&channel),
                 seat,
-                intake: CommandIntake::new(Arc::clone(&handle), Arc::clone(&shared.metrics)),
+                intake: CommandIntake::new(Arc::clone(&handle), Arc::clone(&shared.metrics.rooms)),
                 handle,
                 sink,
                 watchdog: InputWatchdog::default(),
@@ -134,7 +130,7 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, C
         return Err(Closing::NoProgram);
     }
     let address = entry.address.map(|address| address.ip());
-    let seat = shared.rooms.reserve(&entry.room, Opener::of(entry)).map_err(|refusal| {
+    let seat = shared.rooms.reserve(&entry.room, opener_of(entry)).map_err(|refusal| {
         shared.metrics.refuse(refusal.label());
         Closing::Refused(refusal)
     })?;
@@ -146,7 +142,7 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, C
         // token once more.
         hold_token(token, key).map_err(|_| Closing::TokenUsed)?.wait().await;
     }
-    let sink = Arc::new(SessionSink::new(Arc::clone(channel), network_hz, &shared.metrics));
+    let sink = Arc::new(SessionSink::new(Arc::clone(channel), network_hz, &shared.metrics.rooms));
     let may_edit = may_edit(entry, &shared.config.entry);
     let handle = ClientHandle::new(name, Arc::<SessionSink>::clone(&sink), network_hz, may_edit, is_program);
     Ok(Joined { seat, handle: Arc::new(handle.with_key(key).with_address(address)), sink, early })
@@ -278,10 +274,10 @@ impl ClientSession {
         self.intake.admit(MessageKind::Input, rates)?;
         let heard = self.handle.steps(number, changes.into_iter());
         if heard.is_late {
-            self.shared.metrics.drop_message("late_steps");
+            self.shared.metrics.rooms.drop_message("late_steps");
         }
         if heard.is_elsewhere {
-            self.shared.metrics.drop_message("steps_elsewhere");
+            self.shared.metrics.rooms.drop_message("steps_elsewhere");
         }
         Ok(())
     }

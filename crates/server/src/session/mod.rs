@@ -3,24 +3,18 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `session_sink.rs` | a room's end of one client, and the movement that all sessions of the room share |
-//! | `step_update.rs` | the update of one step, encoded once for all clients |
-//! | `latest_snapshot.rs` | the snapshot of a room after a step, for the drivers |
-//! | `outbox.rs` | deliveries of a room to one client, on their path to the driver |
 //! | `admission.rs` | admission of `/nowcast/ROOM` and of WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
-//! | `input_buffer.rs` | the step at which the input of a client that counts steps comes into force |
 //! | `input_watchdog.rs` | the input of a client that counts no steps, and until when it holds |
 //! | `client_replicator.rs` | replication to one client, on its driver's thread when a packet leaves |
+//!
+//! The encodings that all sessions of a room share are those of [`nowcast_room::session`].
 
 pub(crate) mod admission;
 mod client_replicator;
 pub(crate) mod client_session;
-pub(crate) mod input_buffer;
 mod input_watchdog;
-mod latest_snapshot;
-mod outbox;
-pub(crate) mod session_sink;
-mod step_update;
+mod session_sink;
 
 use std::time::Duration;
 
@@ -28,7 +22,9 @@ use nowcast::Bounds;
 use nowcast::session::{LaneConfig, Limits};
 use nowcast_world_protocol::session::{CHAT_LANE, REPLICATION_LANE, WORLD_LANE};
 
-use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
+use nowcast_room::CHAT_BYTES_MAX;
+
+use crate::config::MESSAGE_BYTES_MAX;
 
 /// Maximum of unread bytes that the client sends: a few seconds of the busiest client.
 const WINDOW_BYTES: u32 = 16 * 1024;

@@ -5,19 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use nowcast::Channel;
+use nowcast::{Channel, Source};
 use nowcast_replication::{History, InterestGrid, Moving, Placed, Transform};
+use nowcast_room::session::{
+    Delivery, DeliverySender, LatestSnapshot, RoomSnapshot, SeenPlayer, StepUpdate, Welcome, outbox,
+};
+use nowcast_room::sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
+use nowcast_room::{Closing, Metrics, RuleReport};
 use nowcast_world::{PlayerId, Pose, STEP_HZ, World};
 use nowcast_world_protocol::session::{FromWorld, PROTOCOL};
 
 use super::client_replicator::ClientReplicator;
-use super::latest_snapshot::{LatestSnapshot, RoomSnapshot, SeenPlayer};
-use super::outbox::{Delivery, DeliverySender, Welcome, outbox};
-use super::step_update::StepUpdate;
-use crate::client_sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
-use crate::closing::Closing;
-use crate::metrics::Metrics;
-use crate::rule_report::RuleReport;
 
 /// Bytes of movement a second for one client. Beyond that, far entities are sent less often.
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
@@ -34,8 +32,18 @@ pub(crate) struct SessionSink {
 
 impl SessionSink {
     pub(crate) fn new(channel: Arc<Channel>, network_hz: u32, metrics: &Arc<Metrics>) -> Self {
+        Self::with_source(channel, network_hz, metrics, |replicator| Box::new(replicator))
+    }
+
+    /// `source` may put something between the driver and the client's replication.
+    fn with_source(
+        channel: Arc<Channel>,
+        network_hz: u32,
+        metrics: &Arc<Metrics>,
+        source: impl FnOnce(ClientReplicator) -> Box<dyn Source>,
+    ) -> Self {
         let (sender, receiver) = outbox();
-        channel.set_source(Box::new(ClientReplicator::new(receiver, Arc::clone(metrics))));
+        channel.set_source(source(ClientReplicator::new(receiver, Arc::clone(metrics))));
         Self { channel, sender, network_hz, is_urgent: AtomicBool::new(false) }
     }
 
@@ -54,15 +62,6 @@ impl SessionSink {
     pub(crate) fn forget(&self) {
         self.sender.send(Delivery::Forget);
         self.channel.source_has_more();
-    }
-
-    /// Holds up the session's driver until the returned sender is dropped.
-    #[cfg(test)]
-    pub(crate) fn hold_up_driver(&self) -> std::sync::mpsc::Sender<()> {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        self.sender.send(Delivery::Hold(receiver));
-        self.channel.source_has_more();
-        sender
     }
 }
 
@@ -222,3 +221,6 @@ fn moving(world: &World, interest_grid: &InterestGrid) -> impl Iterator<Item = M
 fn transform_of(pose: Pose) -> Transform {
     Transform { position: pose.position, rotation: pose.rotation }
 }
+
+#[cfg(test)]
+mod tests;

@@ -267,7 +267,7 @@ fn io(path: &Path, error: &std::io::Error) -> FolderError {
 }
 
 /// Watches a folder until this is dropped.
-pub(super) struct FolderWatch {
+pub(crate) struct FolderWatch {
     _alive: Arc<()>,
 }
 

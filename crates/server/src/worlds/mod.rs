@@ -1,18 +1,19 @@
-//! The worlds that a server offers, the sources of their rules, and the choice of a room's world.
+//! The worlds of a server's configuration, and the folders from which their rules are read.
 
-mod asset_cache;
-mod catalogue;
 mod folder;
 
-pub(crate) use catalogue::{Catalogue, Change, CurrentRules, Offered, WorldSummary};
+pub(crate) use folder::FolderWatch;
+use folder::watch;
 pub use folder::{FolderError, read_assets, read_world};
+pub use nowcast_room::MakeWorld;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use nowcast_room::{Catalogue, OfferError, ScriptVersions, describe_faults};
 use nowcast_script::{Assets, Sources};
-use nowcast_world::World;
+use tracing::{info, warn};
 
 /// A world that a server offers.
 ///
@@ -40,9 +41,6 @@ pub enum Rules {
     /// A program that creates the world of each room.
     Program(MakeWorld),
 }
-
-/// Creates a world from a seed, for the maximum number of players in a room of the server.
-pub type MakeWorld = Arc<dyn Fn(u64, usize) -> World + Send + Sync>;
 
 impl fmt::Debug for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,4 +86,72 @@ pub enum WorldError {
         /// The system's error.
         cause: String,
     },
+}
+
+impl From<OfferError> for WorldError {
+    fn from(error: OfferError) -> Self {
+        match error {
+            OfferError::Script { world, fault } => Self::Script { world, fault },
+            OfferError::BadName(name) => Self::BadName(name),
+            OfferError::TwoOfName(name) => Self::TwoOfName(name),
+        }
+    }
+}
+
+/// Offers the worlds of a configuration, and watches their folders while the returned watchers exist.
+///
+/// # Errors
+/// If a world cannot be offered, or if there is none.
+pub(crate) fn offer(worlds: &[WorldConfig]) -> Result<(Catalogue, Vec<FolderWatch>), WorldError> {
+    let mut catalogue = Catalogue::default();
+    let mut watchers = Vec::new();
+    for WorldConfig { name, rules } in worlds {
+        match rules {
+            Rules::Program(make) => catalogue.offer_program(name, Arc::clone(make))?,
+            Rules::Script(sources) => {
+                catalogue.offer_script(name, sources.clone(), Assets::default(), None)?;
+            }
+            Rules::Packed(sources, assets) => {
+                catalogue.offer_script(name, sources.clone(), assets.clone(), None)?;
+            }
+            Rules::Folder(folder) => {
+                let (assets, faults) = read_assets(folder, &Assets::default())?;
+                if let Some(fault) = describe_faults(&faults) {
+                    return Err(WorldError::Script { world: name.clone(), fault });
+                }
+                let versions = catalogue.offer_script(name, read_world(folder)?, assets, Some(folder))?;
+                watchers.push(watch(folder, reading(name, folder, versions))?);
+            }
+        }
+    }
+    if catalogue.is_empty() { Err(WorldError::None) } else { Ok((catalogue, watchers)) }
+}
+
+/// Returns the function that runs when a folder has changed.
+fn reading(world: &str, folder: &Path, versions: Arc<ScriptVersions>) -> impl FnMut() + Send + 'static {
+    let (world, folder) = (world.to_owned(), PathBuf::from(folder));
+    move || match versions.take(read(&folder, &versions.assets())) {
+        None => {}
+        Some(Ok(hash)) => info!(world, version = format!("{hash:016x}"), "new rules"),
+        Some(Err(fault)) => warn!(world, fault, "new rules do not load; the earlier ones stay"),
+    }
+}
+
+/// Reads a folder. Assets that are unchanged since `known` are not checked again.
+fn read(folder: &Path, known: &Assets) -> Result<(Sources, Assets), String> {
+    let (assets, faults) = read_assets(folder, known).map_err(|error| error.to_string())?;
+    match describe_faults(&faults) {
+        Some(fault) => Err(fault),
+        None => Ok((read_world(folder).map_err(|error| error.to_string())?, assets)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_without_worlds_is_refused() {
+        assert_eq!(offer(&[]).map(drop), Err(WorldError::None));
+    }
 }

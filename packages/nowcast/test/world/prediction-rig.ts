@@ -17,7 +17,7 @@ export const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: fa
 export const AHEAD: Input = { ...STILL, forward: 1 };
 const AVATAR = 9 as EntityId;
 const PLATFORM = 8 as EntityId;
-/** Equal to the server's: `crates/server/src/session/input_buffer.rs`. */
+/** Equal to the server's: `crates/room/src/session/input_buffer.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
 export const PATIENCE_STEPS = 60;

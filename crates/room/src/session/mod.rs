@@ -1,0 +1,19 @@
+//! The encodings of a room that its clients on sessions share. A `ClientSink` on a session uses them: it sends the
+//! deliveries of an outbox, and publishes the room's snapshot once for all sessions.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `step_update.rs` | the update of one step, encoded once for all clients |
+//! | `latest_snapshot.rs` | the snapshot of a room after a step, for the drivers |
+//! | `outbox.rs` | deliveries of a room to one client, on their path to the driver |
+//! | `input_buffer.rs` | the step at which the input of a client that counts steps comes into force |
+
+pub(crate) mod input_buffer;
+mod latest_snapshot;
+mod outbox;
+mod step_update;
+
+pub use self::input_buffer::{BufferedInput, Change};
+pub use self::latest_snapshot::{LatestSnapshot, RoomSnapshot, SeenPlayer};
+pub use self::outbox::{Delivery, DeliveryReceiver, DeliverySender, Welcome, outbox};
+pub use self::step_update::{StepUpdate, state_of_screen, states_of_change};

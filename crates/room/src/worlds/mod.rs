@@ -1,0 +1,33 @@
+//! The worlds that rooms show, and the choice of a room's world.
+
+mod asset_cache;
+mod catalogue;
+
+pub use catalogue::{Catalogue, ScriptVersions, WorldSummary, describe_faults};
+pub(crate) use catalogue::{Change, CurrentRules, Offered};
+
+use std::sync::Arc;
+
+use nowcast_world::World;
+
+/// Creates a world from a seed, for the maximum number of players in a room.
+pub type MakeWorld = Arc<dyn Fn(u64, usize) -> World + Send + Sync>;
+
+/// The reason why a world cannot be offered. Its author or the operator must correct it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OfferError {
+    /// The script does not load.
+    #[error("world {world}: {fault}")]
+    Script {
+        /// Which world.
+        world: String,
+        /// Place, problem and cure.
+        fault: String,
+    },
+    /// The name cannot be the name of a room.
+    #[error("the world's name {0:?} is not 1 to 32 of a-z, 0-9, - and _")]
+    BadName(String),
+    /// Two worlds are called the same.
+    #[error("two worlds are called {0:?}")]
+    TwoOfName(String),
+}
