@@ -42,7 +42,8 @@ impl Source for Delayed {
     }
 
     fn feed(&mut self, batch: &mut PutBatch) {
-        if let Some(until) = self.hold.lock().unwrap().take() {
+        let hold = self.hold.lock().unwrap().take();
+        if let Some(until) = hold {
             // It ends with an error, because nothing is ever sent.
             let _ = until.recv();
         }
