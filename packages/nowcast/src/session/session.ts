@@ -86,10 +86,7 @@ export class Session {
     this.#lastHeardUs = nowUs;
   }
 
-  /**
-   * Makes the session of an initiator. `entropy` is 48 random bytes, which must not be used for
-   * anything else.
-   */
+  /** Makes the session of an initiator. `entropy` is 48 random bytes, which are used for nothing else. */
   static connect(
     nowUs: number,
     carrier: CarrierTraits,
@@ -126,10 +123,7 @@ export class Session {
     return this.#handshake.phase.name === "detached";
   }
 
-  /**
-   * Whether it accepts packets of its carrier. This includes a carrier that was silent for too
-   * long.
-   */
+  /** Whether it accepts packets of its carrier. This includes a carrier that was silent for too long. */
   get isAttached(): boolean {
     return this.#handshake.isAttached;
   }
@@ -162,10 +156,7 @@ export class Session {
     return this.#lastHeardUs;
   }
 
-  /**
-   * Time for which packets that need an acknowledgement, or our HELLO, are outstanding without any arrival; 0 if no
-   * answer is awaited.
-   */
+  /** Time for which an answer has been awaited without any arrival; 0 if none is awaited. */
   silentForUs(nowUs: number): number {
     const { phase } = this.#handshake;
     const sinceUs = phase.name === "connecting" ? phase.attempt.beganUs : this.#recovery.outSinceUs;
@@ -212,10 +203,7 @@ export class Session {
     return this.#put(nowUs, lane, EventKind.reply, number, value, undefined);
   }
 
-  /**
-   * Lets a source fill the remaining room of packets, in addition to the queue of the lane. If no
-   * source is passed, replication stops.
-   */
+  /** Lets a source fill the remaining room of packets. Without a source, replication stops. */
   replicate(lane: number, source: ReplicationSource | undefined): void {
     checkLane(lane, this.#peer);
     this.#replication.set(lane, source);
@@ -232,8 +220,8 @@ export class Session {
   }
 
   /**
-   * Turns replies into notices if no unread message precedes them. This is for an application that
-   * waits for replies and does not call {@link receive}.
+   * Turns replies into notices if no unread message precedes them. This is for an application that waits for
+   * replies and does not call {@link receive}.
    */
   receiveReplies(nowUs: number): void {
     for (let next = this.#lanes.takeReply(nowUs); next; next = this.#lanes.takeReply(nowUs)) {
@@ -261,9 +249,7 @@ export class Session {
     this.#handshake.detach(nowUs);
   }
 
-  /**
-   * Attaches a new carrier to a session that was open. An initiator asks to resume on it; an acceptor waits for HELLO.
-   */
+  /** Attaches a new carrier. An initiator asks to resume on it; an acceptor waits for HELLO. */
   attach(nowUs: number, carrier: CarrierTraits, entropy: Uint8Array, role: Role): void {
     this.#handshake.attach(nowUs, entropy, role);
     this.#carrier = carrier;
@@ -277,10 +263,7 @@ export class Session {
     if (this.isOpen) this.#recovery.isProbeDue = true;
   }
 
-  /**
-   * Handles a packet that the current carrier received at `arrivedAtUs`. The packet may be any
-   * bytes.
-   */
+  /** Handles a packet that the current carrier received at `arrivedAtUs`. The packet may be any bytes. */
   handlePacket(nowUs: number, bytes: Uint8Array, arrivedAtUs = nowUs): void {
     this.#replication.arrivedAtUs = arrivedAtUs;
     const { dropped } = this.stats;
@@ -320,19 +303,13 @@ export class Session {
     else this.#handshake.handleTimeout(nowUs, this.#lastHeardUs);
   }
 
-  /**
-   * The time at which to call {@link handleTimeout} and {@link pollPacket} if nothing else happens
-   * before.
-   */
+  /** The time at which to call {@link handleTimeout} and {@link pollPacket} if nothing happens before. */
   pollTimeout(nowUs: number): number | undefined {
     const dueUs = this.isOpen ? this.#openDueUs(nowUs) : this.#handshake.dueUs(nowUs, this.#lastHeardUs);
     return earliest([dueUs, this.isClosed ? undefined : this.#commands.nextUs]);
   }
 
-  /**
-   * Returns the next packet that may and should leave now. Call it only when the carrier accepts a
-   * packet at once.
-   */
+  /** Returns the next packet to send now. Call it only when the carrier accepts a packet at once. */
   pollPacket(nowUs: number): Uint8Array | undefined {
     this.#writer.clear();
     let wrote = false;
@@ -436,8 +413,8 @@ export class Session {
       dropped.unproven += 1;
       return;
     }
-    // A first PING is sent, because its answer is a sample of the round trip and of the clock
-    // before other content is sent.
+    // A first PING is sent, because its answer is a sample of the round trip and of the clock before other
+    // content is sent.
     if (!wasOpen) this.#recovery.isProbeDue = true;
     const number = unfoldNumber(packet.numberLow, this.#acks.largest);
     const arrival = this.#acks.judge(number);

@@ -1,8 +1,8 @@
 /**
- * The sending rate (`spec/SESSION.md`, section 11). It is controlled by the queueing delay that the
- * arrival times at the peer show, and not by loss. The buffer of a narrow link therefore stays
- * nearly empty, and a link with random loss is not taken for a narrow one. Measurement follows
- * LEDBAT (RFC 6817), probing follows CUBIC (RFC 9438).
+ * The sending rate (`spec/SESSION.md`, section 11). It is controlled by the queueing delay that the arrival
+ * times at the peer show, and not by loss. The buffer of a narrow link therefore stays nearly empty, and a
+ * link with random loss is not taken for a narrow one. Measurement follows LEDBAT (RFC 6817), probing follows
+ * CUBIC (RFC 9438).
  */
 
 import {
@@ -51,23 +51,21 @@ const LEAST = 2_000;
 const QUEUE_TARGET_US = 4_000;
 const QUEUE_TARGET_US_MAX = 20_000;
 /**
- * Without any queue, the least delay of a round may be up to this multiple of the noise. On a path
- * that keeps the order of packets, each packet waits for slower packets before it.
+ * Without any queue, the least delay of a round may be up to this multiple of the noise. On a path that keeps
+ * the order of packets, each packet waits for slower packets before it.
  */
 const QUEUE_NOISES = 3;
 /** Above this share of the found capacity, the rate grows slowly. */
 const NEAR_SHARE = 0.85;
-/**
- * Above this share it grows half as fast, because any excess builds a queue until it is detected.
- */
+/** Above this share it grows half as fast, because any excess builds a queue until it is detected. */
 const SURE_SHARE = 0.97;
 /** Share of the delivery rate to which the rate falls after a queue was found. */
 const KEPT_SHARE = 0.9;
 /** A link became faster if it delivered more than this multiple of the found capacity. */
 const FASTER = 1.3;
 /**
- * On a carrier that retransmits lost packets, all later packets wait for them. A delay counts as a
- * queue only if it lasts for this time, because the delay of a retransmission ends earlier.
+ * On a carrier that retransmits lost packets, all later packets wait for them. A delay counts as a queue only
+ * if it lasts for this time, because the delay of a retransmission ends earlier.
  */
 const RECOVERY_US_MAX = 500_000;
 const BURST_US = 2_000;
@@ -82,8 +80,7 @@ const PACKET_SECONDS = 0.005;
 /** Minimum size of a packet, because of the overhead of every packet. */
 const PACKET_BYTES_MIN = 600;
 /**
- * A size that, with the overhead of TLS and WebSocket, fits into one segment of TCP. If the same
- * content took more segments, it would be delayed by loss more often.
+ * With the overhead of TLS and WebSocket, this fits into one TCP segment. More segments are lost more often.
  */
 const SEGMENT_BYTES = 1_380;
 /** The delivery rate is averaged over about this time. */
@@ -91,9 +88,7 @@ const MEAN_SECONDS = 0.5;
 const FALL = 3;
 /** A queue belongs to others if it stays although the rate fell this often. */
 const FALLS_MAX = 5 * FALL;
-/**
- * If more than this share and this many bytes of a round are lost, a link without a buffer is full.
- */
+/** If more than this share and this many bytes of a round are lost, a link without a buffer is full. */
 const NOISE_SHARE = 0.3;
 const NOISE_BYTES = 30_000;
 
@@ -144,10 +139,7 @@ export class SendRate {
     return next;
   }
 
-  /**
-   * Continues after an outage at the earlier rate, and ignores packets that were in flight during
-   * the outage.
-   */
+  /** Continues after an outage at the earlier rate, and ignores packets in flight during the outage. */
   resumed(): SendRate {
     const next = this.restarted(1);
     next.#isStarting = this.#isStarting;
@@ -219,13 +211,12 @@ export class SendRate {
   }
 
   acknowledged(nowUs: number, arrived: Arrived): void {
-    // On a narrow link, a large packet takes time even without a queue, so its own time is
-    // subtracted.
+    // On a narrow link, a large packet takes time even without a queue, so its own time is subtracted.
     const passingUs = (arrived.packetBytes / this.#linkRate) * 1e6;
     const delayUs = arrived.arrivedUs - arrived.sentUs;
     const queueUs = this.#base.excess(nowUs, delayUs, this.#competitive !== undefined) - passingUs;
-    // A packet that a reliable carrier retransmits arrives late, so on such a carrier delays are
-    // not used to measure jitter.
+    // A packet that a reliable carrier retransmits arrives late, so on such a carrier delays are not used to
+    // measure jitter.
     if (!arrived.isReliable) this.#noise.note(queueUs);
     this.#watchQueue(nowUs, arrived, queueUs);
     const round = this.#round;
@@ -275,9 +266,9 @@ export class SendRate {
   }
 
   /**
-   * The rate of the link that a delivery shows to a sender with this rate. Beside competitors,
-   * packets arrive only a little more slowly than they left. After a pause, they left slowly. In
-   * both cases the delivery rate does not show that the link became slower.
+   * The rate of the link that a delivery shows to a sender with this rate. Beside competitors, packets arrive
+   * only a little more slowly than they left. After a pause, they left slowly. In both cases the delivery
+   * rate does not show that the link became slower.
    */
   #shownBy(nowUs: number, delivery: Delivery, rate: number): number {
     const { rate: delivered, sentRate } = delivery;
@@ -292,8 +283,8 @@ export class SendRate {
   #beginDrain(nowUs: number, arrived: Arrived, queueUs: number, delivery: Delivery): void {
     const rate = this.bytesPerSecond;
     const delivered = this.#shownBy(nowUs, delivery, rate);
-    // If nothing was held back, the application determined the delivery rate. After a fall, a short
-    // queue may belong to others.
+    // If nothing was held back, the application determined the delivery rate. After a fall, a short queue may
+    // belong to others.
     let least = 0;
     if (!(this.#heldBack || this.#round?.wasHeldBack)) least = Math.min(INITIAL, this.bytesPerSecond);
     else if (this.#falls > 0 && !this.#isLong(queueUs))
@@ -344,10 +335,7 @@ export class SendRate {
     }
   }
 
-  /**
-   * Handles an acknowledgement in competitive mode: the window sets the rate, and a trial checks
-   * the queue.
-   */
+  /** Handles an acknowledgement in competitive mode. The window sets the rate; a trial checks the queue. */
   #watchWindow(
     nowUs: number,
     { window, decisiveWindow, trial }: CompetitiveMode,
@@ -412,8 +400,8 @@ export class SendRate {
   }
 
   /**
-   * Maximum queueing delay without a standing queue. If a single packet takes longer than the usual target, a packet
-   * that waits for the previous one is not evidence of a standing queue. More jitter raises the value.
+   * Maximum queueing delay without a standing queue. If a single packet takes longer than the usual target, a
+   * packet that waits for the previous one is not evidence of a standing queue. More jitter raises the value.
    */
   get #queueTargetUs(): number {
     const packetUs = (PACKET_BYTES_MIN / this.bytesPerSecond) * 1e6;
@@ -421,18 +409,12 @@ export class SendRate {
     return targetUs + QUEUE_NOISES * this.#noise.meanUs;
   }
 
-  /**
-   * Handles a queue although the sender had less to send than its rate allows. The queue belongs to
-   * others, or the peer was slow to read.
-   */
+  /** Handles a queue while nothing was held back. It belongs to others, or the peer was slow to read. */
   #yieldSomewhat(): void {
     this.bytesPerSecond = Math.min(this.bytesPerSecond, Math.max(0.9 * this.bytesPerSecond, INITIAL));
   }
 
-  /**
-   * Handles a standing queue. The delivery rate is the capacity of the link. A lower rate empties
-   * the queue within about a tenth of a second.
-   */
+  /** Handles a standing queue. A rate below the delivery rate empties it within about a tenth of a second. */
   #fall(nowUs: number, round: Round, arrived: Arrived): void {
     const drain = this.queueUs / 1e6 / (0.1 + round.span);
     const kept = Math.min(KEPT_SHARE, Math.max(0.5, 1 - drain));
@@ -458,8 +440,8 @@ export class SendRate {
   }
 
   /**
-   * Whether a long queue stayed although the rate fell before this round, on a carrier that
-   * competes by itself. The sign is that bytes arrive at the rate at which they are sent.
+   * Whether a long queue stayed although the rate fell before this round, on a carrier that competes by
+   * itself. The sign is that bytes arrive at the rate at which they are sent.
    */
   #isOfOthers(round: Round): boolean {
     const isLower = this.bytesPerSecond < 0.9 * this.#beforeFalls.delivered;
@@ -503,9 +485,9 @@ export class SendRate {
   }
 
   /**
-   * Handles a round in which others keep the queue full. The rate or the window reacts to loss as
-   * those of the others do. At intervals the sender pauses, or lowers its rate for a trial. If that
-   * empties the queue, no competitor is left.
+   * Handles a round in which others keep the queue full. The rate or the window reacts to loss as those of
+   * the others do. At intervals the sender pauses, or lowers its rate for a trial. If that empties the queue,
+   * no competitor is left.
    */
   #compete(
     nowUs: number,
@@ -581,8 +563,8 @@ export class SendRate {
   }
 
   /**
-   * Judges a trial: if the lower rate emptied the queue, no competitor is left. The first round
-   * contains packets that were sent before the trial.
+   * Judges a trial: if the lower rate emptied the queue, no competitor is left. The first round contains
+   * packets that were sent before the trial.
    */
   #goOnTrying(nowUs: number, competitive: CompetitiveMode, trial: Trial, round: Round): void {
     const { window, isStarting, nextLastsUs } = competitive;
@@ -606,8 +588,7 @@ export class SendRate {
     const ratio = this.bytesPerSecond / this.#capacity;
     // A single step does not go beyond the found capacity.
     if (ratio < NEAR_SHARE) return Math.min(1.25, 0.9 / ratio);
-    // If the link was faster a short time ago, it may be so again. So each step is twice the last
-    // one.
+    // If the link was faster a short time ago, it may be so again. So each step is twice the last one.
     const isFaster = this.#peak.highest > FASTER * this.#capacity;
     const step = isFaster ? 2 ** Math.min(4, this.#probes) : 1;
     this.#probes += 1;

@@ -12,57 +12,36 @@ import { StepInputSender } from "./step-input-sender.js";
 
 const f = Math.fround;
 const STEP_MS = 1000 / 60;
-/**
- * Smaller errors are ignored, because positions from the server are rounded to 1/1,024 m on each
- * axis.
- */
+/** Smaller errors are ignored, because positions from the server are rounded to 1/1,024 m on each axis. */
 const TOLERANCE_M = 0.003;
-/**
- * An avatar that moves farther in one step than its speed allows was teleported. A prediction with this error
- * teleports, too.
- */
+/** An avatar was teleported if it moved this much farther than its speed allows, in metres. */
 const TELEPORT_M = 2;
 /** The greatest speed of the engine, in metres a second. */
 const SPEED_MAX = 40;
 /**
- * Speed at which a correction is shown, in metres a second: a centimetre a frame. A large
- * correction decreases by the second number as a share a second.
+ * Minimum speed at which a correction is shown, in metres a second, and its share that is shown each second.
  */
 const GLIDE_PER_S = 0.6;
 const GLIDE_SHARE_PER_S = 3;
 /** Maximum time, in seconds, for which one frame shows a correction. */
 const GLIDE_S_MAX = 1 / 60;
-/**
- * If the predicted velocity is wrong by more than this, the prediction missed an event. Then only
- * the received velocity counts.
- */
+/** If the error of the velocity is greater, in metres a second, only the received velocity counts. */
 const BELIEF_MPS = 1.5;
 /** Two positions that are farther apart in time are not used to compute a velocity. */
 const VELOCITY_STEPS_MAX = 6;
-/**
- * An avatar without updates for this many steps is at its last received position, even if the
- * prediction differs.
- */
+/** An avatar without updates for this many steps is at its last received position. */
 const QUIET_STEPS = 24;
-/**
- * Distance from a walker, in metres, within which a solid can matter while the steps of half a
- * second are taken again.
- */
+/** Distance in metres within which a solid can matter while half a second of steps is taken again. */
 const REACH_M = 6;
 
-/**
- * Half the height of a platform under an avatar that rests on unknown ground, and the maximum distance of the avatar
- * from its middle, in metres.
- */
+/** Half the height, and the greatest distance from the avatar, of an assumed platform under it, in metres. */
 const PLATFORM_HALF_M = 0.5;
 const PLATFORM_REACH_M = 3;
 
 const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 
 export interface PredictorOptions {
-  /**
-   * The clock of frames, on which 60 steps are taken each second; `performance.now()` by default.
-   */
+  /** The clock of frames, on which 60 steps are taken each second; `performance.now()` by default. */
   readonly nowMs?: (() => number) | undefined;
 }
 
@@ -86,57 +65,44 @@ export interface PredictorOptions {
 export interface Predictor {
   /** Sets the input from the next step on. */
   input(input: Input): void;
-  /**
-   * Takes the steps up to this moment. Call it once a frame, with the time of `performance.now()`.
-   */
+  /** Takes the steps up to this moment. Call it once a frame, with the time of `performance.now()`. */
   sample(nowMs: number): void;
-  /**
-   * Writes the shown pose of the own avatar. Returns false if it cannot be predicted: it is not a
-   * walker, or the protocol is plain.
-   */
+  /** Writes the shown pose of the own avatar. Returns false for an avatar that cannot be predicted. */
   pose(out: Pose): boolean;
   /**
-   * Sends an action like {@link World.act}. If the world declares an effect on the hands, it is
-   * shown at once: `predict` of `BindingFields` in `docs/WORLDS.md`.
+   * Sends an action like {@link World.act}. If the world declares an effect on the hands, it is shown at
+   * once: `predict` of `BindingFields` in `docs/WORLDS.md`.
    */
   act(action: string, args?: WorldRecord): Promise<void>;
-  /**
-   * The item that is shown in the own hands: by prediction or, later, by the attribute `holding` of
-   * the own avatar.
-   */
+  /** The item in the own hands, as shown: predicted or, later, from the avatar's attribute `holding`. */
   readonly holding: EntityId | undefined;
   /**
-   * Overwrites `position` of an entity with its predicted position, if an unanswered action of this client affects it;
-   * otherwise returns false. Call it once a frame for each entity that own actions may affect.
+   * Overwrites `position` of an entity with its predicted position, if an unanswered action of this client
+   * affects it; otherwise returns false. Call it once a frame for each entity that own actions may affect.
    */
   place(id: EntityId, position: { [axis: number]: number }): boolean;
   /** The newest step of this client; a step lasts 1/60 s. */
   readonly step: number;
   /** The moment that is shown, in steps of this client with a fraction. */
   readonly moment: number;
-  /**
-   * Distance between the shown and the predicted position, in metres: the corrections that are not
-   * shown yet.
-   */
+  /** Distance of the shown position from the predicted one, in metres: corrections not shown yet. */
   readonly offsetM: number;
   /** Distance between the server's newest position and the prediction for its step, in metres. */
   readonly errorM: number;
   /**
-   * The sum of the angles by which the ground has turned the avatar, in radians. Add its changes to the yaw of the input and of the
-   * camera, so that they turn with the ground.
+   * The sum of the angles by which the ground has turned the avatar, in radians. Add its changes to the yaw
+   * of the input and of the camera, so that they turn with the ground.
    */
   readonly carriedYaw: number;
   /** Number of positions from the server that differed from the prediction. */
   readonly corrections: number;
   /** Number of steps that were left out, because no frame was drawn for too long. */
   readonly skippedSteps: number;
-  /**
-   * Writes the predicted position after a step. Returns false for a step that is no longer stored.
-   */
+  /** Writes the predicted position after a step. Returns false for a step that is no longer stored. */
   predicted(step: number, out: { [axis: number]: number }): boolean;
   /**
-   * Couples a simulation to each step of the avatar; without an argument, removes it. `@nowcast/predict-rapier` moves
-   * pushed, held and thrown bodies this way.
+   * Couples a simulation to each step of the avatar; without an argument, removes it.
+   * `@nowcast/predict-rapier` moves pushed, held and thrown bodies this way.
    */
   couple(coupling?: PredictionCoupling): void;
   /** Stops listening to the world. */
@@ -199,19 +165,14 @@ class StepPredictor implements Predictor {
   #startMs: number | undefined;
   #sampledMs = 0;
   #share = 0;
-  /**
-   * The newest acknowledged step of this client, and the world's step in which the server took it.
-   */
+  /** The newest acknowledged step of this client, and the world's step in which the server took it. */
   #tick = -1;
   #tickStep = 0;
   readonly #carrier: Carrier;
   /** The newest received position of the avatar, with the world's step and the client's step. */
   #acknowledgedTick = -1;
   #acknowledgedStep = 0;
-  /**
-   * The assumed ground below an avatar that rests on the server at a place where this client knows
-   * no ground.
-   */
+  /** The assumed ground below an avatar that rests where this client knows no ground. */
   #platform: Solid | undefined;
   readonly #heldItems: HeldItemPrediction;
   /** The acting avatar, for the prediction of held items. */
@@ -433,18 +394,12 @@ class StepPredictor implements Predictor {
     ahead.pz += ahead.vz / 60;
   }
 
-  /**
-   * The step of the world in which the server takes a step of this client; undefined before the
-   * server has acknowledged a step.
-   */
+  /** The world's step in which the server takes a step of this client; undefined if unknown. */
   #tickOf(step: number): number | undefined {
     return this.#tick < 0 ? undefined : this.#tick + step - this.#tickStep;
   }
 
-  /**
-   * While input cannot reach the server, the walker stops on the server, so the prediction stops,
-   * too.
-   */
+  /** While input cannot reach the server, the walker stops on the server, so the prediction stops, too. */
   #nextInput(): Input {
     if (this.#isCut) return { ...STILL, yaw: this.#wanted.yaw };
     if (!this.#jumpPending || this.#wanted.jump) return this.#wanted;
@@ -462,8 +417,8 @@ class StepPredictor implements Predictor {
   }
 
   /**
-   * Handles the server's position of the avatar after a step. A walker that waited for its input
-   * has taken fewer steps than the world, so only the acknowledged number identifies the step.
+   * Handles the server's position of the avatar after a step. A walker that waited for its input has taken
+   * fewer steps than the world, so only the acknowledged number identifies the step.
    */
   #onSnapshot(tick: number, sequence: number, moved: readonly Entity[]): void {
     const number = this.step + (((sequence - this.step) << 16) >> 16);
@@ -526,10 +481,7 @@ class StepPredictor implements Predictor {
     if (isTeleport) this.#offset.fill(0);
   }
 
-  /**
-   * The avatar rests here on the server. So it has no velocity, and stands on ground even if this
-   * client does not know the ground.
-   */
+  /** The avatar rests here on the server: it has no velocity, and stands on known or unknown ground. */
   #rest(step: number, x: number, y: number, z: number): void {
     this.corrections++;
     this.#before.copy(this.#mover);
@@ -542,10 +494,7 @@ class StepPredictor implements Predictor {
     this.#takeAgain(step);
   }
 
-  /**
-   * Takes all steps after this one again, from the mover's position. The shown position glides from
-   * the earlier result to the new one.
-   */
+  /** Takes all later steps again from the mover's position. The shown position glides to the new result. */
   #takeAgain(step: number): void {
     const mover = this.#mover;
     this.#coupling?.rewind(step, this.step);
@@ -566,9 +515,7 @@ class StepPredictor implements Predictor {
     this.#offset[2]! += dz;
   }
 
-  /**
-   * Between two received positions the motion differed from the prediction: the velocity is wrong by this difference.
-   */
+  /** Between two received positions the motion differed: the predicted velocity is wrong by this. */
   #correctVelocity(step: number, x: number, y: number, z: number, passed: number): void {
     const mover = this.#mover;
     const perS = 60 / passed;
