@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -18,6 +19,9 @@ export default defineConfig({
   },
   test: {
     testTimeout: 60_000,
+    // Many tests wait for a server or a clock, so there are more workers than cores.
+    maxWorkers: availableParallelism() + 1,
+    minWorkers: 1,
     projects: [
       {
         extends: true,

@@ -136,8 +136,11 @@ fn build_rust() -> anyhow::Result<()> {
     step::run(&["cargo", "test", "--workspace", "--no-run", "--quiet"])
 }
 
+/// Many tests wait for a process, a carrier or a clock, so each core runs two tests at once.
 fn rust_tests() -> anyhow::Result<()> {
-    decoy::run_tests(&["cargo", "test", "--workspace", "--no-fail-fast"], &[])
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = (2 * cores).to_string();
+    decoy::run_tests(&["cargo", "test", "--workspace", "--no-fail-fast"], &[("RUST_TEST_THREADS", &threads)])
 }
 
 /// Runs the tests with the feature. Only code that depends on the feature is built again. Tests of other packages with the same
