@@ -1,6 +1,6 @@
 import { type AssetEntry, AssetError, type Assets } from "./assets.js";
 
-/** Objects made of files, up to a maximum number at a time. */
+/** A cache of objects that are created from files, up to a maximum number. */
 const ENTRIES_MAX = 256;
 
 interface Cached<T> {
@@ -9,8 +9,8 @@ interface Cached<T> {
 }
 
 /**
- * Objects created from files, one for each file, shared by all entities that show it. An unusable file is reported
- * once, and tried again when the world's definition changes.
+ * Objects created from files. There is one object for each file, shared by all entities that show it. A file
+ * that cannot be used is reported once, and tried again when the world's definition changes.
  */
 export class AssetCache<T> {
   readonly #byHash = new Map<string, Cached<T>>();
@@ -33,13 +33,13 @@ export class AssetCache<T> {
     this.#report = report;
   }
 
-  /** The object made of this file; undefined while there is none. */
+  /** The object of this file; undefined while there is none. */
   peek(name: string): T | undefined {
     const entry = this.#assets.find(name);
     return entry && this.#byHash.get(entry.hash)?.value;
   }
 
-  /** Loads a file unless it has been, and answers undefined where that fails. */
+  /** Loads a file, unless it is loaded already. Resolves to undefined if that fails. */
   async get(name: string): Promise<T | undefined> {
     const entry = this.#assets.find(name);
     if (!entry) return this.#getMissing(name);
@@ -54,7 +54,7 @@ export class AssetCache<T> {
     return cached.loading;
   }
 
-  /** Forgets failures, and frees values of files that the current definition does not list. */
+  /** Forgets failures, and frees objects of files that the current definition does not list. */
   define(): void {
     this.#missing.clear();
     for (const [hash, { value }] of this.#byHash) {

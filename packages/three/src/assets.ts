@@ -1,6 +1,6 @@
 /**
- * The files of a world's folder, by name. A server offers them by the hash of their content, so that browsers cache
- * them for ever.
+ * The files of a world's folder, by name. A server offers them under the hash of their content, so browsers
+ * may cache them without a time limit.
  */
 
 /** A file that a world's definition lists. */
@@ -46,7 +46,7 @@ export function readAssets(definition: unknown): readonly AssetEntry[] {
   });
 }
 
-/** The files that the present definition lists, and how to get one. */
+/** The files that the current definition lists, and the way to fetch them. */
 export class Assets {
   #byName = new Map<string, AssetEntry>();
   readonly #server: string;
@@ -61,7 +61,7 @@ export class Assets {
     this.#request = request;
   }
 
-  /** Takes the files of another definition. */
+  /** Sets the files of another definition. */
   define(definition: unknown): void {
     this.#byName = new Map(readAssets(definition).map((entry) => [entry.name, entry]));
   }
@@ -75,7 +75,7 @@ export class Assets {
     return false;
   }
 
-  /** Gets a file of at most this many bytes; refuses by an {@link AssetError}. */
+  /** Fetches a file of at most this many bytes. Rejected with an {@link AssetError}. */
   async get(entry: AssetEntry, bytesMax: number): Promise<ArrayBuffer> {
     const { name, hash, bytes } = entry;
     const tooLarge = (): AssetError => new AssetError(name, `it is larger than ${bytesMax} bytes`);

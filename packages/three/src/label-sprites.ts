@@ -30,20 +30,20 @@ interface Shown {
   /** The canvas of its picture. */
   text: string;
   lines: number;
-  /** Width by height. */
+  /** Width divided by height. */
   aspect: number;
 }
 
 /**
- * {@link Labels} inside of the world: for a headset, where nothing over the picture is seen. Each is a small picture that faces
- * the viewer; the nearest two dozen are shown.
+ * {@link Labels} as objects in the world, for headsets, in which page elements over the picture are
+ * invisible. Each label is a small picture that faces the viewer. The nearest two dozen are shown.
  */
 export class LabelSprites {
   readonly group = new Group();
   readonly #shown = new Map<number, Shown>();
   readonly #near: { id: number; writing: Writing; metres: number }[] = [];
 
-  /** Writes the labels around a camera; `own` has a name that the player need not read. */
+  /** Draws the labels around a camera. The name of `own`, the player's own avatar, is left out. */
   update(labels: Labels, camera: Object3D, own: number | undefined): void {
     camera.getWorldPosition(EYE);
     const near = this.#near;
@@ -106,7 +106,7 @@ function write(shown: Shown, text: string): void {
   const width = Math.max(...lines.map((line) => context.measureText(line).width));
   canvas.width = Math.ceil(width + 2 * PADDING_PX);
   canvas.height = Math.ceil(lines.length * FONT_PX * 1.25 + PADDING_PX);
-  // A canvas that gets another size forgets its font.
+  // Changing the size of a canvas resets its font.
   context.font = font;
   context.fillStyle = "rgb(12 20 38 / 72%)";
   context.beginPath();

@@ -5,17 +5,17 @@ const REACH_MIN_M = 6;
 const SHOWN_MAX = 36;
 const BUBBLE_MS = 6500;
 const BUBBLE_CHARACTERS_MAX = 100;
-/** Room above a name for the tallest bubble: one that would leave the picture comes down instead. */
+/** Room above a name for the tallest bubble. A bubble that would leave the picture is moved down. */
 const BUBBLE_ROOM_PX = 118;
 
-/** The anchor of a label; it moves, and the label with it. */
+/** The anchor of a label. The label moves with it. */
 interface Bearer {
   readonly x: number;
   readonly y: number;
   readonly z: number;
 }
 
-/** The text and place of a label, for code that draws it itself, such as in a headset. */
+/** The text and place of a label, for code that draws labels itself, for example in a headset. */
 export interface Writing {
   readonly bearer: Bearer;
   /** Height above its bearer's centre, in metres. */
@@ -23,7 +23,7 @@ export interface Writing {
   readonly name: string;
   /** The bearer's latest chat line. */
   readonly said: string | undefined;
-  /** Its bearer speaks now. */
+  /** Whether its bearer speaks now. */
   readonly speaks: boolean;
 }
 
@@ -45,27 +45,30 @@ interface Label {
 }
 
 /**
- * Labels above players and entities, and chat bubbles. They are page text over the picture: sharp at any resolution,
- * never markup, with the classes `label`, `tag` and `bubble` for a page's own style. In a headset they are invisible;
- * {@link LabelSprites} draws them in the world instead.
+ * Labels above players and entities, and chat bubbles. They are page elements over the picture, so they are
+ * sharp at any resolution. Their content is never markup. A page can style them by the classes `label`, `tag`
+ * and `bubble`. In a headset they are invisible; {@link LabelSprites} draws them in the world instead.
  */
 export class Labels {
   readonly #labels = new Map<number, Label>();
-  /** Decreases while many players are near, so that names neither hide players nor cost much. */
+  /**
+   * The distance up to which labels are shown. It decreases while many players are near, so that names
+   * neither hide players nor cost much.
+   */
   #reach = REACH_MAX_M;
   readonly #layer: HTMLElement | undefined;
 
-  /** `layer` lies over the picture and is as large; without one nothing is written. */
+  /** `layer` is an element over the picture, of the same size. Without it nothing is drawn. */
   constructor(layer: HTMLElement | undefined) {
     this.#layer = layer;
   }
 
-  /** All current labels, by the number of their bearer. */
+  /** All current labels, by the id of their bearer. */
   get all(): ReadonlyMap<number, Writing> {
     return this.#labels;
   }
 
-  /** Writes a name above something, or another one. */
+  /** Sets or changes the name above an entity. */
   set(id: number, name: string, bearer: Bearer, above: number): void {
     if (!this.#layer) return;
     const known = this.#labels.get(id);
@@ -150,7 +153,7 @@ export class Labels {
     else if (shown < SHOWN_MAX * 0.7) this.#reach = Math.min(REACH_MAX_M, this.#reach * 1.02);
   }
 
-  /** In a headset nothing over the picture is visible, but old chat lines must still be forgotten. */
+  /** In a headset these elements are invisible, but old chat lines must still be removed. */
   hide(nowMs: number): void {
     for (const label of this.#labels.values()) {
       forget(label, nowMs);
@@ -200,7 +203,10 @@ function forget(label: Label, nowMs: number): void {
   label.said = undefined;
 }
 
-/** The chat log has the whole text. Cuts between characters, because a slice of UTF-16 could leave half of one. */
+/**
+ * The text is cut, because the chat log has the whole text. It is cut between characters, because a slice of
+ * UTF-16 could leave half of a character.
+ */
 function shorten(text: string): string {
   const characters = [...text];
   return characters.length > BUBBLE_CHARACTERS_MAX

@@ -5,7 +5,7 @@ import type { Pose } from "./pose.js";
 /** The part of a {@link World} that {@link ShownPoses} needs. */
 export type ShownWorld = Pick<World, "avatarId" | "entities">;
 
-/** A prediction of the own avatar: a {@link Predictor} of the SDK, or another one. */
+/** A prediction of the own avatar: a {@link Predictor} of the SDK, or another implementation. */
 export interface ShownPrediction extends Pick<Predictor, "sample" | "place" | "holding"> {
   /**
    * Writes the predicted pose of the own avatar; returns false while it cannot be predicted. `interpolated` is the pose
@@ -22,13 +22,13 @@ export interface ShownBodies {
   place(id: EntityId, pose: WorldPose): boolean;
 }
 
-/** Longest chain of parents that is followed from an entity to the avatar. */
+/** Maximum length of the chain of parents that is followed from an entity to the avatar. */
 const PARENTS_MAX = 16;
 
 /**
- * The one source of poses in a frame. The own avatar is predicted, and everything attached to it or held by it moves with
- * the prediction. Bodies that it touches are predicted if {@link ShownPoses.bodies} is set. All other entities are
- * interpolated.
+ * The only source of poses in a frame. The own avatar is predicted, and everything attached to it or held by
+ * it moves with the prediction. Bodies that it touches are predicted if {@link ShownPoses.bodies} is set. All
+ * other entities are interpolated.
  */
 export class ShownPoses {
   /** Whether the own avatar is shown at its predicted pose. */
@@ -40,7 +40,7 @@ export class ShownPoses {
   readonly #predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
   readonly #avatarAt = new Vector3();
   readonly #shownAt = new Vector3();
-  /** Turns the interpolated avatar into the predicted one. */
+  /** The transform from the interpolated to the predicted avatar. */
   readonly #turn = new Quaternion();
   readonly #place = new Float64Array(3);
   readonly #world: ShownWorld;
@@ -57,7 +57,10 @@ export class ShownPoses {
     this.#predictor = predictor;
   }
 
-  /** Chooses the moment that {@link ShownPoses.pose} answers for. Call it once a frame, before any pose is read. */
+  /**
+   * Chooses the moment for which {@link ShownPoses.pose} returns poses. Call it once a frame, before any pose
+   * is read.
+   */
   sample(nowMs: number): void {
     this.#interpolator.sample(nowMs);
     this.#predictor?.sample(nowMs);
@@ -71,7 +74,8 @@ export class ShownPoses {
     this.#avatarAt.fromArray(this.#interpolated.position);
     this.#shownAt.fromArray(this.#predicted.position);
     this.#turn.identity();
-    // The body of an avatar that holds an item turns with the item, which is interpolated.
+    // The body of an avatar that holds an item turns with the item, so the interpolated rotation is used
+    // here.
     if (this.#predictor!.holding !== undefined) return;
     this.#turn
       .fromArray(this.#predicted.quaternion)

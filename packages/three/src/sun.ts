@@ -1,6 +1,6 @@
 import { type Camera, Color, DirectionalLight, Group, HemisphereLight, Vector3 } from "three";
 
-/** Sun and sky, as they light a world. */
+/** The light of the sun and the sky in a world. */
 export interface Daylight {
   /** Direction to the sun, of length 1. */
   readonly sunDirection: Vector3;

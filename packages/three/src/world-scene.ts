@@ -20,11 +20,11 @@ import { Shapes } from "./scene/shapes.js";
 
 /** The level of detail. */
 export interface Detail {
-  /** Steps around each quarter of a block's rounded edge. */
+  /** Number of steps around each quarter of a block's rounded edge. */
   readonly bevelSegments: number;
-  /** Reflective instead of plain surfaces. */
+  /** Whether surfaces are reflective instead of plain. */
   readonly rich: boolean;
-  /** Tufts of grass on the lawn. */
+  /** Whether there are tufts of grass on the lawn. */
   readonly grass: boolean;
 }
 
@@ -47,7 +47,8 @@ const LAWN_REST_S = 0.3;
 /**
  * The drawing of a world: ground, entities, players, models, and labels.
  *
- * Add `group` to a scene of three.js. It knows no connection; `WorldView` passes a world's contents to it.
+ * Add `group` to a scene of three.js. It has no connection of its own; `WorldView` passes a world's contents
+ * to it.
  */
 export class WorldScene {
   readonly group = new Group();
@@ -150,7 +151,7 @@ export class WorldScene {
     this.#hasChanged = true;
   }
 
-  /** Its look changed. A moving entity keeps its shown pose; a fixed one moves to its new pose. */
+  /** Applies a changed look. A moving entity keeps its shown pose; a fixed entity moves to its new pose. */
   change(body: Body, pose: Pose, name: string | undefined): void {
     const member = this.crowd.get(body.id);
     if (member && body.appearance?.form?.shape === "person") {
@@ -164,7 +165,7 @@ export class WorldScene {
     this.add(body, shown && !body.isFixed ? poseOf(shown) : pose, name);
   }
 
-  /** A player is called otherwise, or has another avatar. */
+  /** Applies another name or another avatar of a player. */
   rename(id: number, name: string | undefined): void {
     const bearer = this.#bearerOf(id);
     if (bearer) this.#name(bearer.body, bearer, name);
@@ -192,7 +193,10 @@ export class WorldScene {
     this.#hasChanged = true;
   }
 
-  /** Frees everything that it has made, on the graphics processor and on the page. Nothing can be shown afterwards. */
+  /**
+   * Frees all objects that it has made, on the graphics processor and on the page. It cannot be used
+   * afterwards.
+   */
   dispose(): void {
     this.clear();
     this.setTracking(undefined);
@@ -214,7 +218,7 @@ export class WorldScene {
     return this.#props.values();
   }
 
-  /** The form of an entity that is no person. */
+  /** The form of an entity that is not a person. */
   get(id: number): Prop | undefined {
     return this.#props.get(id);
   }
@@ -240,7 +244,10 @@ export class WorldScene {
     this.#trackedPeople?.place(source);
   }
 
-  /** Moves limbs, models and grass on by a frame; `hidden` is a person that is not drawn, because the camera is inside. */
+  /**
+   * Advances limbs, models and grass by a frame. `hidden` is a person that is not drawn, because the camera
+   * is inside it.
+   */
   animate(seconds: number, hidden?: number | undefined): void {
     this.#trackedPeople?.update(seconds);
     this.crowd.update(seconds, this.obstacles, hidden);
@@ -248,7 +255,7 @@ export class WorldScene {
     this.#tendLawn(seconds);
   }
 
-  /** Draws the labels for a camera; `own` has a name that the player need not read. */
+  /** Draws the labels for a camera. The name of `own`, the player's own avatar, is left out. */
   updateLabels(nowMs: number, camera: PerspectiveCamera, own?: number | undefined): void {
     this.labels.update(nowMs, camera, own);
   }
@@ -268,7 +275,7 @@ export class WorldScene {
     return changed || this.crowd.members.length > 0;
   }
 
-  /** Places grass once no more fixed entities arrive. */
+  /** Places grass as soon as no more fixed entities arrive. */
   #tendLawn(seconds: number): void {
     if (!this.#hasLawnChanged) return;
     this.#lawnSeconds += seconds;

@@ -24,11 +24,14 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
    */
   readonly predictor?: ShownPrediction | undefined;
   /**
-   * Draws into this scene, which is kept after the view, instead of a new one. The other options are then those of the
-   * scene.
+   * Draws into this scene instead of a new one. The scene is not freed with the view. The other options are
+   * then those of the scene.
    */
   readonly scene?: WorldScene | undefined;
-  /** The server that models and textures come from, such as `https://example.org:7777`: by default the page's own. */
+  /**
+   * The server from which models and textures are fetched, such as `https://example.org:7777`. By default the
+   * page's own server.
+   */
   readonly server?: string | undefined;
 }
 
@@ -52,7 +55,7 @@ export class WorldView implements PoseSource {
   readonly #releases: (() => void)[] = [];
   readonly #avatars = new Map<number, number>();
   readonly #names = new Map<number, string>();
-  /** The module for heads and hands is loaded with the first of them. */
+  /** The module for heads and hands is loaded when the first of them appears. */
   #isTracking = false;
   #isDisposed = false;
   readonly #poses: ShownPoses;
@@ -121,7 +124,7 @@ export class WorldView implements PoseSource {
     this.scene.animate(seconds, hidden);
   }
 
-  /** Places labels at the camera's view of the entities. The own avatar has no name there. */
+  /** Places labels at the camera's view of the entities. The name of the own avatar is left out. */
   writeLabels(nowMs: number, camera: PerspectiveCamera): void {
     this.scene.updateLabels(nowMs, camera, this.world.avatarId);
   }
@@ -146,14 +149,14 @@ export class WorldView implements PoseSource {
     const { world, scene } = this;
     this.#releases.push(
       world.on("welcome", () => {
-        // The server that answers may be another than before, with another ground.
+        // After a reconnect, the server may be another one, with another ground.
         scene.clear();
         this.#avatars.clear();
         this.#names.clear();
       }),
       world.on("define", ({ definition }) => {
         scene.define(definition);
-        // Kinds may have another look now, without a `change` event.
+        // The look of a kind may have changed without a `change` event.
         for (const entity of world.entities.values()) this.#change(entity);
         this.#retrack();
       }),
@@ -208,7 +211,7 @@ export class WorldView implements PoseSource {
     this.scene.change(describeBody(entity), poseOf(entity), this.#names.get(entity.id));
   }
 
-  /** A player has this name and this avatar. */
+  /** Sets the name and the avatar of a player. */
   #called(player: Player): void {
     const { id, name, avatarId } = player;
     if (this.#avatars.get(id) !== avatarId) this.#uncalled(player);

@@ -17,7 +17,7 @@ export interface KindFacts {
   readonly look: unknown;
 }
 
-/** A person is a figure in coloured clothes, of this height in metres. */
+/** A person is drawn as a figure in coloured clothes, of this height in metres. */
 export interface Figure {
   readonly shape: "person";
   readonly height: number;
@@ -34,15 +34,15 @@ export interface Appearance {
   readonly glow: number;
   /** The label above it. A person may have typed it: text, never markup. */
   readonly label: string;
-  /** The model that is drawn instead of the form, once the model is loaded. */
+  /** The model that is drawn instead of the form, as soon as it is loaded. */
   readonly model: ModelLook | undefined;
-  /** Name of the picture on the surface of its form; undefined for none. */
+  /** Name of the image on the surface of its form; undefined for none. */
   readonly texture: string | undefined;
   /** Height of the sea around the world, in metres; `undefined` if it declares no sea. */
   readonly sea: number | undefined;
 }
 
-/** A model of the world's folder, as an entity shows it. */
+/** A model from the world's folder, and how an entity shows it. */
 export interface ModelLook {
   /** A path such as `assets/door.glb`. */
   readonly name: string;
@@ -52,14 +52,14 @@ export interface ModelLook {
   readonly animation: string | undefined;
 }
 
-/** Walking speeds of a player, in metres and seconds. */
+/** Walking and running speed of a player, in metres a second. */
 export interface Gait {
   readonly walkSpeed: number;
   readonly runSpeed: number;
   readonly acceleration: number;
 }
 
-/** An entity without its pose, as far as it affects drawing. */
+/** The properties of an entity, apart from its pose, that affect drawing. */
 export interface Body {
   readonly id: number;
   /** Name of its kind. */
@@ -67,13 +67,13 @@ export interface Body {
   readonly scale: Vector;
   /** `undefined` for an entity that is not drawn. */
   readonly appearance: Appearance | undefined;
-  /** Bodies stop at it. */
+  /** Whether it stops other bodies. */
   readonly isSolid: boolean;
-  /** It does not move by itself. */
+  /** Whether it moves only if the rules set its position. */
   readonly isFixed: boolean;
-  /** Forces move it. */
+  /** Whether forces move it. */
   readonly isLoose: boolean;
-  /** For an entity that input moves. */
+  /** The speeds of an entity that input moves. */
   readonly gait: Gait | undefined;
   /** The held entity, by the attribute `holding`. */
   readonly holding: number | undefined;
@@ -92,10 +92,10 @@ const GLOW_MAX = 4;
 const NAME_CHARACTERS_MAX = 200;
 const MODEL_SCALE_MAX = 10_000;
 const SEA_M_MAX = 10_000;
-/** Drawn for an entity with a model and without a form, until the model is loaded. */
+/** The form that is drawn for an entity with a model but without a form, until the model is loaded. */
 const STAND_IN: Form = { shape: "sphere", radius: 0.25 };
 const FORM_FIELDS = ["shape", "size", "radius", "height"] as const;
-/** Attributes that show. */
+/** Attributes that affect drawing. */
 const SHOWN: ReadonlySet<string> = new Set([
   ...FORM_FIELDS,
   "color",
@@ -135,8 +135,8 @@ export function describeBody(entity: EntityFacts): Body {
 }
 
 /**
- * `isSensor`: other bodies pass through it, or it has no body. Such entities are only for the rules unless they have a
- * look.
+ * `isSensor` is true if other bodies pass through the entity, or if it has no body. Such an entity is drawn
+ * only if it has a look.
  */
 function appearanceOf(
   kind: KindFacts,
@@ -179,13 +179,13 @@ function isModelScale(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= MODEL_SCALE_MAX;
 }
 
-/** Files of a world's folder are in `assets/`; any other name is invalid. */
+/** Names of files in a world's folder begin with `assets/`; any other name is invalid. */
 function readAssetName(value: unknown): string | undefined {
   const name = readName(value);
   return name?.startsWith("assets/") ? name : undefined;
 }
 
-/** A name that is neither empty nor longer than any that a world may give. */
+/** Reads a name. It must not be empty or longer than a world allows. */
 function readName(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" && value.length <= NAME_CHARACTERS_MAX ? value : undefined;
 }
@@ -208,7 +208,7 @@ function formOf(
   return readFormOf(kind, own);
 }
 
-/** Forms of kinds. Entities of one kind share their form, and so their geometry. */
+/** Forms of kinds. Entities of one kind share their form and therefore their geometry. */
 const FORMS = new WeakMap<KindFacts, { readonly form: Form | Figure | undefined }>();
 
 function readFormOf(kind: KindFacts, look: Readonly<Record<string, unknown>>): Form | Figure | undefined {
@@ -236,7 +236,7 @@ function gaitOf(walker: Readonly<Record<string, unknown>>): Gait {
   };
 }
 
-/** `#rgb`, `#rrggbb`, or the same as a number. */
+/** Reads a colour: `#rgb`, `#rrggbb`, or a number. */
 export function readColor(value: unknown): number | undefined {
   if (typeof value === "number")
     return Number.isInteger(value) && value >= 0 && value <= 0xffffff ? value : undefined;

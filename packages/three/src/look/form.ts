@@ -13,12 +13,12 @@ export type Form =
   | {
       readonly shape: "mesh";
       readonly vertices: readonly Vector[];
-      /** Three places in `vertices` each, from 0 on. */
+      /** The triangles, each as three indices in `vertices`, from 0 on. */
       readonly triangles: readonly number[];
     }
   | {
       readonly shape: "heights";
-      /** Row by row along Z, each of `columns` along X. */
+      /** Heights row by row: rows along Z, `columns` heights along X in each row. */
       readonly heights: readonly number[];
       readonly columns: number;
       readonly width: number;
@@ -85,7 +85,7 @@ function readMesh(fields: Fields): Form | undefined {
   if (!vertices || !corners || corners.length === 0 || corners.length % 3 !== 0) return undefined;
   const triangles: number[] = [];
   for (const corner of corners) {
-    // Worlds count vertices from 1 on.
+    // In definitions, vertices are numbered from 1.
     if (!Number.isInteger(corner) || (corner as number) < 1 || (corner as number) > vertices.length)
       return undefined;
     triangles.push((corner as number) - 1);

@@ -1,4 +1,7 @@
-/** Width and height of a PNG, JPEG or WebP from its first bytes, before it is decoded; `undefined` for other data. */
+/**
+ * Reads the width and height of a PNG, JPEG or WebP from its first bytes, without decoding it; `undefined`
+ * for other data.
+ */
 export function readImageSize(bytes: Uint8Array): readonly [number, number] | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length >= 24 && view.getUint32(0) === 0x89504e47 && view.getUint32(12) === 0x49484452) {
@@ -11,7 +14,7 @@ export function readImageSize(bytes: Uint8Array): readonly [number, number] | un
   return undefined;
 }
 
-/** The frame header (ITU T.81, B.2.2) is behind segments that each say their length. */
+/** The frame header (ITU T.81, B.2.2) follows segments, each of which states its length. */
 function readJpegSize(view: DataView): readonly [number, number] | undefined {
   let at = 2;
   while (at + 9 <= view.byteLength) {

@@ -1,5 +1,6 @@
 /**
- * Validates a model before it is loaded, because a file may contain anything. The format is glTF 2.0, section 4 (GLB).
+ * Validates a model before it is loaded, because a file may contain any data. The format is glTF 2.0, section
+ * 4 (GLB).
  */
 import { readImageSize } from "./image-size.js";
 
@@ -8,15 +9,15 @@ export const MODEL_LIMITS = {
   fileBytes: 32 * 1024 * 1024,
   jsonBytes: 4 * 1024 * 1024,
   nodes: 2_000,
-  /** Total of all its nodes. */
+  /** Maximum triangles of all nodes together. */
   triangles: 500_000,
   textures: 32,
-  /** Along each side. */
+  /** Maximum pixels along each side of a texture. */
   texturePixels: 4_096,
-  /** Total of all textures. */
+  /** Maximum pixels of all textures together. */
   pixels: 4 * 4_096 * 4_096,
   animations: 64,
-  /** Total of all numbers in it, unpacked. */
+  /** Maximum bytes of all numbers in the file, unpacked. */
   accessorBytes: 128 * 1024 * 1024,
 } as const;
 
@@ -86,7 +87,7 @@ function checkExtensions(json: Fields): void {
     throw new Error(`it uses ${String(refused).slice(0, 60)}, which is not supported`);
 }
 
-/** Everything is in the file itself. */
+/** References to other files are not allowed. */
 function checkReferences(json: Fields): void {
   for (const what of ["buffers", "images"] as const) {
     for (const entry of fieldsOf(json, what)) {
@@ -100,7 +101,7 @@ function checkAccessors(json: Fields): readonly number[] {
   return fieldsOf(json, "accessors").map((accessor) => {
     const count = wholeNumber(accessor["count"]);
     const components = COMPONENTS[String(accessor["type"])] ?? 16;
-    // Matrices of small numbers have gaps, which four bytes for each number cover.
+    // Matrices of small numbers have padding. Four bytes for each number is an upper bound that includes it.
     bytes += count * components * 4;
     atMost(bytes, MODEL_LIMITS.accessorBytes, "bytes of numbers");
     return count;
@@ -113,7 +114,7 @@ function trianglesOfMeshes(json: Fields, accessors: readonly number[]): readonly
       const attributes = primitive["attributes"];
       const corners = primitive["indices"] ?? (isFields(attributes) ? attributes["POSITION"] : undefined);
       const count = typeof corners === "number" ? (accessors[corners] ?? 0) : 0;
-      // Strips and fans have nearly as many triangles as corners.
+      // Strips and fans have almost as many triangles as vertices.
       return sum + ((primitive["mode"] ?? 4) === 4 ? count / 3 : count);
     }, 0),
   );

@@ -19,12 +19,12 @@ import { checkImage, inspectGlb } from "./inspect-glb.js";
 export interface Model {
   readonly root: Group;
   readonly clips: readonly AnimationClip[];
-  /** Nothing in it moves, so all entities that show it are drawn together. */
+  /** Whether nothing in it moves, so that all entities that show it can be drawn together. */
   readonly isStill: boolean;
   dispose(): void;
 }
 
-/** Loads a `.glb` file. The loader itself is fetched with the first file. */
+/** Loads a `.glb` file. The code of the loader is fetched with the first file. */
 export async function loadModel(file: ArrayBuffer): Promise<Model> {
   inspectGlb(file);
   const { GLTFLoader } = await import("three/examples/jsm/loaders/GLTFLoader.js");
@@ -34,7 +34,7 @@ export async function loadModel(file: ArrayBuffer): Promise<Model> {
   let isStill = animations.length === 0;
   scene.traverse((object) => {
     const { isLight, isCamera } = object as { isLight?: boolean; isCamera?: boolean };
-    // Lights of every entity would be more than any machine can draw.
+    // Lights of models are removed, because one for each entity would be too many to draw.
     if (isLight || isCamera) extras.push(object);
     if (!(object instanceof Mesh)) return;
     object.castShadow = object.receiveShadow = true;
@@ -44,7 +44,7 @@ export async function loadModel(file: ArrayBuffer): Promise<Model> {
   return { root: scene, clips: animations, isStill, dispose: () => disposeAll(scene) };
 }
 
-/** Reads a picture for the surface of a form. */
+/** Reads an image for the surface of a form. */
 export async function loadTexture(file: ArrayBuffer): Promise<Texture> {
   checkImage(new Uint8Array(file));
   const image = await createImageBitmap(new Blob([file]), { ...AS_IT_IS, imageOrientation: "flipY" });
@@ -65,7 +65,10 @@ export function disposeTexture(texture: Texture): void {
 
 const AS_IT_IS = { premultiplyAlpha: "none", colorSpaceConversion: "none" } as const;
 
-/** Makes textures of bytes in the file without an address of their own, which a strict content security policy forbids. */
+/**
+ * Makes textures directly from the bytes in the file. Object URLs are not used, because a strict content
+ * security policy forbids them.
+ */
 class EmbeddedTextures implements GLTFLoaderPlugin {
   readonly name = "nowcast_embedded_textures";
   readonly #parser: GLTFParser;
@@ -99,7 +102,7 @@ interface GltfTextures {
   readonly samplers?: readonly { readonly wrapS?: number; readonly wrapT?: number }[];
 }
 
-/** Maps numbers of WebGL to those of three.js. */
+/** Maps constants of WebGL to those of three.js. */
 const WRAPPING: Readonly<Record<number, Texture["wrapS"]>> = {
   33071: ClampToEdgeWrapping,
   33648: MirroredRepeatWrapping,

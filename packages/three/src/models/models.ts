@@ -8,7 +8,7 @@ import { StillModels } from "./still-models.js";
 interface Wanted {
   readonly bearer: Bearer;
   readonly look: ModelLook;
-  /** The drawn object; undefined while the file is not here. */
+  /** The drawn object; undefined until the file is loaded. */
   model: Model | undefined;
   moving: MovingModel | undefined;
 }
@@ -21,15 +21,15 @@ export class Models {
   readonly #cache: AssetCache<Model>;
   readonly #shown: (id: number) => void;
 
-  /** `shown` is called when the model of an entity is drawn from now on, so that its form is hidden. */
+  /** `shown` is called when the model of an entity begins to be drawn, so that its form can be hidden. */
   constructor(cache: AssetCache<Model>, shown: (id: number) => void) {
     this.#cache = cache;
     this.#shown = shown;
   }
 
   /**
-   * Shows a model at a bearer's pose, as soon as it is loaded. An entity that has it already keeps it, and its
-   * animations cross-fade.
+   * Shows a model at a bearer's pose, as soon as it is loaded. An entity that shows this model already keeps
+   * it, and its animations cross-fade.
    */
   set(bearer: Bearer, look: ModelLook): void {
     const { id } = bearer;
@@ -66,7 +66,7 @@ export class Models {
     for (const id of [...this.#wanted.keys()]) this.remove(id);
   }
 
-  /** Moves an entity's model to where its bearer is. */
+  /** Moves an entity's model to the pose of its bearer. */
   place(id: number): void {
     const wanted = this.#wanted.get(id);
     if (!wanted?.model) return;
@@ -74,7 +74,7 @@ export class Models {
     else this.#still.get(wanted.model)?.place(id);
   }
 
-  /** Lights up an entity's model, or no longer. */
+  /** Switches the highlight of an entity's model on or off. */
   light(id: number, isLit: boolean): void {
     const wanted = this.#wanted.get(id);
     if (!wanted?.model) return;
@@ -82,7 +82,7 @@ export class Models {
     else this.#still.get(wanted.model)?.light(id, isLit);
   }
 
-  /** Moves animations on by a frame; `hidden` is not drawn. Whether anything was animated. */
+  /** Advances animations by a frame; `hidden` is not drawn. Returns whether anything was animated. */
   update(seconds: number, hidden: number | undefined): boolean {
     let isAnimated = false;
     for (const [id, { moving }] of this.#wanted) {
@@ -96,7 +96,7 @@ export class Models {
   #show(wanted: Wanted, model: Model): void {
     const { bearer, look } = wanted;
     wanted.model = model;
-    // A person's model may be hidden when the camera is inside it, so each is an object of its own.
+    // Each person's model is a separate object, because it is hidden while the camera is inside it.
     if (model.isStill && bearer.body.gait === undefined) {
       let still = this.#still.get(model);
       if (!still) {

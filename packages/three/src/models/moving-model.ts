@@ -17,23 +17,23 @@ import type { Body, ModelLook } from "../look/body.js";
 import type { Pose } from "../pose.js";
 import type { Model } from "./load-model.js";
 
-/** The pose of a model, and the motion by which it is animated. */
+/** The pose of a model, and the motion that selects its animation. */
 export interface Bearer extends Readonly<Pose> {
   readonly id: number;
   readonly body: Body;
   readonly halfHeight: number;
-  /** For a walking player. */
+  /** The speeds of a walking player. */
   readonly motion?: { readonly speed: number } | undefined;
 }
 
 /** Duration of a cross-fade between animations, in seconds. */
 const FADE_S = 0.2;
-/** Slower is standing. */
+/** At a lower speed, the entity counts as standing. */
 const STANDING_SPEED = 0.3;
 /** The highlight of entities within a hand's reach. */
 const LIT = 0.35;
 
-/** A clone of a model, which moves by itself. */
+/** A clone of a model, with animations of its own. */
 export class MovingModel {
   readonly root: Group = new Group();
   readonly #mixer: AnimationMixer | undefined;
@@ -57,7 +57,7 @@ export class MovingModel {
     this.#choose();
   }
 
-  /** Updates the same entity to its new description. */
+  /** Applies a new description of the same entity. */
   change(bearer: Bearer, look: ModelLook): void {
     this.#bearer = bearer;
     this.#look = look;
@@ -114,7 +114,7 @@ export class MovingModel {
       this.#playing = next;
     }
     if (!next || !gait || look.animation !== undefined) return;
-    // Feet keep up with the ground as far as they can be hurried.
+    // The animation is played faster or slower so that the feet match the ground, within limits.
     const usual = /run$/i.test(clip.name) ? gait.runSpeed : /walk$/i.test(clip.name) ? gait.walkSpeed : 0;
     next.timeScale = usual > 0 ? Math.min(2, Math.max(0.5, speed / usual)) : 1;
   }
@@ -133,7 +133,7 @@ export class MovingModel {
   }
 }
 
-/** The animations that suit a speed in metres a second, the best first. */
+/** The names of animations for a speed in metres a second, the best first. */
 export function gaitNames(
   speed: number,
   gait: { readonly walkSpeed: number; readonly runSpeed: number },
@@ -158,8 +158,8 @@ export function findClip<Clip extends { readonly name: string }>(
 }
 
 /**
- * Places the origin of a model: at the middle of its entity; for a person between the feet, and turned, because people
- * in glTF look along +Z.
+ * Places the origin of a model at the middle of its entity. For a person, places it between the feet, and
+ * turns it, because people in glTF face +Z.
  */
 export function placeModel(bearer: Bearer, look: ModelLook, out: Matrix4): Matrix4 {
   const { x, y, z, qx, qy, qz, qw, body, halfHeight } = bearer;

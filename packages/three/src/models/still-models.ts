@@ -11,7 +11,10 @@ interface Slot {
   isLit: boolean;
 }
 
-/** All entities that show one static model: a draw call for each of its meshes, however many entities there are. */
+/**
+ * Draws all entities that show one static model. Each mesh of the model takes one draw call for any number of
+ * entities.
+ */
 export class StillModels {
   readonly #slots: Slot[] = [];
   readonly #places = new Map<number, number>();
@@ -96,7 +99,7 @@ export class StillModels {
       const instanced = new InstancedMesh(mesh.geometry, mesh.material, this.#capacity);
       instanced.instanceMatrix.setUsage(DynamicDrawUsage);
       instanced.castShadow = instanced.receiveShadow = true;
-      // Its instances are all over the world, so culling the mesh as a whole would never help.
+      // Its instances are spread over the world, so culling the whole mesh would have no effect.
       instanced.frustumCulled = false;
       this.#group.add(instanced);
       return instanced;
@@ -107,7 +110,7 @@ export class StillModels {
 }
 
 const PLAIN = new Color(1, 1, 1);
-/** Brighter than white: the highlight of entities within a hand's reach. */
+/** A colour brighter than white, for the highlight of entities within a hand's reach. */
 const LIT = new Color(1.7, 1.65, 1.5);
 const PLACE = new Matrix4();
 const MATRIX = new Matrix4();

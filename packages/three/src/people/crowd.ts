@@ -19,12 +19,12 @@ import { Skeleton } from "./skeleton.js";
 
 /** The height of the skeleton before scaling. */
 const HEIGHT_M = 1.8;
-/** Colours of clothes where none is set; the number selects one. */
+/** Default colours of clothes; the number of the player selects one. */
 const SHIRTS = [0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17a398, 0x5c6bc0] as const;
-/** A jump this far in one frame is a new place, not a step. */
+/** A movement farther than this in one frame is a teleport, not a step. */
 const TELEPORT_M = 3;
 
-/** A person as drawn, moved by a player or by the world. */
+/** A drawn person, moved by a player or by the world. */
 export interface Member extends Pose {
   readonly id: number;
   readonly motion: Motion;
@@ -33,7 +33,7 @@ export interface Member extends Pose {
   size: number;
   halfHeight: number;
   color: number;
-  /** A model is drawn in its place. */
+  /** Whether a model is drawn in its place. */
   isModelled: boolean;
   velocityX: number;
   velocityZ: number;
@@ -45,7 +45,10 @@ export interface Member extends Pose {
 
 /** Bends the bodies of players with tracked heads and hands. */
 export interface BodyTracking {
-  /** Bends a body that stands at `root`, and updates the skeleton's matrices; false for a body without tracking. */
+  /**
+   * Bends a body that stands at `root`, and updates the skeleton's matrices. Returns false for a body without
+   * tracking.
+   */
   pose(member: Member, skeleton: Skeleton, root: Matrix4): boolean;
 }
 
@@ -61,7 +64,7 @@ export class Crowd {
   readonly #list: Member[] = [];
   readonly #byId = new Map<number, Member>();
   #capacity = 0;
-  /** Set once a player in the world has a headset. */
+  /** The tracking, set as soon as a player in the world has a headset. */
   tracking: BodyTracking | undefined;
 
   constructor() {
@@ -117,11 +120,11 @@ export class Crowd {
     this.#count();
   }
 
-  /** A player has another look or item, and keeps walking. */
+  /** Applies another look or held item; the animation continues. */
   change(body: Body): void {
     const member = this.#byId.get(body.id);
     if (!member) return;
-    // Arms that let go swing through; how hard the throw was is not known to onlookers.
+    // When the arms release an item, they swing through. The strength of a throw is not known here.
     if (member.body.holding !== undefined && body.holding === undefined) member.motion.fling = 1;
     member.body = body;
     member.size = sizeOf(body);
@@ -150,7 +153,7 @@ export class Crowd {
     if (member) copyPose(pose, member);
   }
 
-  /** Moves every body on by a frame; `hidden` is not drawn, because the camera is inside it. */
+  /** Advances every body by a frame. `hidden` is not drawn, because the camera is inside it. */
   update(seconds: number, obstacles: Obstacles, hidden: number | undefined): void {
     for (let i = 0; i < this.#list.length; i++) {
       const member = this.#list[i]!;
@@ -264,7 +267,7 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): void {
   motion.fling *= Math.exp(-7 * seconds);
 }
 
-/** The protocol does not say on which body a player stands, but the ground under the feet can be found. */
+/** The protocol does not state on which body a player stands, so the ground under the feet is searched. */
 function isAloft(member: Member, obstacles: Obstacles): boolean {
   if (Math.abs(member.motion.rise) < 0.8 && member.motion.air < 0.05) return false;
   const feet = member.halfHeight + 0.1;

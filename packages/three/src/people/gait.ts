@@ -2,15 +2,18 @@
 export interface Motion {
   /** The phase of the stride, in radians; a stride of two steps is 2π. */
   phase: number;
-  /** Along the ground in metres a second. */
+  /** Speed along the ground, in metres a second. */
   speed: number;
-  /** Walking backward. */
+  /** Whether the body walks backward. */
   backward: boolean;
-  /** The way that the legs go, in radians left of where the body faces; never more than a right angle. */
+  /**
+   * The direction of the legs, in radians to the left of the direction that the body faces; at most a right
+   * angle.
+   */
   heading: number;
   /** 0 on the ground, 1 in the air; eased by the caller. */
   air: number;
-  /** Up in metres a second. */
+  /** Upward speed, in metres a second. */
   rise: number;
   /** 0 empty hands, 1 carrying; eased by the caller. */
   carry: number;
@@ -28,7 +31,7 @@ export interface JointAngles {
   sway: number;
   lean: number;
   twist: number;
-  /** The hips turn to where the legs go. */
+  /** The turn of the hips toward the direction of the legs. */
   turn: number;
   roll: number;
   headPitch: number;
@@ -41,7 +44,7 @@ export interface JointAngles {
   ankleRight: number;
   shoulderLeft: number;
   shoulderRight: number;
-  /** Away from the body. */
+  /** The angle of the arms away from the body. */
   spreadLeft: number;
   spreadRight: number;
   elbowLeft: number;
@@ -85,8 +88,8 @@ export function phaseStep(metres: number, speed: number): number {
 
 /**
  * Poses a body. Legs swing as sines half a stride apart; a knee bends while its leg swings forward; arms swing against
- * the legs; the pelvis dips twice in a stride. Running leans, bends elbows and lifts heels. All parts fade into each
- * other by weights, so that no change of mood makes a joint jump.
+ * the legs; the pelvis dips twice in a stride. Running leans, bends elbows and lifts heels. All motions are
+ * blended by weights, so that joints never jump when the kind of motion changes.
  */
 export function poseBody(motion: Motion, out: JointAngles): void {
   const ground = 1 - motion.air;
@@ -115,7 +118,7 @@ export function poseBody(motion: Motion, out: JointAngles): void {
   const crouch = motion.landing * ground;
   out.hipLeft = way * swing * sine + crouch * 0.75 + out.lean * 0.4;
   out.hipRight = -way * swing * sine + crouch * 0.75 + out.lean * 0.4;
-  // The knee is most bent while the thigh passes from back to front, that is while its angle grows.
+  // The knee is most bent while the thigh swings from back to front, which is while its angle grows.
   out.kneeLeft = bend(way * cosine, moving, running) + crouch * 1.35;
   out.kneeRight = bend(-way * cosine, moving, running) + crouch * 1.35;
   out.ankleLeft = out.kneeLeft * 0.32 - out.hipLeft * 0.4;
@@ -137,7 +140,10 @@ function bend(swinging: number, moving: number, running: number): number {
   return moving * (0.14 + lift * (0.75 + 0.85 * running));
 }
 
-/** In the air the knees rise while ascending and extend while descending; the arms spread for balance. */
+/**
+ * In the air, the knees rise while the body ascends and extend while it descends. The arms spread for
+ * balance.
+ */
 function addFlight(motion: Motion, out: JointAngles): void {
   const air = motion.air;
   if (air <= 0) return;
@@ -181,12 +187,12 @@ export function legsToward(
 ): void {
   const ahead = -Math.sin(yaw) * x - Math.cos(yaw) * z;
   const left = -Math.cos(yaw) * x + Math.sin(yaw) * z;
-  // Exactly sideways is walked forward; a little room keeps it from flickering between the two.
+  // Exactly sideways counts as forward. A small margin prevents flickering between forward and backward.
   out.backward = ahead < -0.15 * Math.hypot(ahead, left);
   out.heading = out.backward ? Math.atan2(-left, -ahead) : Math.atan2(left, Math.max(0, ahead));
 }
 
-/** 0 below `from`, 1 above `to`, and a smooth way between. */
+/** 0 below `from`, 1 above `to`, and a smooth curve between. */
 export function smooth(from: number, to: number, value: number): number {
   const t = Math.min(1, Math.max(0, (value - from) / (to - from)));
   return t * t * (3 - 2 * t);

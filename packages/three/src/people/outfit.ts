@@ -6,8 +6,8 @@ const HAIRS = ["#2b211d", "#4a3022", "#7a4a26", "#c08a45", "#8e8a88", "#a6442d"]
 const TROUSERS = ["#35415c", "#4b4a52", "#5a4a3d", "#2f4f57", "#6b6457"] as const;
 
 /**
- * The clothes of an avatar. The shirt has the colour from the server; the rest follows from its id, equally for all
- * viewers.
+ * The clothes of an avatar. The shirt has the colour that the server sends. All other colours are computed
+ * from the id, so they are equal for all viewers.
  */
 export function createOutfit(id: number, color: number): Record<Cloth, Color> {
   const shirt = new Color(color);

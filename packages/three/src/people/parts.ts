@@ -12,7 +12,7 @@ import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js
 import type { Skeleton } from "./skeleton.js";
 import { BODY } from "./skeleton.js";
 
-/** Which of an avatar's colours a part wears. */
+/** The colour of the avatar that a part has. */
 export type Cloth = "shirt" | "trousers" | "skin" | "hair" | "pack";
 
 /** A shape that is drawn once for each of its joints, for all avatars in one call. */
@@ -22,7 +22,10 @@ export interface Part {
   readonly joints: readonly ((skeleton: Skeleton) => Object3D)[];
 }
 
-/** A body of rounded shapes. Vertex colours are factors on the cloth's colour: cuffs, soles and eyes come from them. */
+/**
+ * A body of rounded shapes. Vertex colours are factors of the colour of the clothes. They draw cuffs, soles
+ * and eyes.
+ */
 export function createParts(): Part[] {
   return [
     { cloth: "trousers", geometry: pelvis(), joints: [(s) => s.pelvis] },

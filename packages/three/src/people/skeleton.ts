@@ -14,7 +14,7 @@ export const BODY = {
   neckHeight: 0.5,
 } as const;
 
-/** One skeleton that is posed for each avatar in turn. The matrices copied from it are drawn. */
+/** One skeleton, which is posed for each avatar in turn. Its matrices are copied and drawn. */
 export class Skeleton {
   readonly root = new Object3D();
   readonly pelvis = new Object3D();
@@ -70,7 +70,7 @@ export class Skeleton {
     this.footRight.rotation.x = angles.ankleRight;
   }
 
-  /** Places the body in the world and computes every joint's matrix. */
+  /** Places the body in the world, and computes the matrix of every joint. */
   place(matrix: Matrix4): void {
     this.root.matrix.copy(matrix);
     this.root.matrixAutoUpdate = false;

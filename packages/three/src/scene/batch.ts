@@ -16,13 +16,16 @@ const CAPACITY_MIN = 16;
 
 /** The shared properties of the entities of a batch. */
 export interface Surface {
-  /** Created for each batch, because its instances' attributes belong to it. */
+  /**
+   * Creates the geometry for a batch. Each batch needs its own, because the attributes of its instances are
+   * part of it.
+   */
   geometry(): BufferGeometry;
   readonly material: Material;
-  /** The material for shadows, where it differs from the one for the camera. */
+  /** The material for shadows, if it differs from the material for the camera. */
   readonly depth: Material | undefined;
   readonly castsShadow: boolean;
-  /** The vertex shader gives the size, by the attribute `aHalf`, instead of the matrix. */
+  /** Whether the vertex shader applies the size, by the attribute `aHalf`, instead of the matrix. */
   readonly isSizedByShader: boolean;
 }
 
@@ -88,13 +91,13 @@ export class Batch {
     this.#touch();
   }
 
-  /** Shows a prop where it now is. */
+  /** Shows a prop at its current pose. */
   place(prop: Prop): void {
     this.#writeMatrix(prop);
     this.#mesh!.instanceMatrix.needsUpdate = true;
   }
 
-  /** Shows a prop with the glow that it now has. */
+  /** Shows a prop with its current glow. */
   light(prop: Prop): void {
     this.#style.setY(prop.slot, prop.glow);
     this.#style.needsUpdate = true;
@@ -147,7 +150,7 @@ export class Batch {
     if (depth) mesh.customDepthMaterial = depth;
     mesh.castShadow = castsShadow;
     mesh.receiveShadow = true;
-    // Its instances are all over the world, so culling the mesh as a whole would never help.
+    // Its instances are spread over the world, so culling the whole mesh would have no effect.
     mesh.frustumCulled = false;
     this.#mesh = mesh;
     for (const prop of this.#props) this.#write(prop);

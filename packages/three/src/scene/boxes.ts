@@ -4,7 +4,7 @@ import { createBevelledBox } from "./bevelled-box.js";
 import { createBoxDepthMaterial, createBoxMaterial } from "./box-material.js";
 import type { Prop } from "./prop.js";
 
-/** Every opaque box of the world in one draw call, with bevelled edges. */
+/** Draws every opaque box of the world in one draw call, with bevelled edges. */
 export class Boxes {
   readonly group = new Group();
   readonly #depth = createBoxDepthMaterial();
@@ -20,7 +20,7 @@ export class Boxes {
     this.#batch = new Batch(this.group, this.#surface());
   }
 
-  /** Rounder edges and reflective surfaces, or plain ones for slow machines. */
+  /** Sets the quality: rounder edges and reflective surfaces, or plain surfaces for slow machines. */
   setDetail(segments: number, isRich: boolean): void {
     if (segments === this.#segments && isRich === this.#isRich) return;
     if (isRich !== this.#isRich) {

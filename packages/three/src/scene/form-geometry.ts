@@ -38,7 +38,7 @@ export function createGeometry(form: Form): BufferGeometry {
   }
 }
 
-/** Flat triangles, because meshes of authors have sharp edges. */
+/** Triangles with flat shading, because meshes of authors have sharp edges. */
 function createMesh(vertices: readonly Vector[], triangles: readonly number[]): BufferGeometry {
   const positions = new Float32Array(triangles.length * 3);
   for (let i = 0; i < triangles.length; i++) positions.set(vertices[triangles[i]!]!, i * 3);
@@ -48,7 +48,7 @@ function createMesh(vertices: readonly Vector[], triangles: readonly number[]): 
   return geometry;
 }
 
-/** Ground over a grid around its middle, rows along Z. */
+/** A height field around its middle, rows along Z. */
 function createHeights(
   heights: readonly number[],
   columns: number,

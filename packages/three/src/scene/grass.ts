@@ -29,7 +29,7 @@ export function createGrass(ground: RayBox, color: number, obstacles: readonly R
   for (let i = 0; i < count; i++) {
     const x = ground.x + (random() * 2 - 1) * (ground.halfX - 0.3);
     const z = ground.z + (random() * 2 - 1) * (ground.halfZ - 0.3);
-    // Grass grows in patches: where two slow waves meet low, it was mown away.
+    // Grass grows in patches: there is none where the sum of two slow waves is low.
     const growth = Math.sin(x * 0.31 + 1) * Math.sin(z * 0.27) + Math.sin(x * 0.11 - z * 0.17 + 2);
     const [lot, turn, size, tone] = [random(), random() * 6.28, random(), random()];
     if (lot > 0.3 + 0.4 * growth) continue;
@@ -49,7 +49,10 @@ export function createGrass(ground: RayBox, color: number, obstacles: readonly R
   return mesh;
 }
 
-/** Blades that fan out from a point, dark at the foot. Their normals point up, so that they are lit like the lawn. */
+/**
+ * A tuft: blades that fan out from a point, dark at the foot. Their normals point up, so that they are lit
+ * like the lawn.
+ */
 function createTuft(): BufferGeometry {
   const positions = new Float32Array(BLADES * 9);
   const normals = new Float32Array(BLADES * 9);
@@ -67,13 +70,14 @@ function createTuft(): BufferGeometry {
   geometry.setAttribute("position", new BufferAttribute(positions, 3));
   geometry.setAttribute("normal", new BufferAttribute(normals, 3));
   geometry.setAttribute("color", new BufferAttribute(colors, 3));
-  // Both sides are drawn as fronts: a side that is seen as a back would turn its normal down, and be dark.
+  // Both sides are drawn as front faces. The normal of a back face would be inverted, and the face would be
+  // dark.
   const fronts = Array.from({ length: BLADES * 3 }, (_, i) => i);
   geometry.setIndex([...fronts, ...[...fronts].reverse()]);
   return geometry;
 }
 
-/** Whether an entity stands there, estimated by the circle around it. */
+/** Whether an entity stands at a place, estimated by the circle around the entity. */
 function stands(box: RayBox, x: number, top: number, z: number): boolean {
   if (box.y + box.halfY < top + 0.001 || box.y - box.halfY > top + 0.5) return false;
   const dx = Math.abs(x - box.x);
@@ -83,7 +87,9 @@ function stands(box: RayBox, x: number, top: number, z: number): boolean {
   return Math.hypot(dx, dz) < Math.hypot(box.halfX, box.halfZ);
 }
 
-/** The same meadow on every visit: a linear congruential generator, which is plenty for grass. */
+/**
+ * A linear congruential generator, which is good enough for grass. It gives the same meadow on every visit.
+ */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

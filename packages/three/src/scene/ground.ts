@@ -35,7 +35,7 @@ interface Slab {
   readonly plinth: Mesh;
 }
 
-/** Ground, on a plinth if there is a sea. Green ground is a lawn; other ground is paved. */
+/** Draws ground, on a plinth if there is a sea. Green ground is a lawn; other ground is paved. */
 export class Ground {
   readonly group = new Group();
   readonly #slabs = new Map<number, Slab>();
@@ -50,7 +50,7 @@ export class Ground {
 
   add(prop: Prop): void {
     const { halfX, halfY, halfZ } = prop;
-    // The middle of its upper side is the origin of its pattern.
+    // The origin of the pattern is the middle of the upper side.
     const top = new Mesh(
       new BoxGeometry(2 * halfX, 2 * halfY, 2 * halfZ).translate(0, -halfY, 0),
       createPaving(prop.color, isGreen(prop.color), this.#isFine),
@@ -72,7 +72,7 @@ export class Ground {
     this.#slabs.set(prop.id, { prop, top, plinth });
   }
 
-  /** False where there is no such ground. */
+  /** Returns false if there is no such ground. */
   remove(id: number): boolean {
     const slab = this.#slabs.get(id);
     if (!slab) return false;
@@ -105,7 +105,7 @@ export class Ground {
     for (const { plinth } of this.#slabs.values()) plinth.visible = isInSea;
   }
 
-  /** Paints finely, or coarsely for slow machines. */
+  /** Sets the quality of the surface: fine, or coarse for slow machines. */
   setDetail(isFine: boolean): void {
     if (isFine === this.#isFine) return;
     this.#isFine = isFine;
@@ -132,10 +132,11 @@ function isGreen(color: number): boolean {
   return h > 0.18 && h < 0.45 && s > 0.12;
 }
 
-/** A lawn or stones, computed in the shader, so that no texture has to be loaded. */
+/** The material of a lawn or of stones. It is computed in the shader, so that no texture has to be loaded. */
 function createPaving(color: number, isLawn: boolean, isFine: boolean): MeshLambertMaterial {
   const material = new MeshLambertMaterial({ color });
-  // three.js shares a program between equal-looking materials; these have different code.
+  // three.js would share one program between materials with equal parameters, but these have different shader
+  // code.
   material.customProgramCacheKey = () => `paving ${isLawn} ${isFine}`;
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
@@ -152,7 +153,7 @@ function createPaving(color: number, isLawn: boolean, isFine: boolean): MeshLamb
 }
 
 const NOISE = /* glsl */ `
-  // Without sines, which are the slowest operation of software renderers.
+  // This noise uses no sines, which are the slowest operation of software renderers.
   float paveHash(vec2 p) {
     vec3 q = fract(vec3(p.xyx) * 0.1031);
     q += dot(q, q.yzx + 33.33);
@@ -168,7 +169,7 @@ const NOISE = /* glsl */ `
   }`;
 
 const LAWN = /* glsl */ `
-  // Mown in two directions, with patches of drier grass.
+  // The lawn is mown in two directions, and has patches of drier grass.
   vec3 groundColor(vec3 grass, vec2 p, float blur) {
     vec2 strip = floor(p / 3.0 + 0.5);
     float mown = (mod(strip.x, 2.0) + mod(strip.y, 2.0)) * 0.5 - 0.5;
@@ -184,14 +185,14 @@ const LAWN = /* glsl */ `
   }`;
 
 const STONES = /* glsl */ `
-  // Square slabs, every row shifted by half a slab.
+  // The stones are square slabs. Every second row is shifted by half a slab.
   vec3 groundColor(vec3 stone, vec2 p, float blur) {
     vec2 q = p / 2.0;
     q.x += 0.5 * mod(floor(q.y), 2.0);
     float tone = paveHash(floor(q)) - 0.5;
     vec2 inset = min(fract(q), 1.0 - fract(q)) * 2.0;
     float gap = 1.0 - smoothstep(0.012, 0.02 + blur, min(inset.x, inset.y));
-    // A joint thinner than a pixel fades instead of flickering.
+    // A joint that is thinner than a pixel fades out, so that it does not flicker.
     gap *= clamp(0.09 / blur, 0.0, 1.0);
     stone *= 1.0 + 0.07 * tone + 0.06 * (paveNoise(p * 0.6) - 0.5);
     #ifdef FINE
@@ -205,7 +206,7 @@ const PAVING = /* glsl */ `
     vec2 p = vGround.xz;
     float blur = fwidth(length(p)) + 0.01;
     vec3 painted = groundColor(diffuseColor.rgb, p, blur);
-    // The sides of the slab are earth.
+    // The sides of the ground are drawn as earth.
     vec3 earth = mix(vec3(0.3, 0.23, 0.17), diffuseColor.rgb * 0.6, 0.35);
     diffuseColor.rgb = mix(earth, painted, smoothstep(-0.22, -0.12, vGround.y));
   }`;

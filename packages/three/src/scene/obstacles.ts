@@ -6,14 +6,14 @@ import { rayBoxDistance } from "./ray.js";
 const REACH_M = 100;
 
 export interface Cast {
-  /** Every obstacle is grown by this, in metres. */
+  /** Margin that is added around every obstacle, in metres. */
   readonly margin?: number;
-  /** Ignored: the carried entity, or the own body. */
+  /** An entity to ignore: the carried entity, or the own body. */
   readonly except?: number | undefined;
   readonly reach?: number;
 }
 
-/** Everything that bodies stop at, as the camera, the feet and the eyes probe it. */
+/** The obstacles for bodies. The camera, the feet and the eyes test rays against them. */
 export class Obstacles {
   readonly #props: Prop[] = [];
 
@@ -36,8 +36,8 @@ export class Obstacles {
   }
 
   /**
-   * Distance from a point along a unit direction to the nearest obstacle; `Infinity` where there is none within reach. An
-   * obstacle around the start of the ray does not count.
+   * Distance from a point along a unit direction to the nearest obstacle; `Infinity` if there is none within
+   * reach. An obstacle that contains the start of the ray does not count.
    */
   cast(
     ox: number,
@@ -76,15 +76,15 @@ export function castAt(
   const along = -(rx * dx + ry * dy + rz * dz);
   const from2 = rx * rx + ry * ry + rz * rz;
   const radius = (prop.probe === "ball" ? prop.halfX : prop.reach) + margin;
-  // The ray misses the bounding sphere; for a ball that is the whole test.
+  // This tests the bounding sphere; for a ball no further test is needed.
   const beside2 = from2 - along * along;
   if (beside2 > radius * radius) return Number.POSITIVE_INFINITY;
   const inner = Math.sqrt(radius * radius - beside2);
   if (along + inner < 0 || along - inner > reach) return Number.POSITIVE_INFINITY;
   if (prop.probe === "ball") return along < inner ? Number.POSITIVE_INFINITY : along - inner;
 
-  // In the coordinates of the unscaled form. The direction has another length there, so distances still count in
-  // metres.
+  // The ray is converted to the coordinates of the unscaled form. The length of the direction changes, too,
+  // so distances are still in metres.
   const [scaleX, scaleY, scaleZ] = prop.body.scale;
   TURN.set(-prop.qx, -prop.qy, -prop.qz, prop.qw);
   ORIGIN.set(rx, ry, rz).applyQuaternion(TURN);

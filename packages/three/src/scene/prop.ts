@@ -26,14 +26,14 @@ export interface Prop extends RayBox {
   glow: number;
   /** The texture on its surface, once it is loaded. */
   texture: Texture | undefined;
-  /** A model is drawn in its place. */
+  /** Whether a model is drawn in its place. */
   isModelled: boolean;
   /** Its index among the instances that are drawn together; −1 if it is in none. */
   slot: number;
 }
 
 const NO_COLOR = 0xc9c4b8;
-/** Leaves a texture unchanged. */
+/** The colour that leaves a texture unchanged. */
 const WHITE = 0xffffff;
 
 export function createProp(body: Body, form: Form, pose: Pose): Prop {
@@ -71,7 +71,7 @@ function isBoxy({ shape }: Form): boolean {
   return shape === "box" || shape === "capsule" || shape === "cylinder" || shape === "cone";
 }
 
-/** Half lengths of the smallest box around a form that is centred at the form's origin. */
+/** Half lengths of the smallest box around a form whose centre is the form's origin. */
 function halfLengths(form: Form): [number, number, number] {
   switch (form.shape) {
     case "box":
@@ -87,7 +87,7 @@ function halfLengths(form: Form): [number, number, number] {
   }
 }
 
-/** Entities of one kind share their form, and so their grid for rays. */
+/** Entities of one kind share their form and therefore their grid for rays. */
 function gridOf(form: Form): TriangleGrid {
   const known = GRIDS.get(form);
   if (known) return known;

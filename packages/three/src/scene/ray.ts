@@ -1,4 +1,4 @@
-/** A box in the world: centre, half edge lengths and orientation, as the camera and the feet probe it. */
+/** A box in the world for ray tests: centre, half edge lengths and orientation. */
 export interface RayBox {
   x: number;
   y: number;
@@ -33,7 +33,8 @@ export function rayBoxDistance(
   const hx = box.halfX + margin;
   const hy = box.halfY + margin;
   const hz = box.halfZ + margin;
-  // If the ray misses the bounding sphere, no exact test is needed; that is true for nearly all boxes of a world.
+  // If the ray misses the bounding sphere, no exact test is needed. This is so for nearly all boxes of a
+  // world.
   const along = -(rx * dx + ry * dy + rz * dz);
   const radius2 = hx * hx + hy * hy + hz * hz;
   const distance2 = rx * rx + ry * ry + rz * rz;
@@ -41,7 +42,7 @@ export function rayBoxDistance(
   if (along < 0 && distance2 > radius2) return Number.POSITIVE_INFINITY;
 
   const { qx, qy, qz, qw } = box;
-  // Rotation by the inverse quaternion, written out for both vectors: v + 2w(q×v) + 2q×(q×v) with q negated.
+  // Rotates both vectors by the inverse quaternion, unrolled: v + 2w(q×v) + 2q×(q×v) with q negated.
   let tx = 2 * (qz * ry - qy * rz);
   let ty = 2 * (qx * rz - qz * rx);
   let tz = 2 * (qy * rx - qx * ry);

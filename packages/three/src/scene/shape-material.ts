@@ -15,7 +15,8 @@ export function createShapeMaterial(
     material.transparent = true;
     material.depthWrite = false;
   }
-  // three.js shares a program between equal-looking materials; these have different code.
+  // three.js would share one program between materials with equal parameters, but these have different shader
+  // code.
   material.customProgramCacheKey = () => `shape ${pattern} ${isRich}`;
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
@@ -38,7 +39,7 @@ export const GLOW_GLSL = /* glsl */ `
 
 const VARYINGS = "varying vec3 vLocal; varying vec3 vStyle;";
 
-/** Eight panels, every other one a little darker, with seams between them. */
+/** Draws eight panels, every second one a little darker, with seams between them. */
 const SEAMS = /* glsl */ `
   {
     vec3 d = normalize(vLocal);

@@ -7,12 +7,15 @@ import { createShapeMaterial } from "./shape-material.js";
 
 interface Materials {
   readonly plain: Material;
-  /** With seams, so that rolling is visible. */
+  /** Whether it has seams, so that rolling is visible. */
   readonly seamed: Material;
   readonly clear: Material;
 }
 
-/** All forms except opaque boxes: a draw call for each form, and one more for its transparent entities. */
+/**
+ * Draws all forms except opaque boxes. Each form takes one draw call, and one more for its transparent
+ * entities.
+ */
 export class Shapes {
   readonly group = new Group();
   readonly #batches = new Map<string, Batch>();
@@ -96,7 +99,7 @@ export class Shapes {
     return `${this.#nameOf(form)} ${pattern}${texture ? ` ${texture.uuid}` : ""}`;
   }
 
-  /** Materials with a picture belong to their batch alone. */
+  /** A material with a texture belongs to its batch alone. */
   #drop(key: string, batch: Batch): void {
     const { material } = batch;
     batch.clear();

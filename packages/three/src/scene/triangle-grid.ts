@@ -1,11 +1,11 @@
 import type { BufferGeometry } from "three";
 
-/** Cells along each side of the largest surfaces. */
+/** Maximum number of cells along each side. */
 const CELLS_MAX = 128;
 
 /**
- * The triangles of a surface, sorted into cells seen from above, so that a ray tests only those in the cells it passes.
- * A ray through hills of tens of thousands of triangles takes the time of a few hundred.
+ * The triangles of a surface, sorted into the cells of a horizontal grid. A ray tests only the triangles in
+ * the cells that it crosses. On hills of tens of thousands of triangles, a ray tests a few hundred.
  */
 export class TriangleGrid {
   readonly #cells: number[][];
@@ -42,7 +42,7 @@ export class TriangleGrid {
     return new TriangleGrid(corners);
   }
 
-  /** Half lengths of the smallest box around all triangles that is centred at the origin. */
+  /** Half lengths of the smallest box around all triangles whose centre is the origin. */
   halfLengths(): [number, number, number] {
     const half = (axis: number): number => Math.max(...range(this.#corners, axis).map(Math.abs));
     return [half(0), half(1), half(2)];

@@ -563,8 +563,7 @@ export class SendRate {
   }
 
   /**
-   * Judges a trial: if the lower rate emptied the queue, no competitor is left. The first round contains
-   * packets that were sent before the trial.
+   * Judges a trial: if the lower rate emptied the queue, no competitor is left.
    */
   #goOnTrying(nowUs: number, competitive: CompetitiveMode, trial: Trial, round: Round): void {
     const { window, isStarting, nextLastsUs } = competitive;

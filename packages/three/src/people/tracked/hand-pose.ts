@@ -8,8 +8,9 @@ export const HAND_JOINTS = 25;
 /** Length of an encoded hand. */
 export const HAND_POSE_BYTES = 63;
 /**
- * Maximum error of a decoded rotation, in degrees, for the encoded joints. Each component is wrong by at most 0.0028;
- * the fourth, which follows from the others, by at most three times as much.
+ * Maximum error of a decoded rotation, in degrees, for the encoded joints. The error of each component is at
+ * most 0.0028. The error of the fourth component, which is computed from the others, is at most three times
+ * as much.
  */
 export const HAND_POSE_ERROR_DEG = 1.15;
 
@@ -17,11 +18,11 @@ export const HAND_POSE_ERROR_DEG = 1.15;
  * The encoded joints. The wrist is at its entity's pose; a fingertip has the direction of the bone before it.
  */
 const ENCODED = [1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 13, 15, 16, 17, 18, 20, 21, 22, 23] as const;
-/** Fingertips. The joint before each is its number less one. */
+/** The numbers of the fingertips. The number of the preceding joint is one less. */
 const TIPS = [4, 9, 14, 19, 24] as const;
 const COMPONENT_BITS = 8;
 const COMPONENT_MAX = 2 ** COMPONENT_BITS - 1;
-/** No component except the largest of a rotation exceeds ±1/√2. */
+/** Bound of all components of a rotation except the largest: ±1/√2. */
 const RANGE = Math.SQRT1_2;
 const SIZE_MIN = 0.5;
 const SIZE_MAX = 1.5;
@@ -30,8 +31,9 @@ const SIZE_MAX = 1.5;
  * Encodes a hand: one byte for its size, then 19 rotations of 26 bits, lowest bits first. Two bits give the index of
  * the largest component of x, y, z, w; eight bits follow for each of the others, in that order ("smallest three").
  *
- * `rotations` are quaternions x, y, z, w of all {@link HAND_JOINTS} joints as seen from the wrist, of length 1. `size` multiplies the
- * length of a grown-up's hand, 0.5 to 1.5. Returns `out`, of {@link HAND_POSE_BYTES} bytes.
+ * `rotations` are quaternions x, y, z, w of all {@link HAND_JOINTS} joints as seen from the wrist, of length 1.
+ * `size` is a factor of the length of an adult's hand, 0.5 to 1.5. Returns `out`, of {@link HAND_POSE_BYTES}
+ * bytes.
  */
 export function encodeHandPose(rotations: Float32Array, size: number, out: Uint8Array): Uint8Array {
   out.fill(0);
@@ -55,8 +57,8 @@ export function encodeHandPose(rotations: Float32Array, size: number, out: Uint8
 }
 
 /**
- * Decodes a hand into `rotations` and returns its size; `undefined` for invalid bytes, without writing. All bytes of
- * the right length are a hand.
+ * Decodes a hand into `rotations` and returns its size; `undefined` for invalid bytes, without writing. Any
+ * bytes of the right length are a valid hand.
  */
 export function decodeHandPose(bytes: unknown, rotations: Float32Array): number | undefined {
   if (!(bytes instanceof Uint8Array) || bytes.length !== HAND_POSE_BYTES) return undefined;
@@ -89,13 +91,13 @@ function largestOf(rotations: Float32Array, at: number): number {
   return largest;
 }
 
-/** Bytes of a stranger can hold three components that are too long together. */
+/** Bytes from another client can contain three components whose squares sum to more than 1. */
 function normalize(rotations: Float32Array, at: number): void {
   const length = Math.hypot(rotations[at]!, rotations[at + 1]!, rotations[at + 2]!, rotations[at + 3]!);
   for (let i = 0; i < 4; i++) rotations[at + i] = rotations[at + i]! / length;
 }
 
-/** Writes `bits` bits, the lowest first, and returns the place after them. */
+/** Writes `bits` bits, the lowest first, and returns the position after them. */
 function write(out: Uint8Array, bit: number, bits: number, value: number): number {
   for (let i = 0; i < bits; i++) {
     const place = bit + i;

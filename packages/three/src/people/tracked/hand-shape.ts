@@ -47,10 +47,13 @@ export const FINGERS: readonly Finger[] = [
 /** The middle of the palm as seen from the wrist, in metres, the same for both hands. */
 export const PALM: readonly [number, number, number] = [0, -0.02, -0.075];
 
-/** Length from the wrist to the middle finger's tip, by which hands are measured. */
+/** Length from the wrist to the tip of the middle finger. It defines the size of a hand. */
 const LENGTH_M = Math.abs(FINGERS[2]!.root[2]) + FINGERS[2]!.bones.reduce((sum, bone) => sum + bone, 0);
 
-/** The size of a hand from the distances of its middle finger's joints, wrist first, in metres. */
+/**
+ * Computes the size of a hand from the distances between the joints of its middle finger, wrist first, in
+ * metres.
+ */
 export function handSizeOf(metres: readonly number[]): number {
   return metres.reduce((sum, bone) => sum + bone, 0) / LENGTH_M;
 }
@@ -62,7 +65,7 @@ export function curlHand(grip: number, isLeft: boolean, rotations: Float32Array)
   rotations[3] = 1;
   for (const { first, bones, spread } of FINGERS) {
     const isThumb = first === 1;
-    // A thumb lies across the fingers of a fist; fingers come together.
+    // In a fist, the thumb lies across the fingers, and the fingers are together.
     const yaw = -side * spread * (1 - grip * (isThumb ? 0.35 : 0.8));
     let bend = isThumb ? 0.15 : 0;
     for (let i = 0; i <= bones.length; i++) {
@@ -74,7 +77,7 @@ export function curlHand(grip: number, isLeft: boolean, rotations: Float32Array)
   }
 }
 
-/** Writes where the joints are, x, y, z in metres as seen from the wrist. */
+/** Writes the positions of the joints, x, y, z in metres relative to the wrist. */
 export function placeJoints(rotations: Float32Array, isLeft: boolean, size: number, out: Float32Array): void {
   const side = isLeft ? -1 : 1;
   out.fill(0, 0, HAND_JOINTS * 3);

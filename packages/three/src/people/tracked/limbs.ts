@@ -3,7 +3,7 @@ import { Matrix4, Quaternion, Vector3 } from "three";
 import type { Pose } from "../../pose.js";
 import { BODY, type Skeleton } from "../skeleton.js";
 
-/** The tracked parts of a body; the rest follows. */
+/** The tracked parts of a body. All other parts are derived from these. */
 export interface TrackedBody {
   readonly head: Readonly<Pose> | undefined;
   readonly left: Readonly<Pose> | undefined;
@@ -12,15 +12,18 @@ export interface TrackedBody {
 
 /** From the neck to the point between the eyes. */
 const EYES = new Vector3(0, 0.19, -0.1);
-/** Maximum and minimum height of the neck above the middle of the body; all players have bodies of one size. */
+/**
+ * Maximum and minimum height of the neck above the middle of the body. All players have bodies of the same
+ * size.
+ */
 const NECK_M_MAX = 0.54;
 const NECK_M_MIN = -0.35;
-/** Lean beyond which the hips follow. */
+/** Maximum lean. Beyond it the hips move, too. */
 const LEAN_M_MAX = 0.3;
 const LEG_M = BODY.thigh + BODY.shin;
 const ARM_M = BODY.upperArm + BODY.forearm;
 
-/** Poses a skeleton that stands at `root`, after its own animation. Leaves all matrices up to date. */
+/** Poses a skeleton that stands at `root`, after its own animation. Updates all matrices. */
 export function poseTracked(skeleton: Skeleton, root: Matrix4, { head, left, right }: TrackedBody): void {
   if (head) poseTrunk(skeleton, root, head);
   skeleton.place(root);
@@ -29,7 +32,7 @@ export function poseTracked(skeleton: Skeleton, root: Matrix4, { head, left, rig
   skeleton.place(root);
 }
 
-/** Puts the neck under the head and the hips under the neck, and bends the knees by the missing height. */
+/** Moves the neck below the head and the hips below the neck, and bends the knees by the missing height. */
 function poseTrunk(skeleton: Skeleton, root: Matrix4, head: Readonly<Pose>): void {
   INVERSE.copy(root).invert();
   ROOT_TURN.setFromRotationMatrix(MATRIX.extractRotation(root)).invert();
@@ -61,7 +64,7 @@ function bendKnees(skeleton: Skeleton, metres: number): void {
   for (const foot of [skeleton.footLeft, skeleton.footRight]) foot.rotation.x += knee - hip;
 }
 
-/** Brings a wrist to its place: two bones of known lengths, and an elbow that points down, out and back. */
+/** Moves a wrist to its position by two bones of known lengths. The elbow points down, out and back. */
 function poseArm(skeleton: Skeleton, wrist: Readonly<Pose>, isLeft: boolean): void {
   const side = isLeft ? -1 : 1;
   const upper = isLeft ? skeleton.upperArmLeft : skeleton.upperArmRight;
@@ -87,7 +90,7 @@ function poseArm(skeleton: Skeleton, wrist: Readonly<Pose>, isLeft: boolean): vo
   fore.rotation.set(Math.PI - corner(upperArm, forearm, distance), 0, 0);
 }
 
-/** The angle between two sides of a triangle, by the third. */
+/** The angle between two sides of a triangle, given the third side. */
 function corner(a: number, b: number, opposite: number): number {
   return Math.acos(Math.min(1, Math.max(-1, (a * a + b * b - opposite * opposite) / (2 * a * b))));
 }

@@ -1,7 +1,7 @@
 /** Kinds whose entities are parts of a player's body, moved by that player: "Headsets" in `docs/HEADSETS.md`. */
 import { isFields } from "../../look/form.js";
 
-/** Which part of a body an entity is. */
+/** The part of a body that an entity is. */
 export type TrackedPart = "head" | "hand";
 
 /** The part of a kind that this file needs. */

@@ -17,7 +17,10 @@ import type { TrackedPart } from "./tracked-kinds.js";
  */
 export const TRACKED_S_MAX = 3;
 
-/** The values of a part, in the form of the SDK's entities; the object stays the same while the entity exists. */
+/**
+ * The fields of an entity of the SDK that are used here. The object stays the same as long as the entity
+ * exists.
+ */
 export interface TrackedEntity {
   readonly id: number;
   readonly owner: number | undefined;
@@ -26,7 +29,7 @@ export interface TrackedEntity {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** A part of a player's body as it is shown now. */
+/** The shown state of a part of a player's body. */
 export interface ShownPart extends Pose {
   readonly id: number;
   readonly part: TrackedPart;
@@ -34,7 +37,7 @@ export interface ShownPart extends Pose {
   isLeft: boolean;
   /** False while its pose is unknown or too old. */
   isShown: boolean;
-  /** 0 an open hand, 1 a fist. */
+  /** The grip: 0 for an open hand, 1 for a fist. */
   grip: number;
   /** A hand's joints relative to the wrist: the shown ones, and the last received ones. */
   readonly rotations: Float32Array;
@@ -131,7 +134,7 @@ export class Tracking {
     }
   }
 
-  /** Moves fingers on by a frame, and draws hands. */
+  /** Advances fingers by a frame, and draws hands. */
   update(seconds: number): void {
     this.#hands.begin();
     for (const shown of this.#parts.values()) {
@@ -143,7 +146,7 @@ export class Tracking {
     this.#hands.end();
   }
 
-  /** Bends a body to its tracked head and hands; false for a body without them. */
+  /** Bends a body to its tracked head and hands. Returns false for a body without them. */
   pose(member: Member, skeleton: Skeleton, root: Matrix4): boolean {
     const body = this.#bodies.get(member.id);
     if (!body) return false;
@@ -171,7 +174,9 @@ export class Tracking {
   }
 }
 
-/** Joints arrive a dozen times a second; the shown ones follow within two of these intervals. */
+/**
+ * Joints arrive a dozen times a second. The shown joints reach a received pose within two of these intervals.
+ */
 function moveFingers({ rotations, wanted }: ShownPart, seconds: number): void {
   const share = ease(22, seconds);
   for (let at = 0; at < rotations.length; at += 4) {
