@@ -1,4 +1,4 @@
-/** One kick: distances in metres, on the screen of who kicked and as the server found it. */
+/** One kick: the distances in metres on the kicker's screen and on the server. */
 export interface Kick {
   readonly by: string;
   readonly atS: number;

@@ -9,11 +9,11 @@ export const REACH_M = 1.6;
 
 const JOIN_MS = 20_000;
 const SETTLE_MS = 3_000;
-/** A kick that has no answer for so long found no match going on. */
+/** If a kick has no answer for this time, no match was in progress. */
 const ANSWER_MS = 3_000;
 /** Time after an answer until the server has sent the kicker's position. */
 const CHECK_MS = 500;
-/** A silence shorter than this is explained by the delay alone. */
+/** A shorter silence is caused by the delay of the link alone. */
 const FRESH_MS = 1;
 
 /**
@@ -56,7 +56,7 @@ class Bot {
   #wantedM = 1;
   #beforeM = 0;
   #isBackingOff = false;
-  /** The unanswered kick, and one whose answer is being checked. */
+  /** The unanswered kick, and the kick whose answer is being checked. */
   #given;
   #answered;
 
@@ -125,7 +125,7 @@ class Bot {
   #answer(isCounted, { distance }) {
     if (this.#given === undefined) return;
     const nowMs = performance.now();
-    // The displayed pose was behind the newest by the delay, and the answer has made the round trip.
+    // The displayed pose was older than the newest one by the view delay, and the answer took a round trip.
     const behindMs = this.#given.delayMs + nowMs - this.#given.nowMs;
     this.#answered = { ...this.#given, isCounted, judgedM: distance, behindMs, nowMs };
     this.#given = undefined;

@@ -9,7 +9,7 @@ const CHANGED_M = 1e-4;
 const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 /** Positions farther apart in time do not determine the motion between them. */
 const STEPS_BETWEEN_MAX = 6;
-/** An entity without news for this long has not moved; before that, the news may be lost. */
+/** An entity without an update for this long has not moved. Before that, an update may have been lost. */
 const STILL_STEPS = 24;
 
 /**
@@ -115,7 +115,7 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
   };
 }
 
-/** Waits until something is so, and throws if it takes longer. */
+/** Waits until a condition holds, and throws if it takes longer. */
 export async function within(ms, condition) {
   const end = performance.now() + ms;
   while (!(await condition())) {

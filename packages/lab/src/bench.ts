@@ -4,7 +4,7 @@ import { runInBrowser } from "./serve.js";
 import { runTask } from "./suites.js";
 import type { Task } from "./types.js";
 
-/** Reads a task, runs it in Node or in Chromium, and prints the findings as JSON. */
+/** Reads a task, runs it in Node or in Chromium, and prints the results as JSON. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {

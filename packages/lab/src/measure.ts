@@ -14,7 +14,8 @@ const PER_MS = { ns: 1e6, µs: 1e3, ms: 1 } as const;
 /** Checks every codec of a suite, then times them in turns. */
 export function measure<T>(suite: Suite<T>, samples: number): Findings["tests"][number] {
   const works = suite.codecs.map((codec) => prepare(suite, codec));
-  // Engines compile in a thread of their own, which takes its time on a busy machine: all have run once before any is timed.
+  // Engines compile in a separate thread, which may be slow on a busy machine. So all codecs run once before
+  // any of them is timed.
   for (const { encode, decode } of works) for (const work of [encode, decode]) repeatsFor(work);
   const runs = works.map((work): Run => {
     return { ...work, encodeRepeats: repeatsFor(work.encode), decodeRepeats: repeatsFor(work.decode) };
@@ -45,7 +46,7 @@ interface Run extends Work {
 }
 
 function prepare<T>(suite: Suite<T>, codec: Codec<T>): Work {
-  // A copy, since an encoder may hand out a view of a buffer that it uses again.
+  // This is a copy, because an encoder may return a view of a buffer that it reuses.
   const first = codec.encode(suite.value);
   const encoded = typeof first === "string" ? first : first.slice();
   const difference = firstDifference(suite.value, codec.decode(encoded), "value", suite.single);
@@ -64,7 +65,7 @@ function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Results are kept here, so that no engine may leave the work out. */
+/** Results are stored here, so that engines cannot optimise the work away. */
 export const sink: { last: unknown } = { last: undefined };
 
 function repeatsFor(work: () => unknown): number {
@@ -79,7 +80,7 @@ function repeatsFor(work: () => unknown): number {
   return Math.max(1, Math.round((count * SAMPLE_MS) / elapsed));
 }
 
-/** Milliseconds of one call. */
+/** The duration of one call in milliseconds. */
 function time(work: () => unknown, repeats: number): number {
   const start = performance.now();
   for (let i = 0; i < repeats; i++) sink.last = work();
@@ -104,7 +105,7 @@ export function firstDifference(
   const extra = Object.keys(right).find((key) => !Object.hasOwn(left, key));
   if (extra !== undefined) return `${path}.${extra} is new`;
   for (const key of Object.keys(left)) {
-    // Generated classes keep defaults in the prototype, which reads the same.
+    // Generated classes store defaults in the prototype, so inherited properties count, too.
     const difference = firstDifference(left[key], right[key], `${path}.${key}`, single);
     if (difference !== undefined) return difference;
   }

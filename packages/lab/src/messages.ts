@@ -75,12 +75,12 @@ function suite<T>(title: string, value: T, own: Codec<T>[]): Suite<T> {
   return { test: "messages", title, unit: "ns", value, codecs };
 }
 
-/** A suite whose binary codecs carry 32-bit floats, as the article's do. */
+/** A suite whose binary codecs use 32-bit floats, as those of the article do. */
 function single<T>(title: string, value: T, own: Codec<T>[]): Suite<T> {
   return { ...suite(title, value, own), single: true };
 }
 
-/** The reference: text in, text out, as a WebSocket takes it. */
+/** The reference: JSON text, in the form that a WebSocket sends. */
 export function json<T>(): Codec<T> {
   return {
     name: "JSON",
@@ -148,7 +148,7 @@ export function xml<T>(list?: string): Codec<T> {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The article's method: a fresh buffer, a view, a number, the text. */
+/** The method of the article: a new buffer, a view, a number, the text. */
 function writeSmall({ text, num }: Small): Uint8Array {
   const { bytes, view } = fresh(1, [encoder.encode(text)]);
   view.setUint8(0, num);
@@ -210,7 +210,7 @@ function readBig(bytes: Uint8Array): Big {
   };
 }
 
-/** A fresh buffer of `head` bytes and these texts. */
+/** Makes a new buffer of `head` bytes and these texts. */
 function fresh(head: number, texts: readonly Uint8Array[]): { bytes: Uint8Array; view: DataView } {
   let length = head;
   for (const text of texts) length += text.length;

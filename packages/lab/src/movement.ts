@@ -63,7 +63,7 @@ function readMove(view: DataView, at: number): Move {
   };
 }
 
-/** Every entity in a packet of its own, as the source did, joined for the wire. */
+/** Each entity is a separate packet, as in the article, and the packets are concatenated. */
 const writePackets: Codec<Move[]>["encode"] = (moves) => {
   const packets = moves.map((move) => {
     const packet = new ArrayBuffer(2 + MOVE_BYTES);
@@ -90,7 +90,7 @@ const readPackets: Codec<Move[]>["decode"] = (encoded) => {
   return moves;
 };
 
-/** One loop over one reused buffer: the code that an expert would write by hand. */
+/** One loop over a reused buffer: code that an expert would write by hand. */
 let kept = new ArrayBuffer(0);
 const writeBuffer: Codec<Move[]>["encode"] = (moves) => {
   const length = 4 + moves.length * MOVE_BYTES;

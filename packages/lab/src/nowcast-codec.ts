@@ -3,8 +3,8 @@ import { ScopeReader, ScopeWriter } from "../../nowcast/src/codec/scope.js";
 import type { Codec } from "./types.js";
 
 /**
- * Our codec if the channel implies the type: only the body, by the code of `nowcast gen`, in a reused buffer. A channel
- * copies it into its packet, so sending needs nothing else.
+ * Our codec if the channel implies the type. The generated code of `nowcast gen` writes only the body, into a
+ * reused buffer. A channel copies the buffer into its packet, so sending needs no other copy.
  */
 export function nowcastCodec<T>(generated: Generated<T>): Codec<T> {
   return {
@@ -14,7 +14,7 @@ export function nowcastCodec<T>(generated: Generated<T>): Codec<T> {
   };
 }
 
-/** The same, to keep: every body is a copy of its own. */
+/** The same codec with a copy of every body. */
 export function keptCodec<T>(generated: Generated<T>): Codec<T> {
   return { ...nowcastCodec(generated), name: "nowcast, to keep", encode: (value) => generated.encode(value) };
 }

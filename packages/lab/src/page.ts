@@ -1,7 +1,9 @@
 import { runTask } from "./suites.js";
 import type { Task } from "./types.js";
 
-/** The page fetches its task, runs it, and posts the findings. It may do nothing else. */
+/**
+ * The page fetches its task, runs it, and posts the results. Its content security policy allows nothing else.
+ */
 async function main(): Promise<void> {
   const task = (await (await fetch("/task")).json()) as Task;
   let body: string;

@@ -73,7 +73,7 @@ function serve(task: Task, script: string, found: (body: string) => void): Serve
       response.writeHead(404).end();
       return;
     }
-    // Isolation gives the page the finest clock that browsers hand out.
+    // Isolation gives the page the finest clock that browsers provide.
     response.writeHead(200, {
       "content-type": file.type,
       "content-security-policy": CONTENT_SECURITY_POLICY,

@@ -5,7 +5,7 @@ export interface Codec<T> {
   decode(encoded: Uint8Array | string): T;
 }
 
-/** One table: a value and the codecs that carry it, the reference for speeds first. */
+/** One table: a value and the codecs that encode it. The first codec is the reference for speeds. */
 export interface Suite<T> {
   readonly test: "messages" | "movement" | "save";
   readonly title: string;
@@ -19,7 +19,7 @@ export interface Suite<T> {
 /** The measurements of one codec; times are in the unit of the test. */
 export interface Row {
   readonly codec: string;
-  /** The written bytes, in hexadecimal: the instrument compresses them. */
+  /** The written bytes, in hexadecimal. The program that runs the bench compresses them. */
   readonly body: string;
   readonly encode: number[];
   readonly decode: number[];

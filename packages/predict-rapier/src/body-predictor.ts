@@ -18,17 +18,28 @@ import { checkArithmetic } from "./self-check.js";
 import { steer } from "./steer.js";
 import { type Track, Tracks } from "./tracks.js";
 
-/** Maximum steps that are repeated for one answer of the server; older ones are left unchanged. */
+/**
+ * Maximum number of steps that are taken again after one answer of the server. Older steps stay unchanged.
+ */
 const REPLAY_STEPS_MAX = 30;
-/** Fewest steps between two replays, plus one for each group of this many bodies, because more bodies cost more. */
+/**
+ * Minimum number of steps between two replays. One step is added for each group of this many bodies, because
+ * more bodies cost more.
+ */
 const REPLAY_INTERVAL_STEPS = 3;
 const REPLAY_BODIES = 8;
-/** Tolerance between an answer and the prediction of the avatar, in metres: normally, and where physics decided. */
+/**
+ * Tolerance between an answer and the prediction of the avatar, in metres: in normal steps, and in steps that
+ * physics decided.
+ */
 const TOLERANCE_M = 0.003;
 const TOLERANCE_PUSHING_M = 0.006;
-/** The same while it is too early to repeat steps again. */
+/** The tolerance while it is too early for another replay. */
 const TOLERANCE_EARLY_M = 0.05;
-/** A body that is absent from four consecutive messages rests at its position; within these bounds, in steps. */
+/**
+ * A body that is absent from four consecutive messages counts as resting. The time for this is within these
+ * bounds, in steps.
+ */
 const QUIET_MESSAGES = 4;
 const QUIET_STEPS_MIN = 6;
 const QUIET_STEPS_MAX = 24;
@@ -36,35 +47,38 @@ const QUIET_STEPS_MAX = 24;
  * Margin around a walker within which movable bodies make physics decide (`spec/MOVEMENT.md`, section 6), in metres.
  */
 const REACH_MARGIN_M = 0.1;
-/** Frames farther apart count as this, in seconds. */
+/** Maximum duration of a frame, in seconds. */
 const FRAME_S_MAX = 0.05;
 
 export interface BodyPredictorOptions {
   /**
-   * Loads Rapier, for pages that have their own copy: `@dimforge/rapier3d-deterministic-compat` 0.21.0, initialised. By
-   * default it is imported when it is needed.
+   * Returns the initialised `@dimforge/rapier3d-deterministic-compat` 0.21.0, for pages that have their own
+   * copy. By default Rapier is imported when it is needed.
    */
   readonly load?: (() => Promise<Rapier>) | undefined;
 }
 
 /** Counters of a body predictor. */
 export interface BodyPredictorStats {
-  /** Simulated bodies now, at most 64, and static bodies around them, at most 128. */
+  /** Present number of simulated bodies, at most 64, and of static bodies around them, at most 128. */
   readonly bodies: number;
   readonly fixed: number;
-  /** Steps of physics, and the repeated ones among them. */
+  /** Number of steps of physics, and of those that were taken again. */
   readonly steps: number;
   readonly repeatedSteps: number;
-  /** Answers of the server for which steps were repeated. */
+  /** Number of answers of the server after which steps were taken again. */
   readonly corrections: number;
-  /** Times that a body could not be simulated: its form exceeds the limits, or there was no room. */
+  /**
+   * Number of times that a body could not be simulated, because its form exceeds the limits or there was no
+   * room.
+   */
   readonly refused: number;
 }
 
 /**
- * Predicts the bodies around the own avatar: bodies that it pushes, holds and throws move at once, and push back. Each
- * answer of the server sets them to the server's poses. The steps since then are repeated, and the shown poses glide
- * there.
+ * Predicts the bodies around the own avatar: bodies that it pushes, holds and throws move at once, and push
+ * back. After each answer, the bodies are set to the server's poses, and the steps since then are taken
+ * again. The shown poses glide to the new result.
  */
 export interface BodyPredictor {
   /** Advances to this moment. Call it once a frame, after the predictor's `sample` and with the same clock. */
@@ -82,7 +96,7 @@ export interface BodyPredictor {
   readonly stats: BodyPredictorStats;
   /** The reason why prediction stopped, if Rapier failed. The avatar is then predicted without it. */
   readonly failure: BodyPredictionError | undefined;
-  /** Frees its memory in WebAssembly. */
+  /** Frees the memory in WebAssembly. */
   close(): void;
   [Symbol.dispose](): void;
 }
@@ -90,7 +104,10 @@ export interface BodyPredictor {
 /** The parts of a {@link World} that a body predictor needs. */
 export type BodySource = Pick<World, "on" | "entities" | "avatarId">;
 
-/** Loads Rapier and goes along with a predictor from then on. Refused with a {@link BodyPredictionError}. */
+/**
+ * Loads Rapier, and couples a body predictor to a predictor of the avatar. Rejected with a {@link
+ * BodyPredictionError}.
+ */
 export async function createBodyPredictor(
   world: BodySource,
   predictor: Predictor,
@@ -113,12 +130,12 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   #isClosed = false;
   #sampledMs: number | undefined;
   #newest = Number.NEGATIVE_INFINITY;
-  /** Up to this step bodies stay unchanged, because the answer is too old to repeat all steps. */
+  /** Up to this step bodies stay unchanged, because the answer is too old to take all steps again. */
   #mutedUntil = Number.NEGATIVE_INFINITY;
-  /** The last repeated step, and the time of the last repetition. */
+  /** The last step of the last replay, and the time of that replay. */
   #againUntil = Number.NEGATIVE_INFINITY;
   #againAt = Number.NEGATIVE_INFINITY;
-  /** Whether some member has an answer that holds after this step. */
+  /** Whether a member has an answer that is valid after this step. */
   #correctedStep = Number.NEGATIVE_INFINITY;
   readonly #clock = { tickLead: undefined as number | undefined, tick: 0, quietSteps: QUIET_STEPS_MAX };
   /** Steps between two messages, smoothed. */
@@ -214,7 +231,8 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       const isAnswered = this.#correctedStep === step;
       for (const member of near.members) {
         if (member === undefined) continue;
-        // If these steps were repeated before but never displayed, the glide still begins at the displayed pose.
+        // If the result of an earlier replay was never displayed, the glide still begins at the displayed
+        // pose.
         if (this.#againUntil < newest) member.beginAgain(island);
         island.restore(member.slot, step);
         if (!isAnswered || !member.isWrong) continue;
@@ -371,7 +389,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       near.members[slot]!.touchedStep = Math.max(near.members[slot]!.touchedStep, step);
       if (!pushing.includes(slot)) pushing.push(slot);
     });
-    // A touched body counts as touched as long as the body that touches it.
+    // A body that is touched by a touched body counts as touched for the same time.
     for (let at = 0; at < pushing.length; at++) {
       const { touchedStep } = near.members[pushing[at]!]!;
       island.touched(pushing[at]!, (slot) => {
@@ -383,7 +401,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     return isTouching;
   }
 
-  /** An answer so old that its steps are not taken again: all since then was wrong by as much. */
+  /** Handles an answer that is too old to take its steps again: all later states are shifted by its error. */
   #shift(step: number): void {
     try {
       for (const member of this.#near!.members) {
@@ -433,7 +451,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     try {
       island.free();
     } catch {
-      // An instance that panicked cannot be freed; the module's memory keeps its size.
+      // An instance that panicked cannot be freed. Its memory stays allocated in the module.
     }
   }
 }

@@ -2,12 +2,15 @@
 export type BodyPredictionErrorCode =
   /** WebAssembly could not be loaded: no network, or a content security policy without `'wasm-unsafe-eval'`. */
   | "not_loaded"
-  /** It calculates otherwise than the server does: another release of Rapier, or a machine that rounds otherwise. */
+  /**
+   * Its results differ from those of the server: it is another release of Rapier, or the machine rounds
+   * differently.
+   */
   | "other_arithmetic"
   /** Rapier failed on the contents of the world. */
   | "broken";
 
-/** Refusals and failures of this package. */
+/** An error of this package. */
 export class BodyPredictionError extends Error {
   constructor(
     readonly code: BodyPredictionErrorCode,

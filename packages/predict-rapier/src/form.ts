@@ -11,7 +11,8 @@ const EXTENT_M_MAX = 10_000;
 const POINTS_MAX = 256;
 const PARTS_MAX = 32;
 /**
- * A body with more triangles is not built, because that takes longer than a frame. Bodies near it are not predicted.
+ * Maximum triangles of a body. A larger body is not built, because that would take longer than a frame.
+ * Bodies near it are not predicted.
  */
 const TRIANGLES_MAX = 8_192;
 const HEIGHTS_MAX = 16_384;
@@ -24,7 +25,7 @@ export interface BodyForm {
   readonly motion: "fixed" | "dynamic" | "kinematic" | "walker";
   /** Half the edges of the box around its origin that contains the body, along its own axes, in metres. */
   readonly half: Vector;
-  /** Builds the input of Rapier; throws for a form that Rapier cannot build. */
+  /** Builds the input of Rapier. Throws for a form that Rapier cannot build. */
   build(rapier: Rapier): ColliderDesc;
   readonly gravityScale: number;
   readonly linearDamping: number;
@@ -52,7 +53,7 @@ export function readForm(entity: Pick<Entity, "kind" | "scale" | "owner">): Form
   const mass = body["mass"] === undefined ? undefined : within(body["mass"], 0.001, 1e6, 1);
   const density = within(body["density"], 0.001, 1e5, 100);
   return {
-    // A body that its owner moves follows the owner, through any obstacle.
+    // A body that an owner moves follows the target of its owner, through any obstacle.
     motion: said === "dynamic" && owner !== undefined ? "kinematic" : said,
     half: shape.half,
     build(rapier) {
@@ -60,7 +61,7 @@ export function readForm(entity: Pick<Entity, "kind" | "scale" | "owner">): Form
       desc.setFriction(friction).setRestitution(restitution);
       if (mass === undefined) desc.setDensity(density);
       else desc.setMass(mass);
-      // A body without friction slides on everything.
+      // A body without friction slides on every surface.
       if (friction === 0) desc.setFrictionCombineRule(rapier.CoefficientCombineRule.Min);
       return desc;
     },
@@ -177,7 +178,7 @@ function readMesh(fields: Fields, scale: Vector): BuiltShape | undefined {
     return undefined;
   }
   const count = vertices.length / 3;
-  // Worlds count vertices from 1 on.
+  // In definitions, vertices are numbered from 1.
   if (!corners.every((corner) => isWhole(corner, 1, count))) return undefined;
   const triangles = Uint32Array.from(corners as number[], (corner) => corner - 1);
   return { half: halfOf(vertices), build: (rapier) => new rapier.TriMesh(vertices, triangles) };
@@ -193,7 +194,7 @@ function readHeights(fields: Fields, scale: Vector): BuiltShape | undefined {
   if (!isWhole(rows, 2, 512) || !isExtent(width) || !isExtent(depth) || !heights.every(isCoordinate)) {
     return undefined;
   }
-  // Rapier keeps matrices column after column.
+  // Rapier stores matrices column by column.
   const grid = new Float32Array(heights.length);
   let highest = 0;
   for (let row = 0; row < rows; row++) {

@@ -1,4 +1,4 @@
-/** How a held body follows its holder, and how it leaves the hands: the rules of `worlds/playground`. */
+/** The motion of held and thrown bodies, by the rules of `worlds/playground`. */
 import type { EntityId, Gait, Input, WalkerMotion } from "nowcast/world";
 import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import type { Member } from "./member.js";
@@ -17,13 +17,13 @@ const UPRIGHT_PER_S = 12;
 const UPRIGHT_RADPS = 8;
 /** Time after its release for which an item passes through its former holder, in steps. */
 const PASSING_STEPS = 15;
-/** Throws that are remembered. */
+/** Maximum number of remembered throws. */
 const THROWS_MAX = 8;
 
 interface Throw {
   readonly step: number;
   readonly id: EntityId;
-  /** Relative to the thrower. */
+  /** The velocity relative to the thrower. */
   readonly velocity: readonly number[];
 }
 
@@ -52,8 +52,8 @@ export class Grasp {
   }
 
   /**
-   * Before a step: moves held bodies toward their place, and releases thrown ones. Returns true for a body in the own
-   * hands.
+   * Called before a step. Moves held bodies toward their place, and releases thrown bodies. Returns true for
+   * a body in the own hands.
    */
   apply(
     island: Island,
@@ -110,7 +110,7 @@ function hold(
   turnUpright(island, member, yaw);
 }
 
-/** Players carry items upright: turned by a multiple of a right angle. */
+/** Players carry items upright, turned by a multiple of a right angle. */
 function turnUpright(island: Island, member: Member, yaw: number): void {
   const { states } = island;
   const at = member.slot * STRIDE + 3;
@@ -121,7 +121,7 @@ function turnUpright(island: Island, member: Member, yaw: number): void {
   const upX = 2 * (x * y - z * w);
   const upY = 1 - 2 * (x * x + z * z);
   const upZ = 2 * (y * z + x * w);
-  // Across the axis that points up, toward upright.
+  // The turn toward upright is about an axis perpendicular to the one that points up.
   const [tiltX, tiltZ] = upY > 0.5 ? [-upZ, upX] : [0, 0];
   const [sx, sy, sz] = [tiltX * UPRIGHT_PER_S, turn * UPRIGHT_PER_S, tiltZ * UPRIGHT_PER_S];
   const fast = Math.hypot(sx, sy, sz);

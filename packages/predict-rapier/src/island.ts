@@ -1,17 +1,17 @@
-/** The physics of a few bodies around an avatar, in the way of the server, and its recent steps. */
+/** The physics of a few bodies around an avatar, computed as on the server, and its recent steps. */
 import type { Collider, RigidBody, World } from "@dimforge/rapier3d-deterministic-compat";
 import type { Gait, WalkerMotion } from "nowcast/world";
 import { type BodyForm, capsuleForm } from "./form.js";
 import type { Rapier } from "./rapier.js";
 import { SPEED_MAX, shorten } from "./tracks.js";
 
-/** Bodies that can move, at a time. */
+/** Maximum number of bodies that can move. */
 export const BODIES_MAX = 64;
-/** Maximum static bodies around them. */
+/** Maximum number of static bodies around them. */
 export const FIXED_MAX = 128;
-/** Steps that are remembered; a power of two. */
+/** Number of remembered steps; a power of two. */
 export const STEPS_KEPT = 64;
-/** Position, rotation, velocity and spin of a body. */
+/** Numbers of a body's state: position, rotation, velocity and spin. */
 export const STRIDE = 13;
 
 /** Equal to the server's: `crates/world/src/walker.rs`. */
@@ -23,7 +23,10 @@ const FIXED_M = 0.002;
 /** The length of a step without noticeable motion. */
 const TINY_S = 1e-7;
 
-/** Collision groups: the own group in the upper half, and the groups that it meets in the lower. */
+/**
+ * Collision groups: the own group in the upper half of the bits, and the groups with which it collides in the
+ * lower half.
+ */
 const AVATAR_GROUP = 0x0001_ffff;
 const BODY_GROUP = 0x0002_ffff;
 const HELD_GROUP = 0x0002_fffe;
@@ -38,7 +41,7 @@ export class Island {
   /** The state of each body after the newest step; `STRIDE` numbers each. */
   readonly states = new Float32Array(BODIES_MAX * STRIDE);
   readonly slots: (Slot | undefined)[] = new Array(BODIES_MAX).fill(undefined);
-  /** By collider handle: the slot, or −1 for the avatar. */
+  /** The slot of each collider handle, or −1 for the avatar. */
   readonly #byCollider = new Map<number, number>();
   readonly #history = new Float32Array(BODIES_MAX * STEPS_KEPT * STRIDE);
   readonly #world: World;
@@ -63,7 +66,10 @@ export class Island {
     this.#world.free();
   }
 
-  /** Adds a body in a state of `STRIDE` numbers; −1 where there is no room. Throws for a form that Rapier cannot build. */
+  /**
+   * Adds a body in a state of `STRIDE` numbers. Returns its slot, or −1 if there is no room. Throws for a
+   * form that Rapier cannot build.
+   */
   add(form: BodyForm, state: Float32Array): number {
     const slot = this.slots.indexOf(undefined);
     if (slot < 0) return -1;
@@ -166,7 +172,7 @@ export class Island {
   putAvatar({ px, py, pz }: WalkerMotion, velocity: Float64Array): void {
     const avatar = this.#avatar;
     const { x, y, z } = avatar.translation(this.#vector);
-    // Every new value costs the solver its memory of contacts.
+    // A new value makes the solver drop its stored contacts, so equal values are not set.
     if (x !== px || y !== py || z !== pz) avatar.setTranslation({ x: px, y: py, z: pz }, true);
     this.#vector.x = velocity[0]!;
     this.#vector.y = velocity[1]!;
@@ -201,7 +207,7 @@ export class Island {
     return true;
   }
 
-  /** Writes the ground under the feet, as the server finds it after physics. */
+  /** Writes the ground under the feet, which the server also computes after physics. */
   readGrounds(out: WalkerMotion): void {
     out.groundCount = 0;
     const { narrowPhase, bodies } = this.#world;
@@ -244,14 +250,14 @@ export class Island {
   }
 
   /**
-   * Finds the contacts of new bodies without moving any, and puts these to sleep, like the engine for a world that it
-   * loads.
+   * Finds the contacts of new bodies without moving any body, and puts the new bodies to sleep. The engine
+   * does the same for a world that it loads.
    */
   settle(sleeping: readonly number[]): void {
     this.#stepStill(0);
     for (const slot of sleeping) this.slots[slot]?.body.sleep();
     this.#stepStill(TINY_S);
-    // In so short a step no position changes, but velocities may.
+    // In this very short step no position changes, but velocities may change.
     for (let slot = 0; slot < BODIES_MAX; slot++) if (this.slots[slot] !== undefined) this.#readState(slot);
   }
 
@@ -295,18 +301,18 @@ export class Island {
     }
   }
 
-  /** Remembers one body in a state at a step. */
+  /** Stores the state of one body at a step. */
   write(slot: number, step: number, state: Float32Array, at = 0): void {
     this.#history.set(state.subarray(at, at + STRIDE), this.#place(slot, step));
   }
 
-  /** Reads its state after one of the newest `STEPS_KEPT` steps. */
+  /** Reads the state of a body after one of the newest `STEPS_KEPT` steps. */
   read(slot: number, step: number, out: Float32Array, at = 0): void {
     const from = this.#place(slot, step);
     out.set(this.#history.subarray(from, from + STRIDE), at);
   }
 
-  /** Puts a body back to where it was after a step. */
+  /** Resets a body to its state after a step. */
   restore(slot: number, step: number): void {
     this.put(slot, this.#history, this.#place(slot, step));
   }

@@ -4,13 +4,19 @@ import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { type NewsClock, SPEED_MAX, SPIN_MAX, shorten, type Track } from "./tracks.js";
 import { type Numbers, turnBetween, turnBy } from "./turns.js";
 
-/** The server's values are rounded to 1/1,024 m: smaller differences, and this angle in radians, are no error. */
+/**
+ * Smaller differences, in metres and in radians, are ignored, because the server's values are rounded to
+ * 1/1,024 m.
+ */
 const TOLERANCE_M = 0.004;
 const TOLERANCE_RAD = 0.012;
-/** If the velocity of a prediction is wrong by more than this, it missed an event; only the received path counts. */
+/**
+ * If the predicted velocity is wrong by more than this, the prediction missed an event. Then only the
+ * received velocity counts.
+ */
 const BELIEF_MPS = 1.5;
 const BELIEF_RADPS = 3;
-/** A body that differs by more is moved by another player, unless it was touched in the last steps. */
+/** If a body differs by more than this, another player moves it, unless it was touched in the last steps. */
 const FOREIGN_M = 0.5;
 const FOREIGN_STEPS = 30;
 /**
@@ -20,7 +26,7 @@ const FOREIGN_STEPS = 30;
 const STRIKE_M = 1;
 const STRIKES_MAX = 5;
 export const BARRED_STEPS = 180;
-/** A jump farther than any motion in one step is taken at once. */
+/** A movement farther than this is a teleport, which is shown at once. */
 const TELEPORT_M = 2;
 /**
  * Minimum speed of a correction: 1 cm per frame. A large error is corrected faster, by
@@ -30,10 +36,13 @@ const GLIDE_MPS = 0.6;
 const GLIDE_RADPS = 1.5;
 const GLIDE_SHARE_PER_S = 2;
 const GLIDE_S_MAX = 1 / 60;
-/** Duration of the change from the server's pose to the predicted one, and back. */
+/** Duration of the transition from the server's pose to the predicted one, or back. */
 const ENTER_S = 0.12;
 const LEAVE_S = 0.4;
-/** Time after a touch for which it is shown as predicted, and its maximum while it moves, in steps. */
+/**
+ * Time after a touch for which a body is shown as predicted, and the maximum of this time while the body
+ * moves, in steps.
+ */
 const SHOWN_STEPS = 60;
 const MOVING_STEPS = 360;
 const MOVING_MPS = 0.05;
@@ -50,14 +59,14 @@ export class Member {
   touchedStep = Number.NEGATIVE_INFINITY;
   /** Its rotation relative to its holder when it was grasped, in radians. */
   grip: number | undefined;
-  /** Whether it floats before its holder, or still passes through its former holder. */
+  /** Whether it floats in front of its holder, or still passes through its former holder. */
   how: "held" | "passing" | "free" = "free";
   /** The share of prediction in its shown pose, 0 to 1. */
   weight = 0;
   isLeaving = false;
   /** Whether it rests at the received pose, so that it can be shown as predicted at once. */
   isCalm: boolean;
-  /** Its corrected state at the step to which `hear` referred. */
+  /** Its corrected state at the step that was passed to `hear`. */
   readonly corrected = new Float32Array(STRIDE);
   isWrong = false;
   #acknowledgedTick = -1;
@@ -82,8 +91,8 @@ export class Member {
   errorM = 0;
 
   /**
-   * Compares the server's values with the prediction for then, and writes into `corrected` the values after `step` if they
-   * differ. `newest` is the newest step that was taken.
+   * Compares the server's values with the prediction for the same step. If they differ, writes the values
+   * after `step` into `corrected`. `newest` is the newest step that was taken.
    */
   onSnapshot(island: Island, step: number, { tick, quietSteps }: NewsClock, newest: number): boolean {
     const { track, corrected } = this;
@@ -115,13 +124,13 @@ export class Member {
     return true;
   }
 
-  /** Stores its pose before steps are repeated. */
+  /** Stores its shown pose before steps are taken again. */
   beginAgain(island: Island): void {
     const from = this.slot * STRIDE;
     this.#shownFrom.set(island.states.subarray(from, from + STRIDE));
   }
 
-  /** After the repetition: the shown pose glides to the new one. */
+  /** Called after the replay. The shown pose glides to the new result. */
   endAgain(island: Island): void {
     if (this.weight === 0 || this.#isTeleported) {
       this.#isTeleported = false;
@@ -160,7 +169,7 @@ export class Member {
     return Math.hypot(this.#offset[0]!, this.#offset[1]!, this.#offset[2]!);
   }
 
-  /** A frame later. */
+  /** Advances by a frame. */
   advance(island: Island, step: number, frameS: number): void {
     const isShown = !this.isLeaving && this.isTouched(island, step);
     const change = isShown ? (this.isCalm ? 1 : frameS / ENTER_S) : -frameS / LEAVE_S;

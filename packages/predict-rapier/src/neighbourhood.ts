@@ -1,6 +1,6 @@
 /**
- * Selects the simulated bodies: those around the avatar and around bodies that it touched, with the static bodies
- * around them.
+ * Selects the bodies to simulate: those around the avatar and around bodies that it touched, and the static
+ * bodies around all of these.
  */
 import type { RigidBody } from "@dimforge/rapier3d-deterministic-compat";
 import type { EntityId, WalkerMotion } from "nowcast/world";
@@ -8,7 +8,7 @@ import { BODIES_MAX, type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { BARRED_STEPS, Member } from "./member.js";
 import type { NewsClock, Track } from "./tracks.js";
 
-/** Bodies are checked in turns: an eighth of them in each step, within these bounds. */
+/** In each step, an eighth of the bodies is checked. The number is within these bounds. */
 const LOOKED_AT_MIN = 64;
 const LOOKED_AT_MAX = 512;
 const TURNS = 8;
@@ -22,20 +22,22 @@ const NEAR_TOUCHED_M = 1.5;
 const FIXED_NEAR_M = 4;
 const FIXED_FAR_M = 6;
 /**
- * A movable body outside the simulation blocks the others like a static one if it is slower than this, in metres a
- * second.
+ * A movable body outside the simulation blocks simulated bodies as a static one does, if it is slower than
+ * this, in metres a second.
  */
 const PROXY_MPS_MAX = 1;
-/** If there is no room, a body that is nearer by this distance replaces another one, in metres. */
+/**
+ * If there is no room, a body replaces a farther one if it is nearer by at least this distance, in metres.
+ */
 const NEARER_M = 0.5;
-/** Updates older than this do not determine the current position, in steps. */
+/** If the last update of a body is older than this, in steps, its current position is unknown. */
 const BEHIND_STEPS_MAX = 30;
 
 const STATE = new Float32Array(STRIDE);
 const SPEED = new Float64Array(6);
 
 export class Neighbourhood {
-  /** By slots of the island. */
+  /** The members, by slots of the island. */
   readonly members: (Member | undefined)[] = new Array(BODIES_MAX).fill(undefined);
   count = 0;
   /** Bodies that could not be built, or for which there was no room. */
@@ -44,7 +46,7 @@ export class Neighbourhood {
   #next = 0;
   /** The bodies that the own actions move in the next step. */
   readonly #touched: Member[] = [];
-  /** Whether an untouched body came in, and which of these rest. */
+  /** Whether untouched bodies were added, and which of them rest. */
   #hasNew = false;
   readonly #sleeping: number[] = [];
   readonly #island: Island;
@@ -80,7 +82,7 @@ export class Neighbourhood {
     return this.#fixed.size;
   }
 
-  /** It was removed from the world, or replaced. */
+  /** The entity was removed from the world, or replaced. */
   forget(track: Track): void {
     if (track.slot >= 0) this.remove(track);
     this.#removeFixed(track);
@@ -117,7 +119,10 @@ export class Neighbourhood {
     }
   }
 
-  /** A body a little farther away, or without a free slot, is met at its acknowledged place. */
+  /**
+   * A body that is a little farther away, or for which there is no free slot, is an obstacle at its last
+   * received pose.
+   */
   #lookAtProxy(track: Track, step: number, distanceM: number): void {
     track.velocity(SPEED, 0);
     const isSlow = Math.hypot(SPEED[0]!, SPEED[1]!, SPEED[2]!) < PROXY_MPS_MAX;
@@ -164,7 +169,7 @@ export class Neighbourhood {
     track.barredUntil = step + BARRED_STEPS;
   }
 
-  /** Whether it is this near to a body that the own actions move. */
+  /** Whether it is within this distance of a body that the own actions move. */
   #isNearTouched(track: Track, distanceM: number): boolean {
     const { states } = this.#island;
     for (const member of this.#touched) {
@@ -200,7 +205,7 @@ export class Neighbourhood {
     return true;
   }
 
-  /** It starts at its received state, and is extrapolated from there. */
+  /** A new member starts at its received state, from which it is extrapolated. */
   #add(track: Track, step: number, { tickLead, tick, quietSteps }: NewsClock): void {
     const behind = tickLead === undefined ? 0 : step - 1 - (track.acknowledgedTick - tickLead);
     const isMoving =

@@ -3,7 +3,10 @@ import { BodyPredictionError } from "./errors.js";
 /** The module of `@dimforge/rapier3d-deterministic-compat`. */
 export type Rapier = typeof import("@dimforge/rapier3d-deterministic-compat");
 
-/** Loads and starts it: 1.7 MB after gzip, once for all predictors of a page. Refused with `not_loaded`. */
+/**
+ * Loads and initialises Rapier (1.7 MB after gzip), once for all predictors of a page. Rejected with
+ * `not_loaded`.
+ */
 export async function loadRapier(): Promise<Rapier> {
   try {
     const rapier = await import("@dimforge/rapier3d-deterministic-compat");

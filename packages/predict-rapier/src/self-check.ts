@@ -18,7 +18,10 @@ export function checkArithmetic(rapier: Rapier, expected = SCENE_HASH): void {
   );
 }
 
-/** Boxes, a ball and a person fall on each other; FNV-1a over the bits of where everything is after two seconds. */
+/**
+ * Lets boxes, a ball and a person fall on each other for two seconds. Returns FNV-1a over the bits of all
+ * poses.
+ */
 export function hashScene(rapier: Rapier): number {
   const { RigidBodyDesc, ColliderDesc } = rapier;
   const world = new rapier.World({ x: 0, y: -9.81, z: 0 });

@@ -70,7 +70,7 @@ function walk(
     y *= stretch;
     z *= stretch;
   }
-  // Physics adds gravity afterwards; its part along the slope is taken away before.
+  // Physics adds gravity afterwards, so its part along the slope is subtracted here.
   const fall = gravity * STEP_S;
   x -= fall * ny * nx;
   y -= fall * (ny * ny - 1);

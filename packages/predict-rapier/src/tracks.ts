@@ -1,23 +1,29 @@
-/** The server's news of each body: where it was, and when. */
+/** The updates of the server for each body: its poses, and their steps. */
 import { type Entity, type EntityId, eulerToQuaternion, type World } from "nowcast/world";
 import { type BodyForm, readForm } from "./form.js";
 import { seenFrom, turnBetween } from "./turns.js";
 
-/** Farther from the middle of a world nothing is predicted, in metres. */
+/** Bodies farther from the middle of the world than this, in metres, are not predicted. */
 const PLACE_M_MAX = 100_000;
-/** The greatest speed of the engine, in metres a second, and a spin that no body keeps for long, in radians a second. */
+/**
+ * The greatest speed of the engine, in metres a second, and the greatest spin that is extrapolated, in
+ * radians a second.
+ */
 export const SPEED_MAX = 40;
 export const SPIN_MAX = 60;
-/** Updates farther apart do not determine the velocity, in steps. */
+/** Two updates that are farther apart, in steps, are not used to compute a velocity. */
 const APART_STEPS_MAX = 12;
 
-/** The relation of the server's steps to the own steps. */
+/** The relation between the server's steps and the steps of this client. */
 export interface NewsClock {
-  /** The lead of the world's step over one's own of the same moment; undefined before the first news. */
+  /**
+   * The difference between the world's step and this client's step at the same moment; undefined before the
+   * first update.
+   */
   readonly tickLead: number | undefined;
-  /** The world's step of the newest news. */
+  /** The world's step of the newest update. */
   readonly tick: number;
-  /** A body without news for this many steps rests where it was. */
+  /** A body without an update for this many steps rests at its last pose. */
   readonly quietSteps: number;
 }
 
@@ -33,13 +39,13 @@ export class Track {
   readonly before = new Float64Array(7);
   acknowledgedTick: number;
   beforeTick: number;
-  /** False if invalid numbers were received. */
+  /** Whether all received numbers were valid. */
   isSane = false;
-  /** Its slot in the island; −1 for outside. */
+  /** Its slot in the island; −1 if it is not in the island. */
   slot = -1;
-  /** Its index among all. */
+  /** Its index in the list of all tracks. */
   place = 0;
-  /** It may not enter the island again before this step. */
+  /** The step before which it may not enter the island again. */
   barredUntil = 0;
 
   constructor(
@@ -54,7 +60,7 @@ export class Track {
     this.before.set(this.acknowledged);
   }
 
-  /** A new update arrived. The earlier pose is valid up to the step at which it still rested. */
+  /** Records a new update. The earlier pose is valid up to the last step at which the body rested. */
   record(): void {
     const { tick, stillTick } = this.entity;
     if (tick <= this.acknowledgedTick) return;
@@ -64,13 +70,16 @@ export class Track {
     this.#read();
   }
 
-  /** Steps between the two newest updates; 0 if they do not determine its velocity. */
+  /** Number of steps between the two newest updates; 0 if they cannot be used to compute a velocity. */
   get apart(): number {
     const steps = this.acknowledgedTick - this.beforeTick;
     return steps > 0 && steps <= APART_STEPS_MAX ? steps : 0;
   }
 
-  /** Writes how fast it was between the two newest: velocity and spin, six numbers at `at`. Nothing is faster than the engine lets it be. */
+  /**
+   * Writes the velocity and the spin between the two newest updates, six numbers at `at`, limited to the
+   * bounds of the engine.
+   */
   velocity(out: Float64Array, at: number): void {
     const { apart } = this;
     out.fill(0, at, at + 6);
@@ -97,7 +106,7 @@ export class Track {
     return Math.hypot(dx, dy, dz);
   }
 
-  /** Whether a place may be within this distance: quick, and right where the answer is no. */
+  /** A quick test whether a place may be within this distance. The result false is always right. */
   mayBeWithin(x: number, y: number, z: number, distanceM: number): boolean {
     const [dx, dy, dz] = [x - this.acknowledged[0]!, y - this.acknowledged[1]!, z - this.acknowledged[2]!];
     const far = distanceM + this.reach;
@@ -117,7 +126,7 @@ export class Track {
 const SEEN = [0, 0, 0];
 const SPIN = [0, 0, 0];
 
-/** A vector is made no longer than this. */
+/** Shortens a vector to this length if it is longer. */
 export function shorten(vector: Float64Array | Float32Array, at: number, most: number): void {
   const length = Math.hypot(vector[at]!, vector[at + 1]!, vector[at + 2]!);
   if (length <= most) return;
@@ -127,7 +136,7 @@ export function shorten(vector: Float64Array | Float32Array, at: number, most: n
 /** Called for each removed body, so that no reference is kept. */
 export type TrackGone = (track: Track) => void;
 
-/** All bodies of a world that something can meet. */
+/** All bodies of a world with which other bodies can collide. */
 export class Tracks {
   readonly byId = new Map<EntityId, Track>();
   readonly all: Track[] = [];
@@ -170,7 +179,7 @@ export class Tracks {
 
   #read(entity: Entity): void {
     this.#forget(entity.id);
-    // An attached body follows its parent, by rules that clients do not know.
+    // An attached body follows its parent, so its motion is not simulated here.
     const form = entity.parent === undefined ? readForm(entity) : "none";
     if (form === "none") return;
     const track = new Track(entity, form === "unknown" ? undefined : form);
@@ -183,7 +192,7 @@ export class Tracks {
     if (track === undefined) return;
     this.#gone(track);
     this.byId.delete(id);
-    // The last one fills its place, so that removing thousands needs no searches.
+    // The last track moves into its place, so that removing thousands of bodies needs no searches.
     const last = this.all.pop()!;
     if (last === track) return;
     this.all[track.place] = last;

@@ -38,7 +38,7 @@ export function turnBy(out: Numbers, at: number, x: number, y: number, z: number
   out[at + 3] = nw * scale;
 }
 
-/** Writes `x`, `y`, `z` of the world as the body sees them that is turned so. */
+/** Converts `x`, `y`, `z` from world coordinates to the coordinates of a body with this rotation. */
 export function seenFrom(turn: Numbers, at: number, x: number, y: number, z: number, out: Numbers): void {
   const [qx, qy, qz, qw] = [-turn[at]!, -turn[at + 1]!, -turn[at + 2]!, turn[at + 3]!];
   const tx = 2 * (qy * z - qz * y);
