@@ -17,7 +17,7 @@ fuzz_target!(|text: &str| {
     let Ok(script) = Script::load(&Sources::of_main(text), LIMITS) else { return };
     let definition = script.definition();
     definition.validate().expect("the declarations of a loaded script are valid");
-    let mut world = World::new(definition.clone(), 1, Box::new(script)).expect("it was checked");
+    let mut world = World::new(definition.clone(), 1, Box::new(script)).expect("the definition was checked");
     world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
     for action in &definition.actions {
         let arguments = nowcast_world::Value::Nil;

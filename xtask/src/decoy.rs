@@ -51,6 +51,6 @@ mod tests {
         let error = touched.expect_err("a test made a folder").to_string();
         assert!(error.contains("nowcast-decoy-") && error.contains("--no-data"), "{error}");
         run_in(&folder, |_| Ok(())).expect("the next run begins with an empty folder");
-        fs::remove_dir_all(&folder).expect("it is there");
+        fs::remove_dir_all(&folder).expect("the folder exists");
     }
 }

@@ -67,7 +67,7 @@ async fn send(args: &Args, channel: &Channel, what: What) -> anyhow::Result<()> 
     }
     match timeout(patience, channel.drained()).await {
         Ok(drained) => drained?,
-        Err(_) => bail!("it did not arrive within {} s", args.timeout),
+        Err(_) => bail!("the message did not arrive within {} s", args.timeout),
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ pub(super) fn load() -> Result<Save> {
     let wrong = |reason: String| CodecError::Data { name: "game-save.json".into(), reason };
     let save: Save = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if serde_json::to_vec(&save).ok().as_deref() != Some(&text) {
-        return Err(wrong("the types lose part of it".into()));
+        return Err(wrong("the types lose part of the save".into()));
     }
     Ok(save)
 }

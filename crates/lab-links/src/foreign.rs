@@ -61,8 +61,8 @@ impl Peer {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(PeerMissing::Node)?;
-        let requests = BufWriter::new(child.stdin.take().expect("it was piped"));
-        let answers = BufReader::new(child.stdout.take().expect("it was piped"));
+        let requests = BufWriter::new(child.stdin.take().expect("the standard input is piped"));
+        let answers = BufReader::new(child.stdout.take().expect("the standard output is piped"));
         Ok(Self(Rc::new(RefCell::new(Process { child, requests: Some(requests), answers }))))
     }
 

@@ -316,7 +316,7 @@ fn round_trips(found: &Found, rtt: Duration) -> Section {
     }
     section.chart(Chart::Histograms(HistogramChart {
         title: "There and back in the browser".into(),
-        x: Axis::log("there and back", "ms"),
+        x: Axis::log("round trip", "ms"),
         mark: None,
         rows,
     }));
@@ -325,7 +325,7 @@ fn round_trips(found: &Found, rtt: Duration) -> Section {
 }
 
 fn ages(found: &Found) -> Section {
-    let mut section = Section::new("Age of what the page would show");
+    let mut section = Section::new("Age of the values that the page would show");
     section
         .text("The page sends twenty values at 60 Hz and receives their echoes, sampled with every frame.");
     let mut table =

@@ -351,14 +351,14 @@ fn a_single_use_token_admits_only_its_holder_again() {
         entry.ticket.unwrap().redeem(now(begin, seconds))?;
         let (tell, told) = std::sync::mpsc::channel();
         let held = entry.single_use.unwrap().hold(holder, Box::new(move || _ = tell.send(())));
-        assert_eq!(held.is_ok(), told.try_recv().is_ok(), "there is no keeper to wait for");
+        assert_eq!(held.is_ok(), told.try_recv().is_ok(), "without a store there is no wait");
         held
     };
     let used = AdmissionRefusal::Token(TokenError::Used);
     assert_eq!(enter(0, Some([1; 16])), Ok(()));
-    assert_eq!(enter(1, Some([2; 16])), Err(used.clone()), "it is another client's");
-    assert_eq!(enter(1, None), Err(used.clone()), "nobody knows whose client it is");
-    assert_eq!(enter(2, Some([1; 16])), Ok(()), "it comes back");
+    assert_eq!(enter(1, Some([2; 16])), Err(used.clone()), "another client holds the token");
+    assert_eq!(enter(1, None), Err(used.clone()), "the client is not recognised");
+    assert_eq!(enter(2, Some([1; 16])), Ok(()), "the holder comes back");
     let late = enter(3_600, Some([1; 16])).unwrap_err();
     assert!(matches!(late, AdmissionRefusal::Token(TokenError::Expired { .. })), "{late}");
 }

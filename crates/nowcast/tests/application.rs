@@ -15,18 +15,18 @@ async fn a_channel_continues_while_a_batch_of_it_is_open() {
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER] {
         let (ours, theirs) = house.join(&[carrier]).await;
         within(20, async {
-            theirs.try_event(b"before").expect("it is open");
+            theirs.try_event(b"before").expect("the channel is open");
             let mut batch = ours.batch();
             batch.try_state(0, 1, b"in the batch").expect("there is room");
             // If the batch locked the channel, each of these calls would wait for ever.
             ours.try_event(b"beside it").expect("there is room");
-            assert_eq!(ours.receive().await.expect("it is open").bytes, b"before");
+            assert_eq!(ours.receive().await.expect("the channel is open").bytes, b"before");
             assert!(ours.status().carrier.is_some());
             batch.try_event(0, b"after it").expect("there is room");
             drop(batch);
             let mut received = Vec::new();
             while received.len() < 3 {
-                received.push(theirs.receive().await.expect("it is open").bytes);
+                received.push(theirs.receive().await.expect("the channel is open").bytes);
             }
             assert_eq!(received, [b"in the batch".as_slice(), b"beside it", b"after it"], "{carrier}");
         })
@@ -44,13 +44,13 @@ async fn nothing_leaves_while_a_batch_is_open() {
         // The other side receives messages during the whole test.
         for number in 0..20_u8 {
             theirs.try_event(&[number]).expect("there is room");
-            assert_eq!(ours.receive().await.expect("it is open").bytes, [number]);
+            assert_eq!(ours.receive().await.expect("the channel is open").bytes, [number]);
         }
-        assert!(theirs.try_receive().expect("it is open").is_none());
+        assert!(theirs.try_receive().expect("the channel is open").is_none());
         batch.try_event(0, b"second").expect("there is room");
         drop(batch);
-        assert_eq!(theirs.receive().await.expect("it is open").bytes, b"first");
-        assert_eq!(theirs.receive().await.expect("it is open").bytes, b"second");
+        assert_eq!(theirs.receive().await.expect("the channel is open").bytes, b"first");
+        assert_eq!(theirs.receive().await.expect("the channel is open").bytes, b"second");
     })
     .await;
 }
@@ -75,14 +75,14 @@ async fn a_task_that_receives_sleeps_while_only_acknowledgements_arrive() {
             let waker = Waker::from(Arc::clone(&wakes));
             assert!(ours.poll_receive(&mut Context::from_waker(&waker)).is_pending());
             for number in 0..50_u8 {
-                ours.event(&[number]).await.expect("it is open");
-                assert_eq!(theirs.receive().await.expect("it is open").bytes, [number]);
+                ours.event(&[number]).await.expect("the channel is open");
+                assert_eq!(theirs.receive().await.expect("the channel is open").bytes, [number]);
             }
-            ours.drained().await.expect("it is open");
+            ours.drained().await.expect("the channel is open");
             assert_eq!(wakes.0.load(Ordering::Relaxed), 0, "{carrier}");
-            theirs.event(b"now").await.expect("it is open");
-            until("it is woken", || wakes.0.load(Ordering::Relaxed) == 1).await;
-            assert_eq!(ours.receive().await.expect("it is open").bytes, b"now");
+            theirs.event(b"now").await.expect("the channel is open");
+            until("the task is woken", || wakes.0.load(Ordering::Relaxed) == 1).await;
+            assert_eq!(ours.receive().await.expect("the channel is open").bytes, b"now");
         })
         .await;
     }
@@ -137,13 +137,13 @@ async fn a_typed_lane_moves_into_a_task_and_keeps_the_channel_open() {
                 words.event(&"hello".to_owned()).await?;
                 words.call::<u32>(&"how many?".to_owned(), Duration::from_secs(20)).await
             });
-            let message = theirs.receive().await.expect("it is open");
+            let message = theirs.receive().await.expect("the channel is open");
             assert_eq!((message.lane.number(), message.decode::<&str>()), (2, Ok("hello")));
-            let asked = theirs.receive().await.expect("it is open");
-            let MessageKind::Command(id) = asked.kind else { panic!("it is a command") };
-            theirs.lane(0).typed::<u32>().reply(id, &3).await.expect("it is open");
+            let asked = theirs.receive().await.expect("the channel is open");
+            let MessageKind::Command(id) = asked.kind else { panic!("the message is a command") };
+            theirs.lane(0).typed::<u32>().reply(id, &3).await.expect("the channel is open");
             assert_eq!(speaking.await.expect("no panic"), Ok(3), "{carrier}");
-            let Err(Error::Invalid(what)) = asked.decode::<bool>() else { panic!("it is a text") };
+            let Err(Error::Invalid(what)) = asked.decode::<bool>() else { panic!("the value is a text") };
             assert!(!what.is_empty());
         })
         .await;

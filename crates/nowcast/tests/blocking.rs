@@ -16,7 +16,8 @@ fn channel(of: &str, bounds: Bounds) -> (Channel, Channel) {
     let name = format!("blocking-{}-{of}", std::process::id());
     let mut service = blocking::advertise_with(&name, &[bounds]).expect("the name is fresh");
     std::thread::scope(|scope| {
-        let near = scope.spawn(|| blocking::connect_local(&name, &[bounds], SOON).expect("it is advertised"));
+        let near =
+            scope.spawn(|| blocking::connect_local(&name, &[bounds], SOON).expect("the name is advertised"));
         let far = service.accept_within(SOON).expect("somebody connects");
         (near.join().expect("no panic"), far)
     })
@@ -145,7 +146,7 @@ fn a_thread_waits_while_the_lane_is_full() {
     let (near, far) = channel("full", Bounds { entries_max: 2, bytes_max: 1000 });
     let sender = std::thread::spawn(move || {
         for event in 0..200_u8 {
-            near.event(&[event]).expect("it waits for room");
+            near.event(&[event]).expect("the put waits for room");
         }
         let refused = (0..200_u8).find_map(|event| near.try_event(&[event]).err());
         assert_eq!(refused, Some(Error::Refused(Refused::Full)), "this call never waits");
@@ -170,7 +171,7 @@ fn every_call_on_a_closed_channel_returns_the_same_reason() {
     let (near, far) = channel("over", Bounds::default());
     near.event(b"last").expect("room");
     far.close(70, "enough");
-    let Err(Error::Closed(closed)) = far.receive() else { panic!("it is closed") };
+    let Err(Error::Closed(closed)) = far.receive() else { panic!("the channel is closed") };
     assert_eq!((closed.code.0, closed.reason.as_str()), (70, "enough"));
     let over = Err(Error::Closed(closed.clone()));
     assert_eq!([far.event(b"x"), far.state(1, b"x"), far.drained()], [over.clone(), over.clone(), over]);
@@ -223,7 +224,9 @@ fn a_thread_that_sleeps_wakes_when_its_own_side_closes() {
     until_asleep("sleeper within");
     near.close(64, "enough");
     for thread in [sleeper, other] {
-        let Err(Error::Closed(closed)) = thread.join().expect("no panic") else { panic!("it is closed") };
+        let Err(Error::Closed(closed)) = thread.join().expect("no panic") else {
+            panic!("the channel is closed")
+        };
         assert_eq!(closed.code.0, 64);
     }
 }
@@ -294,17 +297,17 @@ fn the_death_of_a_process_is_reported_after_its_messages_and_its_name_is_free() 
         .env(DOOMED, &name)
         .spawn()
         .expect("this program starts once more");
-    let near = blocking::connect_local(&name, &[Bounds::default()], SOON).expect("it is advertised");
+    let near = blocking::connect_local(&name, &[Bounds::default()], SOON).expect("the name is advertised");
     assert_eq!(near.entry().process, Some(doomed.id()));
-    let taken = blocking::advertise(&name).map(drop).expect_err("it lives");
+    let taken = blocking::advertise(&name).map(drop).expect_err("the other process still has the name");
     assert!(taken.to_string().contains(&format!("taken by process {}", doomed.id())), "{taken}");
     for event in 0..3_u8 {
-        assert_eq!(near.receive_within(SOON).expect("it lives").bytes, [event]);
+        assert_eq!(near.receive_within(SOON).expect("the other process still runs").bytes, [event]);
     }
-    doomed.kill().expect("it is ours");
-    doomed.wait().expect("it ends");
+    doomed.kill().expect("the child process runs");
+    doomed.wait().expect("the child process can be waited for");
     let missed = near.receive_within(SOON);
-    let Err(Error::Closed(closed)) = missed else { panic!("it is dead: {missed:?}") };
+    let Err(Error::Closed(closed)) = missed else { panic!("the process is dead: {missed:?}") };
     assert_eq!(closed.code, CloseCode::GAVE_UP);
     assert_eq!(near.event(b"x"), Err(Error::Closed(closed)), "the reason stays the same");
     let listed = nowcast::local::advertised().expect("the directory is ours");

@@ -19,7 +19,7 @@ async fn pair(kind: CarrierKind) -> (Listener, Channel, Channel) {
 }
 
 async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(seconds), future).await.expect("it happens in time")
+    tokio::time::timeout(Duration::from_secs(seconds), future).await.expect("the future completes in time")
 }
 
 async fn says_all_four_verbs(kind: CarrierKind) {

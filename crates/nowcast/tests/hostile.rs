@@ -335,12 +335,12 @@ async fn a_carrier_without_a_hello_is_counted_and_closed() {
     socket.send(WebSocketMessage::binary(noise(500, 1))).await.unwrap();
     scene.until("the first packet is no HELLO", |scene| scene.counters().malformed == 1).await;
     let ended = timeout(DEADLINE, async { while let Some(Ok(_)) = socket.next().await {} }).await;
-    assert!(ended.is_ok(), "it is closed");
+    assert!(ended.is_ok(), "the carrier is closed");
 
     // Half-open connections that send nothing. The oldest of them are closed when newer ones arrive, and all of them after 5 s.
     let mut silent = Vec::new();
     for _ in 0..150 {
-        silent.push(websocket(&scene).await.expect("silent connections do not keep it out"));
+        silent.push(websocket(&scene).await.expect("silent connections do not block a client"));
     }
     scene.until("the oldest was closed", |scene| scene.counters().refused_carriers >= 50).await;
     let late = nowcast::connect(&scene.url()).await;
@@ -434,8 +434,10 @@ async fn the_server_keeps_no_history_for_a_peer_that_stops_reading() {
             runtime.block_on(async move {
                 let mut messages = 0_u64;
                 loop {
-                    let message =
-                        timeout(DEADLINE, channel.receive()).await.expect("it becomes current").unwrap();
+                    let message = timeout(DEADLINE, channel.receive())
+                        .await
+                        .expect("the newest value arrives in time")
+                        .unwrap();
                     messages += 1;
                     if message.kind == MessageKind::Event {
                         return messages;

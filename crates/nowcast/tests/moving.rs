@@ -71,14 +71,14 @@ async fn a_session_falls_back_to_websocket_when_udp_is_dropped_and_returns() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         house.gate.close_udp(true);
         let dropped = Instant::now();
-        until("it falls back", || {
+        until("the session falls back", || {
             let status = ours.status();
             status.carrier == Some(CarrierKind::WebSocket) && status.is_open && status.resumed == 1
         })
         .await;
         println!("fell back {:?} after UDP was dropped", dropped.elapsed());
         house.gate.close_udp(false);
-        until("it comes back", || {
+        until("the session returns", || {
             let status = ours.status();
             status.carrier == Some(CarrierKind::WebTransport) && status.is_open
         })
@@ -138,7 +138,10 @@ async fn a_session_continues_after_its_carrier_is_killed() {
             for round in 1..=3 {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 house.gate.kill();
-                until("it goes on", || theirs.status().resumed == round && theirs.status().is_open).await;
+                until("the session continues", || {
+                    theirs.status().resumed == round && theirs.status().is_open
+                })
+                .await;
             }
         })
         .await;

@@ -17,7 +17,8 @@ async fn an_announced_name_is_found_and_joined_without_a_port() {
     let name = format!("tracker-{}", std::process::id());
     let mut service = listener.advertise(&name).await.unwrap();
 
-    let found = multicast::find(&name, Duration::from_secs(20)).await.unwrap().expect("it is announced");
+    let found =
+        multicast::find(&name, Duration::from_secs(20)).await.unwrap().expect("the name is announced");
     assert_eq!(found.port, listener.port());
     let connector = Connector::new().trust(Trust::Announced);
     let url = format!("nowcast://local/{name}");
@@ -27,5 +28,7 @@ async fn an_announced_name_is_found_and_joined_without_a_port() {
     drop(service);
     let is_gone =
         async { while multicast::find(&name, Duration::from_millis(500)).await.unwrap().is_some() {} };
-    tokio::time::timeout(Duration::from_secs(30), is_gone).await.expect("it says farewell");
+    tokio::time::timeout(Duration::from_secs(30), is_gone)
+        .await
+        .expect("the service sends its goodbye in time");
 }

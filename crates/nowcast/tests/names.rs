@@ -70,7 +70,7 @@ async fn when_a_service_crashes_its_name_is_given_to_the_next_one() {
     let (server, handle) = serve(NameServerConfig::default()).await;
     let mut crashing = connect(server).await;
     crashing.write_all(b"{\"advertise\":\"tracker\",\"port\":1}\n").await.unwrap();
-    until("it is advertised", async || handle.stats().names == 1).await;
+    until("the name is advertised", async || handle.stats().names == 1).await;
     let mut next = Advertisement::start(server, "tracker", 2);
     assert_eq!(next.registered().await, Err(Refused::NameTaken));
     assert_eq!(find(server, "tracker").await.unwrap().port, 1);
@@ -95,7 +95,7 @@ async fn a_service_registers_again_when_the_name_server_returns() {
     assert!(matches!(find(address, "tracker").await, Err(NamesError::NoServer { .. })));
     let second = NameServer::bind(NameServerConfig { port: address.port(), ..config }).await.unwrap();
     tokio::spawn(second.run(std::future::pending()));
-    until("it is registered again", async || find(address, "tracker").await.is_ok()).await;
+    until("the name is registered again", async || find(address, "tracker").await.is_ok()).await;
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn ten_thousand_idle_connections_block_no_client() {
 async fn a_slow_loris_loses_its_place() {
     let (server, handle) = serve(NameServerConfig::default()).await;
     let mut slow = connect(server).await;
-    until("it is accepted", async || handle.stats().connections == 1).await;
+    until("the connection is accepted", async || handle.stats().connections == 1).await;
     let begin = Instant::now();
     let dripping = async {
         while slow.write_all(b" ").await.is_ok() {
@@ -191,7 +191,7 @@ async fn a_reader_that_stops_reading_costs_little() {
     // Either the server closes the connection, or it stops reading, and the requests fill the client's own kernel buffer.
     let _ = asked.await;
     assert_eq!(list(server).await.unwrap().len(), 1_000);
-    until("it is closed", async || handle.stats().connections <= services.len()).await;
+    until("the connection is closed", async || handle.stats().connections <= services.len()).await;
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn a_service_is_found_by_its_name_alone() {
     config.name_server = Some(server);
     let listener = Listener::bind(config).await.unwrap();
     let mut service = listener.advertise("tracker").await.unwrap();
-    until("it is advertised", async || handle.stats().names == 1).await;
+    until("the name is advertised", async || handle.stats().names == 1).await;
     let carriers = [CarrierKind::WebTransport, CarrierKind::WebSocket];
     let connector = Connector::new().carriers(carriers).name_server_port(server.port());
     let (ours, theirs) = tokio::join!(connector.connect("nowcast://127.0.0.1/tracker"), service.accept());

@@ -180,7 +180,7 @@ impl Process {
             .stdout(Stdio::piped())
             .spawn()
             .expect("this program starts once more");
-        let said = BufReader::new(child.stdout.take().expect("it is piped"));
+        let said = BufReader::new(child.stdout.take().expect("the standard output is piped"));
         let newest = Arc::new(AtomicUsize::new(0));
         let (here, is_here) = mpsc::channel();
         let listening = std::thread::spawn({
@@ -200,15 +200,15 @@ impl Process {
 
     /// Kills the process, as the kernel does when memory is short.
     fn kill(mut self) {
-        self.child.kill().expect("it runs");
-        self.child.wait().expect("it is ours");
+        self.child.kill().expect("the child process runs");
+        self.child.wait().expect("the child process can be waited for");
     }
 
     /// Waits until the process ends, and checks its messages against the laws. Returns whether its channel was closed before the
     /// end of the test.
     fn check(mut self, puts: &Puts, ended: laws::Ended) -> bool {
         let Heard { record, is_closed } = self.listening.join().expect("no panic");
-        self.child.wait().expect("it is ours");
+        self.child.wait().expect("the child process can be waited for");
         if let Err(violation) = check(&puts.keys, self.joined, &record, ended) {
             panic!("seed {}: {violation}", puts.seed);
         }
@@ -219,7 +219,7 @@ impl Process {
 fn listen(said: BufReader<ChildStdout>, newest: &AtomicUsize, here: &mpsc::Sender<()>) -> Heard {
     let mut heard = Heard::default();
     for line in said.lines() {
-        let line = line.expect("it is text");
+        let line = line.expect("the output is UTF-8");
         let Some((_, told)) = line.split_once("neighbour: ") else { continue };
         let Some((key, put)) = told.split_once(' ') else {
             match told {
@@ -335,10 +335,10 @@ fn a_subscriber_that_stays_stopped_falls_behind_and_affects_no_other() {
         puts.one(&station, Key::EVENT, END_BYTES + 1);
         // The other subscriber keeps up, so nothing is stored for it.
         let newest = puts.keys.len() - 1;
-        station.until("it has that", |_| living.newest.load(Ordering::Relaxed) == newest);
+        station.until("the subscriber has the event", |_| living.newest.load(Ordering::Relaxed) == newest);
     }
     puts.one(&station, Key::EVENT, END_BYTES);
     stopped.signal("-CONT");
-    assert!(!living.check(&puts, laws::Ended::Drained), "it was not disturbed");
-    assert!(stopped.check(&puts, laws::Ended::Early), "it learns that it is closed");
+    assert!(!living.check(&puts, laws::Ended::Drained), "the other subscriber was not disturbed");
+    assert!(stopped.check(&puts, laws::Ended::Early), "the stopped subscriber learns that it is closed");
 }

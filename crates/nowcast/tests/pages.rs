@@ -40,26 +40,26 @@ impl Robot {
     /// Returns the head of the answer to a request with these headers.
     async fn ask(&self, headers: &str) -> String {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port()));
-        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        let mut stream = TcpStream::connect(address).await.expect("the server listens");
         let request = format!("GET /nowcast/robot HTTP/1.1\r\n{headers}\r\n");
-        stream.write_all(request.as_bytes()).await.expect("it reads");
+        stream.write_all(request.as_bytes()).await.expect("the server reads the request");
         let mut head = Vec::new();
         let reading = async {
             while !head.windows(4).any(|end| end == b"\r\n\r\n") {
                 let mut bytes = [0; 1_024];
-                match stream.read(&mut bytes).await.expect("it answers") {
+                match stream.read(&mut bytes).await.expect("the server answers") {
                     0 => break,
                     count => head.extend_from_slice(&bytes[..count]),
                 }
             }
         };
-        timeout(DEADLINE, reading).await.expect("it answers in time");
+        timeout(DEADLINE, reading).await.expect("the server answers in time");
         String::from_utf8_lossy(&head).into_owned()
     }
 
     async fn status(&self, headers: &str) -> u16 {
         let answer = self.ask(headers).await;
-        answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("it has a status")
+        answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("the answer has a status")
     }
 
     /// Whether WebTransport opens for a page that names this host.
@@ -82,20 +82,23 @@ impl Robot {
                 .with_custom_certificate_verifier(Arc::new(Trusting))
                 .with_no_client_auth();
         tls.alpn_protocols = vec![b"h3".to_vec()];
-        let config =
-            quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("it has TLS 1.3")));
+        let config = quinn::ClientConfig::new(Arc::new(
+            QuicClientConfig::try_from(tls).expect("the configuration supports TLS 1.3"),
+        ));
         let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a port is free");
         let endpoint = quinn::Endpoint::new(quic, None, socket, Arc::new(quinn::TokioRuntime))
             .expect("the socket works");
         let address = (IpAddr::from(Ipv4Addr::LOCALHOST), self.port()).into();
-        let connection = endpoint.connect_with(config, address, "localhost").expect("it is an address").await;
-        let url = format!("https://{host}/nowcast/robot").parse::<url::Url>().expect("it is an address");
+        let connection =
+            endpoint.connect_with(config, address, "localhost").expect("the address is valid").await;
+        let url = format!("https://{host}/nowcast/robot").parse::<url::Url>().expect("the URL is valid");
         let mut request = ConnectRequest::new(url);
         if let Some(origin) = origin {
-            request = request.with_header(hyper::header::ORIGIN, origin.parse().expect("it is a header"));
+            request =
+                request.with_header(hyper::header::ORIGIN, origin.parse().expect("the header is valid"));
         }
         let opening = web_transport_quinn::Session::connect(connection.expect("QUIC is served"), request);
-        timeout(DEADLINE, opening).await.expect("it answers")
+        timeout(DEADLINE, opening).await.expect("the server answers")
     }
 }
 

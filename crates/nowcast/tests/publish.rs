@@ -81,7 +81,7 @@ async fn the_laws_hold_for_every_subscriber_over_every_carrier() {
         for round in 0..60 {
             if round % 10 == 0 {
                 let (channel, joined) = (station.join(CARRIERS[round / 10 % 3]).await, puts.len());
-                until("it is here", || station.publisher.subscribers() > readers.len()).await;
+                until("the subscriber has joined", || station.publisher.subscribers() > readers.len()).await;
                 readers.spawn(async move { (joined, read_all(&channel).await) });
             }
             for _ in 0..random.below(30) {
@@ -133,7 +133,7 @@ async fn a_subscriber_that_falls_behind_is_closed_with_the_code_behind_and_affec
     let tracker = &station.publisher;
     let (stalled, diligent) =
         (station.join(CarrierKind::WebSocket).await, station.join(CarrierKind::WebTransport).await);
-    until("both are here", || tracker.subscribers() == 2).await;
+    until("both subscribers have joined", || tracker.subscribers() == 2).await;
     // A subscriber that does not receive accepts as much as its window holds, and then nothing more.
     let mut got = 0_u32;
     let begin = Instant::now();
@@ -147,7 +147,7 @@ async fn a_subscriber_that_falls_behind_is_closed_with_the_code_behind_and_affec
     assert_eq!(receive(&diligent).await.bytes, b"goes on");
     let closed = within(20, stalled.closed()).await;
     assert_eq!(closed.code, CloseCode::BEHIND, "{closed}");
-    until("it is gone", || tracker.subscribers() == 1).await;
+    until("the subscriber is gone", || tracker.subscribers() == 1).await;
 }
 
 /// A stalled subscriber costs no memory for history. When it continues, it gets only the newest value of each key.
@@ -183,7 +183,7 @@ async fn when_the_publisher_is_dropped_subscribers_receive_everything_and_are_cl
         Station::open("goes", PublicationBounds::default()).await;
     let url = format!("nowcast://127.0.0.1:{}/{}", _listener.port(), publisher.name());
     let renderer = within(20, nowcast::connect(&url)).await.unwrap();
-    until("it is here", || publisher.subscribers() == 1).await;
+    until("the subscriber has joined", || publisher.subscribers() == 1).await;
     let poses = publisher.typed::<[f32; 3]>();
     poses.state(1, &[1.0, 2.0, 3.0]).unwrap();
     poses.event(&[4.0; 3]).unwrap();

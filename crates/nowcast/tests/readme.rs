@@ -128,7 +128,7 @@ async fn runs_over(carrier: CarrierKind) {
         }
     };
     let answer = tokio::time::timeout(Duration::from_secs(20), RUN.scope(Arc::clone(&run), both)).await;
-    assert_eq!(answer.expect("it is answered in time").expect("nothing fails"), b"done", "{carrier}");
+    assert_eq!(answer.expect("the reply arrives in time").expect("nothing fails"), b"done", "{carrier}");
     assert_eq!(*run.shown.lock().unwrap(), [(7, POSE)], "{carrier}");
 }
 

@@ -56,7 +56,7 @@ async fn a_source_may_call_its_own_channel() {
         let (mut filled, mut said) = (false, false);
         within(20, async {
             while !(filled && said) {
-                let message = ours.receive().await.expect("it is open");
+                let message = ours.receive().await.expect("the channel is open");
                 match message.kind {
                     MessageKind::Replication { .. } => filled = message.bytes == b"filled",
                     _ => said |= message.bytes == b"said when it had arrived",
@@ -95,7 +95,7 @@ async fn a_slow_source_does_not_block_the_channel() {
     let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
     let (_other_ours, other_theirs) = house.join(&[CarrierKind::WebSocket]).await;
     theirs.try_event(b"before").expect("there is room");
-    assert_eq!(within(20, ours.receive()).await.expect("it is open").bytes, b"before");
+    assert_eq!(within(20, ours.receive()).await.expect("the channel is open").bytes, b"before");
     let (let_go, wait) = mpsc::channel();
     let is_asked = Arc::new(AtomicBool::new(false));
     theirs.set_source(Box::new(Slow { is_asked: Arc::clone(&is_asked), let_go: Mutex::new(wait) }));
@@ -111,7 +111,7 @@ async fn a_slow_source_does_not_block_the_channel() {
     assert_eq!(within(20, calling).await.expect("no panic"), (true, Ok(None)));
     other_theirs.try_event(b"beside it").expect("there is room");
     drop(let_go);
-    assert_eq!(within(20, ours.receive()).await.expect("it is open").bytes, b"meanwhile");
+    assert_eq!(within(20, ours.receive()).await.expect("the channel is open").bytes, b"meanwhile");
 }
 
 /// The bytes that a source wrote, and their outcomes.
@@ -164,19 +164,22 @@ async fn a_source_learns_the_outcome_of_all_its_bytes_once_and_the_newest_arrive
         theirs.set_source(Box::new(Counting { diary: Arc::clone(&diary), is_done: Arc::clone(&is_done) }));
         let putting = async {
             for number in 0..EVENTS {
-                theirs.event(&vec![number as u8; 1 + number * 37 % 2_000]).await.expect("it is open");
+                theirs
+                    .event(&vec![number as u8; 1 + number * 37 % 2_000])
+                    .await
+                    .expect("the channel is open");
             }
         };
         let receiving = async {
             let (mut events, mut sourced, mut newest) = (0, 0, 0);
             while events < EVENTS || sourced < 50 {
-                let message = ours.receive().await.expect("it is open");
+                let message = ours.receive().await.expect("the channel is open");
                 let MessageKind::Replication { packet } = message.kind else {
                     assert_eq!(message.bytes, vec![events as u8; 1 + events * 37 % 2_000]);
                     events += 1;
                     continue;
                 };
-                let value = u32::from_le_bytes(message.bytes[..4].try_into().expect("it is a number"));
+                let value = u32::from_le_bytes(message.bytes[..4].try_into().expect("the value is a number"));
                 let written = diary.lock().expect("nobody panics").written[&packet];
                 assert_eq!(value, written, "{carrier}: the bytes of another packet");
                 (sourced, newest) = (sourced + 1, newest.max(value));
@@ -185,7 +188,7 @@ async fn a_source_learns_the_outcome_of_all_its_bytes_once_and_the_newest_arrive
         within(60, async { tokio::join!(putting, receiving) }).await;
         is_done.store(true, Ordering::Relaxed);
         theirs.source_has_more();
-        until("it learns the outcome of all", || {
+        until("the source learns all outcomes", || {
             // Acknowledgements arrive together with the peer's messages.
             let _ = ours.try_event(b"");
             theirs.source_has_more();
@@ -210,7 +213,7 @@ async fn a_source_is_served_although_another_lane_always_has_messages() {
         within(60, async {
             let mut sourced = 0;
             while sourced < 40 {
-                let message = ours.receive().await.expect("it is open");
+                let message = ours.receive().await.expect("the channel is open");
                 sourced += u32::from(matches!(message.kind, MessageKind::Replication { .. }));
                 if carriers.len() > 1 && sourced == 20 {
                     // From now on, packets have another size.
@@ -264,8 +267,8 @@ async fn a_source_puts_messages_when_it_is_called_and_may_end_the_channel() {
             for word in ["one", "two"] {
                 say.send(word).expect("the source is there");
                 theirs.source_has_more();
-                let state = ours.receive().await.expect("it is open");
-                let event = ours.receive().await.expect("it is open");
+                let state = ours.receive().await.expect("the channel is open");
+                let event = ours.receive().await.expect("the channel is open");
                 assert_eq!(
                     (state.kind, &state.bytes[..]),
                     (MessageKind::State { key: 1.into() }, word.as_bytes())
@@ -322,7 +325,7 @@ async fn a_source_learns_which_put_was_refused_and_nothing_overtakes_it_on_its_l
     within(20, async {
         let (mut events, mut others) = (Vec::new(), 0);
         while events.len() < ENTRIES_MAX || others == 0 {
-            let message = ours.receive().await.expect("it is open");
+            let message = ours.receive().await.expect("the channel is open");
             match message.lane.number() {
                 1 => events.push(message.bytes[0]),
                 _ => others += 1,
@@ -331,8 +334,10 @@ async fn a_source_learns_which_put_was_refused_and_nothing_overtakes_it_on_its_l
         assert_eq!(events, (0..ENTRIES_MAX as u8).collect::<Vec<_>>());
     })
     .await;
-    until("it learns of them without another call", || refused.lock().expect("nobody panics").len() == 5)
-        .await;
+    until("the source learns of the refusals without another call", || {
+        refused.lock().expect("nobody panics").len() == 5
+    })
+    .await;
     let of_lane_1 = RefusedPut { lane: 1.into(), key: None, why: Refused::Full };
     assert_eq!(*refused.lock().expect("nobody panics"), vec![of_lane_1; 5]);
 }
@@ -401,16 +406,16 @@ async fn a_source_that_panics_ends_its_channel_and_affects_no_other() {
     let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
     for place in ["drop", "nowhere"] {
         theirs.set_source(Box::new(Broken { place, was_filled: Arc::default() }));
-        let message = within(20, ours.receive()).await.expect("it is open");
+        let message = within(20, ours.receive()).await.expect("the channel is open");
         assert_eq!(message.bytes, b"half of");
     }
     // The endpoint still serves other clients.
     let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
     let answering = async {
-        let message = theirs.receive().await.expect("it is open");
-        let MessageKind::Command(id) = message.kind else { panic!("it is a command") };
+        let message = theirs.receive().await.expect("the channel is open");
+        let MessageKind::Command(id) = message.kind else { panic!("the message is a command") };
         theirs.try_reply(id, b"yes").expect("there is room");
     };
     let (reply, ()) = tokio::join!(ours.command(b"well?", Duration::from_secs(20)), answering);
-    assert_eq!(reply.expect("it is answered"), b"yes");
+    assert_eq!(reply.expect("the reply arrives"), b"yes");
 }

@@ -35,7 +35,7 @@ fn stop_time() -> Duration {
 }
 
 fn now_micros() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970").as_micros() as u64
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is later than 1970").as_micros() as u64
 }
 
 /// Sends the current time as the value of every key, until the reader has all that it needs and leaves.
@@ -94,8 +94,11 @@ async fn stop_and_go(carrier: usize) {
         println!("{kind}, stopped for {:?}: {report}; the sender grew by {} KiB", stop_time(), grown / 1_024);
         assert!(waiting <= 2 * KEYS as usize, "{kind}: {waiting} messages wait for {KEYS} keys");
         assert!(grown < GROWTH_MAX, "{kind}: the sender grew by {grown} bytes");
-        let most: u64 =
-            report.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("it says how often");
+        let most: u64 = report
+            .split(' ')
+            .nth(1)
+            .and_then(|word| word.parse().ok())
+            .expect("the report contains the count");
         assert!(most <= 8, "{kind}: a key arrived {most} times, so history was kept");
     };
     tokio::select! {
@@ -120,14 +123,14 @@ impl Reader {
             .kill_on_drop(true)
             .spawn()
             .expect("this program starts once more");
-        let lines = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        let lines = BufReader::new(process.stdout.take().expect("the standard output is piped")).lines();
         Self { process, lines }
     }
 
     /// Returns the next line of the process that is meant for this test.
     async fn says(&mut self) -> String {
         let listening = async {
-            while let Some(line) = self.lines.next_line().await.expect("it is text") {
+            while let Some(line) = self.lines.next_line().await.expect("the output is UTF-8") {
                 if let Some((_, said)) = line.split_once("reader: ") {
                     return said.to_owned();
                 }
@@ -138,7 +141,7 @@ impl Reader {
     }
 
     fn signal(&self, signal: &str) {
-        let id = self.process.id().expect("it runs").to_string();
+        let id = self.process.id().expect("the process runs").to_string();
         let kill: std::io::Result<Child> = Command::new("kill").args([signal, &id]).spawn();
         assert!(kill.and_then(|mut kill| kill.wait()).expect("kill is installed").success());
     }
@@ -152,7 +155,7 @@ fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("this is Linux");
     let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("memory is told");
     let kib = line.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
-    kib.expect("it is a number") * 1_024
+    kib.expect("the value is a number") * 1_024
 }
 
 /// The process that is stopped. It reports when it has every key. After the stop it reports when every key is newer than the time

@@ -49,8 +49,8 @@ async fn fields_are_matched_by_name_over_every_carrier() {
         let (ours, theirs) = house.join(&[carrier]).await;
         within(20, async {
             let poses = ours.lane(1).typed::<old::Pose>();
-            poses.state(7, &sent()).await.expect("it is open");
-            let message = theirs.receive().await.expect("it is open");
+            poses.state(7, &sent()).await.expect("the channel is open");
+            let message = theirs.receive().await.expect("the channel is open");
             assert_eq!(
                 message.kind,
                 MessageKind::State { key: 7.into() },
@@ -58,20 +58,20 @@ async fn fields_are_matched_by_name_over_every_carrier() {
             );
             assert_eq!(message.decode::<Pose>(), Ok(read()), "{carrier}");
 
-            poses.event(&sent()).await.expect("it is open");
+            poses.event(&sent()).await.expect("the channel is open");
             let mut bytes = Vec::new();
-            let received = theirs.receive_into(&mut bytes).await.expect("it is open");
+            let received = theirs.receive_into(&mut bytes).await.expect("the channel is open");
             assert_eq!(received.kind, MessageKind::Event);
             assert_eq!(theirs.decode::<Pose>(&received, &bytes), Ok(read()), "{carrier}");
 
             let value = sent();
             let asking = poses.call::<u64>(&value, Duration::from_secs(20));
             let answering = async {
-                let asked = theirs.receive().await.expect("it is open");
-                let MessageKind::Command(id) = asked.kind else { panic!("it is a command") };
+                let asked = theirs.receive().await.expect("the channel is open");
+                let MessageKind::Command(id) = asked.kind else { panic!("the message is a command") };
                 assert_eq!(asked.decode::<Pose>(), Ok(read()), "{carrier}");
                 // The reply has a narrower number, and uses another lane than the command.
-                theirs.lane(0).typed::<u8>().reply(id, &3).await.expect("it is open");
+                theirs.lane(0).typed::<u8>().reply(id, &3).await.expect("the channel is open");
             };
             assert_eq!(tokio::join!(asking, answering).0, Ok(3), "{carrier}");
         })
@@ -84,8 +84,8 @@ async fn a_field_that_cannot_be_read_is_named() {
     let mut house = House::build().await;
     for carrier in CARRIERS {
         let (ours, theirs) = house.join(&[carrier]).await;
-        ours.lane(1).typed::<old::Pose>().event(&sent()).await.expect("it is open");
-        let message = within(20, theirs.receive()).await.expect("it is open");
+        ours.lane(1).typed::<old::Pose>().event(&sent()).await.expect("the channel is open");
+        let message = within(20, theirs.receive()).await.expect("the channel is open");
         let Err(Error::Invalid(what)) = message.decode::<Renamed>() else { panic!("a number is no text") };
         assert!(what.contains('x') && what.contains("f32"), "{carrier}: {what}");
         assert_eq!(message.decode::<Pose>(), Ok(read()), "{carrier}: other messages can still be read");
@@ -98,18 +98,18 @@ async fn several_types_share_a_lane_and_replace_each_other() {
     let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
     within(20, async {
         let (poses, texts) = (ours.lane(1).typed::<old::Pose>(), ours.lane(1).typed::<String>());
-        poses.event(&sent()).await.expect("it is open");
-        texts.event(&"both are known now".to_owned()).await.expect("it is open");
-        assert_eq!(theirs.receive().await.expect("it is open").decode::<Pose>(), Ok(read()));
-        assert_eq!(theirs.receive().await.expect("it is open").decode(), Ok("both are known now"));
+        poses.event(&sent()).await.expect("the channel is open");
+        texts.event(&"both are known now".to_owned()).await.expect("the channel is open");
+        assert_eq!(theirs.receive().await.expect("the channel is open").decode::<Pose>(), Ok(read()));
+        assert_eq!(theirs.receive().await.expect("the channel is open").decode(), Ok("both are known now"));
         let held = ours.batch();
         for round in 0..100 {
             texts.state(1, &format!("round {round}")).await.expect("a newer value needs no room");
             poses.state(2, &sent()).await.expect("a newer value needs no room");
         }
         drop(held);
-        assert_eq!(theirs.receive().await.expect("it is open").decode(), Ok("round 99"));
-        assert_eq!(theirs.receive().await.expect("it is open").decode::<Pose>(), Ok(read()));
+        assert_eq!(theirs.receive().await.expect("the channel is open").decode(), Ok("round 99"));
+        assert_eq!(theirs.receive().await.expect("the channel is open").decode::<Pose>(), Ok(read()));
     })
     .await;
 }
@@ -121,10 +121,10 @@ async fn bytes_that_look_like_an_announcement_arrive_unchanged() {
         let (ours, theirs) = house.join(&[carrier]).await;
         for rest in [b"".as_slice(), b"\0", b"\x01", b"\x01\0NCTYPED\0", b"\0\x02\x01\x02"] {
             let bytes = [MARK, rest].concat();
-            ours.event(&bytes).await.expect("it is open");
+            ours.event(&bytes).await.expect("the channel is open");
             ours.batch().try_event(0, &bytes).expect("there is room");
             for _ in 0..2 {
-                let message = within(20, theirs.receive()).await.expect("it is open");
+                let message = within(20, theirs.receive()).await.expect("the channel is open");
                 assert_eq!((message.kind, message.bytes), (MessageKind::Event, bytes.clone()), "{carrier}");
             }
         }
@@ -144,12 +144,16 @@ async fn subscribers_that_join_late_know_the_types() {
             false => format!("nowcast://127.0.0.1:{}/{name}", listener.port()),
         };
         let renderer = within(20, Connector::new().carriers([carrier]).connect(&url)).await.unwrap();
-        let message = within(20, renderer.receive()).await.expect("it is open");
+        let message = within(20, renderer.receive()).await.expect("the channel is open");
         assert_eq!((message.key(), message.decode::<Pose>()), (Some(7.into()), Ok(read())), "{carrier}");
         publisher.event(MARK).unwrap();
-        assert_eq!(within(20, renderer.receive()).await.expect("it is open").bytes, MARK, "{carrier}");
+        assert_eq!(
+            within(20, renderer.receive()).await.expect("the channel is open").bytes,
+            MARK,
+            "{carrier}"
+        );
         poses.event(&sent()).unwrap();
-        let message = within(20, renderer.receive()).await.expect("it is open");
+        let message = within(20, renderer.receive()).await.expect("the channel is open");
         assert_eq!(message.decode::<Pose>(), Ok(read()), "{carrier}");
         // Each carrier has a separate type, which is announced while the subscribers listen.
         match carrier {
@@ -157,7 +161,7 @@ async fn subscribers_that_join_late_know_the_types() {
             CarrierKind::WebSocket => publisher.typed::<u16>().event(&9).unwrap(),
             _ => publisher.typed::<u32>().event(&9).unwrap(),
         }
-        let message = within(20, renderer.receive()).await.expect("it is open");
+        let message = within(20, renderer.receive()).await.expect("the channel is open");
         assert_eq!(message.decode::<u64>(), Ok(9), "{carrier}");
     }
 }

@@ -34,7 +34,7 @@ fn the_laws_hold_for_every_subscriber_of_a_publisher() {
 
 #[test]
 fn a_queue_that_ignores_barriers_is_caught_and_shrunk_to_a_few_steps() {
-    let failure = Suite { seed: 1, cases: 1_000 }.run(&NoBarriers).expect_err("it breaks law 3");
+    let failure = Suite { seed: 1, cases: 1_000 }.run(&NoBarriers).expect_err("this queue breaks law 3");
     assert!(failure.script.operations.len() <= 4, "{failure}");
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct SentPackets {
     largest_acked: Option<u64>,
     /// Packets declared lost; they may still arrive.
     missed: VecDeque<Missed>,
-    /// The longest time that a packet took which arrived after it was declared lost.
+    /// The longest time that an overtaken packet took: one that arrived after it had been declared lost.
     overtaken: Duration,
     /// Number of further losses until the path counts as ordered again.
     overtaking: u32,

@@ -64,7 +64,7 @@ pub struct Dropped {
     pub malformed: u64,
     /// Packets whose number was received before.
     pub duplicate: u64,
-    /// Packets too old to decide whether they are duplicates.
+    /// Packets that are too old for the detection of duplicates.
     pub ancient: u64,
     /// Data packets that arrived before the peer was proven.
     pub unproven: u64,

@@ -23,7 +23,7 @@ fn checked(name: &str, expected: &Value) -> Value {
         let text = serde_json::to_string_pretty(expected).expect("values of JSON can be written");
         std::fs::write(path(name), text + "\n").expect("the vectors' directory can be written");
     }
-    let text = std::fs::read_to_string(path(name)).expect("the vectors are there");
+    let text = std::fs::read_to_string(path(name)).expect("the file of vectors can be read");
     let found: Value = serde_json::from_str(&text).expect("the vectors are JSON");
     assert_eq!(&found, expected, "{name}");
     found

@@ -64,7 +64,7 @@ fn a_file_that_could_still_shrink_is_refused() {
 #[test]
 fn a_file_that_others_may_open_or_own_is_rejected() {
     let (_, file) = segment();
-    rustix::fs::fchmod(&file, Mode::from_raw_mode(0o640)).expect("it is ours");
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(0o640)).expect("the file belongs to this test");
     assert!(matches!(Segment::open(&file), Err(OpenError::Permissions { mode: 0o640 })));
     let (_, file) = segment();
     let nobody = rustix::fs::Uid::from_raw(65_534);
@@ -174,14 +174,14 @@ fn a_peer_that_greets_wrongly_is_refused_by_name() {
         drop(peer);
         answer(ours, &[SMALL], soon())
     };
-    assert!(matches!(greet(|_| Ok(())), Err(OpenError::Handshake(_))), "it hung up");
+    assert!(matches!(greet(|_| Ok(())), Err(OpenError::Handshake(_))), "the peer hung up");
     assert!(matches!(
         greet(|peer| peer.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n")),
         Err(OpenError::Handshake(_))
     ));
     assert!(
         matches!(greet(|peer| peer.write_all(b"NOWCAST\0")), Err(OpenError::Handshake(_))),
-        "it stopped half way"
+        "the peer sent half of the greeting"
     );
     let without_segment = greet(|peer| peer.write_all(&hello(VERSION)));
     assert!(matches!(without_segment, Err(OpenError::Handshake(_))));
@@ -206,10 +206,10 @@ fn sealed() -> SealFlags {
 fn file_of(bytes: usize, header: &[u64], seals: SealFlags) -> OwnedFd {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = rustix::fs::memfd_create("hostile", flags).expect("the system has a page");
-    rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR).expect("it is ours");
+    rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR).expect("the file belongs to this test");
     let header: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
     rustix::io::pwrite(&file, &header[..header.len().min(bytes)], 0).expect("there is room");
     rustix::fs::ftruncate(&file, bytes as u64).expect("there is room");
-    rustix::fs::fcntl_add_seals(&file, seals).expect("it has none");
+    rustix::fs::fcntl_add_seals(&file, seals).expect("the file has no seals yet");
     file
 }

@@ -133,7 +133,7 @@ fn a_replaced_entry_keeps_its_place() {
     });
 }
 
-/// The newest value of a full ring is replaced while the oldest one is read, whose slot is not free yet.
+/// In a full ring, the newest value is replaced while the oldest one is read. The slot of the oldest value is not free yet.
 #[test]
 fn a_full_ring_has_no_slot_to_prepare_a_value_in() {
     loom::model(|| {

@@ -73,8 +73,8 @@ fn a_stopped_reader_neither_blocks_its_writer_nor_loses_entries() {
     assert_eq!(channel.sender.put(Key::EVENT, b"event", Some(deadline)), Err(Refusal::TimedOut));
     reader.signal(rustix::process::Signal::CONT);
     channel.receiver.get(&mut value, soon()).expect("the reader goes on");
-    assert_eq!(value, 99_999_u64.to_le_bytes(), "it found the newest value first");
-    reader.child.kill().expect("it is ours");
+    assert_eq!(value, 99_999_u64.to_le_bytes(), "the reader found the newest value first");
+    reader.child.kill().expect("the child process runs");
 }
 
 /// A child process that the test will kill.
@@ -117,7 +117,7 @@ impl Peer {
 
     fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, signal).expect("the child is there");
+        rustix::process::kill_process(pid, signal).expect("the child process runs");
     }
 
     fn accepted(&self) -> usize {
@@ -128,7 +128,7 @@ impl Peer {
 
     /// Checks that the child died as expected, and that its name is free.
     fn check_death(&mut self) {
-        let status = self.child.wait().expect("it is ours");
+        let status = self.child.wait().expect("the child process can be waited for");
         assert_eq!(
             status.signal(),
             Some(SIGKILL),
@@ -159,7 +159,7 @@ fn survive_writer(writer: &mut Peer, killed_after: Option<Duration>) -> usize {
     let mut killed = false;
     let refusal = loop {
         if !killed && killed_after.is_some_and(|after| begin.elapsed() >= after) {
-            writer.child.kill().expect("it is ours");
+            writer.child.kill().expect("the child process runs");
             killed = true;
         }
         match channel.receiver.get(&mut value, Some(Instant::now() + Duration::from_millis(2))) {
@@ -195,7 +195,7 @@ fn survive_reader(reader: &mut Peer, killed_after: Option<Duration>) -> usize {
     let mut script = PutScript::new(reader.seed);
     let refusal = loop {
         if !killed && killed_after.is_some_and(|after| begin.elapsed() >= after) {
-            reader.child.kill().expect("it is ours");
+            reader.child.kill().expect("the child process runs");
             killed = true;
         }
         let (key, bytes) = script.next();

@@ -203,7 +203,7 @@ mod tests {
 
     /// Passes all these actions to the server, and returns its answers after the commit.
     fn commit(server: &mut Server, acts: &[Act], now: Duration) -> Vec<Act> {
-        acts.iter().for_each(|act| server.take(*act).expect("they are in order"));
+        acts.iter().for_each(|act| server.take(*act).expect("the actions are in order"));
         assert_eq!(server.pass(now, 10 * MS), []);
         server.pass(now + 10 * MS, 10 * MS)
     }
@@ -252,10 +252,10 @@ mod tests {
         assert!(server.take(acts[1]).is_err(), "nothing comes twice in one session");
         assert!(server.take(Act { client: 2, number: 9 }).is_err(), "no client acts for another");
         server.kept.insert(acts[1], 2);
-        assert!(client.check(&server).is_err(), "it is stored twice");
+        assert!(client.check(&server).is_err(), "the action is stored twice");
         server.kept.clear();
-        assert!(client.check(&server).is_err(), "it is lost");
+        assert!(client.check(&server).is_err(), "the action is lost");
         server.begin_session();
-        assert!(server.take(acts[1]).is_err(), "it does not introduce itself");
+        assert!(server.take(acts[1]).is_err(), "the client does not introduce itself");
     }
 }

@@ -128,7 +128,7 @@ impl Endpoint for Session {
     fn wake(&mut self, now: Time, source: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time> {
         self.handle_timeout(now);
         for sent in 0.. {
-            assert!(sent < PACKETS_AT_ONCE_MAX, "it sends an endless number of packets at {now:?}");
+            assert!(sent < PACKETS_AT_ONCE_MAX, "the end sends an endless number of packets at {now:?}");
             let mut packet = Vec::new();
             if !self.poll_packet(now, source, &mut packet) {
                 break;

@@ -429,7 +429,7 @@ mod tests {
         }
         let mut seen = Vec::new();
         while let Some(due) = link.next_due() {
-            let delivery = link.receive(due).expect("it is due");
+            let delivery = link.receive(due).expect("a delivery is due");
             seen.push((u32::from_le_bytes(delivery.packet.try_into().unwrap()), delivery.due));
         }
         (seen, link.counters())

@@ -68,7 +68,7 @@ pub struct Lived {
 pub trait OtherImplementation: fmt::Debug {
     /// Begins a session. The previous session is dropped.
     ///
-    /// Of `limits`, scenarios change only the window and the size of messages.
+    /// Scenarios change only two fields of `limits`: the window and the maximum size of a message.
     fn begin(
         &self,
         end: End,

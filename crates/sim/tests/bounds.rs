@@ -78,7 +78,7 @@ fn an_event_arrives_though_payloads_of_a_source_are_not_read() {
             )
             .collect();
         assert_eq!(packets.len(), PAYLOADS_UNREAD_MAX);
-        assert!(packets.is_sorted() && packets[0] > 100, "they are the newest: {packets:?}");
+        assert!(packets.is_sorted() && packets[0] > 100, "the packets are the newest: {packets:?}");
     }
 }
 
@@ -178,7 +178,9 @@ fn an_initiator_learns_that_its_packets_cannot_be_read_until_its_proof_is_acknow
         let mut refusal = Vec::new();
         Refuse::new(nonce, CloseCode::MALFORMED, "malformed proof").write(&mut refusal);
         asking.handle_packet(now, &refusal);
-        let Some(Notice::Closed(closed)) = notices(&mut asking).pop() else { panic!("it is closed") };
+        let Some(Notice::Closed(closed)) = notices(&mut asking).pop() else {
+            panic!("the session is closed")
+        };
         assert_eq!((closed.code, closed.reason.as_str()), (CloseCode::MALFORMED, "malformed proof"));
     }
 }

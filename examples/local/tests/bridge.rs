@@ -55,7 +55,7 @@ async fn an_arm_of_the_world_follows_a_tracker_in_shared_memory() {
     let watching = async {
         let (mut arms, mut turns) = (None, Vec::new());
         while turns.len() < 20 {
-            if let Some(status) = bridge.0.try_wait().expect("it can be asked") {
+            if let Some(status) = bridge.0.try_wait().expect("the status of the process can be read") {
                 // The tracker may not have advertised its name yet.
                 assert!(!status.success());
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -65,24 +65,27 @@ async fn an_arm_of_the_world_follows_a_tracker_in_shared_memory() {
             let message = received.expect("the server goes on");
             match (message.kind, message.lane.number()) {
                 (MessageKind::Event, WORLD_LANE) => {
-                    if let FromWorld::Define { definition } = decode(&message.bytes).expect("it is an event")
+                    if let FromWorld::Define { definition } =
+                        decode(&message.bytes).expect("the message is an event")
                     {
                         let mut kinds = definition.kinds.iter().zip(0u32..);
                         let (kind, number) =
                             kinds.find(|(kind, _)| kind.name == "arm").expect("there are arms");
-                        arms = Some((number, Shape::from_bytes(&kind.attributes).expect("it is a shape")));
+                        arms =
+                            Some((number, Shape::from_bytes(&kind.attributes).expect("the shape is valid")));
                     }
                 }
                 (MessageKind::State { key }, WORLD_LANE) => {
                     let Some(StateKey::Entity(_)) = StateKey::of(key.raw()) else { continue };
-                    let (kind, shape) = arms.as_ref().expect("they are defined first");
-                    let entity: Entity = decode(&message.bytes).expect("it is an entity");
+                    let (kind, shape) = arms.as_ref().expect("arms are defined first");
+                    let entity: Entity = decode(&message.bytes).expect("the message is an entity");
                     if entity.kind != *kind {
                         continue;
                     }
-                    let arm = decode_value(shape, &entity.attributes).expect("it is of its kind's shape");
+                    let arm = decode_value(shape, &entity.attributes)
+                        .expect("the attributes have the shape of the kind");
                     if arm.get("label").and_then(Value::as_text) == Some("Arm 1: tracker") {
-                        turns.push(arm.get("turn").and_then(Value::as_f64).expect("it is turned"));
+                        turns.push(arm.get("turn").and_then(Value::as_f64).expect("the arm has a turn"));
                     }
                 }
                 _ => {}
@@ -93,7 +96,7 @@ async fn an_arm_of_the_world_follows_a_tracker_in_shared_memory() {
     let turns = timeout(PATIENCE, watching).await.expect("the arm follows");
     let least = turns.iter().copied().fold(f64::MAX, f64::min);
     let most = turns.iter().copied().fold(f64::MIN, f64::max);
-    assert!(most > least, "it turns: {turns:?}");
+    assert!(most > least, "the arm turns: {turns:?}");
 
     drop((tracker, bridge));
     handle.shutdown();

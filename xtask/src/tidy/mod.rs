@@ -5,8 +5,8 @@
 //!   (`import_circles.rs`).
 //! - Every test file belongs to a test program.
 //! - Tests start the program under test with folders of their own.
-//! - The files and functions exist that the walks of ARCHITECTURE.md name.
-//! - Exactly the files that ARCHITECTURE.md lists name a verb of players, and there are few of them (`verbs.rs`).
+//! - Every file and every function that a walk of ARCHITECTURE.md names exists.
+//! - The files that name a verb of players are exactly those that ARCHITECTURE.md lists, and they are few (`verbs.rs`).
 //! - `unsafe` is used only in the listed crates.
 //! - The TypeScript SDK has no runtime dependency, and packages that draw with three.js do not bundle three.js.
 //! - The lock files name no download hosts.

@@ -139,7 +139,7 @@ mod tests {
         let entity = encode_to_vec(&entity);
 
         let mut shapes = Shapes::of_a_world();
-        assert!(lines(&mut shapes, &entity).contains("\"kind\":0"), "it was never described");
+        assert!(lines(&mut shapes, &entity).contains("\"kind\":0"), "the kind was never described");
         let said = lines(&mut shapes, &encode_to_vec(&FromWorld::Define { definition }));
         assert!(said.contains("{\"Define\":{\"version\":7}}"), "{said}");
         assert!(said.contains("kind 0, lamp, attributes (lit: bool, power: range(0, 1, 0.5))"), "{said}");

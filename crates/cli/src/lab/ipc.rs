@@ -36,7 +36,7 @@ fn carrier(word: &str) -> Result<Carrier, String> {
     found.ok_or_else(|| {
         let words: Vec<_> =
             ipc::measured().into_iter().map(|carrier| carrier.word().to_lowercase()).collect();
-        format!("this can be measured: {}", words.join(", "))
+        format!("the carriers that can be measured are: {}", words.join(", "))
     })
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COUNT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=4_000))]
     clients: Vec<u32>,
 
-    /// Number of clients, each of which sees a fifth of as many avatars; 0 for none
+    /// Number of clients and of avatars in the runs in which each client sees a fifth of the avatars; 0 for no such runs
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=4_000))]
     near: Option<u32>,
 

@@ -19,7 +19,7 @@ use crate::screen;
 use keys::Keys;
 use overview::Overview;
 
-/// Interval between the two samples from which rates are computed, for output of a single sample.
+/// Time between the two scrapes from which the rates of a single output are computed.
 const ONCE: Duration = Duration::from_secs(1);
 
 /// Show the activity of a server: rooms, clients, ticks, scripts, bytes, ages

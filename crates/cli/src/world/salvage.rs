@@ -44,7 +44,7 @@ pub(super) fn run(
 }
 
 fn salvage(reader: &SqliteReader, world: &WorldName, file: &Path) -> anyhow::Result<()> {
-    let Some(saved) = reader.salvage(world)? else { bail!("it is gone") };
+    let Some(saved) = reader.salvage(world)? else { bail!("the world no longer exists") };
     let name = printable(world.as_str());
     for lost in &saved.damage {
         output::note(format_args!("{name}: lost: {}", printable(lost)));
@@ -56,7 +56,7 @@ fn salvage(reader: &SqliteReader, world: &WorldName, file: &Path) -> anyhow::Res
     let bytes = saved.to_file()?;
     write_new(file, &bytes)?;
     output::line(format_args!(
-        "{} has {name} at step {}, {} bytes: {}. `nowcast world restore NAME {0}` brings it back",
+        "{} has {name} at step {}, {} bytes: {}. `nowcast world restore NAME {0}` restores the world",
         file.display(),
         saved.tick,
         bytes.len(),
@@ -68,11 +68,11 @@ fn salvage(reader: &SqliteReader, world: &WorldName, file: &Path) -> anyhow::Res
 /// Describes which part of the data is known to be correct.
 fn proof(saved: &SavedWorld) -> String {
     match saved.replay(restore_kept) {
-        Ok(_) => "it was replayed, and every hash is right".to_owned(),
+        Ok(_) => "the history was replayed, and every hash is right".to_owned(),
         Err(error @ ReturnError::Replay(_)) => {
-            format!("it can be restored, but differs from its recording ({error})")
+            format!("the world can be restored, but differs from its recording ({error})")
         }
-        Err(error @ ReturnError::Restore { .. }) => format!("it could not be verified ({error})"),
+        Err(error @ ReturnError::Restore { .. }) => format!("the world could not be verified ({error})"),
     }
 }
 

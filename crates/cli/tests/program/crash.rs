@@ -26,7 +26,7 @@ fn kills_and_power_cuts_lose_no_confirmed_action() {
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let said = String::from_utf8_lossy(&stderr);
     assert!(status.success(), "{said}");
-    let report: Value = serde_json::from_slice(&stdout).expect("it is JSON");
+    let report: Value = serde_json::from_slice(&stdout).expect("the output is JSON");
     assert_eq!(report["seed"], 7);
     assert_eq!(report["sections"].as_array().map(Vec::len), Some(4), "{report}");
 }

@@ -42,7 +42,7 @@ impl Server {
         let folder = std::env::temp_dir().join(format!("nowcast-hostile-{name}-{}", std::process::id()));
         for (world, rules) in [("hostile", rules), ("quiet", QUIET)] {
             fs::create_dir_all(folder.join(world)).expect("the temporary folder can be written");
-            fs::write(folder.join(world).join("world.luau"), rules).expect("it can be written");
+            fs::write(folder.join(world).join("world.luau"), rules).expect("the file can be written");
         }
         Self::again(folder, arguments)
     }
@@ -79,10 +79,11 @@ impl Server {
 
     /// Returns a figure of `/proc/PID/status`, in kilobytes.
     fn memory_kb(&self, name: &str) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("Linux says it");
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process runs");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("Linux reports the value");
         let digits = line.trim_start_matches(':').trim().trim_end_matches("kB").trim();
-        digits.parse().expect("it is a number")
+        digits.parse().expect("the value is a number")
     }
 
     /// Waits until a thread of the server has computed for a while.
@@ -155,7 +156,7 @@ fn server_in_a_step_that_hangs_ends_within_three_seconds() {
 fn server_with_a_new_version_that_hangs_while_it_loads_answers_and_ends_within_three_seconds() {
     let mut server = Server::start("reload", QUIET, &["--no-data"]);
     let _client = join(server.port, "hostile");
-    fs::write(server.folder.join("hostile/world.luau"), HANG).expect("it can be written");
+    fs::write(server.folder.join("hostile/world.luau"), HANG).expect("the file can be written");
     server.until_thread_is_busy("world load");
     assert!(get(server.port, "/api/worlds").starts_with("HTTP/1.1 200"));
     let took = server.terminate();
@@ -167,7 +168,7 @@ fn a_server_whose_world_hangs_at_the_start_ends_within_three_seconds() {
     let folder = std::env::temp_dir().join(format!("nowcast-hostile-begin-{}", std::process::id()));
     for (world, rules) in [("hostile", HANG), ("quiet", QUIET)] {
         fs::create_dir_all(folder.join(world)).expect("the temporary folder can be written");
-        fs::write(folder.join(world).join("world.luau"), rules).expect("it can be written");
+        fs::write(folder.join(world).join("world.luau"), rules).expect("the file can be written");
     }
     let mut server = Server { child: Server::spawn(&folder, &["--no-data"]), port: 0, folder };
     server.until_thread_is_busy("world load");
@@ -189,17 +190,20 @@ const COUNTING: &str = "local world = require('@nowcast/world')
 fn journal_of_a_room_that_was_ended_has_every_step_before_the_one_that_hung() {
     let rules = COUNTING.replace("HANG", HANG);
     let folder = std::env::temp_dir().join(format!("nowcast-hostile-data-{}", std::process::id()));
-    let data = folder.to_str().expect("it is text");
+    let data = folder.to_str().expect("the path is UTF-8");
     let mut server = Server::start("journal", &rules, &["--data", data, "--step-timeout", "1"]);
     let _first = join(server.port, "hostile");
     let _second = upgrade(server.port, "hostile");
     server.until_page("/healthz", "room hostile was ended");
     server.terminate();
     let world = |arguments: &[&str]| {
-        let output =
-            own::program().args(["world", "--data", data]).args(arguments).output().expect("it starts");
+        let output = own::program()
+            .args(["world", "--data", data])
+            .args(arguments)
+            .output()
+            .expect("the program starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("it is text")
+        String::from_utf8(output.stdout).expect("the output is UTF-8")
     };
     let checked = world(&["check", "hostile"]);
     assert!(checked.contains("0 faults"), "{checked}");

@@ -57,7 +57,7 @@ fn ten_clients_over_each_carrier_receive_all_updates_at_a_measurable_cost() {
     let output = lab_load(&args, &page);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
     let notes = report["notes"].to_string();
     assert!(!notes.contains("came in") && !notes.contains("were lost"), "{notes}");
     let sections = report["sections"].as_array().expect("a report has sections");
@@ -92,7 +92,7 @@ fn a_profile_shows_the_crates_of_a_server_or_an_error_names_perf() {
         );
         return;
     }
-    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
     let tables = report["sections"].as_array().unwrap().last().unwrap()["tables"].as_array().unwrap();
     assert_eq!(tables.len(), 6, "crates and functions of three servers");
     for table in tables {
@@ -108,7 +108,9 @@ fn stated_precision() -> f64 {
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds/asteroids/world.luau");
     let rules = std::fs::read_to_string(rules).unwrap();
     let stated = rules.lines().find_map(|line| line.trim().strip_prefix("precision = "));
-    stated.and_then(|metres| metres.trim_end_matches(',').parse().ok()).expect("the rocks state one")
+    stated
+        .and_then(|metres| metres.trim_end_matches(',').parse().ok())
+        .expect("the rocks declare a precision")
 }
 
 #[test]
@@ -120,7 +122,7 @@ fn asteroids_are_counted_by_the_kernel_and_shown_at_their_positions() {
         assert!(told.contains("network namespace") || told.contains("TUN device"), "{told}");
         return own::leave_out("namespaces", told);
     }
-    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
     let table = &report["sections"][0]["tables"][0];
     for (carrier, bytes) in column(table, "toward the client") {
         assert!(bytes.is_some_and(|bytes| bytes > 1.0), "{carrier}: {bytes:?}");

@@ -236,7 +236,7 @@ impl Heard {
 
 /// Limits the wait to much less than the resume timeout of a session.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), work).await.expect("it happens soon")
+    tokio::time::timeout(Duration::from_secs(20), work).await.expect("the work ends within the limit")
 }
 
 #[tokio::test]

@@ -65,7 +65,7 @@ fn own_home() -> PathBuf {
 fn commands_under_test_have_a_home_and_a_data_folder_of_their_own() {
     let folder_of = |command: &Command, name: &str| {
         let value = command.get_envs().find(|(known, _)| *known == name).and_then(|(_, value)| value);
-        PathBuf::from(value.expect("it is set"))
+        PathBuf::from(value.expect("the variable is set"))
     };
     let (one, other) = (program(), isolated("env"));
     for name in ["HOME", "XDG_DATA_HOME"] {

@@ -18,7 +18,7 @@ impl Folder {
         fs::create_dir_all(&folder).expect("a folder for a test");
         let folder = Folder(folder);
         let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(KEPT);
-        folder.world(&["import", kept.to_str().expect("it is text")]).expect("it is a world");
+        folder.world(&["import", kept.to_str().expect("the path is UTF-8")]).expect("the file is a world");
         folder
     }
 
@@ -33,7 +33,7 @@ impl Folder {
             .args(arguments)
             .output()
             .expect("the program starts");
-        let text = |bytes| String::from_utf8(bytes).expect("it is text");
+        let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
         if status.success() { Ok(text(stdout)) } else { Err(text(stderr)) }
     }
 
@@ -51,7 +51,7 @@ world.action("count", {}, function() world.state.count += 1 end)
         let folder = self.0.join(name);
         fs::create_dir_all(&folder).expect("a folder for rules");
         fs::write(folder.join("world.luau"), change(RULES)).expect("rules are written");
-        folder.to_str().expect("it is text").to_owned()
+        folder.to_str().expect("the path is UTF-8").to_owned()
     }
 }
 
@@ -113,7 +113,7 @@ fn new_rules_are_planned_applied_or_refused_without_changes() {
         said.contains("kind lamp: heat is forgotten") && said.contains("kind lamp: warmth is new"),
         "{said}"
     );
-    let aside = said.trim_end().rsplit_once("stored as ").expect("it says where it is as it was").1;
+    let aside = said.trim_end().rsplit_once("stored as ").expect("the output names the former state").1;
     assert!(folder.world(&["migrate", "--plan", "park", &warmer]).unwrap().contains("no kind"));
     folder.world(&["copy", aside, "before"]).unwrap();
     assert!(folder.world(&["show", "before"]).unwrap().contains("1 lamp"));
@@ -141,14 +141,14 @@ fn a_world_is_replaced_only_on_request_and_the_earlier_one_is_kept() {
     let said = folder.world(&["restore", "park", file, "--replace"]).unwrap();
     assert!(said.contains("rules         others"), "{said}");
     let aside =
-        said.trim_end().rsplit_once("stored as ").expect("it says where it is as it was").1.to_owned();
+        said.trim_end().rsplit_once("stored as ").expect("the output names the former state").1.to_owned();
     assert!(aside.starts_with("park@"), "{aside}");
     assert!(folder.world(&["migrate", "--plan", "park", &warmer]).unwrap().contains("warmth is new"));
     assert!(folder.world(&["migrate", "--plan", &aside, &warmer]).unwrap().contains("no kind"));
 
     let said = folder.world(&["restore", "park", "--at", "1", "--replace"]).unwrap();
     assert!(said.contains("restored      step 1, "), "{said}");
-    assert!(folder.world(&["check"]).unwrap().contains("park: 1 snapshots"), "all of it is whole");
+    assert!(folder.world(&["check"]).unwrap().contains("park: 1 snapshots"), "the store is undamaged");
     let said = folder.world(&["restore", "new-park", file]).unwrap();
     assert!(said.contains("there is no world new-park yet"), "{said}");
     let nothing = folder.world(&["restore", "park"]).unwrap_err();

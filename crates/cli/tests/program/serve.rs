@@ -16,7 +16,7 @@ fn nowcast(arguments: &[&str]) -> Command {
 /// Runs a command that is expected to fail, and returns its exit code and its single line of output.
 fn mistake(arguments: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } = nowcast(arguments).output().expect("the program starts");
-    let said = String::from_utf8(stderr).expect("it is text");
+    let said = String::from_utf8(stderr).expect("the output is UTF-8");
     assert!(stdout.is_empty(), "nothing is printed but the mistake");
     assert_eq!(said.lines().count(), 1, "one line: {said}");
     (status.code(), said)
@@ -40,8 +40,8 @@ fn start_saying(logs: Stdio, what: &str) -> (Child, u16) {
 /// Reads the port from a server's output.
 pub(crate) fn port_of(server: &mut Child) -> u16 {
     let mut line = String::new();
-    let stdout = server.stdout.as_mut().expect("it is piped");
-    BufReader::new(stdout).read_line(&mut line).expect("it prints where it is");
+    let stdout = server.stdout.as_mut().expect("the standard output is piped");
+    BufReader::new(stdout).read_line(&mut line).expect("the server prints its address");
     let port = line.trim().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
     port.unwrap_or_else(|| panic!("no port in {line}"))
 }
@@ -49,7 +49,7 @@ pub(crate) fn port_of(server: &mut Child) -> u16 {
 #[test]
 fn misread_rust_log_is_named_in_a_warning() {
     let (mut server, _) = start_saying(Stdio::piped(), "nowcast=verbose");
-    let logs = BufReader::new(server.stderr.take().expect("it is piped"));
+    let logs = BufReader::new(server.stderr.take().expect("the standard error is piped"));
     let warned = logs.lines().map_while(Result::ok).find(|line| line.contains("RUST_LOG"));
     let _ = server.kill();
     let _ = server.wait();
@@ -132,10 +132,10 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
 
     let folder = Folder::new("certificate");
     let bad = folder.0.join("bad.pem");
-    std::fs::write(&bad, "-----BEGIN CERTIFICATE-----\n").expect("it can be written");
-    let bad = bad.to_str().expect("it is text");
+    std::fs::write(&bad, "-----BEGIN CERTIFICATE-----\n").expect("the file can be written");
+    let bad = bad.to_str().expect("the path is UTF-8");
     let data = folder.0.join("data");
-    let data = data.to_str().expect("it is text");
+    let data = data.to_str().expect("the path is UTF-8");
     let (code, said) =
         mistake(&["serve", "--data", data, "--port", "0", "--tls-cert", bad, "--tls-key", bad]);
     assert_eq!(code, Some(1));
@@ -166,7 +166,7 @@ impl Folder {
     }
 
     fn text(&self) -> &str {
-        self.0.to_str().expect("it is text")
+        self.0.to_str().expect("the path is UTF-8")
     }
 }
 
@@ -176,7 +176,7 @@ impl Drop for Folder {
     }
 }
 
-/// The limit of the shutdown, plus one second in which a busy machine starts and stops a process.
+/// The time limit of the shutdown, plus one second for starting and stopping a process on a busy machine.
 #[cfg(target_os = "linux")]
 const SHUTDOWN_MAX: Duration = Duration::from_secs(4);
 
@@ -192,15 +192,18 @@ fn a_server_whose_reader_left_after_one_line_continues() {
 
     // The pipe is closed before anything is printed.
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let port = taken.local_addr().expect("it listens").port();
+    let port = taken.local_addr().expect("the listener has an address").port();
     drop(taken);
     let mut command = nowcast(&["serve", "--no-data", "--port", &port.to_string()]);
-    let (reader, writer) = std::io::pipe().expect("there are descriptors");
+    let (reader, writer) = std::io::pipe().expect("a pipe can be created");
     drop(reader);
     let mut server = command.stdout(writer).spawn().expect("the program starts");
     let deadline = Instant::now() + PATIENCE;
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(server.try_wait().expect("it can be asked").is_none(), "the server ended");
+        assert!(
+            server.try_wait().expect("the status of the process can be read").is_none(),
+            "the server ended"
+        );
         assert!(Instant::now() < deadline, "the server does not listen");
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -220,7 +223,7 @@ fn a_server_beyond_its_file_size_limit_reports_it_and_ends_in_time() {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("there is a shell");
+        .expect("a shell is installed");
     let port = port_of(&mut server);
     let mut client = join(port, "plaza");
     let deadline = Instant::now() + PATIENCE;
@@ -259,13 +262,13 @@ fn server_with_a_damaged_table_of_marks_ends_in_time() {
 /// Overwrites the root pages of the table `marks` and of its index: all pages that belong to no other table.
 #[cfg(target_os = "linux")]
 fn damage_marks(database: &std::path::Path) {
-    let mut bytes = std::fs::read(database).expect("the store made it");
+    let mut bytes = std::fs::read(database).expect("the store created the file");
     let page = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
     // A new database has the schema and a root page for each table and index. `marks` and its index are the last ones. All pages
     // are complete.
     let from = bytes.len() - 2 * page;
     bytes[from..].fill(0xa5);
-    std::fs::write(database, bytes).expect("it can be written");
+    std::fs::write(database, bytes).expect("the file can be written");
 }
 
 #[cfg(target_os = "linux")]
@@ -279,7 +282,7 @@ fn a_termination_signal_ends_it_with_code_0() {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("env is there");
+            .expect("`env` is installed");
         let port = port_of(&mut server);
         let answer = get(port, "/healthz");
         assert!(answer.ends_with("ok\n"), "{answer}");
@@ -311,17 +314,17 @@ fn announced_udp_port_is_named_by_the_descriptor_and_allowed_by_the_policy_of_th
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn open(port: u16, head: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("it can be set");
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the server listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("the timeout can be set");
     let request = format!("GET {head}\r\nHost: localhost:{port}\r\n\r\n");
-    stream.write_all(request.as_bytes()).expect("it reads");
+    stream.write_all(request.as_bytes()).expect("the server reads the request");
     stream
 }
 
 pub(crate) fn get(port: u16, path: &str) -> String {
     let mut answer = String::new();
     let mut stream = open(port, &format!("{path} HTTP/1.1\r\nConnection: close"));
-    stream.read_to_string(&mut answer).expect("it answers");
+    stream.read_to_string(&mut answer).expect("the server answers");
     answer
 }
 
@@ -349,7 +352,7 @@ pub(crate) fn upgrade(port: u16, room: &str) -> TcpStream {
 fn walk(client: &mut TcpStream) {
     let text = r#"{"type":"input","forward":1,"right":0,"yaw":0,"jump":false,"run":true}"#;
     // A text frame with a mask of zeros (RFC 6455, section 5.2).
-    let mut frame = vec![0x81, 0x80 | u8::try_from(text.len()).expect("it is short"), 0, 0, 0, 0];
+    let mut frame = vec![0x81, 0x80 | u8::try_from(text.len()).expect("the text is short"), 0, 0, 0, 0];
     frame.extend(text.bytes());
     client.write_all(&frame).expect("the server reads");
 }
@@ -358,22 +361,22 @@ fn walk(client: &mut TcpStream) {
 fn metric(port: u16, name: &str) -> u64 {
     let page = get(port, "/metrics");
     let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.map_or(0, |value| value.parse().expect("it is a number"))
+    line.map_or(0, |value| value.parse().expect("the value is a number"))
 }
 
 /// Sends the program this signal. Returns its exit code.
 #[cfg(unix)]
 pub(crate) fn end(server: &mut Child, signal: rustix::process::Signal) -> Option<i32> {
     let pid = rustix::process::Pid::from_raw(server.id().cast_signed()).expect("a child has an id");
-    rustix::process::kill_process(pid, signal).expect("the child is there");
+    rustix::process::kill_process(pid, signal).expect("the child process runs");
     let deadline = Instant::now() + PATIENCE;
     loop {
-        if let Some(status) = server.try_wait().expect("it can be asked") {
+        if let Some(status) = server.try_wait().expect("the status of the process can be read") {
             return status.code();
         }
         if Instant::now() >= deadline {
-            server.kill().expect("the child is there");
-            panic!("it does not end");
+            server.kill().expect("the child process runs");
+            panic!("the server does not end");
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -382,7 +385,7 @@ pub(crate) fn end(server: &mut Child, signal: rustix::process::Signal) -> Option
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_for_the_logs_drops_lines_and_affects_no_room() {
-    let full = std::fs::File::options().write(true).open("/dev/full").expect("the device is there");
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("the device exists");
     let (mut server, port) = start_with(full.into());
     for room in ["one", "two", "one"] {
         join(port, room);
@@ -401,8 +404,8 @@ fn unread_logs_block_no_client_and_continue_when_they_are_read() {
     /// The capacity of a pipe on Linux, and the part of it that is left for the server.
     const PIPE_BYTES: usize = 64 * 1_024;
     const LEFT_BYTES: usize = 1_024;
-    let (mut reader, mut writer) = std::io::pipe().expect("there are files left");
-    writer.write_all(&vec![b'\n'; PIPE_BYTES - LEFT_BYTES]).expect("it has room");
+    let (mut reader, mut writer) = std::io::pipe().expect("a pipe can be created");
+    writer.write_all(&vec![b'\n'; PIPE_BYTES - LEFT_BYTES]).expect("the pipe has room");
     let (mut server, port) = start_saying(writer.into(), "trace");
     let deadline = Instant::now() + PATIENCE;
     while metric(port, "nowcast_log_lines_dropped_total") == 0 {
@@ -412,7 +415,7 @@ fn unread_logs_block_no_client_and_continue_when_they_are_read() {
     let mut read = String::new();
     let mut piece = [0; 4_096];
     while !read.contains("log lines were dropped") {
-        let length = reader.read(&mut piece).expect("it can be read");
+        let length = reader.read(&mut piece).expect("the pipe can be read");
         read.push_str(&String::from_utf8_lossy(&piece[..length]));
     }
     assert_eq!(end(&mut server, rustix::process::Signal::TERM), Some(0), "nobody reads any more");
@@ -421,8 +424,8 @@ fn unread_logs_block_no_client_and_continue_when_they_are_read() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_with_stuck_logs_still_ends_on_request() {
-    let (_reader, mut writer) = std::io::pipe().expect("there are files left");
-    writer.write_all(&[b'\n'; 64 * 1_024]).expect("it has room");
+    let (_reader, mut writer) = std::io::pipe().expect("a pipe can be created");
+    writer.write_all(&[b'\n'; 64 * 1_024]).expect("the pipe has room");
     let (mut server, port) = start_with(writer.into());
     let clients: Vec<TcpStream> = (0..40).map(|_| join(port, "plaza")).collect();
     let deadline = Instant::now() + PATIENCE;
@@ -440,10 +443,10 @@ fn a_server_started_with_nohup_outlives_its_terminal() {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("nohup is there");
+        .expect("`nohup` is installed");
     let port = port_of(&mut server);
     let pid = rustix::process::Pid::from_raw(server.id().cast_signed()).expect("a child has an id");
-    rustix::process::kill_process(pid, rustix::process::Signal::HUP).expect("the child is there");
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).expect("the child process runs");
     join(port, "plaza");
     assert_eq!(end(&mut server, rustix::process::Signal::TERM), Some(0));
 }
@@ -470,14 +473,16 @@ fn no_log_at_any_level_contains_a_token() {
         .trim()
         .rsplit_once(':')
         .and_then(|(_, port)| port.parse::<u16>().ok())
-        .expect("it says its port");
+        .expect("the server prints its port");
     let claims = Claims::new(unix_time() + std::time::Duration::from_secs(600)).name("Ada");
     let token = claims.sign(&TokenKey::read(&key).unwrap()).unwrap();
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
             let connector = Connector::new().carriers([carrier]).token(token.clone());
-            let channel =
-                connector.connect(&format!("nowcast://127.0.0.1:{port}/plaza")).await.expect("it enters");
+            let channel = connector
+                .connect(&format!("nowcast://127.0.0.1:{port}/plaza"))
+                .await
+                .expect("the client joins");
             channel.close(0, "seen");
         }
     });

@@ -33,7 +33,7 @@ impl Server {
             .expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let port = line.trim().rsplit_once(':').expect("it says where it is").1;
+        let port = line.trim().rsplit_once(':').expect("the server prints its address").1;
         let address = format!("127.0.0.1:{port}");
         Server(child, address)
     }
@@ -66,7 +66,7 @@ async fn one_sample_lists_a_room_and_its_players() {
     let overview = loop {
         let output = top(&[&server.1, "--once", "--json"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let overview: Value = serde_json::from_slice(&output.stdout).expect("it is one object");
+        let overview: Value = serde_json::from_slice(&output.stdout).expect("the output is one JSON object");
         if overview["rooms"][0]["clients"] == 1.0 {
             break overview;
         }

@@ -391,7 +391,9 @@ fn definition(sources: &Sources) -> Vec<u8> {
                 }
             }
         };
-        let define = tokio::time::timeout(Duration::from_secs(60), defined).await.expect("it is defined");
+        let define = tokio::time::timeout(Duration::from_secs(60), defined)
+            .await
+            .expect("the definition arrives in time");
         channel.leave(0, "").await;
         handle.shutdown();
         running.await.unwrap();

@@ -188,7 +188,11 @@ mod tests {
                 link.send(now, packet);
             }
             let ack = acks.front().map(|&(due, _)| due);
-            now = [link.next_due(), ack, tcp.next_timeout()].into_iter().flatten().min().expect("it goes on");
+            now = [link.next_due(), ack, tcp.next_timeout()]
+                .into_iter()
+                .flatten()
+                .min()
+                .expect("there is a next event");
             tcp.handle_timeout(now);
             while let Some(delivery) = link.receive(now) {
                 acks.push_back((now + delay, u64::from_le_bytes(delivery.packet[..8].try_into().unwrap())));

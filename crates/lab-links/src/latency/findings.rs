@@ -73,7 +73,7 @@ pub(super) fn section(
     }
     section.chart(Chart::Histograms(HistogramChart {
         title: sentence(&setting.describe()),
-        x: Axis::log("there and back", "ms"),
+        x: Axis::log("round trip", "ms"),
         mark: Some((limit, "on time".into())),
         rows,
     }));

@@ -68,7 +68,7 @@ impl Zenoh {
     }
 
     fn node(&mut self) -> &mut Node {
-        self.node.as_mut().expect("there until the end")
+        self.node.as_mut().expect("the node exists until the drop")
     }
 }
 

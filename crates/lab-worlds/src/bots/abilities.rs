@@ -304,7 +304,7 @@ mod tests {
         assert!(Abilities::default().is_target(&open, "gate"));
         assert!(!Abilities::default().is_target(&open, "wall"));
         let maybe = Ability::of(&action("look", "door: u32?", Value::Nil)).unwrap();
-        assert_eq!(maybe.fill(None, Force::Gentle, |_| 0), map(&[]), "it may be left out");
+        assert_eq!(maybe.fill(None, Force::Gentle, |_| 0), map(&[]), "the argument may be left out");
     }
 
     #[test]

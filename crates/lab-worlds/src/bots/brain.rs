@@ -401,7 +401,7 @@ mod tests {
             assert_eq!(action, "kick");
             assert!((0.0..=1.0).contains(&arguments.get("power").and_then(Value::as_f64).unwrap()));
             let ([x, _, z], block) = (brain.places[&9], brain.places[&4]);
-            assert!((x - block[0]).hypot(z - block[2]) < ARRIVED, "it is near");
+            assert!((x - block[0]).hypot(z - block[2]) < ARRIVED, "the bot is near");
             kicks += 1;
         });
         assert!(kicks > 20, "{kicks} kicks");
@@ -412,6 +412,6 @@ mod tests {
         let mut brain = bot_beside_a_block(&[]);
         live(&mut brain, |_, action, _| panic!("there is no {action}"));
         brain.lose(9);
-        assert!(brain.think().is_empty(), "it has no body");
+        assert!(brain.think().is_empty(), "the bot has no body");
     }
 }

@@ -91,7 +91,7 @@ fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
     };
     row("movement lost".into(), &mut kills.movement_lost_ms);
     row("start to listening".into(), &mut kills.listening_ms);
-    row("start to the world's continuation, a step before its first tick".into(), &mut kills.going_on_ms);
+    row("start to the world's resumption, a step before its first tick".into(), &mut kills.going_on_ms);
     row("start to the first tick at a client".into(), &mut kills.first_update_ms);
     for (carrier, samples) in &mut kills.moving_ms {
         row(format!("kill to moving again, {carrier:?}"), samples);
@@ -102,7 +102,7 @@ fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
 }
 
 fn of_places(kills: &mut Kills) -> Section {
-    let mut section = Section::new("Kills by where they were");
+    let mut section = Section::new("Kills by place");
     section.text(
         "An action without an answer at a kill is sent again with its number. Either it was stored already, or it is applied then. \
          Lost movement is measured in the world's time.",
@@ -148,10 +148,10 @@ fn of_luanti(luanti: Luanti) -> Section {
     ]);
     for (name, unit, mut samples) in [
         ("time lost in the mod's storage", "ms", luanti.storage.lost_ms),
-        ("counts lost there", "counts", luanti.storage.counts_lost),
+        ("counts lost in the mod's storage", "counts", luanti.storage.counts_lost),
         ("time lost in the map", "ms", luanti.map.lost_ms),
-        ("counts lost there", "counts", luanti.map.counts_lost),
-        ("difference between both after a kill", "counts", luanti.torn),
+        ("counts lost in the map", "counts", luanti.map.counts_lost),
+        ("difference between the two counts after a kill", "counts", luanti.torn),
         ("start to the first step", "ms", luanti.started_ms),
     ] {
         let [p50, p99, greatest] = [0.5, 0.99, 1.0].map(|share| quantile(&mut samples, share));

@@ -341,7 +341,7 @@ impl<'p> Trial<'p> {
     fn check(&mut self) -> Result<(), CrashError> {
         let reader = SqliteReader::open(&self.data())?;
         self.kills.damage = reader.check_database()?;
-        let name = WorldName::new(WORLD).expect("it is a name");
+        let name = WorldName::new(WORLD).expect("the name is valid");
         let report = reader.check(&name, restore_kept)?;
         self.kills.damage.extend(report.damage);
         self.kills.steps_checked = report.ticks;

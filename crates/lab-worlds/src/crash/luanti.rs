@@ -203,7 +203,7 @@ fn live(program: &str, user: &Path, world: &Path, length: Duration) -> Result<Li
 
 fn listen(child: &mut Child) -> Receiver<Said> {
     let (tell, told) = channel();
-    let output = child.stderr.take().expect("it is piped");
+    let output = child.stderr.take().expect("the standard error is piped");
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if let Some(said) = parse(&line) {

@@ -78,9 +78,9 @@ impl Process {
             command.spawn().map_err(|cause| CrashError::Server(format!("it does not start: {cause}")))?;
         let (port_found, port_of_it) = channel();
         let (tick_found, goes_on) = channel();
-        let stdout = child.stdout.take().expect("it is piped");
+        let stdout = child.stdout.take().expect("the standard output is piped");
         std::thread::spawn(move || say(stdout, port_in, &port_found));
-        let stderr = child.stderr.take().expect("it is piped");
+        let stderr = child.stderr.take().expect("the standard error is piped");
         std::thread::spawn(move || say(stderr, tick_in, &tick_found));
         let mut process = Process { child, begun, listening: None, port, aim, goes_on };
         match port_of_it.recv_timeout(PATIENCE) {

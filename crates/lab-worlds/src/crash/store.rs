@@ -198,7 +198,7 @@ fn milliseconds(duration: Duration) -> f64 {
 }
 
 fn name() -> WorldName {
-    WorldName::new("yard").expect("it is a name")
+    WorldName::new("yard").expect("the name is valid")
 }
 
 /// The rules of the measured world: a grid of cubes at rest, and players.
@@ -208,7 +208,8 @@ struct Rules {
 
 impl Behaviour for Rules {
     fn start(&mut self, scene: &mut Scene) {
-        let [ground, cube] = ["ground", "cube"].map(|name| scene.kind(name).expect("the definition has it"));
+        let [ground, cube] =
+            ["ground", "cube"].map(|name| scene.kind(name).expect("the definition has this kind"));
         scene.spawn(ground, Spawn::at([0.0, -1.0, 0.0])).expect("there is room");
         for index in 0..self.bodies {
             let at = [2.0 * (index % 100) as f32, 0.25, 2.0 * (index / 100) as f32];
@@ -217,7 +218,7 @@ impl Behaviour for Rules {
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-        let person = scene.kind("person").expect("the definition has it");
+        let person = scene.kind("person").expect("the definition has this kind");
         let at = [-10.0 - 2.0 * (player.0 % 20) as f32, 0.9, 2.0 * (player.0 / 20) as f32];
         scene.spawn_avatar(player, person, Spawn::at(at)).expect("there is room");
     }

@@ -56,7 +56,7 @@ pub(super) fn report(
     let trials = Trials::of(measured);
     report.section(costs(&trials, Sight::All, "Everybody sees everything"));
     let others = [
-        (Sight::Near, "Clients receive entities that are near"),
+        (Sight::Near, "Clients receive the entities near them"),
         (Sight::Crowd, "Among more things than a client sees"),
     ];
     for (sight, title) in others {

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn traffic_is_found_by_the_names_of_the_kernel() {
+    fn traffic_counters_are_found_by_the_kernels_names() {
         let counted = "Tcp: RtoMin MaxConn InSegs OutSegs\nTcp: 200 -1 10 20\nUdp: InDatagrams OutDatagrams\nUdp: 30 40\n";
         let extended = "IpExt: InOctets OutOctets\nIpExt: 500 600\n";
         let found = Traffic::of(counted, extended).unwrap();

@@ -36,7 +36,7 @@ pub struct Plan {
     pub program: PathBuf,
     /// Numbers of clients, with one trial for each number. Each client sees all avatars, of which there are as many as clients.
     pub all: Vec<u32>,
-    /// Number of clients, each of which sees a fifth of as many avatars; 0 for none.
+    /// Number of clients and of avatars in the runs in which each client sees a fifth of the avatars; 0 for no such runs.
     pub near: u32,
     /// Numbers of clients (and of avatars), each with a number of things on the ground; empty for none.
     pub crowds: Vec<(u32, u32)>,

@@ -142,7 +142,7 @@ fn agreement(runs: &[Run]) -> Section {
         Column::number("counted", ""),
         Column::number("agree", "%"),
         Column::number("prompt", ""),
-        Column::number("of them agree", "%"),
+        Column::number("prompt kicks that agree", "%"),
         Column::number("off p50", "cm"),
         Column::number("off p95", "cm"),
         Column::number("seen before p50", "ms"),

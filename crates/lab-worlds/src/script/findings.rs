@@ -58,12 +58,12 @@ fn of_runaways(runaways: Vec<Beside>) -> Section {
         Column::text("script"),
         Column::number("others' p50", "ms"),
         Column::number("p99", "ms"),
-        Column::number("p99 without it", "ms"),
+        Column::number("p99 without the script", "ms"),
         Column::number("ratio", ""),
         Column::number("lost", "steps"),
-        Column::number("lost without it", "steps"),
+        Column::number("lost without the script", "steps"),
         Column::number("samples", "steps"),
-        Column::text("its own room"),
+        Column::text("the script's own room"),
     ]);
     for mut beside in runaways {
         let [before, during] = [&mut beside.before, &mut beside.during].map(|samples| samples.quantile(0.99));

@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn every_part_returns_plausible_figures() {
         let plan = Plan { steps: 20, room_seconds: 1, rounds: 1, edits: 3, seed: 7, seeds: 1 };
-        let report =
-            run(&plan, "nowcast lab script".into(), &mut |_| {}).expect("every world does what it has to");
+        let report = run(&plan, "nowcast lab script".into(), &mut |_| {})
+            .expect("every world has the required result");
         assert_eq!(report.seed, Some(7));
         assert_eq!(report.sections.len(), 4);
         let rows: Vec<usize> = report

@@ -110,7 +110,9 @@ fn rooms(plan: &Plan, neighbour: Sources, seed: u64) -> Result<(Stepped, Stepped
 
 fn joined(room: thread::JoinHandle<Result<Stepped>>) -> Result<Stepped> {
     let ended = |panic: Box<dyn std::any::Any + Send>| {
-        ScriptError::Room(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it panicked".into()))
+        ScriptError::Room(
+            panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "the room panicked".into()),
+        )
     };
     room.join().map_err(ended)?
 }

@@ -113,7 +113,7 @@ fn goal_and_age(private: &Value) -> Option<([f32; 3], f64)> {
 
 impl Behaviour for Walkers {
     fn start(&mut self, scene: &mut Scene) {
-        let kind = scene.kind("walker").expect("the definition has it");
+        let kind = scene.kind("walker").expect("the definition has this kind");
         for n in 0..ENTITIES {
             let (low, high) = ((n % 32) as f32, (n / 32) as f32);
             let spawn = Spawn { private: private([high, 0.0, low], 0.0), ..Spawn::at([low, 0.0, high]) };
@@ -123,7 +123,7 @@ impl Behaviour for Walkers {
 
     fn step(&mut self, scene: &mut Scene) {
         const STEP_SECONDS: f32 = 1.0 / 60.0;
-        let kind = scene.kind("walker").expect("the definition has it");
+        let kind = scene.kind("walker").expect("the definition has this kind");
         let of_kind = scene.entities().iter().filter(|entity| entity.kind == kind);
         let walkers: Vec<EntityId> = of_kind.map(|entity| entity.id).collect();
         for walker in walkers {
@@ -134,13 +134,13 @@ impl Behaviour for Walkers {
             let distance = way.iter().map(|part| part * part).sum::<f32>().sqrt();
             if distance < 0.1 {
                 goal = [at[2], 0.0, at[0]];
-                scene.set_attribute(walker, "heat", 0.0).expect("every walker has it");
+                scene.set_attribute(walker, "heat", 0.0).expect("every walker has this attribute");
             } else {
                 let position = [0, 1, 2].map(|axis| at[axis] + way[axis] * (STEP_SECONDS / distance));
-                scene.set_pose(walker, Pose { position, ..pose }).expect("it is near");
+                scene.set_pose(walker, Pose { position, ..pose }).expect("the position is within bounds");
             }
             let mine = private(goal, age + f64::from(STEP_SECONDS));
-            scene.set_private(walker, mine).expect("it is small");
+            scene.set_private(walker, mine).expect("the private state is small");
         }
     }
 }

@@ -164,7 +164,8 @@ impl<'a> AdmissionRequest<'a> {
         AdmissionRequest { is_local: true, ..self }
     }
 
-    /// Marks a request that only resumes a session (`resume=1` in the query). Such a request needs no token and uses none up.
+    /// Marks a request that only resumes a session (`resume=1` in the query). Such a request needs no token and does not use up a
+    /// single-use token.
     #[must_use]
     pub fn resuming(self, is_resuming: bool) -> AdmissionRequest<'a> {
         AdmissionRequest { is_resuming, ..self }

@@ -17,8 +17,8 @@
 //! let token = Claims::new(now.unix + Duration::from_secs(60)).name("Ada").once("ticket 1").sign(&key)?;
 //! let entry = admission.check(now, &stranger.token(Some(&token)))?;
 //! assert_eq!(entry.name.as_deref(), Some("Ada"));
-//! entry.ticket.expect("it is for one entry").redeem(now)?; // when the session begins
-//! assert!(admission.check(now, &stranger.token(Some(&token))).is_err(), "it was good for one entry");
+//! entry.ticket.expect("the token is single-use").redeem(now)?; // when the session begins
+//! assert!(admission.check(now, &stranger.token(Some(&token))).is_err(), "the token was valid for one entry");
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 

@@ -139,9 +139,9 @@ mod tests {
         used.use_id("a", 1_010, NOW);
         assert!(used.is_spent("a") && used.hold("a", None) && used.is_spent("a"), "no client holds it yet");
         assert!(used.hold("a", Some([1; 16])) && !used.is_spent("a"));
-        assert!(used.hold("a", Some([1; 16])), "it comes back");
+        assert!(used.hold("a", Some([1; 16])), "the holder comes back");
         assert!(!used.hold("a", Some([2; 16])) && !used.hold("a", None));
         assert_eq!(used.use_id("a", 1_010, NOW), Use::Again { is_held: true });
-        assert!(used.hold("b", Some([2; 16])) && !used.is_spent("b"), "nobody used it");
+        assert!(used.hold("b", Some([2; 16])) && !used.is_spent("b"), "no client has used this token");
     }
 }

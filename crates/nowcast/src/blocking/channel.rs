@@ -20,7 +20,7 @@ use crate::channel::{Asked, CommandId, Entry, Error, LaneId, Message, Payload, P
 /// let doubler = std::thread::spawn({
 ///     # let name = name.clone();
 ///     move || {
-///         let channel = blocking::connect(&name).expect("it is advertised");
+///         let channel = blocking::connect(&name).expect("the name is advertised");
 ///         let numbers = channel.lane(0).typed::<u32>();
 ///         while let Ok(message) = channel.receive() {
 ///             if let MessageKind::Command(id) = message.kind {

@@ -97,10 +97,10 @@ mod tests {
             match self.endpoint.handle(now, self.peer, None, None, packet, &mut answer) {
                 Some(DatagramEvent::NewConnection(incoming)) => {
                     let accepted = self.endpoint.accept(incoming, now, &mut answer, None);
-                    self.connection = Some(accepted.expect("it is the first"));
+                    self.connection = Some(accepted.expect("this is the first connection"));
                 }
                 Some(DatagramEvent::ConnectionEvent(_, event)) => {
-                    self.connection.as_mut().expect("it is accepted").1.handle_event(event);
+                    self.connection.as_mut().expect("the connection is accepted").1.handle_event(event);
                 }
                 Some(DatagramEvent::Response(_)) | None => {}
             }

@@ -125,7 +125,7 @@ mod tests {
             let before = development.hashes();
             development.rotate(right);
             assert!(development.current.fits(right) && development.next.is_none());
-            assert!(!before.contains(&development.current.hash), "it is a new one");
+            assert!(!before.contains(&development.current.hash), "the certificate is new");
         }
         let mut development = Development::new(right, &[]).unwrap();
         let before = development.hashes();

@@ -270,7 +270,7 @@ mod tests {
         let reply = [&*head, encode_to_vec(&300_u16).as_slice()].concat();
         assert_eq!(reply, b"\0NCTYPED\x00\x02\x02\x03\x00\x02\x2c\x01");
         let shapes = Shapes::default();
-        let (announced, message) = shapes.of_reply(&reply).expect("it is typed");
+        let (announced, message) = shapes.of_reply(&reply).expect("the reply is typed");
         assert_eq!(announced.decode::<u64>(message), Ok(300));
         assert!(shapes.of_reply(&[0x2c, 1]).is_none(), "a reply of bytes is the value alone");
     }
@@ -297,7 +297,7 @@ mod tests {
     fn announcements_are_bounded_and_faults_are_named() {
         let shapes = Shapes::default();
         let mut endless = [MARK.as_slice(), &[0, 2, 0xff, 0xff, 0xff, 0xff, 0x0f]].concat();
-        assert!(shapes.take_in(LANE, &mut endless), "it is no message");
+        assert!(shapes.take_in(LANE, &mut endless), "an announcement is no message");
         let announced = shapes.of(LANE).expect("there was an announcement");
         let Err(Error::Invalid(what)) = announced.decode::<u16>(&[2, 0, 0]) else {
             panic!("nothing is known")

@@ -38,8 +38,8 @@ const HANDSHAKES_MAX: usize = 1_000;
 /// are not answered, and the client retries a moment later.
 const HANDSHAKES_PER_ADDRESS_MAX: usize = 128;
 /// Maximum number of handshakes in progress with one unvalidated address. An attacker can forge a victim's address. The attacker
-/// must not be able to use up the victim's places, or to have much sent to the victim. One forged packet of 1,200 bytes causes
-/// 3.6 kB to the victim (`unproven.rs`). All of them together cause 7.2 kB during the time of a handshake.
+/// must not be able to use up the victim's places, or to have much sent to the victim. For one forged packet of 1,200 bytes, the
+/// endpoint sends 3.6 kB to the victim (`unproven.rs`). For all of them together, it sends 7.2 kB during the time of a handshake.
 const UNPROVEN_PER_ADDRESS_MAX: usize = 2;
 /// Maximum number of bytes in packets that arrive before their handshake is handled.
 const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;

@@ -220,11 +220,11 @@ mod tests {
         unproven.fail(address, now);
         assert_eq!(unproven.take(address, 4_800, 1_200), 3_600);
         assert!(unproven.begin(other, now + LINGER));
-        assert_eq!(unproven.take(address, 4_800, 1_200), 4_800, "it is forgotten");
-        for port in 0..u16::try_from(ADDRESSES_MAX).expect("it is small") {
+        assert_eq!(unproven.take(address, 4_800, 1_200), 4_800, "the address is forgotten");
+        for port in 0..u16::try_from(ADDRESSES_MAX).expect("the limit is small") {
             unproven.begin(SocketAddr::from(([192, 0, 2, 3], port)), now + LINGER);
         }
         assert!(!unproven.begin(address, now + LINGER), "no more are watched");
-        assert!(unproven.begin(other, now + LINGER), "those that are watched stay so");
+        assert!(unproven.begin(other, now + LINGER), "watched addresses stay watched");
     }
 }

@@ -74,7 +74,7 @@ mod tests {
 
     /// Makes a piece of input in the form that [`hostile`] expects.
     fn piece(client: u8, seconds: u8, text: &str) -> Vec<u8> {
-        let mut piece = vec![client, u8::try_from(text.len()).expect("it is short"), seconds];
+        let mut piece = vec![client, u8::try_from(text.len()).expect("the text is short"), seconds];
         piece.extend(text.bytes());
         piece
     }

@@ -16,7 +16,7 @@ use crate::published::{Published, Subscription};
 /// The published messages.
 pub(super) struct Table {
     pub(super) messages: in_process::Publisher<Published>,
-    /// The announcements to subscribers of the types of the messages.
+    /// The announcements of message types to subscribers.
     pub(super) shapes: Shapes,
 }
 

@@ -33,12 +33,12 @@ impl Gate {
     pub(crate) async fn bind() -> Gate {
         let (tcp, udp) = loop {
             let tcp = TcpListener::bind("127.0.0.1:0").await.expect("loopback has free ports");
-            let port = tcp.local_addr().expect("it is bound").port();
+            let port = tcp.local_addr().expect("the socket is bound").port();
             if let Ok(udp) = UdpSocket::bind(("127.0.0.1", port)).await {
                 break (tcp, udp);
             }
         };
-        let port = tcp.local_addr().expect("it is bound").port();
+        let port = tcp.local_addr().expect("the socket is bound").port();
         let state = Arc::new(State {
             inner_port: AtomicU16::new(0),
             udp_is_closed: AtomicBool::new(false),

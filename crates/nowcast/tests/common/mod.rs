@@ -64,7 +64,7 @@ impl House {
 
 /// Returns the future's output. Panics if it takes longer than any machine needs.
 pub(crate) async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(seconds), future).await.expect("it happens in time")
+    tokio::time::timeout(Duration::from_secs(seconds), future).await.expect("the future completes in time")
 }
 
 /// Waits until the condition holds.

@@ -109,7 +109,7 @@ impl Script {
 
     fn settled(mut self, outcome: &str, names: &[Name]) -> Self {
         for name in names {
-            let item = self.under_way.remove(name).expect("it is in flight");
+            let item = self.under_way.remove(name).expect("the packet is in flight");
             match (item, outcome) {
                 (Item::State { slot, stamp, part, .. }, "lost") => self.lane.state_lost(slot, stamp, part),
                 (Item::State { slot, stamp, part, .. }, _) => {
@@ -161,7 +161,7 @@ impl Script {
                 continue;
             }
             self.sent.push(self.now, out.len(), true);
-            let settled = self.sent.acknowledge(first).expect("it was sent now");
+            let settled = self.sent.acknowledge(first).expect("the packet was just sent");
             let items: Vec<Item> = self.sent.items(settled.items).collect();
             self.sent.forget();
             let carried = carried(&out);
@@ -269,7 +269,7 @@ fn scripts() -> Vec<Value> {
             .send()
             .arrived(&[state(1), event(0), state(2)])
             .done(),
-        Script::new("a superseded value is never sent again, an archived one is")
+        Script::new("a superseded value is never sent again, but an archived value is")
             .state(1, 10)
             .send()
             .state(1, 11)
@@ -320,7 +320,7 @@ fn scripts() -> Vec<Value> {
             .send()
             .done(),
         Script::new(
-            "no newer value is bound while one in parts has not arrived, and lost parts do not give way",
+            "no newer value is bound before an older value in parts has arrived, and lost parts do not give way",
         )
         .state(1, 2_500)
         .send()
@@ -336,7 +336,7 @@ fn scripts() -> Vec<Value> {
         .send()
         .arrived(&[state(3)])
         .done(),
-        Script::new("before an event is bound the newer value is, though the one in parts is under way")
+        Script::new("a newer value is bound before an event, even while the older value in parts is in flight")
             .state(1, 2_500)
             .send()
             .state(1, 10)
@@ -397,7 +397,7 @@ fn a_lane_sends_as_the_vectors_say() {
         let text = serde_json::to_string_pretty(&found).expect("values of JSON can be written");
         std::fs::write(path, text + "\n").expect("the vectors' directory can be written");
     }
-    let text = std::fs::read_to_string(path).expect("the vectors are there");
+    let text = std::fs::read_to_string(path).expect("the file of vectors can be read");
     let expected: Value = serde_json::from_str(&text).expect("the vectors are JSON");
     assert_eq!(found, expected);
 }

@@ -132,15 +132,17 @@ fn scripts() -> Vec<Script> {
             .consume()
             .event(1, 7, "event")
             .consume(),
-        Script::new("nor does an expired event, but the events around it do")
-            .states(0, &[(1, 1, "a")])
-            .event(0, 1, "event")
-            .states(1, &[(1, 2, "b")])
-            .kind(1, EventKind::Expired, 2, "")
-            .states(2, &[(1, 3, "c")])
-            .event(2, 3, "later")
-            .states(3, &[(1, 4, "d")])
-            .consume(),
+        Script::new(
+            "an expired event does not prevent a value from replacing another, but the events around it do",
+        )
+        .states(0, &[(1, 1, "a")])
+        .event(0, 1, "event")
+        .states(1, &[(1, 2, "b")])
+        .kind(1, EventKind::Expired, 2, "")
+        .states(2, &[(1, 3, "c")])
+        .event(2, 3, "later")
+        .states(3, &[(1, 4, "d")])
+        .consume(),
         Script::new("commands and replies are events")
             .kind(0, EventKind::Command, 0, "?")
             .kind(1, EventKind::Reply(7), 0, "!")
@@ -232,7 +234,7 @@ fn a_lane_releases_as_the_vectors_say() {
         let text = serde_json::to_string_pretty(&found).expect("values of JSON can be written");
         std::fs::write(path, text + "\n").expect("the vectors' directory can be written");
     }
-    let text = std::fs::read_to_string(path).expect("the vectors are there");
+    let text = std::fs::read_to_string(path).expect("the file of vectors can be read");
     let expected: Value = serde_json::from_str(&text).expect("the vectors are JSON");
     assert_eq!(found, expected);
 }

@@ -171,7 +171,8 @@ fn the_rate_follows_acknowledgements_as_the_vectors_say() {
             .expect("the directory can be written");
     }
     let found: Vec<Value> =
-        serde_json::from_str(&std::fs::read_to_string(path).expect("the vectors are there")).expect("JSON");
+        serde_json::from_str(&std::fs::read_to_string(path).expect("the file of vectors can be read"))
+            .expect("JSON");
     assert_eq!(found.len(), cases.len());
     for (found, case) in found.iter().zip(&cases) {
         let (found, steps) =

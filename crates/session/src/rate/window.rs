@@ -8,8 +8,8 @@ use super::{BYTES_PER_SECOND_MIN, FLIGHT_BYTES_MIN};
 /// The growth of CUBIC, in packets per cubic second.
 const GROWTH: f64 = 0.4;
 const PACKET_BYTES: f64 = 1_200.0;
-/// Share of the window that remains after a loss. CUBIC keeps 0.7. Packets of a session are smaller than those of TCP, and a full
-/// queue that counts bytes drops fewer of them, so this share is lower.
+/// Share of the window that remains after a loss. It is lower than the 0.7 of CUBIC, because a full queue that counts bytes drops
+/// fewer packets if they are small. Packets of a session are smaller than those of TCP.
 const KEPT_SHARE: f64 = 0.65;
 /// Number of packets by which CUBIC's estimate of Reno grows in a round trip.
 const RENO_PACKETS: f64 = 3.0 * (1.0 - 0.7) / (1.0 + 0.7);

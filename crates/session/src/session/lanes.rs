@@ -299,7 +299,7 @@ impl Lanes {
         }
     }
 
-    /// Whether messages wait that would leave before a new put.
+    /// Whether messages are waiting that would be sent before a message that is put now.
     pub(super) fn have_waiting(&self) -> bool {
         self.outgoing.iter().flatten().any(|lane| lane.waiting() > 0 || lane.is_sending_parts())
     }

@@ -31,9 +31,9 @@ const SPAN_MAX: u64 = 16_384;
 
 /// The owners of the items in packets. They are notified when a packet is acknowledged or lost.
 pub(super) trait ItemOwners {
-    /// Records that packet `number` arrived, which contained `item`.
+    /// Records that packet `number`, which contained `item`, arrived.
     fn arrived(&mut self, number: u64, item: Item);
-    /// Records that packet `number` was lost, which contained `item`.
+    /// Records that packet `number`, which contained `item`, was lost.
     fn lost(&mut self, number: u64, item: Item);
 }
 
@@ -345,7 +345,7 @@ impl Recovery {
         self.sent.is_full() || self.sent.unacknowledged_span() > SPAN_MAX
     }
 
-    /// Whether the bytes in flight leave room for more. In a silence, only the bytes count that were sent since its beginning.
+    /// Whether the bytes in flight leave room for more. In a silence, only the bytes that were sent since its beginning count.
     pub(super) fn has_room_in_flight(&self, now: Time, rate: &Rate) -> bool {
         match self.silence(now) {
             Some(_) => self.silent_bytes < SILENT_BYTES_MAX,

@@ -58,7 +58,7 @@ pub(crate) fn valid() -> Vec<Case> {
             "states, ended, before an event",
             unhex("00 0300 640000 11 05 e807 07 00 00 01 aa ff01 02 8101 02 0102 00 21 05 00 d40f 02 6869"),
         ),
-        ("states of the greatest key", unhex("00 0300 640000 1f 00 01 ffffffffffffffffff01 00 00 00")),
+        ("states with the greatest key", unhex("00 0300 640000 1f 00 01 ffffffffffffffffff01 00 00 00")),
         ("event without states before it", unhex("00 0400 640000 20 00 00 00 05 68656c6c6f")),
         ("command", unhex("00 0500 640000 22 0a 01 00 01 3f")),
         ("reply", unhex("00 0600 640000 22 03 02 00 0a 01 21")),
@@ -92,8 +92,8 @@ pub(crate) fn malformed() -> Vec<Case> {
         ("empty", Vec::new()),
         ("unknown packet type", unhex("83 00")),
         ("hello too short", hello("00", 159)),
-        ("hello with something in its padding", bad_padding),
-        ("hello that resumes neither way", hello("02", 160)),
+        ("hello with a padding that is not zero", bad_padding),
+        ("hello with an invalid resume flag", hello("02", 160)),
         ("hello of another protocol", {
             let mut bytes = hello("00", 160);
             bytes[1] = b'X';
@@ -109,19 +109,19 @@ pub(crate) fn malformed() -> Vec<Case> {
             bytes[23] = 0;
             bytes
         }),
-        ("hello with more lanes than there are numbers for", {
+        ("hello with more lanes than the maximum", {
             let mut bytes = hello("00", 160);
             bytes[23] = 17;
             bytes
         }),
-        ("welcome that goes on", long_welcome),
+        ("welcome with trailing bytes", long_welcome),
         ("welcome cut", welcome()[..40].to_vec()),
-        ("refuse with text that is not text", unhex("82 a1a2a3a4a5a6a7a8 05 01 01 01 ff")),
+        ("refuse with a text that is not UTF-8", unhex("82 a1a2a3a4a5a6a7a8 05 01 01 01 ff")),
         ("reserved flag", unhex("04 0000 000000")),
         ("ranges without an acknowledgement", unhex("02 0000 000000")),
         ("header cut", unhex("00 0000 0000")),
         ("acknowledgement cut", unhex("01 0000 000000 0000 05")),
-        ("acknowledgement that announces no ranges", unhex("03 0000 000000 0000 05 00 00")),
+        ("acknowledgement that announces zero further ranges", unhex("03 0000 000000 0000 05 00 00")),
         ("acknowledgement with 32 further ranges", {
             let mut bytes = unhex("03 0000 000000 ffff 00 00 20");
             bytes.extend([0; 64]);
@@ -140,17 +140,17 @@ pub(crate) fn malformed() -> Vec<Case> {
             bytes
         }),
         ("states without a record", unhex("00 0000 000000 10 00 01")),
-        ("states that end at once", unhex("00 0000 000000 10 00 01 00")),
+        ("states that end before the first record", unhex("00 0000 000000 10 00 01 00")),
         ("state with stamp 0", unhex("00 0000 000000 10 00 00 07 00 00 00")),
         ("stamp beyond its bound", unhex("00 0000 000000 10 00 ffffffffffffffff3f 07 01 00 00")),
         ("value longer than the packet", unhex("00 0000 000000 10 00 01 07 00 00 05 aabb")),
         ("value of an absurd length", unhex("00 0000 000000 10 00 01 07 00 00 ffffffffffffffffff01")),
         ("event of an unknown kind", unhex("00 0000 000000 20 00 05 00 00")),
         ("event cut", unhex("00 0000 000000 20 00 00 00")),
-        ("barrier that carries something", unhex("00 0000 000000 20 00 03 00 01 aa")),
-        ("expired event that carries something", unhex("00 0000 000000 20 00 04 00 01 aa")),
+        ("barrier with a payload", unhex("00 0000 000000 20 00 03 00 01 aa")),
+        ("expired event with a payload", unhex("00 0000 000000 20 00 04 00 01 aa")),
         ("part of a barrier", part("00 0000 000000 30 00 03 00 8110 00", 1_024)),
-        ("part of a message that needs none", part("00 0000 000000 30 00 00 00 8008 00", 1_024)),
+        ("part of a message that is too short for parts", part("00 0000 000000 30 00 00 00 8008 00", 1_024)),
         ("part beyond the last", part("00 0000 000000 30 00 00 00 8110 03", 1_024)),
         ("part too short", part("00 0000 000000 30 00 00 00 8110 00", 1_023)),
         ("part of a state with key 0", part("00 0000 000000 40 00 01 00 00 8110 00", 1_024)),

@@ -157,7 +157,7 @@ impl Life<'_> {
             return Ok(());
         }
         let Some(act) = self.engine.as_mut().and_then(|engine| engine.client.act()) else { return Ok(()) };
-        self.engine.as_mut().expect("it has just acted").acts += 1;
+        self.engine.as_mut().expect("the engine has just acted").acts += 1;
         self.put_act(End::Initiator, act)
     }
 

@@ -126,7 +126,7 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         if let Some(base) = base {
             scene.changed = self.past.changes(row);
             scene.flags = self.flags(base);
-            // Most rows rest. For them, nothing is computed that is not coded.
+            // Most rows rest. For such a row, the speed is not needed and not computed.
             if scene.changed != 0 {
                 scene.speed = self.past.row(1, row).map_or(0, |before| speed(self.columns, base, before));
             }

@@ -41,7 +41,7 @@ enum Kind {
     Bool,
     /// The least and the greatest integer.
     Integer(i64, u64),
-    /// Whether an integer was also seen that a float cannot represent.
+    /// Only 32-bit floats. With other floats or with integers, the kind becomes `F64`.
     F32,
     F64,
     Text,

@@ -109,7 +109,7 @@ impl Expectation {
     }
 }
 
-/// Returns the sum of products, added by halves. This is the order in which machines add that process several numbers at once.
+/// Returns the sum of products, added by halves. Machines that process several numbers at once add in this order.
 #[inline]
 fn product(a: &Inputs, b: &Inputs) -> f64 {
     let mut four = [0.0; INPUTS / 2];

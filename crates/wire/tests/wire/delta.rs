@@ -224,7 +224,8 @@ fn bytes_for_another_past_are_refused_and_those_of_another_mode_are_read() {
 
 #[test]
 fn too_many_announced_entities_are_refused_before_any_row_is_read() {
-    // Sixteen million entities are announced: the ids differ, none of them remain, and then comes a count with all bits set.
+    // The packet announces sixteen million entities: the ids differ from those of the baseline, no entity remains, and the
+    // following count has all bits set.
     let mut fast = vec![0, 0xfe, 0xff, 0xff, 0x01];
     fast.extend([0xff; 64]);
     let mut codec =
@@ -391,7 +392,7 @@ fn bytes_against_frames_do_not_depend_on_earlier_packets() {
     for mode in MODES {
         let all = converse_in_frames(mode, &frames, |_| true);
         let some = converse_in_frames(mode, &frames, |at| !(2..6).contains(&at));
-        assert_ne!(all[7], some[7], "they have different frames");
+        assert_ne!(all[7], some[7], "the receivers have different frames");
         assert_eq!(all[9..], some[9..], "three packets after the losses their frames are equal");
     }
 }

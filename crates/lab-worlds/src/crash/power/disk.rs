@@ -487,7 +487,7 @@ mod tests {
     #[test]
     fn a_failing_disk_works_again_after_a_bounded_number_of_failures() {
         let folder = TrialFolder::new("disk").expect("there is room");
-        let disk = Disk::watch(&folder.path).expect("it is there");
+        let disk = Disk::watch(&folder.path).expect("the folder exists");
         for seed in 0..20 {
             let before = disk.failed();
             disk.fail(1, seed);

@@ -21,12 +21,12 @@ struct Garden;
 
 impl Behaviour for Garden {
     fn start(&mut self, scene: &mut Scene) {
-        let ground = scene.kind("ground").expect("the definition has it");
+        let ground = scene.kind("ground").expect("the definition has this kind");
         scene.spawn(ground, Spawn::at([0.0, -1.0, 0.0])).expect("there is room");
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-        let person = scene.kind("person").expect("the definition has it");
+        let person = scene.kind("person").expect("the definition has this kind");
         scene.spawn_avatar(player, person, Spawn::at([0.0, 1.0, 8.0])).expect("there is room");
     }
 
@@ -36,7 +36,7 @@ impl Behaviour for Garden {
             scene.set_state("count", i64::try_from(count).unwrap_or(i64::MAX)).expect("a number is small");
             return;
         }
-        let cube = scene.kind("cube").expect("the definition has it");
+        let cube = scene.kind("cube").expect("the definition has this kind");
         let at = [scene.random() as f32 * 6.0 - 3.0, 4.0, scene.random() as f32 * 6.0 - 3.0];
         // A full world accepts no more cubes, which is not an error here.
         let _ = scene.spawn(cube, Spawn::at(at));
@@ -62,7 +62,7 @@ fn definition() -> Result<Definition, DefinitionError> {
 
 /// Restores the garden from a snapshot.
 pub(super) fn restore(snapshot: &Snapshot) -> Result<World, RestoreError> {
-    let definition = definition().expect("it is a schema");
+    let definition = definition().expect("the schema is valid");
     World::restore(definition, Box::new(Garden), &snapshot.world)
 }
 
@@ -139,7 +139,7 @@ pub(super) struct Story {
 
 impl Story {
     pub(super) fn new(name: &WorldName, seed: u64, position: Position) -> Story {
-        let definition = definition().expect("it is a schema");
+        let definition = definition().expect("the schema is valid");
         let world = World::new(definition, 1, Box::new(Garden)).expect("the definition is good");
         let recorder = Recorder::new(name.clone(), ORIGIN, &world);
         let states = BTreeSet::from([(world.tick(), world.hash())]);

@@ -334,7 +334,7 @@ fn open(folder: &Path) -> Result<SqliteStore, StoreError> {
 }
 
 fn name() -> WorldName {
-    WorldName::new("garden").expect("it is a name")
+    WorldName::new("garden").expect("the name is valid")
 }
 
 fn write_image(image: &Image, folder: &Path) -> std::io::Result<()> {

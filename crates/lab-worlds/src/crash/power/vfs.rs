@@ -71,12 +71,12 @@ pub(super) fn install() {
 }
 
 fn system() -> *mut sqlite3_vfs {
-    SYSTEM.get().expect("nothing is opened before it is installed").0
+    SYSTEM.get().expect("`install` runs before files are opened").0
 }
 
 /// Returns the offset of [`Watched`] in the memory of a file. It is behind the system's own part.
 fn watched_at() -> usize {
-    // SAFETY: it is SQLite's own structure, which lives as long as the program.
+    // SAFETY: the pointer refers to SQLite's own structure, which lives as long as the program.
     let bytes = unsafe { (*system()).szOsFile };
     usize::try_from(bytes).expect("a size").next_multiple_of(align_of::<Watched>())
 }
@@ -98,7 +98,7 @@ unsafe fn path<'n>(name: *const c_char) -> Option<&'n Path> {
     if name.is_null() {
         return None;
     }
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees this.
     let name = unsafe { CStr::from_ptr(name) };
     Some(Path::new(OsStr::from_bytes(name.to_bytes())))
 }
@@ -113,7 +113,7 @@ unsafe extern "C" fn open(
     let system = system();
     // SAFETY: the system's VFS has this method, and its part of the file lies first.
     let system_open =
-        || unsafe { ((*system).xOpen.expect("it opens files"))(system, name, file, flags, flags_out) };
+        || unsafe { ((*system).xOpen.expect("xOpen is set"))(system, name, file, flags, flags_out) };
     let kinds = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL;
     // SAFETY: SQLite's names are texts that live until the file is closed, or null for a file without one.
     let Some(path) = (unsafe { path(name) }).filter(|_| flags & kinds != 0) else { return system_open() };
@@ -135,7 +135,7 @@ unsafe extern "C" fn open(
     methods.xSync = Some(sync);
     methods.xClose = Some(close);
     let own = Watched { methods, system: system_methods, disk, file: id };
-    // SAFETY: `szOsFile` has room for it behind the system's part, aligned; `close` drops it.
+    // SAFETY: `szOsFile` has room for a `Watched` behind the system's part, aligned; `close` drops this value.
     unsafe {
         let place = file.byte_add(watched_at()).cast::<Watched>();
         place.write(own);
@@ -145,12 +145,12 @@ unsafe extern "C" fn open(
 }
 
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
-    // SAFETY: SQLite closes a file once, and this one was opened by `open`: what is taken out is not used again.
+    // SAFETY: SQLite closes a file once, and `open` has opened this one. The value that is taken out is not used again.
     let own = unsafe { file.byte_add(watched_at()).cast::<Watched>().read() };
     // SAFETY: the system's methods belong to the first part of the same file.
     unsafe {
         (*file).pMethods = own.system;
-        ((*own.system).xClose.expect("it closes files"))(file)
+        ((*own.system).xClose.expect("xClose is set"))(file)
     }
 }
 
@@ -168,7 +168,7 @@ unsafe extern "C" fn write(
     own.disk.write(own.file, u64::try_from(at).unwrap_or(0), slice, |part, verdict| {
         let part = c_int::try_from(part).unwrap_or(length);
         // SAFETY: the system's method of the same file, with no more bytes than were lent.
-        let outcome = unsafe { ((*own.system).xWrite.expect("it writes"))(file, bytes, part, at) };
+        let outcome = unsafe { ((*own.system).xWrite.expect("xWrite is set"))(file, bytes, part, at) };
         match verdict {
             Verdict::Works => outcome,
             Verdict::Fails => SQLITE_IOERR_WRITE,
@@ -182,7 +182,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, length: sqlite3_int64) ->
     let own = unsafe { watched(file) };
     own.disk.truncate(own.file, u64::try_from(length).unwrap_or(0), |verdict| match verdict {
         // SAFETY: the system's method of the same file.
-        Verdict::Works => unsafe { ((*own.system).xTruncate.expect("it truncates"))(file, length) },
+        Verdict::Works => unsafe { ((*own.system).xTruncate.expect("xTruncate is set"))(file, length) },
         Verdict::Fails | Verdict::Full => SQLITE_IOERR_TRUNCATE,
     })
 }
@@ -192,7 +192,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     let own = unsafe { watched(file) };
     own.disk.sync(own.file, |verdict| match verdict {
         // SAFETY: the system's method of the same file.
-        Verdict::Works => unsafe { ((*own.system).xSync.expect("it syncs"))(file, flags) },
+        Verdict::Works => unsafe { ((*own.system).xSync.expect("xSync is set"))(file, flags) },
         Verdict::Fails | Verdict::Full => SQLITE_IOERR_FSYNC,
     })
 }
@@ -200,8 +200,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
 unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync_folder: c_int) -> c_int {
     let system = system();
     // SAFETY: the system's VFS has this method.
-    let system_delete =
-        || unsafe { ((*system).xDelete.expect("it deletes files"))(system, name, sync_folder) };
+    let system_delete = || unsafe { ((*system).xDelete.expect("xDelete is set"))(system, name, sync_folder) };
     // SAFETY: SQLite's names are texts that live until the call is over.
     match unsafe { path(name) }.and_then(|path| Some((path, Disk::of(path)?))) {
         Some((path, disk)) => disk.delete(path, sync_folder != 0, system_delete),

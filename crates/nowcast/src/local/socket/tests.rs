@@ -96,7 +96,7 @@ fn a_greeting_of_another_protocol_is_refused() {
         helper().expect("a thread").block_on(async move {
             far.write_all(&hello).await.expect("there is room");
             drop(far);
-            pump::answer(near, &[SMALL]).await.map(drop).expect_err("it is wrong").to_string()
+            pump::answer(near, &[SMALL]).await.map(drop).expect_err("the greeting is invalid").to_string()
         })
     };
     let hello = Hello { pid: 1, bounds: vec![SMALL] }.write();
@@ -174,7 +174,7 @@ fn a_peer_that_disconnects_within_a_message_delivers_nothing_of_it() {
     say(&mut far, &said[..said.len() - 1]);
     // The peer reads everything until the end. A killed process would not read, so this case is harder.
     helper().expect("a thread").block_on(async {
-        far.shutdown().await.expect("it is open");
+        far.shutdown().await.expect("the socket is open");
         assert_eq!(far.read_u8().await.ok(), None);
     });
     assert_eq!(near.receiver.get_any(&mut Vec::new(), soon()), Err(Refusal::PeerDied));

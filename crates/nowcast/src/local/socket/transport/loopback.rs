@@ -118,7 +118,7 @@ mod tests {
         let (near, far) = tokio::join!(connect(&path), admitted);
         assert!(near.is_ok() && far.is_ok(), "a task of this user comes in: {near:?} {far:?}");
 
-        let port = socket.socket.local_addr().expect("it is bound").port();
+        let port = socket.socket.local_addr().expect("the socket is bound").port();
         let stranger = async {
             let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
             stream.write_all(&[0; SECRET_BYTES]).await?;
@@ -138,6 +138,6 @@ mod tests {
 
         drop(socket);
         assert!(matches!(connect(&path).await, Err(OpenError::System(_))), "no service listens any more");
-        std::fs::remove_dir_all(directory).expect("it is ours");
+        std::fs::remove_dir_all(directory).expect("the directory belongs to this test");
     }
 }
