@@ -12,7 +12,7 @@ const three = fileURLToPath(new URL("../three/src", import.meta.url));
 
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
 
-/** Scripts that every visit needs after Enter: the page asks for them while the start screen is read. */
+/** Scripts that every visit needs after Enter. The page loads them while the user reads the start screen. */
 const NEEDED_NEXT = new Set(["session-adapter", "open-session"]);
 
 function preloadNext(): Plugin {
@@ -44,7 +44,10 @@ function preloadNext(): Plugin {
 const STATIC = readdirSync(fileURLToPath(new URL("public", import.meta.url)));
 const TEXT = /\.(?:html|js|css|svg|json|webmanifest)$/;
 
-/** Compresses each text by Brotli, into a file with the suffix `.br`: the server sends it to browsers that accept it. */
+/**
+ * Compresses each text file by Brotli, into a file with the suffix `.br`. The server sends this file to
+ * browsers that accept it.
+ */
 function compress(): Plugin {
   return {
     name: "compress",
@@ -70,7 +73,7 @@ export default defineConfig({
   // Pages live at `/` and `/r/{room}`, so every asset is named from the root.
   base: "/",
   resolve: {
-    // The sources themselves, so that the page never needs a build of other packages first.
+    // The sources are used directly, so that the other packages need not be built first.
     alias: [
       { find: /^nowcast$/, replacement: `${sdk}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${sdk}/$1/index.ts` },
@@ -85,8 +88,8 @@ export default defineConfig({
     chunkSizeWarningLimit: 800,
     rollupOptions: {
       input: { index: "index.html", lab: "lab.html" },
-      // three.js changes rarely: in a file of its own it stays in browsers' caches when the page changes. The
-      // loader of models is not part of it, because it is loaded when the first model is.
+      // three.js changes rarely. In a separate file, it stays in the caches of browsers when the page
+      // changes. The loader of models is not part of this file, because it is loaded with the first model.
       output: { manualChunks: (id) => (id.includes("node_modules/three/build") ? "three" : undefined) },
     },
   },
@@ -95,7 +98,8 @@ export default defineConfig({
       "/nowcast": { target: server, ws: true },
       "/ws": { target: server, ws: true },
       "/api": server,
-      // Files of worlds; while the page itself is developed, its own assets lie elsewhere.
+      // Requests for files of worlds are passed on. During development, the page's own assets have other
+      // paths.
       "/assets/": server,
       "/healthz": server,
     },

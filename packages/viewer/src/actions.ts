@@ -18,7 +18,7 @@ export interface Amount {
 /** An argument that is an entity. */
 export interface TargetRule {
   readonly argument: string;
-  /** The action may be sent without one. */
+  /** Whether the action may be sent without a target. */
   readonly isOptional: boolean;
   /** Names of kinds; `undefined` allows all. */
   readonly of: ReadonlySet<string> | undefined;
@@ -28,7 +28,9 @@ export interface TargetRule {
 /** An action with the input that triggers it. */
 export interface Binding {
   readonly action: string;
-  /** A letter or digit in lower case, `left` or `right`; there may be none, and then there is only a button to touch. */
+  /**
+   * A letter or digit in lower case, `left` or `right`. If there is none, the action has only a touch button.
+   */
   readonly key: string | undefined;
   readonly label: string;
   readonly charge: Amount | undefined;
@@ -38,20 +40,20 @@ export interface Binding {
   readonly hand: string | undefined;
   /** An attribute of the own avatar that must be set. */
   readonly needs: string | undefined;
-  /** One that must not be. */
+  /** An attribute of the own avatar that must not be set. */
   readonly unless: string | undefined;
 }
 
-/** An argument of this name is the entity of a hand: "Headsets" in `docs/HEADSETS.md`. */
+/** The name of the argument that receives the entity of a hand: "Headsets" in `docs/HEADSETS.md`. */
 const HAND = "hand";
 const REACH_M = 2.5;
 const REACH_M_MAX = 1_000;
 const LABEL_CHARACTERS_MAX = 32;
 const CHARGE_S = 1;
-/** A shorter press shows no charge meter. */
+/** The charge meter is shown only for a press that is longer than this. */
 const METER_AFTER_S = 0.12;
 
-/** An action that a key or a button does; actions without a hint are for programs. */
+/** Reads an action that a key or a button triggers. Actions without a binding are only for programs. */
 export function readBindings(actions: readonly ActionFacts[]): readonly Binding[] {
   return actions.flatMap((action) => readBinding(action) ?? []);
 }
@@ -82,7 +84,7 @@ function readBinding({ name, arguments: fields, hint }: ActionFacts): Binding | 
   };
 }
 
-/** The bounds in a field's type, such as `range(0, 1, 0.01)`, or else the defaults. */
+/** The bounds in a field's type, such as `range(0, 1, 0.01)`, or the default bounds. */
 function amountOf(
   field: { readonly name: string; readonly type: string } | undefined,
   min: number,
@@ -94,7 +96,7 @@ function amountOf(
   return isSaid ? { argument: field.name, min: low, max: high } : { argument: field.name, min, max };
 }
 
-/** The arguments to send; undefined if the action cannot be done without a target. */
+/** The arguments to send; undefined if the action requires a target and there is none. */
 export function argumentsOf(
   binding: Binding,
   chargedS: number,
@@ -119,14 +121,14 @@ export function argumentsOf(
   return sent;
 }
 
-/** 0 to 1 in a second. */
+/** The charge grows from 0 to 1 in one second. */
 function chargeShare(seconds: number): number {
   return Math.min(1, seconds / CHARGE_S);
 }
 
 /**
- * The upward pitch of a player whose camera looks down by `cameraPitch`. The camera is above the shoulders, so it looks
- * down a little when its player looks straight ahead.
+ * The upward pitch of a player whose camera looks down by `cameraPitch`. The camera is above the shoulders,
+ * so it looks down a little when the player looks straight ahead.
  */
 export function lookPitch(cameraPitch: number): number {
   return 0.32 - (cameraPitch - 0.25) * 0.8;
@@ -140,7 +142,7 @@ export function cameraPitch(pitch: number): number {
 /** The target of an action. */
 export interface Target {
   readonly id: number;
-  /** Lower ranks win: entities in view before near ones. */
+  /** The rank; the lowest one is preferred. Entities in view have lower ranks than near ones. */
   readonly rank: number;
 }
 
@@ -151,14 +153,14 @@ export interface Surroundings {
   /** Whether an attribute of the own avatar is set. */
   has(attribute: string): boolean;
   send(action: string, args: Readonly<Record<string, number>>): void;
-  /** The charge that would be sent, 0 to 1; `undefined` while nothing is charged. */
+  /** The charge of the action that is being charged, 0 to 1; `undefined` if there is none. */
   showCharge(share: number | undefined): void;
   /** The actions that have a target now. */
   showOffers(offers: readonly Binding[]): void;
   highlight(target: number | undefined): void;
 }
 
-/** The available and running actions: keys and buttons go in, actions come out. */
+/** The available and running actions. It converts input of keys and buttons to actions of the world. */
 export class Actions {
   #list: readonly Binding[] = [];
   readonly #targets = new Map<Binding, Target>();
@@ -176,7 +178,7 @@ export class Actions {
     return this.#list;
   }
 
-  /** The keys that do something here. */
+  /** The keys that trigger actions in this world. */
   get keys(): ReadonlySet<string> {
     return new Set(this.#list.flatMap(({ key }) => key ?? []));
   }
@@ -191,7 +193,7 @@ export class Actions {
     return this.#offers();
   }
 
-  /** The actions that need no target now. */
+  /** The available actions that need no target. */
   get possible(): readonly Binding[] {
     return this.#list.filter(
       (binding) => this.#isPossible(binding) && (!binding.target || binding.target.isOptional),
@@ -205,7 +207,7 @@ export class Actions {
     if (args) this.#around.send(binding.action, args);
   }
 
-  /** Forgets the current action, such as after a reconnect. */
+  /** Drops the current action, for example after a reconnect. */
   reset(): void {
     this.cancel();
     this.#targets.clear();
@@ -213,7 +215,10 @@ export class Actions {
     this.#around.showOffers([]);
   }
 
-  /** A key went down, or the button of an action ({@link buttonOf}). An action that `waits` is done when the key or button is released. */
+  /**
+   * Handles a pressed key or a pressed button of an action ({@link buttonOf}). An action that `waits` is
+   * carried out when the key or button is released.
+   */
   press(trigger: string, waits = false): void {
     const binding = this.#choose(trigger);
     if (!binding) return;
@@ -254,7 +259,7 @@ export class Actions {
     }
   }
 
-  /** The actions that have a target now, the likeliest first; only one for each key. */
+  /** The actions that have a target now, the likeliest first, with only one action for each key. */
   #offers(): readonly Binding[] {
     const ranked = [...this.#targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
     const taken = new Set<string>();
@@ -264,7 +269,7 @@ export class Actions {
     });
   }
 
-  /** Several actions may share a key: one with a target goes first. */
+  /** If several actions share a key, an action with a target is preferred. */
   #choose(trigger: string): Binding | undefined {
     const fits = (binding: Binding): boolean =>
       binding.key === trigger || buttonOf(binding.action) === trigger;

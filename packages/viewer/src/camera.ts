@@ -5,7 +5,7 @@ const PITCH_MIN = -0.5;
 const PITCH_MAX = 1.35;
 const DISTANCE_MIN = 1.6;
 const DISTANCE_MAX = 16;
-/** The camera is a sphere of this radius, so that the near plane cuts no object next to it. */
+/** The camera collides as a sphere of this radius, so that the near plane cuts no object. */
 const RADIUS = 0.22;
 
 /**
@@ -15,7 +15,10 @@ const RADIUS = 0.22;
 export class OrbitCamera {
   yaw = 0;
   pitch = 0.34;
-  /** The distance that the person chose by the wheel; the shown distance gives way to obstacles and eases. */
+  /**
+   * The distance that the user chose with the wheel. The shown distance is shorter in front of obstacles, and
+   * changes smoothly.
+   */
   distance = 6;
   #shownDistance = 6;
   readonly #target = new Vector3();
@@ -36,7 +39,7 @@ export class OrbitCamera {
     this.distance = Math.min(DISTANCE_MAX, Math.max(DISTANCE_MIN, this.distance * factor));
   }
 
-  /** The next frame starts at its target instead of gliding there, as after a join in another place. */
+  /** Lets the next frame start at the target instead of gliding there, for example after a join. */
   jump(): void {
     this.#settled = false;
   }
@@ -46,12 +49,12 @@ export class OrbitCamera {
     this.yaw = yawOf(pose);
   }
 
-  /** Nearness of the camera to the avatar: an avatar that fills the picture is not drawn. */
+  /** The distance between the camera and the avatar. An avatar that would fill the picture is not drawn. */
   get nearness(): number {
     return this.#shownDistance;
   }
 
-  /** Follows eyes at x, y, z; `except` is no obstacle to their sight. */
+  /** Follows eyes at x, y, z. `except` does not count as an obstacle. */
   follow(
     seconds: number,
     x: number,
@@ -62,13 +65,15 @@ export class OrbitCamera {
   ): void {
     WANTED.set(x, y, z);
     if (!this.#settled || this.#target.distanceToSquared(WANTED) > 100) this.#target.copy(WANTED);
-    // Heights follow softly, so that steps and landings do not shake the picture; the plane follows at once.
+    // The height follows smoothly, so that steps and landings do not shake the picture. The horizontal
+    // position follows at once.
     this.#target.x = WANTED.x;
     this.#target.z = WANTED.z;
     this.#target.y += (WANTED.y - this.#target.y) * ease(14, seconds);
 
     armDirection(this.yaw, this.pitch, this.#arm);
-    // Looking up puts the camera under the avatar: there the ground decides, as any other obstacle would.
+    // When the user looks up, the camera is below the avatar. There the ground limits the distance, like any
+    // other obstacle.
     const target = this.#target;
     const arm = this.#arm;
     const free = obstacles.cast(target.x, target.y, target.z, arm.x, arm.y, arm.z, {
@@ -91,7 +96,10 @@ export function armDirection(yaw: number, pitch: number, out: Vector3): Vector3 
   return out.set(Math.sin(yaw) * flat, Math.sin(pitch), Math.cos(yaw) * flat);
 }
 
-/** An obstacle moves the camera in at once, because a cut object would be visible; the camera glides back out. */
+/**
+ * In front of an obstacle the camera moves closer at once, because otherwise the inside of the obstacle would
+ * be visible. It glides back out.
+ */
 export function nextDistance(shown: number, wanted: number, free: number, seconds: number): number {
   const goal = Math.min(wanted, free);
   if (goal < shown && free < shown) return Math.max(0.05, goal);

@@ -2,7 +2,7 @@ import { type Frame, startLoop } from "@nowcast/three";
 import { Vector3 } from "three";
 import type { Viewer } from "./viewer.js";
 
-/** Turn of the camera by keys, in radians a second. */
+/** Speed at which keys turn the camera, in radians a second. */
 const TURN_PER_SECOND = 2.2;
 
 const EARS = new Vector3();
@@ -21,11 +21,12 @@ function runFrame(viewer: Viewer, frame: Frame): void {
   updateLabels(viewer, nowMs);
   updateFigures(viewer, frameMs);
   viewer.picture.render();
-  // Headsets keep their rate by other means, and changes of the resolution would be visible.
+  // The resolution is not changed in a headset: headsets have other means to keep the frame rate, and a
+  // change would be visible.
   if (!viewer.headset) viewer.picture.governResolution(frameMs);
 }
 
-/** Draws frames for as long as the page lives. */
+/** Draws frames as long as the page is open. */
 export function startFrameLoop(viewer: Viewer): void {
   startLoop(viewer.stage.renderer, (frame) => runFrame(viewer, frame));
 }

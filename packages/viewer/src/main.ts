@@ -21,8 +21,8 @@ import { XrToggle } from "./xr/xr-toggle.js";
 declare global {
   interface Window {
     /**
-     * For the console and for tests. `world` and `interpolator` are the SDK's objects of the current connection and are
-     * `undefined` on the start screen; `viewer` is the whole client.
+     * An object for the console and for tests. `world` and `interpolator` are the SDK's objects of the
+     * current connection, or `undefined` on the start screen. `viewer` is the whole client.
      */
     nowcast: {
       readonly world: WorldConnection["world"] | undefined;
@@ -55,7 +55,7 @@ function main(): void {
   };
 
   let { room } = address;
-  /** The page's text about the room to which the address leads, once it is known. */
+  /** The text about the room to which the address leads, as soon as the room is known. */
   let askedRoom = address.askedRoom;
   let welcomedRoom: string | undefined;
   const enter = (room: string) => {
@@ -69,7 +69,7 @@ function main(): void {
   viewer.onWelcome = (entered, world) => {
     const about = aboutRoom(entered, world);
     if (about !== undefined) viewer.hud.setWorld(about);
-    // After a reconnect it would be shown again.
+    // It is removed here, because it would be shown again after a reconnect.
     if (welcomedRoom === entered) return;
     welcomedRoom = entered;
     if (askedRoom !== undefined) viewer.chat.addEvent(words.lowerCaseRoom(askedRoom, entered));
@@ -104,7 +104,8 @@ function main(): void {
   new SettingsPanel(viewer, leave);
   new XrToggle(viewer);
   startFrameLoop(viewer);
-  // A name that no room can have leads nowhere: another room under this address would be a surprise.
+  // If the address has a name that no room can have, no room is entered, because the user did not ask for
+  // another room.
   const badName = room === undefined ? askedRoom : undefined;
   if (badName !== undefined) {
     start.show(settings.name, undefined, words.badRoomName(badName.slice(0, 40)));
@@ -113,14 +114,15 @@ function main(): void {
     if (room !== undefined && askedRoom !== undefined) {
       window.history.replaceState(null, "", `/r/${room}${window.location.search}`);
     }
-    // The first picture takes by far the longest. A page that joined before it would count its delay as the network's.
+    // The first picture takes by far the longest. If the page joined before it, this time would be measured
+    // as a delay of the network.
     requestAnimationFrame(() => requestAnimationFrame(() => void enterNamed()));
   } else {
     start.show(settings.name, room);
   }
 }
 
-/** Which world a room shows, where its name does not say it. */
+/** The world that a room shows, if the room's name does not contain it. */
 function aboutRoom(room: string, world: string): string | undefined {
   if (room === world) return undefined;
   return room.startsWith(`${world}-`) ? words.roomOfWorld(room, world) : words.noSuchWorld(room, world);

@@ -21,7 +21,7 @@ export interface ActionParts {
   readonly hud: Hud;
 }
 
-/** The actions of a world, with the targets, texts and buttons of the page. */
+/** Connects the actions of a world with the targets, texts and buttons of the page. */
 export function createActions(page: ActionParts): Actions {
   const ahead = new Vector3();
   return new Actions({
@@ -29,7 +29,7 @@ export function createActions(page: ActionParts): Actions {
       const { own, scene, stage, devices } = page;
       if (!own) return undefined;
       if (page.headset) return page.headset.findTarget(own, rule);
-      // The mouse points at the target, or else the middle of the picture does.
+      // The target is at the mouse pointer or, without a pointer, in the middle of the picture.
       const { x, y } = devices.pointer ?? { x: window.innerWidth / 2, y: window.innerHeight / 2 };
       const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, ahead) };
       return findTarget(own, aim, rule, scene.all, scene.crowd.members);

@@ -6,22 +6,22 @@ export const DEFAULT_ROOM = "plaza";
 
 /** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
-  /** Undefined where the address names none that the protocol allows. */
+  /** Undefined if the address has no name, or a name that the protocol does not allow. */
   room: string | undefined;
   /** The name in the address, if it differs from `room`. */
   askedRoom: string | undefined;
   name: string | undefined;
-  /** Go in at once, without the start screen. */
+  /** Whether to enter at once, without the start screen. */
   enter: boolean;
   transport: Transport | undefined;
-  /** Use only this carrier. */
+  /** The only carrier to use. */
   carrier: Carrier | undefined;
   networkHz: number | undefined;
   quality: string | undefined;
   light: string | undefined;
-  /** Lets in where the server wants one. */
+  /** The token for a server that requires one. */
   token: string | undefined;
-  /** A server that tells a page its public address (STUN), for voices across networks. */
+  /** A STUN server, which returns a page's public address, for voices across networks. */
   stun: string | undefined;
   /** The requested moment of the room's history, for {@link worldAddress}. */
   at: string | undefined;
@@ -62,7 +62,7 @@ function roomOf(room: string | undefined, world: string | null): string | undefi
   return room.startsWith(`${world}-`) ? room : `${world}-${room}`.slice(0, 32);
 }
 
-/** The name in a path, and the room to which it leads: in lower case, if it is a valid name. */
+/** The name in a path, and the room to which it leads: the name in lower case, if that is valid. */
 export function readRoom(pathname: string): {
   readonly asked: string | undefined;
   readonly room: string | undefined;
@@ -101,7 +101,7 @@ export function worldAddress(page: Pick<Location, "protocol" | "host">, room: st
   return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}/ws/${name}`;
 }
 
-/** The address to share with other people who should join this room, or see its history. */
+/** The address to share with other people, who can then join this room or see its history. */
 export function shareAddress(page: Pick<Location, "origin">, room: string, at?: string): string {
   const address = `${page.origin}/r/${room}`;
   return at === undefined ? address : `${address}?at=${at}`;
@@ -114,7 +114,7 @@ export function withMoment(search: string, at: string): string {
   return `?${query}`;
 }
 
-/** The query of a page's address without a moment: it goes into the room at once. */
+/** The query of a page's address without a moment. With it, the page enters the room at once. */
 export function withoutMoment(search: string): string {
   const query = new URLSearchParams(search);
   query.delete("at");

@@ -18,7 +18,7 @@ export interface CommandParts {
   readonly actions: Actions;
 }
 
-/** Runs the command of a key; none on the start screen. */
+/** Runs the command of a key. On the start screen, commands have no effect. */
 export function runCommand(page: CommandParts, command: Command): void {
   if (!page.connection) return;
   switch (command) {

@@ -18,7 +18,7 @@ interface Person {
 export class People {
   readonly #byId = new Map<number, Person>();
 
-  /** By their numbers. */
+  /** The players by their numbers. */
   get all(): ReadonlyMap<number, Readonly<Person>> {
     return this.#byId;
   }
@@ -31,7 +31,7 @@ export class People {
     return this.#byId.get(playerId)?.avatarId;
   }
 
-  /** Records a player; `undefined` if there is nothing to report. */
+  /** Records a player. Returns the change to report; `undefined` if there is none. */
   update({ id, name, avatarId }: PlayerFacts): Happening | undefined {
     const known = this.#byId.get(id);
     this.#byId.set(id, { name, avatarId });

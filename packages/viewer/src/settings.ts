@@ -1,7 +1,7 @@
 import type { QualityChoice } from "./scene/quality.js";
 import { NETWORK_HZ_MAX, NETWORK_HZ_MIN, TRANSPORTS, type Transport } from "./world-connection.js";
 
-/** A person's choices; kept in this browser. */
+/** The settings of a user, which are stored in this browser. */
 export interface Settings {
   name: string;
   transport: Transport;
@@ -18,11 +18,11 @@ export interface Settings {
   keys: boolean;
   /** Whether sounds are on. They start with the first click or key, because browsers allow no sound before. */
   sound: boolean;
-  /** With a headset: walking by the left stick. */
+  /** For headsets: whether the left stick walks. */
   vrWalk: boolean;
-  /** Turning by the right stick goes smoothly, and not in steps. */
+  /** Whether the right stick turns smoothly instead of in steps. */
   vrSmoothTurn: boolean;
-  /** The picture narrows during motion. */
+  /** Whether the visible picture becomes narrower during motion. */
   vrVignette: boolean;
 }
 
@@ -45,14 +45,14 @@ export const DEFAULTS: Readonly<Settings> = {
 
 const KEY = "nowcast.settings";
 
-/** Reads the kept settings; values that are missing or make no sense are the defaults. */
+/** Reads the stored settings. Missing and invalid values are replaced by defaults. */
 export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = browserStorage()): Settings {
   let kept: Record<string, unknown> = {};
   try {
     const parsed: unknown = JSON.parse(storage?.getItem(KEY) ?? "{}");
     if (parsed !== null && typeof parsed === "object") kept = parsed as Record<string, unknown>;
   } catch {
-    // Foreign or damaged text under our key counts as missing.
+    // Invalid text under this key counts as missing.
   }
   return {
     name: typeof kept["name"] === "string" ? kept["name"].slice(0, 24) : DEFAULTS.name,
@@ -82,7 +82,7 @@ export function saveSettings(
   try {
     storage?.setItem(KEY, JSON.stringify(settings));
   } catch {
-    // A full or forbidden storage costs nothing but the memory of these choices.
+    // If the storage is full or forbidden, the settings are only not remembered.
   }
 }
 

@@ -7,7 +7,7 @@ import { AssetCache, AssetError, type Assets, isFields, readVector, type Vector 
 export interface Sound {
   /** A path such as `assets/whistle.ogg`. */
   readonly file: string;
-  /** Undefined is everywhere. */
+  /** The place of the sound; undefined for everywhere. */
   readonly at: Vector | undefined;
   /** 0 to 1. */
   readonly volume: number;
@@ -21,14 +21,14 @@ export function readSound(payload: unknown): Sound | undefined {
   return { file, at: readVector(at), volume: loudness };
 }
 
-/** A gliding tone or a noise: the sound of a word. */
+/** A synthesised sound: a gliding tone or a noise. */
 export interface Timbre {
   readonly wave: OscillatorType | "noise";
-  /** From the start to the end, in hertz; for a noise, the pass band. */
+  /** The frequency at the start and at the end, in hertz. For a noise, the pass band. */
   readonly fromHz: number;
   readonly toHz: number;
   readonly seconds: number;
-  /** Trill frequency in hertz; 0 is none. */
+  /** Trill frequency in hertz; 0 for no trill. */
   readonly trillHz: number;
 }
 
@@ -53,7 +53,7 @@ export function timbreOf(file: string): Timbre {
 const RECORDED = /\.(ogg|mp3|wav)$/i;
 const FILE_BYTES_MAX = 1024 * 1024;
 const FILE_SECONDS_MAX = 60;
-/** A sound that is ready later than this is dropped, because its occasion is over. */
+/** A sound that becomes ready later than this is dropped, because it would no longer match the event. */
 const LATE_S_MAX = 1.5;
 const VOICES_MAX = 16;
 const LOUDNESS = 0.35;
@@ -77,12 +77,12 @@ export class Sounds {
     );
   }
 
-  /** The world has other files now. */
+  /** Sets the files of the world after they changed. */
   define(): void {
     this.#recordings.define();
   }
 
-  /** Whether sounds are audible now: they are on, and the browser allows them. */
+  /** Whether sounds are audible now: they are switched on, and the browser allows them. */
   get isAudible(): boolean {
     return this.#isOn && this.#context?.state === "running";
   }
@@ -106,10 +106,10 @@ export class Sounds {
     void this.#context.resume();
   }
 
-  /** Puts the ears where the camera is. */
+  /** Moves the listener to the pose of the camera. */
   listenAt(x: number, y: number, z: number, aheadX: number, aheadY: number, aheadZ: number): void {
     const listener = this.#context?.listener;
-    // Firefox has no such parameters and no panning here, so all sounds come from the front.
+    // Firefox does not have these parameters. There the listener does not turn, so sounds have no direction.
     if (!this.#isOn || listener?.positionX === undefined) return;
     listener.positionX.value = x;
     listener.positionY.value = y;
@@ -123,7 +123,8 @@ export class Sounds {
     const context = this.#context;
     if (!this.#isOn || !context || this.#voices >= VOICES_MAX) return;
     if (context.state !== "running") {
-      // A phone call or another page may have interrupted the sound. Sounds that were due in the meantime are dropped.
+      // A phone call or another page may have interrupted the audio. Sounds that were due in the meantime are
+      // dropped.
       void context.resume();
       return;
     }
@@ -165,7 +166,7 @@ export class Sounds {
     source.stop(end);
   }
 
-  /** Connects a source to a place, or to everywhere, until it ends. */
+  /** Connects a source to the listener, at a place or everywhere, until the source ends. */
   #connect(
     context: AudioContext,
     source: AudioScheduledSourceNode,

@@ -11,14 +11,17 @@ import {
 import { Quaternion, Vector3 } from "three";
 import type { Target, TargetRule } from "./actions.js";
 
-/** A highlighted target must be reachable even if it is seen late, so hands reach less far than the world's value. */
+/**
+ * Margin that is subtracted from the world's reach, so that a highlighted target is within reach even if its
+ * shown position is old.
+ */
 const CAUTION_M = 0.1;
-/** "In front" is within 60° of the facing direction; a target in view may be anywhere ahead. */
+/** "In front" means within 60° of the facing direction. A target in view may be anywhere ahead. */
 const FRONT_COSINE = 0.5;
 const LOOKED_AT_COSINE = 0;
 const PERSON_RADIUS_M = 0.35;
 
-/** The acting person: a pose, and half of the height. */
+/** The acting player: a pose, and half of the height. */
 export interface Actor extends Readonly<Pose> {
   readonly id: number;
   readonly body: Body;
@@ -31,7 +34,7 @@ export interface Aim {
   readonly direction: Readonly<Vector3>;
 }
 
-/** The target of an action: the entity in view, or else the nearest in front. */
+/** The target of an action: the entity in view or, if there is none, the nearest entity in front. */
 export function findTarget(
   actor: Actor,
   aim: Aim,

@@ -28,7 +28,7 @@ import type { Entry, WorldConnection } from "./world-connection.js";
 import { type EventParts, WorldEvents } from "./world-events.js";
 import type { XrSession } from "./xr/xr-session.js";
 
-/** The client: owns all its parts and joins them. `frame-loop.ts` lists what they do in a frame. */
+/** The client, which creates all its parts and connects them. `frame-loop.ts` lists the steps of a frame. */
 export class Viewer implements EventParts {
   readonly settings: Settings;
   readonly picture: Picture;
@@ -60,11 +60,11 @@ export class Viewer implements EventParts {
   headset: XrSession | undefined;
   /** Called to leave this room for the start page. */
   onAnotherRoom: () => void = () => undefined;
-  /** The world of the room is known: after entering, and after each reconnect. */
+  /** Called when the world of the room is known: after entering, and after each reconnect. */
   onWelcome: (room: string, world: string) => void = () => undefined;
   /** Called to enter the present of the room instead of its history. */
   onPresent: () => void = () => undefined;
-  /** Another moment of the past is shown, in ISO 8601. */
+  /** Called when another moment of the past is shown; the moment is in ISO 8601. */
   onMoment: (time: string) => void = () => undefined;
   readonly #visit: Visit;
 
@@ -104,7 +104,7 @@ export class Viewer implements EventParts {
     window.addEventListener("resize", () => {
       if (!this.headset) this.stage.resize();
     });
-    // No frames are drawn while the page is hidden, so no other code would send that the keys are released.
+    // No frames are drawn while the page is hidden, so the released keys must be sent here.
     document.addEventListener("visibilitychange", () => {
       this.devices.release();
       this.avatar.sendInput();
@@ -117,7 +117,7 @@ export class Viewer implements EventParts {
     return this.#visit?.connection;
   }
 
-  /** The entity that the own input moves, as it is shown: a walking player or another entity. */
+  /** The shown entity that the own input moves: a walking player or another entity. */
   get own(): Actor | undefined {
     return this.avatar.actor;
   }
@@ -152,7 +152,7 @@ export class Viewer implements EventParts {
     this.#visit.applySettings(before);
   }
 
-  /** A headset shows the world from now on. */
+  /** Called when a headset begins to show the world. */
   headsetBegan(headset: XrSession): void {
     if (headset.isOver) return;
     this.headset = headset;
@@ -160,7 +160,7 @@ export class Viewer implements EventParts {
     this.hud.setPrompt("");
   }
 
-  /** The page shows the world again, as before. */
+  /** Called when the page shows the world again. */
   headsetEnded(): void {
     if (this.own) this.camera.face(this.own);
     this.headset = undefined;

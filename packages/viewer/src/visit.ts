@@ -7,11 +7,11 @@ export interface VisitParts {
   readonly settings: Settings;
   readonly scene: WorldScene;
   readonly events: WorldConnectionListener;
-  /** The direction in which the own avatar is shown at once. */
+  /** The direction in which the own avatar is shown without delay. */
   yawOf(avatar: number): number | undefined;
-  /** Removes what is shown of a world. */
+  /** Removes everything that is shown of a world. */
   clear(): void;
-  /** A connection begins. */
+  /** Called when a connection begins. */
   began(connection: WorldConnection): void;
 }
 
@@ -24,7 +24,7 @@ export class Visit {
 
   constructor(page: VisitParts) {
     this.#page = page;
-    // A session outlives its carrier. Without a close the avatar would stay until the server gives it up.
+    // A session outlives its carrier. Without a close, the avatar would stay until the server removes it.
     window.addEventListener("pagehide", () => this.connection?.close());
     window.addEventListener("pageshow", (event) => {
       if (event.persisted && this.connection) this.rejoin();

@@ -3,7 +3,7 @@ import { ENGLISH } from "./words/en.js";
 
 export type Words = typeof ENGLISH;
 
-/** By the first letters of a language's tag. */
+/** The texts of each language, by the first part of the language's tag. */
 const LANGUAGES: Readonly<Record<string, Words>> = { en: ENGLISH };
 
 export function chooseWords(tags: readonly string[]): { readonly tag: string; readonly words: Words } {
@@ -19,7 +19,7 @@ const chosen = chooseWords(globalThis.navigator?.languages ?? []);
 
 export const words = chosen.words;
 
-/** The names in `index.html`: for the text of an element, and for its attributes. */
+/** The attributes in `index.html` that name the text of an element and the texts of its attributes. */
 const PLACES = {
   "data-words": undefined,
   "data-words-title": "title",

@@ -42,11 +42,11 @@ export interface Report {
 
 export interface WorldConnectionListener {
   statusChanged(status: Status): void;
-  /** A connection is up; everything of an earlier one has been removed. */
+  /** A connection is open. Everything of an earlier connection has been removed. */
   welcomed(room: string, world: string): void;
-  /** The possible actions, from now on. */
+  /** The actions that are possible from now on. */
   defined(actions: readonly ActionFacts[]): void;
-  /** Came, has another name, or another avatar. */
+  /** A player joined, or its name or avatar changed. */
   playerChanged(player: PlayerFacts): void;
   playerLeft(player: PlayerFacts): void;
   /** A value on the screen changed. */
@@ -61,17 +61,17 @@ export interface WorldConnectionListener {
   /** The server did not pass on a line of this page. */
   unsaid(text: string, reason: string): void;
   noticed(text: string): void;
-  /** The world's movement up to a moment has arrived. */
+  /** Movement of the world up to a step has arrived. */
   snapshotArrived(receivedAtMs: number): void;
-  /** A connection ended; `retryInMs` is undefined when none will follow. */
+  /** A connection ended. `retryInMs` is undefined if no other connection will follow. */
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
 /** The options of a join, from the page's address. */
 export interface Entry {
-  /** Use only this carrier for a session; by default all available ones. */
+  /** The only carrier to use for a session; by default all available carriers are used. */
   carrier?: Carrier | undefined;
-  /** Lets in where the server wants one. */
+  /** The token for a server that requires one. */
   token?: string | undefined;
 }
 
@@ -129,7 +129,7 @@ export class WorldConnection {
     return this.world.status;
   }
 
-  /** The entity that one's own input moves; spectators have none. */
+  /** The entity that the own input moves; spectators have none. */
   get avatar(): number | undefined {
     return this.world.avatarId;
   }
@@ -199,7 +199,7 @@ export class WorldConnection {
     this.world.setRate(hz);
   }
 
-  /** Chooses the moment that `pose` answers for. */
+  /** Chooses the moment for which `pose` returns poses. */
   sample(nowMs: number): void {
     this.#view.sample(nowMs);
   }

@@ -17,7 +17,7 @@ import type { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
 import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";
 
-/** Arrivals this soon after the welcome were there before. */
+/** Players that appear within this time after the welcome were in the room before. */
 const GREETING_MS = 1500;
 
 /** The parts of the page that show events of the world. */
@@ -37,11 +37,11 @@ export interface EventParts {
   readonly past: PastPanel;
   readonly sounds: Sounds;
   readonly voice: VoiceToggle;
-  /** Starts again in a room: another server may answer than before, with another ground. */
+  /** Starts again in a room, because another server may answer, with another ground. */
   restart(room: string, world: string): void;
 }
 
-/** Brings the events of a world to the parts of the page. */
+/** Passes the events of a world to the parts of the page. */
 export class WorldEvents implements WorldConnectionListener {
   readonly #page: EventParts;
   #welcomedAtMs = 0;
@@ -144,7 +144,7 @@ export class WorldEvents implements WorldConnectionListener {
     this.#page.hud.lost(error, retryInMs);
   }
 
-  /** Whether arrivals are new. */
+  /** Whether players that appear have just joined. */
   get #isSettled(): boolean {
     return performance.now() - this.#welcomedAtMs > GREETING_MS;
   }

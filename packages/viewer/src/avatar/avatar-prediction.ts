@@ -9,30 +9,34 @@ const PERSON_RADIUS_M = 0.35;
 const SHINS_M = 0.3;
 /** Maximum height difference of ground that a prediction follows. */
 const STEP_M_MAX = 0.6;
-/** Farther ahead no prediction leads. */
+/** Maximum distance of a predicted position from the interpolated one. */
 const TRACE_M = 8;
-/** From the middle of a frame and of a sending interval to the server's step. */
+/** Mean delay from an input to the server's step: half a frame and half a send interval. */
 const INPUT_DELAY_MS = 25;
-/** A longer frame counts as this long, in seconds. */
+/** Maximum duration of a frame, in seconds. */
 const FRAME_S_MAX = 0.1;
 
 /** The parts of the page that steer the own avatar. */
 export interface Steering {
-  /** The direction in which the camera looks, once it faces with this avatar: its body is shown turned this way at once. */
+  /**
+   * The direction of the camera, if the camera turns together with this avatar. The body is then shown in
+   * this direction without delay.
+   */
   yawOf(avatar: EntityId): number | undefined;
   /**
-   * The time from an input to the frame that shows its effect, without {@link World.stats}' round trip, in
-   * milliseconds.
+   * The time from an input to the frame that shows its effect, in addition to the round trip in {@link
+   * World.stats}, in milliseconds.
    */
   readonly viewDelayMs: number;
 }
 
 /**
- * The pose of the own avatar: predicted by the SDK, or by {@link GuessedWalk} where the SDK cannot predict (the plain protocol). The
- * body of a person who holds nothing is turned as the camera looks, because the server will turn it the same way.
+ * The pose of the own avatar. The SDK predicts it or, in the plain protocol, {@link GuessedWalk}. The body of
+ * a person who holds nothing is turned in the direction of the camera, because the server will turn it in the
+ * same way.
  */
 export class AvatarPrediction implements ShownPrediction {
-  /** The input that was sent last. */
+  /** The last input that was sent. */
   input: Readonly<Input> | undefined;
   /** Whether the SDK predicts the avatar. */
   isOfSdk = false;
@@ -91,7 +95,7 @@ export class AvatarPrediction implements ShownPrediction {
     return this.isOfSdk && this.#predictor.place(id, position);
   }
 
-  /** Moves `at` from the interpolated place of the avatar to where its last steps lead. */
+  /** Moves `at` from the interpolated place of the avatar to its predicted place. */
   #guess(gait: Gait, size: number, at: Pose): void {
     const { obstacles } = this.#scene;
     const [x, y, z] = [at.position[0]!, at.position[1]!, at.position[2]!];
@@ -104,7 +108,7 @@ export class AvatarPrediction implements ShownPrediction {
     const [shownX, shownZ] = [x + this.#walk.x, z + this.#walk.z];
     at.position[0] = shownX;
     at.position[2] = shownZ;
-    // On stairs and slopes, the height above the ground stays that of the server.
+    // On stairs and slopes, the height above the ground is taken from the server.
     const depth = (atX: number, atZ: number): number =>
       obstacles.cast(atX, y, atZ, 0, -1, 0, { reach: TRACE_M });
     const rise = depth(x, z) - depth(shownX, shownZ);

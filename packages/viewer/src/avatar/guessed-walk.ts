@@ -1,29 +1,30 @@
 import { ease, type Gait } from "@nowcast/three";
 import type { Input } from "../input/input-collector.js";
 
-/** Longest delay that the prediction covers, so that no player is shown farther ahead of the server. */
+/** Maximum delay that the prediction covers. It limits how far ahead of the server the player is shown. */
 const DELAY_S_MAX = 0.5;
-/** Speed at which a prediction that an obstacle had shortened grows again, so that it glides. */
+/** Speed at which the prediction grows again after an obstacle shortened it, so that the body glides. */
 const RECOVERY_PER_S = 10;
 
-/** Free distance from here in a direction along the ground, in metres. */
+/** Returns the free distance from the body in a direction along the ground, in metres. */
 export type GroundTrace = (dx: number, dz: number) => number;
 
 /**
- * Predicts the own walk: the distance of the shown body from the server's last position, by the steps that the input
- * has demanded since. When the server's answer arrives, its position has moved by just these steps, so the shown body
- * continues without a jump. If the server moved it differently, the body glides there.
+ * Predicts the own walk: the offset of the shown body from the server's last position. The offset is the sum
+ * of the steps that later input demands. When the server's answer arrives, its position has moved by these
+ * steps, so the shown body continues without a jump. If the server moved the body differently, the shown body
+ * glides there.
  */
 export class GuessedWalk {
-  /** In metres, along the ground. */
+  /** The offset in metres, along the ground. */
   x = 0;
   z = 0;
-  /** The share of the predicted steps without an obstacle. */
+  /** The share of the predicted steps that no obstacle blocks. */
   #share = 1;
   #vx = 0;
   #vz = 0;
   #seconds = 0;
-  /** The position from input alone at the end of each recent frame: time, x, z. */
+  /** The position that results from input alone, at the end of each recent frame: time, x, z. */
   #trail: [number, number, number][] = [[0, 0, 0]];
 
   reset(): void {
@@ -69,7 +70,7 @@ export class GuessedWalk {
     while (this.#trail.length > 2 && this.#trail[1]![0] < this.#seconds - DELAY_S_MAX) this.#trail.shift();
   }
 
-  /** The position from input alone `delayS` ago. */
+  /** The position that results from input alone, `delayS` seconds ago. */
   #pathAt(delayS: number): readonly [number, number] {
     const at = this.#seconds - delayS;
     for (let index = this.#trail.length - 2; index >= 0; index--) {

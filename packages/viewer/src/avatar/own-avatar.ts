@@ -6,7 +6,7 @@ import type { Actor } from "../targets.js";
 import type { WorldConnection } from "../world-connection.js";
 import type { XrSession } from "../xr/xr-session.js";
 
-/** Nearer than this the own avatar would fill the picture. */
+/** If the camera is nearer than this, the own avatar is not drawn, because it would fill the picture. */
 const HIDE_NEARER_M = 1.15;
 /** Height of the eyes above the centre of a person. */
 const EYES_M = 0.62;
@@ -29,7 +29,7 @@ export class OwnAvatar {
   readonly #page: AvatarParts;
   readonly #pose = createPose();
   readonly #input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-  /** The avatar that the camera faces with already. */
+  /** The avatar to which the direction of the camera was set. */
   #faced: number | undefined;
   #yaw = 0;
 
@@ -43,7 +43,7 @@ export class OwnAvatar {
     return id === undefined ? undefined : this.#page.scene.crowd.get(id);
   }
 
-  /** The entity that the own input moves, as it is shown: a walking player or another entity. */
+  /** The shown entity that the own input moves: a walking player or another entity. */
   get actor(): Actor | undefined {
     const id = this.#page.connection?.avatar;
     return this.member ?? (id === undefined ? undefined : this.#page.scene.get(id));
@@ -55,17 +55,20 @@ export class OwnAvatar {
     return headset !== undefined || camera.nearness < HIDE_NEARER_M ? connection?.avatar : undefined;
   }
 
-  /** The direction in which an avatar is shown at once; `undefined` while the camera does not face with it. */
+  /**
+   * The direction in which an avatar is shown without delay; `undefined` until the direction of the camera
+   * was set to that of the avatar.
+   */
   yawOf(avatar: number): number | undefined {
     return avatar === this.#faced ? this.#page.camera.yaw : undefined;
   }
 
-  /** The camera faces with the avatar again, once it is there. */
+  /** Sets the camera to the direction of the avatar again, as soon as the avatar exists. */
   forget(): void {
     this.#faced = undefined;
   }
 
-  /** Sends the present input, if the camera faces with the avatar. */
+  /** Sends the present input, if the direction of the camera was set to that of the avatar. */
   sendInput(): void {
     const { connection, inputs, camera, headset } = this.#page;
     if (connection?.status !== "open" || connection.avatar !== this.#faced) return;
@@ -118,7 +121,7 @@ export class OwnAvatar {
     else camera.turn(radians, 0);
   }
 
-  /** Players without a drawn body move the camera's target by their input. */
+  /** The input of players without a drawn body moves the camera's target. */
   #watch(seconds: number, connection: WorldConnection): void {
     const { avatar } = connection;
     if (avatar !== undefined) {

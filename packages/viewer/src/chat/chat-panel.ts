@@ -30,7 +30,7 @@ export class ChatPanel {
     this.#input.addEventListener("blur", () => this.#setOpen(false));
   }
 
-  /** Forgets the lines, as when another room is entered. */
+  /** Removes all lines, for example because another room is entered. */
   clear(): void {
     this.latest.length = 0;
     this.#log.replaceChildren();
@@ -80,7 +80,9 @@ export class ChatPanel {
   }
 }
 
-/** Lightens the colour of a shirt until the name of its wearer is readable on the dark ground of the log. */
+/**
+ * Lightens the colour of a shirt until a name in this colour is readable on the dark background of the log.
+ */
 export function readableColor(color: number): string {
   const mix = (shift: number) => Math.round(((color >> shift) & 0xff) * 0.28 + 255 * 0.72) << shift;
   return cssColor(mix(16) | mix(8) | mix(0));

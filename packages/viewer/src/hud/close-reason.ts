@@ -1,7 +1,7 @@
 import type { NowcastError } from "nowcast";
 import { words } from "../words.js";
 
-/** The reason why a connection ended, and a person's remedy. */
+/** The reason why a connection ended, and what the user can do. */
 export interface CloseReason {
   cause: string;
   cure: string;
@@ -11,7 +11,7 @@ export interface CloseReason {
 export type Ending = Pick<NowcastError, "fault" | "code" | "reason" | "cure">;
 
 /**
- * The server answers, and refuses all clients now. The page shows the error's `cure` while it
+ * Whether the server answers but refuses clients at present. The page shows the error's `cure` while it
  * retries.
  */
 export function isRefusal({ fault, code }: Ending): boolean {
@@ -23,8 +23,8 @@ function sentence(words: string): string {
 }
 
 /**
- * Explains why a connection ended, by the code of the error and never by its text, so that each sentence can be
- * translated. The server's own text is shown if it has more details than a code.
+ * Explains why a connection ended. The explanation is selected by the code of the error and not by its text,
+ * so that each sentence can be translated. The server's own text is shown if it has more details than a code.
  */
 export function explainClose({ code, reason, cure }: Ending): CloseReason {
   const { ends } = words;

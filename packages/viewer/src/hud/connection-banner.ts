@@ -6,10 +6,13 @@ import { type Ending, explainClose, isRefusal } from "./close-reason.js";
 
 const GOOD_NEWS_MS = 2_500;
 
-/** How well the server can be reached. */
+/** The quality of the connection to the server. */
 export type Reach = "connecting" | "good" | "unstable" | "lost" | "closed";
 
-/** Returns the reach to show. A lost carrier alone changes nothing: most are replaced within a second. */
+/**
+ * Returns the quality to show. A lost carrier alone is not shown, because most carriers are replaced within a
+ * second.
+ */
 export function reachOf(status: Status, connection: Connection): Reach {
   if (status === "connecting" || status === "closed") return status;
   return connection === "steady" ? "good" : connection;
@@ -21,7 +24,7 @@ export class ConnectionBanner {
   readonly #otherRoom = element("banner-other", HTMLButtonElement);
   #reach: Reach = "closed";
   #hideTimer = 0;
-  /** Shown instead of the state: why the server refuses this client now. */
+  /** The reason why the server refuses this client now, which is shown instead of the state. */
   #refusal: string | undefined;
   #wasGood = false;
 
@@ -30,7 +33,7 @@ export class ConnectionBanner {
     this.show(reachOf(status, connection));
   }
 
-  /** Shows a state of its own accord, as when an attempt to connect begins. */
+  /** Shows a given state, for example when an attempt to connect begins. */
   show(reach: Reach): void {
     const before = this.#reach;
     if (reach === before) return;
@@ -45,10 +48,12 @@ export class ConnectionBanner {
     this.#write(words.reach[reach], false);
   }
 
-  /** A connection ended and another attempt follows: shows the server's reason, if it gave one. */
+  /**
+   * Handles a connection that ended, if another attempt follows. Shows the server's reason, if there is one.
+   */
   ended(error: Ending): void {
     const { cause, cure } = explainClose(error);
-    // A broken connection has no useful reason; the state is enough.
+    // A broken connection has no useful reason, so only the state is shown.
     const isBroken = error.code === "lost" || error.code === "unreachable" || error.code === "timed_out";
     if (isBroken && this.#reach !== "connecting") return;
     const isRefused = isRefusal(error);
@@ -59,7 +64,7 @@ export class ConnectionBanner {
     this.#otherRoom.hidden = !isRefused;
   }
 
-  /** Forgets everything, as when the room is left. */
+  /** Resets the banner, for example because the room is left. */
   reset(): void {
     this.#reach = "closed";
     this.#refusal = undefined;

@@ -6,7 +6,7 @@ import { NetGraph } from "./net-graph.js";
 const REFRESH_MS = 250;
 type Row = keyof typeof words.rows;
 
-/** Figures about the network and the picture, with a graph; refreshed four times a second. */
+/** Metrics of the network and the picture, with a graph. They are updated four times a second. */
 export class Figures {
   readonly graph = new NetGraph(element("net-graph", HTMLCanvasElement));
   readonly #panel = element("figures", HTMLElement);

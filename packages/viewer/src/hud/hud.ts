@@ -12,7 +12,7 @@ export interface HudListener {
   anotherRoom(): void;
 }
 
-/** Everything on the screen that is neither world nor chat nor figures. */
+/** All elements over the picture except the chat and the metrics. */
 export class Hud {
   readonly connection = new ConnectionBanner();
   readonly #root = element("hud", HTMLElement);
@@ -28,15 +28,15 @@ export class Hud {
   #noticeTimer = 0;
   #promptText = "";
 
-  /** `canvas` takes the keyboard back after a click on a button of the page. */
+  /** `canvas` gets the keyboard focus back after a click on a button of the page. */
   constructor(canvas: HTMLElement, listener: HudListener) {
     this.#place.append(this.#room, this.#people);
     element("ended-again", HTMLButtonElement).addEventListener("click", () => listener.joinAgain());
     for (const id of ["ended-other", "banner-other"]) {
       element(id, HTMLButtonElement).addEventListener("click", () => listener.anotherRoom());
     }
-    // Before the button's own listeners, so that a dialog opened by one of them returns the focus to the canvas. A
-    // press by the keyboard (`detail` 0) leaves the focus unchanged.
+    // This runs before the button's own listeners, so that a dialog that one of them opens returns the focus
+    // to the canvas. A press by the keyboard (`detail` 0) does not change the focus.
     this.#root.addEventListener(
       "click",
       (event) => {
@@ -69,7 +69,7 @@ export class Hud {
     this.connection.reset();
   }
 
-  /** The number of players; `isWatching`: the own player has no body. */
+  /** Shows the number of players. `isWatching` says that the own player has no body. */
   setPeople(count: number, isWatching: boolean): void {
     const who = count === 1 ? words.onlyYou : words.people(count);
     const text = isWatching ? `${who}, ${words.watching}` : who;
@@ -83,7 +83,7 @@ export class Hud {
     if (status === "connecting" || status === "closed") this.connection.show(status);
   }
 
-  /** A connection ended. Shows the reason, and whether it is final. */
+  /** Shows the reason why a connection ended, and whether the end is final. */
   lost(error: Ending, retryInMs: number | undefined): void {
     if (retryInMs !== undefined) return this.connection.ended(error);
     const { cause, cure } = explainClose(error);
@@ -109,7 +109,7 @@ export class Hud {
     return shown.map((line) => line.textContent).join(" ");
   }
 
-  /** Shows how far an action is charged, 0 to 1; undefined while none is. */
+  /** Shows the charge of an action, 0 to 1; undefined hides it. */
   setCharge(share: number | undefined): void {
     this.#charge.hidden = share === undefined;
     if (share === undefined) return;

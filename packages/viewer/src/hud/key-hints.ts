@@ -2,20 +2,20 @@ import type { Binding } from "../actions.js";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
-/** Keys and their effect; without keys, the effect of the mouse. */
+/** Keys and their effect. Without keys, it is an effect of the mouse. */
 export interface KeyHint {
   readonly keys: readonly string[];
   readonly what: string;
 }
 
-/** The label of an action's key on a keyboard, or its mouse gesture. */
+/** The label of an action's key, or of its mouse gesture. */
 export function keyName(key: string): string {
   if (key === "left") return words.keys.left;
   if (key === "right") return words.keys.right;
   return key.toUpperCase();
 }
 
-/** The actions that keys would do now, as one line. */
+/** The actions that keys trigger at present, as one line. */
 export function promptFor(offers: readonly Binding[]): string {
   return offers
     .flatMap(({ key, label }) => (key === undefined ? [] : [words.prompt(keyName(key), label)]))
@@ -39,13 +39,13 @@ export function keyHints(bindings: readonly Binding[]): readonly KeyHint[] {
   ];
 }
 
-/** The answer to `/help` in the chat, for this page alone. */
+/** The answer to `/help` in the chat, which only this page shows. */
 export function helpLines(hints: readonly KeyHint[]): readonly string[] {
   const keys = hints.map((hint) => `${hint.keys.join(" ")} ${hint.what}`.trim()).join(", ");
   return [words.helpKeys(keys), words.helpPage, words.helpChat];
 }
 
-/** The bar of keys at the lower edge, which "?" and its button hide and bring back. */
+/** The bar of keys at the lower edge. "?" and its button hide or show it. */
 export class KeyBar {
   readonly #bar = element("hints", HTMLElement);
   readonly #toggle = element("help-toggle", HTMLButtonElement);

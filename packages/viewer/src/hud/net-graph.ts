@@ -1,7 +1,10 @@
 const SAMPLES = 116;
 const SPACING_TOP_MS = 400;
 
-/** The latest snapshots as bars: the waiting time of each, with the delay that hides it and the bytes a second. */
+/**
+ * Draws the latest snapshots as bars: the time that each arrived late. Also draws the view delay that hides
+ * this time, and the bytes a second.
+ */
 export class NetGraph {
   readonly #spacing = new Float32Array(SAMPLES);
   readonly #delay = new Float32Array(SAMPLES);
@@ -24,7 +27,7 @@ export class NetGraph {
     this.#context?.scale(ratio, ratio);
   }
 
-  /** Takes note of a snapshot's arrival. */
+  /** Records the arrival of a snapshot. */
   record(receivedAtMs: number, delayMs: number, bytesPerSecond: number): void {
     if (this.#lastMs !== undefined) {
       this.#spacing[this.#next] = receivedAtMs - this.#lastMs;
@@ -35,7 +38,7 @@ export class NetGraph {
     this.#lastMs = receivedAtMs;
   }
 
-  /** A gap between two connections is not a late snapshot. */
+  /** The gap between two connections does not count as a late snapshot. */
   pause(): void {
     this.#lastMs = undefined;
   }
@@ -76,7 +79,7 @@ export class NetGraph {
   }
 }
 
-/** Square root, so that both 16 ms and 400 ms are visible. */
+/** The scale is a square root, so that both 16 ms and 400 ms are visible. */
 function scaleMs(ms: number): number {
   return Math.sqrt(Math.min(1, Math.max(0, ms) / SPACING_TOP_MS));
 }

@@ -5,20 +5,23 @@ import { words } from "../words.js";
 /** The screen slot in which a server that shows history states the moment (`docs/SERVER.md`, "History"). */
 export const PAST_PLACE = "@past";
 
-/** A moment takes a while to load, and lines of chat have a rate. */
+/**
+ * Minimum interval between two requests, because a moment takes time to load and chat lines are limited in
+ * rate.
+ */
 const ASK_EVERY_MS = 600;
-/** The slider does not run away from a hand that has just moved it. */
+/** For this time after the user moved the slider, the page does not move it. */
 const STILL_MS = 1500;
-/** While history is played, the server sends the moment at least this often. */
+/** While history is played, the server sends the moment at least at this interval. */
 const HEARD_EVERY_MS = 1000;
 
-/** The past that is shown: times are milliseconds since 1970. */
+/** The shown moment of the past. Times are milliseconds since 1970. */
 export interface PastState {
   readonly room: string;
   /** The first and the last moment of the history. */
   readonly from: number;
   readonly to: number;
-  /** The one that is shown. */
+  /** The moment that is shown. */
   readonly at: number;
   readonly playing: boolean;
   /** Whether the replay is exact to the last bit. */
@@ -34,7 +37,9 @@ export function readPast(value: unknown): PastState | undefined {
   return { room, from, to: Math.max(from, to), at, playing: playing === true, exact: exact !== false };
 }
 
-/** Decides when to request the next moment: the newest that the user selected, and not too often. */
+/**
+ * Decides when to request the newest moment that the user selected, so that requests are not too frequent.
+ */
 export class MomentRequests {
   #wanted: number | undefined;
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -44,7 +49,7 @@ export class MomentRequests {
     this.#ask = ask;
   }
 
-  /** Whether a moment was requested a short while ago, or is about to be. */
+  /** Whether a moment was requested a short time ago, or will be requested soon. */
   isFresh(nowMs: number): boolean {
     return this.#wanted !== undefined || nowMs - this.#askedAtMs < STILL_MS;
   }
@@ -64,9 +69,9 @@ export class MomentRequests {
 }
 
 export interface PastListener {
-  /** A line for the server. */
+  /** Sends a chat line to the server. */
   say(line: string): void;
-  /** Another moment is shown. */
+  /** Called when another moment is shown. */
   moved(atMs: number): void;
   /** Returns from the past to the room itself. */
   leave(): void;

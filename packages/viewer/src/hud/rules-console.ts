@@ -4,7 +4,7 @@ import type { Report } from "../world-connection.js";
 
 const REPORTS_MAX = 50;
 
-/** A place in a world's files, and the fault there. */
+/** A place in a world's files, and the fault at this place. */
 export interface Place {
   readonly file: string;
   readonly line: number;
@@ -18,7 +18,7 @@ export function readPlace(text: string): Place | undefined {
   return { file: found[1]!, line: Number(found[2]), cause: found[3]! };
 }
 
-/** The running version of a world's rules, from the reports on all versions. */
+/** The running version of a world's rules, computed from the reports on all versions. */
 export class RunningVersion {
   /** Versions that ran, the newest last. A version that is rolled back is removed. */
   readonly #ran: number[] = [];
@@ -39,7 +39,10 @@ export class RunningVersion {
   }
 }
 
-/** Reports on each version of the world's rules, newest first. The server sends them to editors alone. */
+/**
+ * Shows the reports on each version of the world's rules, newest first. The server sends them only to
+ * editors.
+ */
 export class RulesConsole {
   readonly #panel = element("console", HTMLElement);
   readonly #toggle = element("console-toggle", HTMLButtonElement);
@@ -57,7 +60,10 @@ export class RulesConsole {
     this.#setOpen(this.#panel.hidden);
   }
 
-  /** Forgets everything, as in another world; there is nothing to open before the first report. */
+  /**
+   * Removes all reports, for example because another world is entered. Before the first report, the console
+   * cannot be opened.
+   */
   clear(): void {
     this.#list.replaceChildren();
     this.#version.clear();
@@ -67,8 +73,9 @@ export class RulesConsole {
   }
 
   /**
-   * A fault opens the console by itself, because its author has just saved and waits for the result. `isNews` is false
-   * for reports from before this page joined; of those the last one decides.
+   * Adds a report. A fault opens the console, because the author has just saved the rules and waits for the
+   * result. `isNews` is false for reports from before this page joined. Of these reports, only the last one
+   * can open the console.
    */
   add({ outcome, version, text }: Report, isNews: boolean): void {
     this.#toggle.hidden = false;

@@ -1,17 +1,17 @@
-/** Values of screens as text: a value may be any MessagePack value. */
+/** Converts values of screens to text. A value may be any MessagePack value. */
 import { isFields } from "@nowcast/three";
 import { words } from "../words.js";
 
 const TEXT_CHARACTERS_MAX = 160;
 const PARTS_MAX = 12;
 
-/** A value and its label, as one side of a score. */
+/** A value with its label, for example one side of a score. */
 export interface Side {
   readonly name: string;
   readonly value: string;
 }
 
-/** A value as one line of text; empty for none. */
+/** A value as one line of text; empty if there is no value. */
 export function textOf(value: unknown, depth = 0): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return shortened(value);
@@ -35,7 +35,10 @@ export function textOf(value: unknown, depth = 0): string {
   );
 }
 
-/** The sides of a score: each with its name, in the order of the names; one without a name for a plain value. */
+/**
+ * The sides of a score, each with its name, in the order of the names. A plain value is one side without a
+ * name.
+ */
 export function sidesOf(value: unknown, depth = 0): readonly Side[] {
   if (!isFields(value)) {
     const text = textOf(value, depth);

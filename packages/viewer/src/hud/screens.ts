@@ -5,13 +5,13 @@ import { PAST_PLACE } from "./past-panel.js";
 import { clockText, type Side, sidesOf, textOf, wordOf } from "./screen-text.js";
 
 const LINES_MAX = 16;
-/** Sides of a score with one of these names have its colour. */
+/** A side of a score with one of these names is drawn in the colour of this name. */
 const TEAM_COLORS: ReadonlySet<string> = new Set(["red", "blue", "green", "yellow", "orange", "purple"]);
 
 /**
- * The texts that the world writes on this screen: `score`, `clock`, `message` and `prompt` at their places, all others
- * as a list. An element is written only if its own text changes, because screen readers speak a live region on every
- * write.
+ * The texts that the world shows on this screen. `score`, `clock`, `message` and `prompt` have their own
+ * places; all other texts are in a list. An element is written only if its own text changes, because screen
+ * readers speak a live region on every write.
  */
 export class Screens {
   readonly #board = element("board", HTMLElement);
@@ -23,7 +23,7 @@ export class Screens {
   #isStale = false;
   #scoreText = "";
 
-  /** Something was written; the next frame shows it. */
+  /** Whether a text changed that the next frame must show. */
   invalidate(): void {
     this.#isStale = true;
   }
@@ -84,7 +84,7 @@ export class Screens {
 
 const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt", PAST_PLACE]);
 
-/** A colour is shown rather than named. */
+/** If the name is a colour, the colour is shown instead of the name. */
 function swatch(color: number): HTMLElement {
   const patch = document.createElement("span");
   patch.className = "swatch";

@@ -8,7 +8,7 @@ import { Touch } from "./touch.js";
 /** Number of buttons side by side on a phone (`touch.css`). */
 const BUTTONS_A_ROW = 3;
 
-/** A button on the screen that does one action. */
+/** A button on the screen for one action. */
 export interface TouchButton {
   readonly trigger: string;
   readonly label: string;
@@ -18,7 +18,7 @@ export interface TouchButton {
 export interface Devices {
   /** Whether the last input was by touch. */
   readonly touching: boolean;
-  /** The mouse position in the window; `undefined` for the middle of the picture. */
+  /** The mouse position in the window; `undefined` stands for the middle of the picture. */
   readonly pointer: { readonly x: number; readonly y: number } | undefined;
   /** The turn of the view by keys: 1 left, −1 right. */
   readonly turning: number;

@@ -20,7 +20,7 @@ export class GamepadInput {
   }
 
   poll(seconds: number): void {
-    // Each query makes the browser build a list, so there is none until a gamepad has connected.
+    // Each query makes the browser build a list, so there are no queries before a gamepad has connected.
     if (!this.#connected) return;
     const pad = firstPad();
     const { gamepad } = this.#inputs;
@@ -47,7 +47,10 @@ export class GamepadInput {
   }
 }
 
-/** Assigns a gamepad's free buttons to actions: triggers to charged ones, the others to the rest. */
+/**
+ * Assigns a gamepad's free buttons to actions: triggers to actions that are charged, and the other buttons to
+ * the other actions.
+ */
 export function shareOutButtons(
   actions: readonly { readonly trigger: string; readonly isCharged: boolean }[],
 ): ReadonlyMap<number, string> {

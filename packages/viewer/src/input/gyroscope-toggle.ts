@@ -2,7 +2,10 @@ import { words } from "../words.js";
 import type { Gyroscope } from "./gyroscope.js";
 import type { InputCollector } from "./input-collector.js";
 
-/** Turns looking by moving the phone on and off. Its code is loaded when it is turned on. */
+/**
+ * Switches the gyroscope, with which a user looks around by moving the phone, on and off. The code is loaded
+ * when it is switched on.
+ */
 export class GyroscopeToggle {
   readonly #inputs: InputCollector;
   readonly #say: (text: string) => void;

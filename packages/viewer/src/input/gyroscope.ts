@@ -3,7 +3,9 @@ import { wrapAngle } from "@nowcast/three";
 import { Euler, Quaternion, Vector3 } from "three";
 import type { InputCollector } from "./input-collector.js";
 
-/** Whether a phone reports its orientation: it does, the user or the browser denies it, or there is no sensor. */
+/**
+ * Whether a phone reports its orientation. If not, the user or the browser denied it, or there is no sensor.
+ */
 export type GyroscopeState = "on" | "refused" | "silent" | "insecure";
 
 /** The direction of the back of a phone, in radians: counter-clockwise seen from above, and up. */
@@ -12,9 +14,9 @@ export interface Look {
   readonly pitch: number;
 }
 
-/** A phone without data after this time has no sensor. */
+/** If there is no data after this time, the phone has no sensor. */
 const SILENT_MS = 1500;
-/** A jump this large is a sensor that corrected its north, not a hand. */
+/** A jump larger than this is a correction of the sensor's north, not a movement of the hand. */
 const JUMP = 0.6;
 const DEGREE = Math.PI / 180;
 
@@ -33,7 +35,7 @@ interface AskingOrientation {
   requestPermission?: () => Promise<"granted" | "denied">;
 }
 
-/** Turns the camera as a phone is turned. */
+/** Turns the camera with the phone. */
 export class Gyroscope {
   #last: Look | undefined;
   readonly #listen = (event: DeviceOrientationEvent): void => this.handle(event);
@@ -62,7 +64,7 @@ export class Gyroscope {
     this.#last = undefined;
   }
 
-  /** The readings of the sensor, and their meaning for the camera. */
+  /** Converts the readings of the sensor to a rotation of the camera. */
   handle({ alpha, beta, gamma }: Pick<DeviceOrientationEvent, "alpha" | "beta" | "gamma">): void {
     if (alpha === null || beta === null || gamma === null) return;
     const look = lookOf(alpha, beta, gamma, globalThis.screen?.orientation?.angle ?? 0);

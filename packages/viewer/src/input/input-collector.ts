@@ -11,20 +11,23 @@ export interface Input extends MovementInput {
   yaw: number;
 }
 
-/** Commands of the page itself, the same in every world. */
+/** Commands of the page itself, which are the same in every world. */
 export type Command = "chat" | "hud" | "console" | "help" | "escape";
 
 /** Receives commands and triggers. A trigger is a key, a button of the mouse, or the button of one action. */
 export interface InputListener {
   command(command: Command): void;
-  /** `waits`: the press only counts once the trigger is released without a {@link cancel}. */
+  /** If `waits` is set, the press counts only when the trigger is released without a {@link cancel}. */
   press(trigger: string, waits: boolean): void;
   release(trigger: string): void;
   /** Cancels an action that was begun. */
   cancel(): void;
 }
 
-/** Collects keyboard, mouse, touch, gamepad and headset. Looking and zooming add up until a frame takes them. */
+/**
+ * Collects keyboard, mouse, touch, gamepad and headset. Looking and zooming are summed until a frame uses
+ * them.
+ */
 export class InputCollector {
   readonly keyboard: MovementInput = createMovement();
   readonly touch: MovementInput = createMovement();
@@ -37,9 +40,9 @@ export class InputCollector {
   zoom = 1;
   lookSpeed = 1;
   invertLook = false;
-  /** The keys and buttons of the mouse with which this world's actions are done. */
+  /** The keys and mouse buttons that trigger actions of this world. */
   claimed: ReadonlySet<string> = new Set();
-  /** Triggers of the actions that a gamepad's buttons do, by number of the standard mapping. */
+  /** The triggers for the buttons of a gamepad, by the number of the button in the standard mapping. */
   padTriggers: ReadonlyMap<number, string> = new Map();
   readonly movement: MovementInput = createMovement();
   readonly #listener: InputListener;
@@ -64,14 +67,14 @@ export class InputCollector {
     this.#listener.cancel();
   }
 
-  /** Takes a movement of the pointer, or of a finger, in CSS pixels. */
+  /** Handles a movement of the pointer or of a finger, in CSS pixels. */
   look(dx: number, dy: number, radiansPerPixel: number): void {
     const scale = radiansPerPixel * this.lookSpeed;
     this.lookYaw -= dx * scale;
     this.lookPitch += dy * scale * (this.invertLook ? -1 : 1);
   }
 
-  /** Nothing is pressed any more, as when the window loses the focus while a key is down. */
+  /** Releases everything that is pressed, for example because the window lost the focus. */
   release(): void {
     for (const stick of [this.keyboard, this.touch, this.gamepad, this.headset]) {
       stick.forward = 0;
@@ -81,7 +84,7 @@ export class InputCollector {
     }
   }
 
-  /** Adds up all devices into `steering`, no faster on a diagonal than straight on. */
+  /** Sums the input of all devices into `steering`. A diagonal is not faster than a straight direction. */
   combine(): MovementInput {
     const { keyboard, touch, gamepad, headset, movement: input } = this;
     const forward = keyboard.forward + touch.forward + gamepad.forward + headset.forward;
@@ -94,7 +97,7 @@ export class InputCollector {
     return input;
   }
 
-  /** Forgets the looking and zooming that a frame has now used. */
+  /** Resets looking and zooming after a frame has used them. */
   consumeLook(): void {
     this.lookYaw = 0;
     this.lookPitch = 0;

@@ -1,6 +1,6 @@
 import type { InputCollector } from "./input-collector.js";
 
-/** By position on the keyboard, so that WASD is the same square on every layout. */
+/** Keys by their position on the keyboard, so that WASD are at the same place on every layout. */
 const FORWARD = new Set(["KeyW", "ArrowUp"]);
 const BACK = new Set(["KeyS", "ArrowDown"]);
 const LEFT = new Set(["KeyA", "ArrowLeft"]);
@@ -24,14 +24,14 @@ export class Keyboard {
     window.addEventListener("blur", () => this.clear());
   }
 
-  /** Releases all keys, as when the chat takes the keyboard. */
+  /** Releases all keys, for example because the chat gets the keyboard focus. */
   clear(): void {
     this.#inputs.cancel();
     this.#down.clear();
     this.#update();
   }
 
-  /** Radians a second to turn, for users without a mouse. */
+  /** The direction in which keys turn the camera, for users without a mouse. */
   get turning(): number {
     return this.#isTurning(TURN_LEFT) - this.#isTurning(TURN_RIGHT);
   }
@@ -39,14 +39,14 @@ export class Keyboard {
   #press(event: KeyboardEvent): void {
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.code === "Escape") this.#inputs.do("escape");
-    // A focused button keeps its own keys: Space and Enter press it.
+    // If a button has the focus, Space and Enter press it.
     if (isPressable(event.target) && (event.code === "Space" || event.code === "Enter")) return;
     if (event.code === "Enter") {
       event.preventDefault();
       this.#inputs.do("chat");
       return;
     }
-    // By the character, because each layout has it on another key.
+    // This key is found by its character, because its position differs between layouts.
     if (event.key === "?" && !event.repeat) this.#inputs.do("help");
     if (event.code === "Space" || event.code.startsWith("Arrow")) event.preventDefault();
     if (event.repeat || this.#down.has(event.code)) return;
@@ -83,7 +83,10 @@ export class Keyboard {
   }
 }
 
-/** Returns the letter or digit of a key by its place on the keyboard; undefined for the keys that walk. */
+/**
+ * Returns the letter or digit of a key by its position on the keyboard; undefined for keys that are used for
+ * walking.
+ */
 function keyOf(code: string): string | undefined {
   if (WALKING.has(code)) return undefined;
   return /^(?:Key|Digit)([A-Z0-9])$/.exec(code)?.[1]?.toLowerCase();

@@ -1,12 +1,13 @@
 import type { InputCollector } from "./input-collector.js";
 
 const RADIANS_PER_PIXEL = 0.0042;
-/** A press that moves farther than this is a drag. */
+/** A press counts as a drag if the pointer moves farther than this. */
 const DRAG_PX = 6;
 
 /**
- * Drag to look, or capture the pointer and look without dragging: by a double click, or by a click of the right button
- * in worlds that use the left one. A press without motion triggers the world's action of that button.
+ * Looking by dragging, or without dragging after the pointer is captured. A double click captures the pointer
+ * or, in worlds that use the left button, a click of the right button. A press without motion triggers the
+ * world's action of that button.
  */
 export class Mouse {
   #pressed: "left" | "right" | undefined;
@@ -45,7 +46,7 @@ export class Mouse {
 
   #toggleLock(): void {
     if (this.locked) return;
-    // A browser may refuse, for instance just after Escape; dragging still works then.
+    // A browser may refuse, for example just after Escape. Dragging still works then.
     Promise.resolve(this.#canvas.requestPointerLock()).catch(() => undefined);
   }
 
@@ -57,7 +58,7 @@ export class Mouse {
     this.#startX = event.clientX;
     this.#startY = event.clientY;
     if (!this.locked) this.#canvas.setPointerCapture(event.pointerId);
-    // It may yet become a drag.
+    // The press may still become a drag.
     this.#inputs.press(this.#pressed, !this.locked);
   }
 
@@ -96,7 +97,7 @@ export class Mouse {
 
   #wheel(event: WheelEvent): void {
     event.preventDefault();
-    // Browsers report lines, pages or pixels; a notch is about three lines or a hundred pixels.
+    // Browsers report lines, pages or pixels. One notch of a wheel is about three lines or a hundred pixels.
     const pixels = event.deltaMode === 0 ? event.deltaY : event.deltaY * 33;
     this.#inputs.zoom *= Math.exp(pixels * 0.0011);
   }

@@ -1,4 +1,7 @@
-/** The position of a virtual stick: −1 to 1 each, and whether it is pushed to the rim, which means running. */
+/**
+ * The position of a virtual stick, −1 to 1 on each axis, and whether it is pushed to the rim, which means
+ * running.
+ */
 export interface StickReading {
   forward: number;
   right: number;
@@ -9,8 +12,9 @@ const DEAD = 0.14;
 const RUN = 0.92;
 
 /**
- * Computes a stick from the finger's path in pixels since the touch. Inside the dead zone there is no motion, so that a
- * resting thumb does not drift. From there the value grows from zero, and beyond the rim it stays 1.
+ * Computes a stick from the finger's path in pixels since the touch. Inside the dead zone the value is 0, so
+ * that a resting thumb causes no motion. From the edge of the dead zone the value grows from 0, and beyond
+ * the rim it stays 1.
  */
 export function readStick(dx: number, dy: number, radiusPx: number, out: StickReading): StickReading {
   const length = Math.hypot(dx, dy) / radiusPx;

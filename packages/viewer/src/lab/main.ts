@@ -1,4 +1,4 @@
-/** The instrument in the browser: this connection over WebTransport and WebSocket, side by side. */
+/** The lab page: measures this connection over WebTransport and WebSocket, side by side. */
 import { type CarrierKind, NowcastError } from "nowcast";
 import { element } from "../dom.js";
 import { type EncodingFigure, measureEncodings } from "./encodings.js";
@@ -7,7 +7,7 @@ import { ProbeCard } from "./probe-card.js";
 import { judge, quantile, summarise } from "./round-trips.js";
 
 const KINDS: readonly CarrierKind[] = ["webtransport", "websocket"];
-/** Carriers that a network swallows would keep the page waiting. */
+/** Time limit for opening a carrier, because a network may drop all packets of a carrier. */
 const OPEN_MS_MAX = 10_000;
 
 interface Result {
@@ -49,7 +49,7 @@ download.addEventListener("click", () => {
   URL.revokeObjectURL(url);
 });
 
-// `/lab?samples=100&interval=50` measures at once: for programs that drive the page.
+// `/lab?samples=100&interval=50` starts the measurement at once. It is for programs that control the page.
 const wishes = new URLSearchParams(location.search);
 samplesField.value = wishes.get("samples") ?? samplesField.value;
 const interval = wishes.get("interval");

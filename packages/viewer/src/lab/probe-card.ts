@@ -61,7 +61,7 @@ export class ProbeCard {
     const context = canvas.getContext("2d");
     if (context === null || width === 0) return;
     context.scale(ratio, ratio);
-    // A canvas does not support light-dark(), so the style sheet provides the computed colour.
+    // A canvas does not support light-dark(), so the computed colour of an element is used.
     const colour = (name: string): string => {
       canvas.style.color = `var(${name})`;
       return getComputedStyle(canvas).color;
@@ -72,7 +72,7 @@ export class ProbeCard {
       counts[bin] = (counts[bin] ?? 0) + 1;
     }
     const bottom = height - 20;
-    // Logarithmic, so that the one late message in hundreds can be seen.
+    // The scale is logarithmic, so that a single late message among hundreds is visible.
     const highest = Math.log1p(Math.max(...counts, 1));
     counts.forEach((count, bin) => {
       if (count === 0) return;
@@ -81,7 +81,7 @@ export class ProbeCard {
       context.fillStyle = colour(isLate ? "--late" : "--bar");
       const tall = Math.max((Math.log1p(count) / highest) * (bottom - 16), 3);
       context.fillRect(left, bottom - tall, width / BINS - 1.5, tall);
-      // Late messages are few, and the important ones.
+      // Late messages are few but important, so they are drawn in another colour.
       if (!isLate) return;
       context.fillStyle = colour("--soft");
       context.font = "10px system-ui";

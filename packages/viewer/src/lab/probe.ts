@@ -1,4 +1,7 @@
-/** Sends messages to the server's echo over one carrier, without waiting, and notes when each is back. */
+/**
+ * Sends messages to the echo service of the server over one carrier, without waiting, and records when each
+ * returns.
+ */
 import { type CarrierKind, type Channel, connect } from "nowcast";
 
 const MESSAGE_BYTES = 64;
@@ -14,13 +17,13 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 export class Probe {
   readonly kind: CarrierKind;
-  /** Per message: there and back, in ms. */
+  /** The round trip of each message, in ms. */
   readonly trips: (number | undefined)[] = [];
   /** The age of the shown value at every sample, in ms. */
   readonly ages: number[] = [];
   readonly #channel: Channel;
   readonly #sentAt: number[] = [];
-  /** When the newest returned value of each key was produced. */
+  /** The time at which the newest returned value of each key was produced. */
   readonly #newest = new Map<number, number>();
 
   private constructor(kind: CarrierKind, channel: Channel) {
@@ -37,7 +40,7 @@ export class Probe {
     return new Probe(kind, await connect(SERVICE, { carriers: [kind], token, signal }));
   }
 
-  /** `changed` is called whenever a message is back. */
+  /** `changed` is called whenever a message has returned. */
   async echo(samples: number, intervalMs: number, changed: () => void): Promise<void> {
     const start = performance.now();
     for (let number = 0; number < samples; number += 1) {

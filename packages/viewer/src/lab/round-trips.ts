@@ -1,17 +1,17 @@
-/** Statistics of messages that went there and back, and their meaning for a person. */
+/** Statistics of round trips, and an interpretation for users. */
 
-/** Tolerance above the usual time; timers and threads of browsers use part of it. */
+/** Tolerance above the usual time. Timers and threads of browsers cause part of it. */
 const TOLERANCE_MS = 15;
 
 export interface Summary {
   readonly sent: number;
   readonly back: number;
-  /** The time of an undisturbed message: the quickest tenth took less. */
+  /** The time of an undisturbed message: the fastest tenth of the messages took less. */
   readonly usualMs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Messages that came later than that, or not at all. */
+  /** Number of messages that exceeded the tolerance, or never returned. */
   readonly late: number;
   readonly onTimePercent: number;
 }
@@ -22,7 +22,7 @@ export function quantile(sorted: readonly number[], share: number): number {
   return sorted[rank - 1] ?? Number.NaN;
 }
 
-/** `trips` has a time for each message that is back. */
+/** `trips` has the round trip of each message that returned. */
 export function summarise(trips: readonly (number | undefined)[]): Summary {
   const back = trips.filter((trip) => trip !== undefined).sort((a, b) => a - b);
   const usualMs = quantile(back, 0.1);

@@ -2,8 +2,8 @@ import type { Daylight } from "@nowcast/three";
 import { Color, Vector3 } from "three";
 
 /**
- * The colours of an hour of the day. Sky, sea, hills and fog are not tone mapped: these are the colours on the screen.
- * Light colours go through tone mapping with everything they fall on.
+ * The colours of an hour of the day. Sky, sea, hills and fog are not tone mapped, so their colours appear
+ * unchanged on the screen. Surfaces under the lights are tone mapped.
  */
 export interface Look extends Daylight {
   name: "day" | "dusk";
@@ -17,7 +17,7 @@ export interface Look extends Daylight {
   stars: number;
   seaNear: Color;
   seaFar: Color;
-  /** From the farthest range of hills to the nearest. */
+  /** The colours of the ranges of hills, from the farthest to the nearest. */
   hills: readonly [Color, Color, Color];
   fogDensity: number;
 }

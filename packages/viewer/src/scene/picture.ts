@@ -42,7 +42,7 @@ export class Picture {
     return this.#seconds;
   }
 
-  /** The time by which the surroundings move: 0 for people who prefer reduced motion. */
+  /** The time for the animation of the surroundings: 0 for users who prefer reduced motion. */
   get motionSeconds(): number {
     return this.#stillness.matches ? 0 : this.#seconds;
   }
@@ -61,7 +61,7 @@ export class Picture {
     document.body.classList.toggle("plain", this.#quality.name === "low");
   }
 
-  /** Moves sky, sea and sun on by a frame; the shadows are sharpest around `focus`. */
+  /** Advances sky, sea and sun by a frame. Shadows are sharpest around `focus`. */
   update(seconds: number, focus: { readonly x: number; readonly y: number; readonly z: number }): void {
     this.#seconds += seconds;
     this.stage.surroundings.update(this.motionSeconds);

@@ -1,4 +1,4 @@
-/** The budget of a frame. */
+/** Levels of quality, and the automatic resolution. */
 export interface Quality {
   name: "low" | "medium" | "high";
   /** Edge length of the shadow map in texels; 0 for no shadows. */
@@ -73,18 +73,18 @@ export function automaticQuality(rendererName: string, touch: boolean): Quality[
 const SLOW_MS = 26;
 const FAST_MS = 14;
 const JUDGE_EVERY_MS = 1200;
-/** However slow the machine, fewer pixels than this per CSS pixel would not be a picture any more. */
+/** Minimum pixel ratio on any machine. With fewer pixels, the picture would not be recognisable. */
 const PIXEL_RATIO_MIN = 0.55;
 
 /**
  * Keeps the frame rate by changing the resolution. The pixel ratio decreases while frames take long and slowly
- * increases while they are fast. The two bounds are far apart, so that it does not oscillate.
+ * increases while they are fast. The two bounds are far apart, so that the resolution does not oscillate.
  */
 export class ResolutionGovernor {
   scale = 1;
   #sinceMs = 0;
   #frames = 0;
-  /** After an increase that was too much, it waits longer before the next one. */
+  /** The wait before the next increase. It becomes longer after an increase that made frames slow. */
   #patience = 1;
   #calm = 0;
   readonly #pixelRatio: number;
@@ -100,7 +100,7 @@ export class ResolutionGovernor {
 
   /** Records the time of one frame; returns whether `scale` has changed. */
   frame(frameMs: number): boolean {
-    // A pause this long was a hidden tab or a debugger, not a slow frame.
+    // A longer pause is caused by a hidden tab or a debugger, not by a slow frame.
     if (frameMs > 500) return false;
     this.#sinceMs += frameMs;
     this.#frames++;

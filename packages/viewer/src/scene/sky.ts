@@ -15,12 +15,12 @@ import type { Look } from "./look.js";
 
 const WIDTH = 1536;
 const HEIGHT = 512;
-/** The painted strip reaches from this far below the horizon to the zenith; the sea covers the rest. */
+/** The painted strip reaches from this angle below the horizon to the zenith. The sea covers the rest. */
 const LOWEST = -0.12;
 
 /**
- * The sky, painted once for each look into a texture. Computing clouds from noise in every frame is too slow on a
- * software renderer, and one texture read is cheap everywhere.
+ * The sky, which is painted into a texture once for each look. Computing clouds from noise in every frame is
+ * too slow on a software renderer, while one texture read is cheap everywhere.
  */
 export class Sky {
   readonly mesh: Mesh;
@@ -41,7 +41,7 @@ export class Sky {
         varying vec2 vUv;
         void main() {
           vUv = uv;
-          // At the maximum depth: drawn last, it costs only where it is visible.
+          // The sky is drawn last, at the maximum depth, so that only visible pixels are computed.
           gl_Position = (projectionMatrix * vec4(mat3(viewMatrix) * position, 1.0)).xyww;
         }`,
       // The texture has final screen colours, so no conversion is needed.
@@ -117,7 +117,7 @@ const PAINT = /* glsl */ `
 
     vec3 color = mix(horizon, middle, smoothstep(0.0, 0.24, up));
     color = mix(color, zenith, smoothstep(0.12, 0.85, up));
-    // Stars are behind all other layers and fade into the haze of the horizon.
+    // Stars are behind all other layers, and fade out in the haze of the horizon.
     vec2 cell = floor(vec2(azimuth * cos(elevation), elevation) * 130.0);
     float star = step(0.9965, hash(cell)) * hash(cell + 7.0);
     color += stars * star * smoothstep(0.1, 0.5, up) * 0.75;
@@ -125,7 +125,7 @@ const PAINT = /* glsl */ `
     color = mix(color, glow, 0.55 * pow(toSun, 6.0) * (1.0 - smoothstep(0.0, 0.7, up)));
     color += glow * (0.22 * pow(toSun, 48.0));
 
-    // A flat layer of clouds: a lower ray meets it farther away.
+    // The clouds are a flat layer, which a lower ray meets farther away.
     if (d.y > 0.015) {
       vec2 p = d.xz / (d.y + 0.12) * 1.15;
       float density = clouds(p + vec2(4.0, 1.5));
@@ -137,7 +137,7 @@ const PAINT = /* glsl */ `
     }
     float disc = smoothstep(0.99905, 0.9994, dot(d, sun));
     color = mix(color, vec3(1.0, 0.985, 0.93), disc);
-    // A grain finer than one step of a screen's 256 keeps wide gradients from showing bands.
+    // Noise with an amplitude below one of the 256 steps of a screen prevents bands in wide gradients.
     gl_FragColor = sRGBTransferOETF(vec4(color, 1.0));
     gl_FragColor.rgb += (hash(gl_FragCoord.xy) - 0.5) / 255.0;
   }`;

@@ -25,7 +25,7 @@ export class Stage {
   readonly scene = new Scene();
   readonly camera = new PerspectiveCamera(55, 1, 0.1, 1200);
   readonly surroundings = new Surroundings();
-  /** The floor of a headset's room: the camera is where the head is within it. */
+  /** The floor of a headset's room. The camera has the pose of the head relative to it. */
   readonly rig = new Group();
   readonly #sun = new Sun();
   readonly #sky = new Sky();
@@ -37,7 +37,7 @@ export class Stage {
   #isLost = false;
   readonly #onLost: (isLost: boolean) => void;
 
-  /** `onLost` is called when the graphics driver takes the picture away, and when it gives it back. */
+  /** `onLost` is called when the graphics context is lost, and when it is restored. */
   constructor(
     readonly canvas: HTMLCanvasElement,
     antialias: boolean,
@@ -48,19 +48,23 @@ export class Stage {
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.autoUpdate = false;
-    // Reading the log of a shader waits until the driver has compiled it, which blocks the page for most of a second.
+    // Shader logs are not read, because reading one waits until the driver has compiled the shader. That
+    // blocks the page for most of a second.
     this.renderer.debug.checkShaderErrors = import.meta.env.DEV;
     this.scene.fog = this.#fog;
     this.scene.add(this.#sky.mesh, this.surroundings.group, this.#sun.group, this.rig);
     this.rig.add(this.camera);
     this.resize();
     this.setLook("day");
-    // After the renderer's own listeners: by then it has a context again.
+    // This runs after the renderer's own listeners, when the renderer has a context again.
     canvas.addEventListener("webglcontextlost", () => this.#setLost(true));
     canvas.addEventListener("webglcontextrestored", () => this.#setLost(false));
   }
 
-  /** Textures that were drawn rather than loaded are gone with the context: the sky and the shadows. */
+  /**
+   * Draws the sky and the shadows again. These textures were drawn, not loaded, so they were lost with the
+   * context.
+   */
   #setLost(isLost: boolean): void {
     this.#isLost = isLost;
     if (!isLost) {
@@ -75,7 +79,7 @@ export class Stage {
     this.#look = look;
     this.#sun.setDaylight(look);
     this.#fog.color.copy(look.horizon);
-    // Below the horizon, where a world without a sea has nothing.
+    // The background below the horizon, which is visible in a world without a sea.
     this.scene.background = look.horizon;
     this.#fog.density = look.fogDensity;
     this.renderer.toneMappingExposure = look.exposure;
@@ -109,12 +113,13 @@ export class Stage {
     const { innerWidth: width, innerHeight: height } = window;
     this.renderer.setSize(width, height);
     this.camera.aspect = width / height;
-    // A tall window would see a narrow strip; its camera opens up so that the world stays around the avatar.
+    // In a tall window, the field of view is widened, because the horizontal view would otherwise be too
+    // narrow.
     this.camera.fov = this.camera.aspect < 1 ? 70 : 52;
     this.camera.updateProjectionMatrix();
   }
 
-  /** The direction, of length 1, of a point of the window as the camera sees it. */
+  /** The direction, of length 1, from the camera to a point of the window. */
   directionAt(x: number, y: number, out: Vector3): Vector3 {
     out.set((x / window.innerWidth) * 2 - 1, 1 - (y / window.innerHeight) * 2, 0.5);
     this.camera.updateMatrixWorld();
@@ -134,8 +139,8 @@ export class Stage {
 }
 
 /**
- * The name of the graphics hardware. It is queried before the renderer is created, because antialiasing can only be
- * chosen then.
+ * The name of the graphics hardware. It is queried before the renderer is created, because antialiasing can
+ * be chosen only at the creation.
  */
 export function probeRenderer(): string {
   const gl = document.createElement("canvas").getContext("webgl2");

@@ -71,13 +71,13 @@ export class Surroundings {
     u["sun"]!.value = look.sunDirection;
   }
 
-  /** Puts the sea so high, in metres, and the hills with it; takes both away where there is none. */
+  /** Sets the height of the sea in metres, and moves the hills with it. Without a sea, both are hidden. */
   setSea(level: number | undefined): void {
     this.group.visible = level !== undefined;
     this.group.position.y = level ?? 0;
   }
 
-  /** Moves the waves; `seconds` does not advance for users who prefer reduced motion. */
+  /** Moves the waves. `seconds` stays the same for users who prefer reduced motion. */
   update(seconds: number): void {
     this.#sea.uniforms["seconds"]!.value = seconds;
   }
@@ -92,7 +92,7 @@ function hillRange(radius: number, height: number, bumps: number, seed: number):
     const row = Math.floor(i / (columns + 1));
     const angle = (column / columns) * Math.PI * 2;
     const top = height * ridge(angle, bumps, seed);
-    // The seam is closed because the ridge is a sum of whole waves around the circle.
+    // The ridge is a sum of whole waves around the circle, so it has no seam.
     position.setXYZ(i, Math.sin(angle) * radius, -2 + (top + 2) * (1 - row / 3), -Math.cos(angle) * radius);
   }
   geometry.computeBoundingSphere();

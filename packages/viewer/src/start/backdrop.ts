@@ -62,7 +62,7 @@ export class Backdrop {
     this.#nextId = FIRST_ID;
   }
 
-  /** All figures walk in circles, each at its own pace. */
+  /** All figures walk in circles, each at a different speed. */
   animate(seconds: number): void {
     for (const { id, radius, speed, start } of this.#walkers) {
       const angle = start + (seconds * speed) / radius;
@@ -77,8 +77,8 @@ export class Backdrop {
   }
 
   /**
-   * A slow turn around the middle. The important part stays right of the card on wide screens and above it on tall
-   * ones.
+   * Moves the camera slowly around the middle. The important part of the picture stays to the right of the
+   * card on wide screens, and above it on tall screens.
    */
   aim(camera: PerspectiveCamera, seconds: number): void {
     const angle = 0.55 + Math.sin(seconds * 0.05) * 0.5;

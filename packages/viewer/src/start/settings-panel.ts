@@ -31,7 +31,7 @@ export class SettingsPanel {
     this.#dialog.addEventListener("change", () => this.#apply());
     this.#gyroscope.addEventListener("change", () => void this.#lookAround());
     this.#dialog.addEventListener("click", (event) => {
-      // A click behind the dialog arrives as a click on the dialog itself.
+      // A click outside of the dialog is reported as a click on the dialog element itself.
       if (event.target === this.#dialog) this.#dialog.close();
     });
   }
@@ -56,7 +56,7 @@ export class SettingsPanel {
     this.#dialog.showModal();
   }
 
-  /** Not stored for the next visit, because phones ask again, and require a tap before. */
+  /** This is not stored for the next visit, because phones then ask again and require a tap. */
   async #lookAround(): Promise<void> {
     this.#gyroscope.checked = await this.#viewer.gyroscope.set(this.#gyroscope.checked);
   }

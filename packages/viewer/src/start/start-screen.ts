@@ -3,7 +3,10 @@ import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";
 import { fetchWorlds, type WorldEntry } from "./worlds.js";
 
-/** Maximum wait of the card for the list of worlds, so that its layout does not change when the list arrives. */
+/**
+ * Maximum time for which the card waits for the list of worlds. It waits so that its layout does not change
+ * when the list arrives.
+ */
 const LIST_MS_MAX = 3_000;
 
 /** Asks the user for a name and a room. */
@@ -15,7 +18,7 @@ export class StartScreen {
   readonly #worlds = element("worlds", HTMLElement);
   readonly #note = element("start-note", HTMLElement);
 
-  /** No room was named yet, so the room of the first world is shown. */
+  /** Whether no room was named yet, so that the room of the first world is offered. */
   #isUnnamed = false;
   readonly #onEnter: (name: string, room: string) => void;
 
@@ -37,7 +40,8 @@ export class StartScreen {
   }
 
   /**
-   * Without a room it offers the server's first world. `note` describes a problem with the address, if there is one.
+   * Opens the start screen. Without a room, it offers the server's first world. `note` describes a problem
+   * with the address, if there is one.
    */
   show(name: string, room: string | undefined, note = ""): void {
     this.#name.value = name;
@@ -59,7 +63,8 @@ export class StartScreen {
   #reveal(): void {
     if (this.#screen.classList.contains("ready")) return;
     this.#screen.classList.add("ready");
-    // An on-screen keyboard that opens by itself would hide the page.
+    // The field does not get the focus on touch screens, because the on-screen keyboard would open and hide
+    // the page.
     if (!window.matchMedia("(pointer: coarse)").matches) this.#name.focus();
   }
 

@@ -3,7 +3,7 @@ import { isFields } from "@nowcast/three";
 /** A world that the server has. */
 export interface WorldEntry {
   readonly name: string;
-  /** Open rooms that show it. */
+  /** The open rooms that show the world. */
   readonly rooms: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export async function fetchWorlds(): Promise<readonly WorldEntry[]> {
     const response = await fetch("/api/worlds", { headers: { accept: "application/json" } });
     return response.ok ? readWorlds(await response.json()) : [];
   } catch {
-    // A server that does not answer is noticed on entering; a room can be named without a list.
+    // If the server does not answer, entering a room reports that. A room can be named without a list.
     return [];
   }
 }

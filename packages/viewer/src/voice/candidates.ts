@@ -1,9 +1,12 @@
 /**
- * Hides addresses of this machine from the other side of a call (recommended by RFC 8828 if the two share no server).
+ * Hides local addresses of this machine from the other side of a call, as RFC 8828 recommends.
  */
 import type { Signal } from "./signals.js";
 
-/** Whether a page from this host is in the own network, whose visitors know its addresses anyway. */
+/**
+ * Whether a page from this host is in the own network. Its visitors know addresses of this network in any
+ * case.
+ */
 export function isOwnNetwork(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
   if (host === "localhost" || host.endsWith(".localhost") || host.endsWith(".local")) return true;
@@ -32,7 +35,7 @@ export function withoutHostAddresses(signal: Signal): Signal | undefined {
       const candidate = withoutHostAddress(line.slice(2));
       return candidate === undefined ? [] : [`a=${candidate}`];
     }
-    // The default address of a description is the address of one of its candidates.
+    // The default address of a description is replaced, because it is the address of one of the candidates.
     if (line.startsWith("c=IN ")) return ["c=IN IP4 0.0.0.0"];
     if (line.startsWith("a=rtcp:")) return ["a=rtcp:9 IN IP4 0.0.0.0"];
     return [line];
@@ -41,8 +44,9 @@ export function withoutHostAddresses(signal: Signal): Signal | undefined {
 }
 
 /**
- * A line of RFC 8839: foundation, component, transport, priority, address, port, `typ`, type, and more. Host candidates
- * are dropped unless the browser hid the address behind an mDNS name; others lose their related local address.
+ * A line of RFC 8839: foundation, component, transport, priority, address, port, `typ`, type, and more. Host
+ * candidates are dropped, unless the browser replaced the address by an mDNS name. From other candidates, the
+ * related local address is removed.
  */
 function withoutHostAddress(candidate: string): string | undefined {
   const fields = candidate.split(" ");

@@ -2,10 +2,12 @@ import type { Signal } from "./signals.js";
 
 /** Maximum candidates that are kept before their description arrives. */
 const CANDIDATES_MAX = 32;
-/** Distance of a voice's full volume, in metres. At twice that it has half the volume. */
+/**
+ * Distance up to which a voice has its full volume, in metres. At twice this distance it has half the volume.
+ */
 const NEAR_M = 2;
 const FAR_M = 40;
-/** Root mean square above which a player speaks, and below which the player is silent again. */
+/** Root mean square above which a player counts as speaking, and below which as silent again. */
 const SPEAKS = 0.02;
 const SILENT = 0.01;
 
@@ -17,7 +19,10 @@ export interface PeerListener {
   changed(state: PeerState): void;
 }
 
-/** The connection to one player: plays one voice at its place, and sends the own voice. */
+/**
+ * The connection to one player. It plays the player's voice at the place of the player, and sends the own
+ * voice.
+ */
 export class Peer {
   state: PeerState = "connecting";
   isSpeaking = false;
@@ -28,13 +33,13 @@ export class Peer {
   readonly #gain: GainNode;
   readonly #panner: PannerNode;
   readonly #samples: Float32Array<ArrayBuffer>;
-  /** Chromium lets a voice flow into Web Audio only while some element plays it, too. */
+  /** Chromium passes a remote voice to Web Audio only while an element plays it, too. */
   readonly #sink = new Audio();
   #source: MediaStreamAudioSourceNode | undefined;
   #track: MediaStreamTrack | null;
   readonly #listener: PeerListener;
 
-  /** `call` is the name of this attempt; `offers`: this side begins. */
+  /** `call` identifies this attempt. `offers` says that this side begins. */
   constructor(
     readonly call: string,
     context: AudioContext,
@@ -88,12 +93,12 @@ export class Peer {
         else if (this.#waiting.length < CANDIDATES_MAX) this.#waiting.push(candidate);
       }
     } catch {
-      // This browser does not support the other side's description.
+      // Here the browser does not support the other side's description.
       this.#fail();
     }
   }
 
-  /** One's own voice, or none. */
+  /** Sets the own voice, or none. */
   async speak(track: MediaStreamTrack | null): Promise<void> {
     this.#track = track;
     await this.#sender?.replaceTrack(track).catch(() => this.#fail());
@@ -184,7 +189,7 @@ export class Peer {
   }
 }
 
-/** One codec keeps descriptions short enough for an action. */
+/** Only one codec is offered, so that descriptions are short enough for an action. */
 function preferOpus(transceiver: RTCRtpTransceiver): void {
   const codecs = RTCRtpReceiver.getCapabilities("audio")?.codecs ?? [];
   const opus = codecs.filter(({ mimeType }) => mimeType.toLowerCase() === "audio/opus");

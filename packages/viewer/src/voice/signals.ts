@@ -1,6 +1,6 @@
 /**
- * Signals that two pages exchange through the world until they are connected directly. A stranger may have forged any
- * part.
+ * Signals that two pages exchange through the world until they are connected directly. Any part may be
+ * forged.
  */
 import { isFields } from "@nowcast/three";
 
@@ -16,7 +16,7 @@ export type Signal =
   | { readonly type: "candidate"; readonly call: string; readonly candidate: string; readonly mid: string }
   | { readonly type: "bye" };
 
-/** A signal as the text of an action; undefined where it has no room. */
+/** A signal as the text of an action; undefined if it is too long. */
 export function writeSignal(signal: Signal): string | undefined {
   const text = JSON.stringify(signal);
   return new TextEncoder().encode(text).length <= SIGNAL_CHARACTERS_MAX ? text : undefined;

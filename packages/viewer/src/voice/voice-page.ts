@@ -12,7 +12,7 @@ export interface VoiceParts {
   readonly hud: Hud;
 }
 
-/** The page's interface for voices: the players, their shown places, and the receivers of signals. */
+/** The page's interface for voices: the players, their shown places, and functions that send signals. */
 export function voicePageOf(parts: VoiceParts): VoicePage {
   return {
     get definition() {

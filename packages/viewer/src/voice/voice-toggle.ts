@@ -1,6 +1,6 @@
 /**
- * Voice on the page: off until the user turns it on, and then muted. The other modules are loaded when it is first
- * turned on.
+ * The switch for voices. Voices are off until the user turns them on; then the microphone is muted. The other
+ * modules are loaded when voices are first turned on.
  */
 import type { Definition } from "nowcast/world";
 import { element } from "../dom.js";
@@ -22,7 +22,10 @@ export interface VoicePage {
   mark(player: number, speaks: boolean): void;
 }
 
-/** Whether a world forwards the signals of pages before they are connected: by an action with these arguments. */
+/**
+ * Whether a world forwards signals between pages that are not connected yet. It does so by an action with
+ * these arguments.
+ */
 export function passesVoices(definition: Definition | undefined): boolean {
   const action = definition?.actions.find(({ name }) => name === VOICE);
   return ["to", "data"].every((name) => action?.arguments.some((field) => field.name === name) ?? false);
@@ -66,7 +69,7 @@ export class VoiceToggle {
     this.#show();
   }
 
-  /** Ends it, as when one leaves the world. */
+  /** Ends voices, for example because the user leaves the world. */
   end(): void {
     this.#voice?.close();
     this.#voice = undefined;
@@ -81,7 +84,7 @@ export class VoiceToggle {
     if (!passesVoices(page.definition)) return this.#refuse(words.voiceStates.notHere);
     const { Voice } = await import("./voice.js");
     if (!Voice.isPossible) return this.#refuse(words.voiceStates.impossible);
-    // The user may have turned it off again during the load.
+    // The user may have turned voices off again while the code was loaded.
     if (this.#voice || !this.#toggle.checked) return;
     this.#voice = new Voice(this.#createHost(), this.#iceServers);
     this.#microphone.hidden = false;

@@ -2,10 +2,12 @@ import { isOwnNetwork, withoutHostAddresses } from "./candidates.js";
 import { Peer } from "./peer.js";
 import { readSignal, type Signal, writeSignal } from "./signals.js";
 
-/** Players nearer than this are connected, in metres; farther than the second value they are disconnected. */
+/**
+ * Players nearer than this are connected, in metres. Players farther than the second value are disconnected.
+ */
 const HEAR_M = 25;
 const LOSE_M = 35;
-/** Maximum connected players, the nearest ones. */
+/** Maximum number of connected players. The nearest are connected. */
 const PEERS_MAX = 12;
 /** Interval of checks of distances and volumes. */
 const LOOK_MS = 100;
@@ -26,7 +28,7 @@ export interface VoiceHost {
   others(): Iterable<{ readonly id: number; readonly spot: Spot | undefined }>;
   /** Passes a text on to one player. */
   send(to: number, data: string): void;
-  /** A player cannot be connected over this network. */
+  /** Called when a player cannot be connected over this network. */
   failed(player: number): void;
   /** The set of speaking or connected players changed. */
   changed(): void;
@@ -47,14 +49,14 @@ export class Voice {
   readonly #peers = new Map<number, Peer>();
   /** Players to whom this page has announced its voice. */
   readonly #greeted = new Set<number>();
-  /** Failed attempts since a player came near. */
+  /** Number of failed attempts for each player since the player came near. */
   readonly #failures = new Map<number, number>();
   readonly #choices = new Map<number, Choice>();
   #stream: MediaStream | undefined;
   #lookedMs = 0;
   readonly #host: VoiceHost;
   readonly #iceServers: readonly RTCIceServer[];
-  /** Whether the other visitors may learn addresses of this machine's own network. */
+  /** Whether other visitors may receive addresses of this machine's own network. */
   readonly #sharesAddresses: boolean;
 
   constructor(
@@ -67,7 +69,7 @@ export class Voice {
     this.#sharesAddresses = sharesAddresses;
   }
 
-  /** Whether this browser can. */
+  /** Whether this browser supports voices. */
   static get isPossible(): boolean {
     return typeof RTCPeerConnection !== "undefined" && typeof AudioContext !== "undefined";
   }
@@ -111,7 +113,7 @@ export class Voice {
     return this.#choices.get(player) ?? { volume: 1, isBlocked: false };
   }
 
-  /** `volume` is 0 to 2. A blocked player is not connected at all, and receives no sound either. */
+  /** `volume` is 0 to 2. A blocked player is not connected at all, and does not receive the own voice. */
   choose(player: number, choice: Readonly<Choice>): void {
     this.#choices.set(player, { ...choice });
     if (choice.isBlocked) {
@@ -123,7 +125,7 @@ export class Voice {
     }
   }
 
-  /** Takes the payload of the world's event `voice`. */
+  /** Handles the payload of the world's event `voice`. */
   handleSignal(payload: unknown): void {
     const heard = readSignal(payload);
     const { player } = this.#host;
@@ -137,7 +139,7 @@ export class Voice {
     if (signal.type === "here") {
       if (!signal.reply) this.#say(from, { type: "here", reply: true });
       this.#greeted.add(from);
-      // The player with the lower number begins. A player who announces again has started again.
+      // The player with the lower number begins the call. A player who announces again has reloaded the page.
       if (player < from && !(signal.reply && this.#peers.has(from))) this.#connect(from, undefined);
       return;
     }
@@ -149,7 +151,7 @@ export class Voice {
   /** Once a frame: the position of the ears, and the direction ahead. */
   update(nowMs: number, ears: Spot, ahead: Spot): void {
     const { listener } = this.#context;
-    // Firefox has no parameters here yet.
+    // Firefox does not have these parameters yet.
     if (listener.positionX) {
       listener.positionX.value = ears.x;
       listener.positionY.value = ears.y;

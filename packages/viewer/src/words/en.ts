@@ -71,7 +71,7 @@ export const ENGLISH = {
   no: "no",
   moreLines: (lines: number) => `and ${lines} more`,
 
-  // Which room an address leads to.
+  // The room to which an address leads.
   badRoomName: (asked: string) =>
     `“${asked}” is not the name of a room: names are 1 to 32 of a–z, 0–9, - and _. Choose another one.`,
   lowerCaseRoom: (asked: string, room: string) =>

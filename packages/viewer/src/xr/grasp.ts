@@ -1,9 +1,11 @@
 import { type Actions, type Binding, buttonOf } from "../actions.js";
 import type { Side } from "./tracked-input.js";
 
-/** A hand that opens below this speed, in metres a second, puts its item down; a faster one throws it. */
+/**
+ * If a hand opens below this speed, in metres a second, it puts its item down. A faster hand throws the item.
+ */
 const THROW_MPS = 1.1;
-/** Speed of the hand for a throw of maximum strength. */
+/** Speed of the hand at which a throw has its maximum strength. */
 const FULL_THROW_MPS = 6;
 /** Time for which a hand that opened is remembered until the world reports the item that it holds. */
 const WAIT_MS = 700;
@@ -20,7 +22,7 @@ export interface HandMotion {
 /** The parts of the page that grasping needs. */
 export interface GraspSurroundings {
   readonly actions: Pick<Actions, "offered" | "possible" | "press" | "release" | "perform">;
-  /** From now on this hand points and acts. */
+  /** Called when another hand begins to point and act. */
   use(side: Side): void;
 }
 
@@ -44,7 +46,7 @@ export class Grasp {
     this.#around = around;
   }
 
-  /** A hand closes: the whole hand, or (`isTrigger`) a finger on a trigger. */
+  /** Handles a hand that closes: the whole hand, or (`isTrigger`) a finger on a trigger. */
   close(side: Side, isTrigger: boolean): void {
     if (this.#begun[side]) return;
     this.#around.use(side);
@@ -60,7 +62,7 @@ export class Grasp {
     }
   }
 
-  /** A hand opens that moves so. */
+  /** Handles a hand that opens while it moves with this velocity. */
   open(side: Side, motion: HandMotion, nowMs: number): void {
     const begun = this.#begun[side];
     this.#begun[side] = undefined;
@@ -72,20 +74,20 @@ export class Grasp {
     }
   }
 
-  /** Releases an item that the world reports as held only now. Once a frame. */
+  /** Releases an item that the world reports as held only after the hand opened. Call it once a frame. */
   update(nowMs: number): void {
     const opened = this.#opened;
     if (!opened) return;
     if (nowMs > opened.untilMs || this.#letGo(opened.side, opened.motion)) this.#opened = undefined;
   }
 
-  /** False while nothing can be let go. */
+  /** Returns false if no item can be released now. */
   #letGo(side: Side, { x, y, z }: HandMotion): boolean {
     const { actions } = this.#around;
     const ways = actions.possible.filter(({ needs, target }) => needs !== undefined && !target);
     const speed = Math.hypot(x, y, z);
     const isThrown = (binding: Binding): boolean => binding.charge !== undefined;
-    // A world that receives the hand knows its speed itself.
+    // If the world receives the entity of the hand, it can compute the speed of the hand itself.
     const preferred = speed > THROW_MPS || ways.some((way) => isThrown(way) && way.hand !== undefined);
     const way = ways.find((binding) => isThrown(binding) === preferred) ?? ways[0];
     if (!way) return false;

@@ -28,7 +28,7 @@ import type { XrSession } from "./xr-session.js";
 
 const SNAP_TURN = Math.PI / 6;
 const SMOOTH_TURN_PER_S = 1.9;
-/** A stick that is pushed farther than this turns or aims; below the second value it is released. */
+/** A stick that is pushed farther than this turns or aims. Below the second value it counts as released. */
 const STICK_OUT = 0.7;
 const STICK_BACK = 0.4;
 /** Maximum height of a shown driver's head above the seat, in metres. */
@@ -36,7 +36,7 @@ const SEATED_EYES_M = 0.35;
 const WATCHED_EYES_M = 1.6;
 /** Interval of checks for a headset that gives no frames. */
 const WATCH_MS = 250;
-/** How fast the measured velocity of a hand adapts, as a share a second. */
+/** Rate at which the measured velocity of a hand adapts, as a share a second. */
 const VELOCITY_EASE = 30;
 /**
  * Maximum speed of a hand, in metres a second. A higher speed means that tracking lost the hand
@@ -46,7 +46,7 @@ const HAND_MPS_MAX = 15;
 /** The action by which a world itself moves players to the end of an arc, and its arguments. */
 const TELEPORT = { action: "teleport", place: "to", hand: "hand" } as const;
 const TELEPORT_DARK_MS = 180;
-/** The panel as seen from the wrist, in metres: beyond the hand, above its back. */
+/** The position of the panel relative to the wrist, in metres: beyond the hand, above its back. */
 const PANEL_M: readonly [number, number, number] = [0, 0.16, 0.02];
 
 /** One hand in the world. */
@@ -92,7 +92,7 @@ export class Headset implements XrSession {
   /** A headset may end its session before the page has begun to use it. */
   isOver = false;
 
-  /** Shows the world in a headset. The session is ended where that fails. */
+  /** Shows the world in a headset. If that fails, the session is ended. */
   static async begin(viewer: Viewer, session: XRSession): Promise<Headset> {
     const { xr } = viewer.stage.renderer;
     xr.enabled = true;
@@ -129,7 +129,7 @@ export class Headset implements XrSession {
     await this.session.end().catch(() => undefined);
   }
 
-  /** Reads where head and hands are, and turns. */
+  /** Reads the poses of head and hands, and handles turning. */
   read(frame: XRFrame | undefined, nowMs: number, seconds: number): void {
     this.#nowMs = nowMs;
     if (!frame) return;
@@ -170,13 +170,13 @@ export class Headset implements XrSession {
     else if (viewer.avatar.member) Object.assign(input, room.follow() ?? {});
   }
 
-  /** The head is above this body from now on, and faces its direction. */
+  /** Moves the room so that the head is above this body and faces its direction. */
   faceWith(own: Readonly<Pose>): void {
     this.#room.recentre(yawOf(own));
     this.#dash.end();
   }
 
-  /** A driver is turned along with the vehicle. */
+  /** A driver is turned together with the vehicle. */
   turnWith(radians: number): void {
     this.#room.turn(radians);
   }
@@ -210,7 +210,7 @@ export class Headset implements XrSession {
     );
   }
 
-  /** Closes and opens hands. */
+  /** Handles hands that close and open. */
   act(): void {
     for (const hand of [this.#left, this.#right]) {
       const { input } = hand;
@@ -223,7 +223,7 @@ export class Headset implements XrSession {
       hand.isClosed = isClosed;
       if (input.second !== hand.wasSecond) this.#doOther(input.side, input.second);
       hand.wasSecond = input.second;
-      // The left stick's button runs.
+      // The button of the left stick means running.
       const speaks = input.side === "right" && input.stickPressed;
       if (speaks && !hand.spoke) void this.#viewer.voice.flipMicrophone();
       hand.spoke = speaks;
@@ -231,7 +231,7 @@ export class Headset implements XrSession {
     this.#grasp.update(this.#nowMs);
   }
 
-  /** The downward pitch of an equivalent camera, so that actions go where the head looks. */
+  /** The downward pitch of an equivalent camera, so that actions are aimed in the direction of the head. */
   get pitch(): number {
     TURN.set(this.#head.qx, this.#head.qy, this.#head.qz, this.#head.qw);
     return cameraPitch(Math.asin(Math.min(1, Math.max(-1, AHEAD.set(0, 0, -1).applyQuaternion(TURN).y))));
@@ -290,7 +290,7 @@ export class Headset implements XrSession {
     viewer.actions.update(0, this.pitch, viewer.connection?.status === "open");
   }
 
-  /** The second button of a controller does the first action that hands cannot do by closing. */
+  /** The second button of a controller triggers the first action that closing a hand cannot trigger. */
   #doOther(side: Side, isDown: boolean): void {
     this.#use(side);
     const { actions } = this.#viewer;
@@ -313,7 +313,7 @@ export class Headset implements XrSession {
     }
   }
 
-  /** The right stick ahead aims an arc; letting it go goes there. */
+  /** Pushing the right stick ahead aims an arc, and releasing it starts the way to the end of the arc. */
   #aimTeleport(): void {
     const arc = this.#arc;
     const input = this.#input;

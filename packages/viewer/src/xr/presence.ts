@@ -12,16 +12,16 @@ export type PresenceWorld = Pick<
 export interface PartState {
   /** Pose of the wrist, or of the point between the eyes. */
   readonly pose: Readonly<Pose>;
-  /** In metres a second. */
+  /** The velocity, in metres a second. */
   readonly velocity: readonly [number, number, number];
-  /** For a hand, 0 to 1. */
+  /** The grip of a hand, 0 to 1. */
   readonly grip: number;
   /** A hand's joints relative to the wrist, if they are tracked. */
   readonly rotations: Float32Array | undefined;
   readonly size: number;
 }
 
-/** A part that was not seen for so long is taken away. */
+/** A part that was not tracked for this time is removed. */
 const LOST_MS = 500;
 /**
  * A headset has stopped if there was no frame during this many checks. A headset that draws slowly leaves no time for
@@ -30,14 +30,16 @@ const LOST_MS = 500;
 const LOOKS_MAX = 6;
 /** Minimum interval of poses: 30 a second. */
 const MOVE_MS = 33;
-/** Joints change slowly as seen from the wrist: a dozen times a second is enough to see fingers bend. */
+/**
+ * Minimum interval of joints. They move slowly relative to the wrist, so a dozen updates a second are enough.
+ */
 const JOINTS_MS = 83;
 const GRIP_STEP = 0.03;
-/** Interval in which a player at rest reports to be present. */
+/** Interval at which a player at rest reports that the player is present. */
 const BEAT_MS = 1000;
 /** Time until a refused part is requested again. */
 const RETRY_MS = 3000;
-/** Faster than this no hand is, in metres a second. */
+/** Maximum speed of a hand, in metres a second. */
 const SPEED_MAX = 20;
 
 type Place = "head" | Side;
@@ -47,7 +49,7 @@ interface Part {
   readonly place: Place;
   id: EntityId | undefined;
   isAsking: boolean;
-  /** The world has sent it. If it is gone afterwards, the rules removed it. */
+  /** Whether the world has sent the entity. If it is missing afterwards, the rules removed it. */
   isThere: boolean;
   seenMs: number;
   movedMs: number;
@@ -67,7 +69,7 @@ interface Part {
 export class Presence {
   readonly #parts: readonly Part[];
   #isClosed = false;
-  /** Checks since the newest frame. */
+  /** Number of checks since the newest frame. */
   #looks = 0;
   readonly #world: PresenceWorld;
 
@@ -98,19 +100,21 @@ export class Presence {
     }
   }
 
-  /** Takes everything away once no frames come. Call it four times a second, by a timer. */
+  /** Removes all parts if no frames arrive. Call it four times a second, by a timer. */
   idle(): void {
     this.#looks++;
     if (this.#looks < LOOKS_MAX) return;
     for (const part of this.#parts) if (part.id !== undefined) this.#remove(part);
   }
 
-  /** Another connection: earlier entities are no longer owned, unless the world reports so. */
+  /**
+   * Handles a new connection. Earlier entities are no longer owned, unless the world reports that they are.
+   */
   forget(): void {
     for (const part of this.#parts) reset(part);
   }
 
-  /** Takes everything away. */
+  /** Removes all parts. */
   close(): void {
     this.#isClosed = true;
     for (const part of this.#parts) this.#remove(part);
@@ -137,7 +141,7 @@ export class Presence {
     this.#describe(part, part.id, state, nowMs);
   }
 
-  /** Sends fingers when they have bent, and at intervals that the player is present. */
+  /** Sends fingers when they have moved, and at intervals a report that the player is present. */
   #describe(part: Part, id: EntityId, state: PartState, nowMs: number): void {
     const sinceMs = nowMs - part.setMs;
     if (sinceMs < JOINTS_MS) return;
@@ -159,7 +163,7 @@ export class Presence {
     this.#world.set(id, changes);
   }
 
-  /** The joints if they changed; `null` once they are not tracked any more. */
+  /** The joints if they changed; `null` as soon as they are not tracked any more. */
   #jointsOf(part: Part, { rotations, size }: PartState): Uint8Array | null | undefined {
     if (rotations === undefined) {
       if (!part.hasJoints) return undefined;
@@ -193,7 +197,7 @@ export class Presence {
         else part.id = id;
       })
       .catch(() => {
-        // The world refused, or the connection is lost: the next attempt comes later.
+        // The world refused the request, or the connection is lost. Another attempt follows later.
         part.isAsking = false;
         part.askAgainMs = nowMs + RETRY_MS;
       });

@@ -5,7 +5,10 @@ import type { Actor } from "../targets.js";
 
 /** Maximum distance of a touched entity from the palm, in metres. */
 const TOUCH_M = 0.16;
-/** A highlighted target must be reachable even if it is seen late, so hands reach less far than the world's value. */
+/**
+ * Margin that is subtracted from the world's reach, so that a highlighted target is within reach even if its
+ * shown position is old.
+ */
 const CAUTION_M = 0.1;
 const PERSON_RADIUS_M = 0.35;
 
@@ -17,7 +20,10 @@ export interface Reaching {
   readonly ray: Readonly<Pose>;
 }
 
-/** The target of a hand: the entity that it touches, or else the entity that it points at within the action's reach. */
+/**
+ * The target of a hand: the entity that it touches or, if there is none, the entity that it points at within
+ * the action's reach.
+ */
 export function findHandTarget(
   actor: Actor,
   { palm, ray }: Reaching,
@@ -34,7 +40,7 @@ export function findHandTarget(
   const consider = (candidate: Prop | Member, box: RayBox, prop: Prop | undefined): void => {
     if (candidate.id === actor.id || candidate.id === actor.body.holding) return;
     if (of && !of.has(candidate.body.kind)) return;
-    // The server measures from the body, wherever the hand is.
+    // The server measures the reach from the body, not from the hand.
     if (metresTo(box, actor.x, clampedHeight(actor, box.y), actor.z) > reachM - CAUTION_M) return;
     const metres = metresTo(box, palm.x, palm.y, palm.z);
     if (metres < touchedM) [touched, touchedM] = [candidate.id, metres];
@@ -58,7 +64,7 @@ export function metresTo(box: RayBox, x: number, y: number, z: number): number {
   );
 }
 
-/** The height on a body's axis that is nearest to another. */
+/** The height on a body's axis that is nearest to a given height. */
 function clampedHeight(actor: Actor, y: number): number {
   return Math.min(actor.y + actor.halfHeight, Math.max(actor.y - actor.halfHeight, y));
 }

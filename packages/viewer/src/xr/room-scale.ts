@@ -5,11 +5,11 @@ const FOLLOW_M = 0.14;
 const FOLLOWED_M = 0.04;
 /** Distance at which the body follows at full walking speed. */
 const FULL_SPEED_M = 0.45;
-/** A body that moved farther than this in one frame was teleported. */
+/** If a body moved farther than this in one frame, it was teleported. */
 const PLACED_M = 0.6;
 /**
- * From this distance on the head is where its body cannot go, such as in a wall. At the second value the picture is
- * dark.
+ * At a greater distance than this, the head is at a place that its body cannot reach, such as in a wall. At
+ * the second value the picture is dark.
  */
 const LEANING_M = 0.45;
 const LEANT_M = 0.8;
@@ -28,9 +28,9 @@ export interface RoomHead {
  * Places the physical room of a headset (the rig) in the world, so that the head is above the body that the server
  * moves.
  *
- * One invariant: the point of the room called the anchor is always at the body. Movements of the body move the room,
- * and never the head in it: walking with a stick, a lift, a correction by the server. Only when the body follows a head
- * that walked in its room does the anchor move instead, and the room stays.
+ * One invariant: the point of the room called the anchor is always at the body. When the body moves by a
+ * stick, a lift, or a correction by the server, the room moves with it, and the head keeps its place in the
+ * room. When the body follows a head that walked in its room, the anchor moves instead, and the room stays.
  */
 export class RoomScale {
   /** The position of the room's origin in the world, in metres: on the floor. */
@@ -44,7 +44,7 @@ export class RoomScale {
   #isFollowing = false;
   #head: RoomHead = { x: 0, y: 0, z: 0, yaw: 0 };
 
-  /** Takes where the head is in the room now. */
+  /** Sets the present pose of the head in the room. */
   look(head: RoomHead): void {
     this.#head = head;
   }
@@ -54,7 +54,10 @@ export class RoomScale {
     return wrapAngle(this.yaw + this.#head.yaw);
   }
 
-  /** The head is above the body, and faces this way: at the beginning, and when the body is another one. */
+  /**
+   * Moves the room so that the head is above the body and faces this direction. Called at the beginning, and
+   * when the body changes.
+   */
   recentre(yaw: number): void {
     this.#anchorX = this.#head.x;
     this.#anchorZ = this.#head.z;
@@ -62,7 +65,7 @@ export class RoomScale {
     this.#isFollowing = false;
   }
 
-  /** The body is wherever the head is, because a seated player does not walk about. */
+  /** Sets the body below the head, because a seated player does not walk about. */
   sit(): void {
     this.#anchorX = this.#head.x;
     this.#anchorZ = this.#head.z;
@@ -93,12 +96,12 @@ export class RoomScale {
     return { forward: (-dx * sin - dz * cos) * share, right: (dx * cos - dz * sin) * share };
   }
 
-  /** The player walks by other input than {@link follow}. */
+  /** Records that the player walks by other input than {@link follow}. */
   steer(): void {
     this.#isFollowing = false;
   }
 
-  /** Takes where the body's feet are now, and moves the room. */
+  /** Sets the present position of the body's feet, and moves the room. */
   stand(x: number, y: number, z: number): void {
     const [dx, dz] = [x - this.#bodyX, z - this.#bodyZ];
     this.#bodyX = x;

@@ -31,7 +31,9 @@ export interface Landing {
   readonly z: number;
 }
 
-/** Computes the points of an arc from a hand to the hit (x, y, z each) and their number; then the place to stand. */
+/**
+ * Computes the points of an arc from a hand to the hit (x, y, z each), their number, and the place to stand.
+ */
 export function traceArc(
   from: Readonly<Pose>,
   obstacles: Pick<Obstacles, "cast">,
@@ -128,16 +130,16 @@ export class TeleportArc {
   }
 }
 
-/** Nearer than this one has arrived, in metres. */
+/** The body has arrived if it is nearer than this, in metres. */
 const ARRIVED_M = 0.3;
 const DASH_MS_MAX = 2500;
-/** A walker that comes no nearer for this long is blocked by an obstacle. */
+/** If a walker comes no nearer for this time, an obstacle blocks it. */
 const STUCK_MS = 350;
 const PROGRESS_M = 0.05;
 
 /**
- * The way to the end of an arc. The body walks it, because only the server moves a body, and the picture is dark, to
- * avoid motion sickness.
+ * The way to the end of an arc. The body walks along it, because only the server moves a body. The picture is
+ * dark meanwhile, to avoid motion sickness.
  */
 export class Dash {
   #goal: Landing | undefined;

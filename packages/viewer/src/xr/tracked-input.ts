@@ -4,9 +4,9 @@ import { Matrix4, Quaternion, Vector3 } from "three";
 export type Side = "left" | "right";
 
 const DEAD = 0.2;
-/** A trigger or a grip that is pulled farther than this is pressed. */
+/** A trigger or a grip counts as pressed if it is pulled farther than this. */
 const PRESSED = 0.55;
-/** The joints of the middle finger up to its tip, by which a hand is measured. */
+/** The joints of the middle finger up to its tip. The size of a hand is measured by them. */
 const MIDDLE = [10, 11, 12, 13, 14] as const;
 
 /** The input of one hand in this frame. */
@@ -22,28 +22,28 @@ export interface HandInput {
   /** Rotations of all joints relative to the wrist. */
   readonly rotations: Float32Array;
   readonly size: number;
-  /** 0 an open hand, 1 a fist. */
+  /** The grip: 0 for an open hand, 1 for a fist. */
   grip: number;
   /** The index finger's trigger, or a pinch. */
   trigger: boolean;
   squeeze: boolean;
-  /** A or X. */
+  /** The button A or X. */
   first: boolean;
-  /** B or Y. */
+  /** The button B or Y. */
   second: boolean;
   stickPressed: boolean;
   stickX: number;
   stickY: number;
 }
 
-/** From WebXR's hand input module, which the types do not include. */
+/** A declaration from WebXR's hand input module, which the types do not include. */
 interface HandFrame {
   fillPoses?(spaces: Iterable<XRSpace>, base: XRSpace, transforms: Float32Array): boolean;
 }
 
 interface OwnHand extends HandInput {
   size: number;
-  /** The events of the session, for hands without buttons. */
+  /** State of the session's events, for hands without buttons. */
   selects: boolean;
   squeezes: boolean;
 }
@@ -98,7 +98,7 @@ export class TrackedInput {
     readButtons(source.gamepad, hand);
   }
 
-  /** Reads the joints relative to the wrist. False if one is unknown. */
+  /** Reads the joints relative to the wrist. Returns false if a joint is unknown. */
   #readJoints(frame: XRFrame, space: XRReferenceSpace, joints: XRHand, hand: OwnHand): boolean {
     const matrices = this.#matrices;
     if (joints.size !== HAND_JOINTS) return false;
@@ -122,7 +122,7 @@ export class TrackedInput {
   }
 }
 
-/** A controller is in the palm and points with the fist; the palm faces the other hand. */
+/** A controller is held in the fist and points forward; the palm faces the other hand. */
 function readGrip(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource, hand: OwnHand): boolean {
   const grip = source.gripSpace && frame.getPose(source.gripSpace, space);
   if (!grip) return false;

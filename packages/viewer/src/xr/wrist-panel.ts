@@ -22,11 +22,11 @@ export interface PanelContents {
   readonly screen: ReadonlyMap<string, unknown>;
   /** The last lines of chat, the oldest first. */
   readonly chat: readonly string[];
-  /** The page's message, such as that the connection is lost. */
+  /** A message of the page, for example that the connection is lost. */
   readonly notice: string;
 }
 
-/** Everything that a screen would show over the picture, as lines of text. */
+/** Returns everything that a screen would show over the picture, as lines of text. */
 export function panelLines({ screen, chat, notice }: PanelContents): readonly PanelLine[] {
   const lines: PanelLine[] = [];
   const add = (kind: PanelLine["kind"], text: string, linesMax: number): void => {
@@ -48,7 +48,10 @@ export function panelLines({ screen, chat, notice }: PanelContents): readonly Pa
   return lines;
 }
 
-/** Score, clock, messages and chat on a panel above a wrist, where a page has them over its picture. */
+/**
+ * Score, clock, messages and chat on a panel above a wrist. On a screen, the page shows these over the
+ * picture.
+ */
 export class WristPanel {
   readonly mesh: Mesh<PlaneGeometry, MeshBasicMaterial>;
   readonly #canvas = document.createElement("canvas");

@@ -5,9 +5,12 @@ import type { Actor } from "../targets.js";
 import type { Landing } from "./teleport.js";
 import type { Side } from "./tracked-input.js";
 
-/** The page's interface to a headset while a person wears one; the headset itself is loaded when it is put on. */
+/**
+ * The page's interface to a headset while a user wears one. The code for headsets is loaded when the user
+ * enters with one.
+ */
 export interface XrSession {
-  /** It shows the world no more. */
+  /** Whether it no longer shows the world. */
   readonly isOver: boolean;
   /** The upward pitch of the head, in radians, in the camera's convention. */
   readonly pitch: number;
@@ -19,11 +22,11 @@ export interface XrSession {
   read(frame: XRFrame | undefined, nowMs: number, seconds: number): void;
   /** Adds the headset's input. */
   updateInput(input: Input): void;
-  /** The player was teleported, and faces the direction of its body. */
+  /** Called when the player was teleported and must face the direction of its body. */
   faceWith(own: Readonly<Pose>): void;
-  /** The player was turned by the body on which it stands. */
+  /** Called when the body on which the player stands has turned the player. */
   turnWith(radians: number): void;
-  /** Brings the room of the person to where its avatar is. */
+  /** Moves the room of the user to the avatar. */
   move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void;
   /** Performs the actions of the hands. */
   act(): void;

@@ -3,7 +3,7 @@ import { element } from "../dom.js";
 import type { Viewer } from "../viewer.js";
 import { words } from "../words.js";
 
-/** Whether the user can enter with a headset, or why not. */
+/** Whether the user can enter with a headset; if not, the reason. */
 export type HeadsetState = "ready" | "insecure" | "unknown" | "missing";
 
 /** The properties of a page that decide whether it can use a headset. */
@@ -46,7 +46,8 @@ export class XrToggle {
     if (this.#isBusy || !navigator.xr) return;
     this.#isBusy = true;
     try {
-      // A browser allows the request only right after a click, so the modules are loaded in parallel.
+      // A browser allows the request only right after a click, so the modules are loaded in parallel with the
+      // request.
       const [session, { Headset }] = await Promise.all([
         navigator.xr.requestSession("immersive-vr", {
           requiredFeatures: ["local-floor"],
