@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         world.step();
         while world.poll_event().is_some() {}
     }
-    // The script made the state and the private data. It must be possible to write and read both.
+    // The script made the state and the private data. Both must be writable and readable.
     let bytes = world.snapshot();
     let restored = World::restore(definition, Box::new(()), &bytes).expect("a world reads what it writes");
     assert_eq!(world.scene().all_state().count(), restored.scene().all_state().count());

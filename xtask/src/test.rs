@@ -13,8 +13,8 @@ pub(crate) struct Args {
     /// Skip the tests in a real browser, and report that
     #[arg(long)]
     without_browser: bool,
-    /// Also run all tests of channels, server and program with local names over a socket, as on systems without shared memory;
-    /// without this flag, only some of the channels' tests run in this way
+    /// Also run all tests of channels, server and program with local names over a socket, as on systems without shared memory.
+    /// Without this flag, only some of the channels' tests run in this way
     #[arg(long)]
     portable: bool,
     /// Stop at the first step that fails

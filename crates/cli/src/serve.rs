@@ -197,7 +197,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     run_to_end(async {
         let mut stop = pin!(asked_to_stop());
         outlive_file_size_limit();
-        // This runs in a task of its own, because loading the scripts may take a long time.
+        // The server is bound in a separate task, because loading the scripts may take a long time.
         let binding = tokio::spawn(Server::bind(config));
         let server = tokio::select! {
             bound = binding => bound.context("the server cannot start")?.map_err(with_flag)?,

@@ -26,8 +26,8 @@ impl Show {
         self.html.as_deref().or(usual.map(Path::new)).map_or(Ok(()), check_writable)
     }
 
-    /// Prints the report. Writes the page with its charts to the given file, or else to `usual`, the default file of the
-    /// instrument, if it has one.
+    /// Prints the report. Writes the page with its charts to the given file. Without a given file, writes it to `usual`, the
+    /// default file of the instrument, if there is one.
     pub(crate) fn show(&self, report: &Report, usual: Option<&str>) -> anyhow::Result<ExitCode> {
         let text = if self.json { report.to_json() + "\n" } else { report.to_terminal() };
         output::text(&text)?;

@@ -34,7 +34,7 @@ pub fn run(codec: usize, file: &Path) -> std::result::Result<u128, CodecError> {
     Ok(elapsed)
 }
 
-/// Returns the size of the file of every codec, and the milliseconds of cold starts in new processes. The codecs run in turns.
+/// Returns the size of the file of every codec, and the milliseconds of cold starts in new processes. The codecs take turns.
 pub(super) fn measure(
     subjects: &[Subject<Save>],
     save: &Save,

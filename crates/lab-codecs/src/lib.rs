@@ -2,8 +2,8 @@
 //!
 //! The benchmark repeats the measurements of three sources: the movement packets of "A wire protocol", the save file of the
 //! MessagePack article, and the three messages of the WebSocket formats article. It adds replication deltas. Every codec's output
-//! is decoded and compared with its input before a figure is printed. All codecs of one table run in turns, so that noise of the
-//! machine affects all of them.
+//! is decoded and compared with its input before a figure is printed. The codecs of a table take turns, so that noise of the
+//! machine affects all codecs alike.
 
 mod cold;
 mod data;

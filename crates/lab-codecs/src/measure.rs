@@ -1,4 +1,4 @@
-//! Compares codecs: their sizes, and their times measured in turns.
+//! Compares codecs by their sizes and their times. The codecs take turns while their times are measured.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub(super) struct Measured {
 /// Approximate duration of a sample. It is long enough for the cost of the clock to be negligible.
 const SAMPLE: Duration = Duration::from_millis(4);
 
-/// Checks every codec on `value`, then measures them in turns. Times are in nanoseconds.
+/// Checks every codec on `value`, then measures the codecs, which take turns. Times are in nanoseconds.
 pub(super) fn compare<T: PartialEq>(
     what: &str,
     value: &T,

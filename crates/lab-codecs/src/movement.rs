@@ -122,7 +122,7 @@ fn read_move(bytes: &[u8; MOVE_BYTES]) -> Move {
     }
 }
 
-/// Writes each entity as a packet of its own, with a header of two bytes, and joins the packets.
+/// Writes each entity as a separate packet with a header of two bytes, and joins the packets.
 fn write_packets(moves: &Vec<Move>, out: &mut Vec<u8>) {
     for one in moves {
         let mut packet = Vec::with_capacity(2 + MOVE_BYTES);

@@ -17,7 +17,7 @@ pub struct Soak {
     pub seeds: u64,
     /// Maximum time, after which the soak stops even if seeds remain.
     pub time_max: Option<Duration>,
-    /// The TypeScript session, which is at one of the two ends in turns. Without it, both ends are in Rust.
+    /// The TypeScript session, which alternates between the two ends. Without it, both ends are in Rust.
     pub typescript: Option<Peer>,
     /// Whether processes are killed. Durable actions must survive that.
     pub restarts: bool,

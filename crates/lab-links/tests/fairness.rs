@@ -40,8 +40,8 @@ fn a_session_and_tcp_both_get_a_usable_share() {
     }
 }
 
-/// Regression test: the rate fell five times before the queue was attributed to others. Behind a long queue that took seconds,
-/// and by then the rate was almost zero.
+/// Regression test: the rate fell five times before the queue was attributed to others. Behind a long queue, five falls took
+/// seconds, and then the rate was almost zero.
 #[test]
 fn behind_a_long_queue_of_others_the_rate_neither_starves_nor_takes_all() {
     for seed in 1..=4 {

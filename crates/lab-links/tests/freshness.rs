@@ -91,7 +91,7 @@ fn idle_time_is_not_taken_for_a_slow_link() {
 }
 
 /// Regression test: rounds that still contained older packets counted against the rate that had just fallen. The session then
-/// mistook its own queue for that of others.
+/// mistook its own queue for the queue of other senders.
 #[test]
 fn its_own_queue_is_not_taken_for_that_of_others() {
     for seed in [1, 3, 6] {

@@ -111,7 +111,7 @@ impl Everything {
         let expected = CHECK_SECONDS + over_links + seconds_of_browser + on_this_machine;
         eprintln!("about {} min", (expected / 60.0).ceil());
         let progress = Progress::shown(expected);
-        // The instruments over links add parts of their own to the progress.
+        // The instruments over links add their own parts to the progress.
         let alone = |what: &str, seconds: f64, report: &dyn Fn() -> Result<Report, String>| {
             let part = locked(&progress).begin(what, seconds, seconds);
             let report = report();

@@ -4,7 +4,7 @@
 //! HTML page with charts for people. Each figure is printed with its machine, the seed of its input and its number of
 //! samples. Peers are measured in the same run as our own code.
 //!
-//! Each instrument is in the crate of the libraries that it links. This crate runs all of them in turn.
+//! Each instrument is in the crate of the libraries that it links. This crate runs all instruments one after the other.
 
 #![cfg(target_os = "linux")]
 

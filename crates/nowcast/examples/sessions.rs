@@ -6,9 +6,9 @@
 //!
 //! PROGRAM, for a profiler: runs only `quinn`, `webtransport`, `tungstenite` or `websocket`.
 //!
-//! Both ends of every session are in this process and send 20 packets a second, each with 10 states of 40 bytes. The
-//! output is the CPU time of the whole process for each packet, compared with the same bytes over bare quinn datagrams
-//! and tungstenite messages. Each figure is the median of the rounds; in a round all programs run one after the other.
+//! Both ends of every session are in this process and send 20 packets a second, each with 10 states of 40 bytes. The output is
+//! the CPU time of the whole process for each packet, compared with the same bytes over bare quinn datagrams and tungstenite
+//! messages. Each figure is the median of the rounds. In a round, all programs run one after the other.
 
 use std::hint::black_box;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -252,7 +252,7 @@ async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure
     let address = house.local_addr()?;
     let mut connections = Vec::new();
     for _ in 0..count {
-        // Each client has a socket of its own, as in sessions.
+        // Each client has its own socket, as in sessions.
         let endpoint = quinn_endpoint(None)?;
         let near = endpoint.connect_with(client.clone(), address, "localhost")?;
         let near = async { near.await.map_err(Failure::from) };

@@ -32,8 +32,8 @@ pub enum CertificateConfig {
         /// Host names and addresses besides those of loopback.
         names: Vec<String>,
     },
-    /// PEM files: the certificate chain, which begins with the endpoint's own certificate, and its key. The files are read again
-    /// when they change. If they cannot be used, the last valid certificate stays.
+    /// PEM files: the endpoint's key, and the certificate chain, which begins with the endpoint's own certificate. The files are
+    /// read again when they change. If they cannot be used, the last valid certificate stays.
     Files {
         /// The chain.
         chain: PathBuf,

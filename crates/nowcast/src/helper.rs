@@ -1,4 +1,4 @@
-//! The helper thread of this process: a runtime for programs without one.
+//! The helper thread of this process: a runtime for programs without a runtime.
 
 use std::io;
 use std::sync::OnceLock;

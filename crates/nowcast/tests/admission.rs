@@ -327,7 +327,7 @@ fn a_single_use_token_begins_one_session() {
     let admission = Admission::new(Policy { key: Some(secret()), ..Policy::default() });
     let token = in_ten_minutes().once("ticket").sign(&secret()).unwrap();
     let request = AdmissionRequest::new("plaza", address("127.0.0.1:1")).token(Some(&token));
-    // A client tries two carriers at once, and begins its session on one of them.
+    // A client tries two carriers at once, and begins its session on one carrier.
     let (first, second) =
         (admission.check(now(begin, 0), &request), admission.check(now(begin, 0), &request));
     assert!(first.unwrap().ticket.unwrap().redeem(now(begin, 0)).is_ok());
@@ -424,7 +424,7 @@ proptest! {
     fn a_token_with_one_byte_changed_is_refused(position in any::<prop::sample::Index>(), other in "[A-Za-z0-9_-]") {
         let token = in_ten_minutes().name("Ada").role("guide").sign(&secret()).unwrap();
         let position = position.index(token.len());
-        // The last digit of the signature contains two unused bits, and the library rejects changes of these bits as well.
+        // The last digit of the signature contains two unused bits, and the library also rejects changes of these bits.
         let mut changed = token.clone();
         changed.replace_range(position..=position, &other);
         prop_assume!(changed != token);

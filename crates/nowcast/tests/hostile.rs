@@ -122,7 +122,7 @@ async fn echo(mut service: Service, counters: tokio::sync::watch::Sender<AcceptC
     }
 }
 
-/// The number of answers, and the longest wait for one.
+/// The number of answers, and the longest wait for an answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answers {
     count: u64,
@@ -425,7 +425,7 @@ async fn the_server_keeps_no_history_for_a_peer_that_stops_reading() {
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let (freeze, thaw) = (std::sync::mpsc::channel::<()>(), std::sync::mpsc::channel::<()>());
         let url = url.clone();
-        // A runtime of its own, which is blocked so that its sockets are not read.
+        // A separate runtime, which is blocked so that its sockets are not read.
         let reader = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let channel = runtime.block_on(Connector::new().carriers([carrier]).connect(&url)).unwrap();

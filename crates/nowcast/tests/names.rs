@@ -179,7 +179,7 @@ async fn a_reader_that_stops_reading_costs_little() {
         let names = &mut services[index % 4];
         let line = format!("{{\"advertise\":\"a-service-with-a-long-name-{index}\",\"port\":7777}}\n");
         names.write_all(line.as_bytes()).await.unwrap();
-        // The client must read the answers, because the server stops reading otherwise.
+        // If the client did not read the answers, the server would stop reading.
         let mut answer = [0; 256];
         assert!(names.read(&mut answer).await.unwrap() > 0);
     }

@@ -1,4 +1,5 @@
-//! An application's source may call its own channel, take a long time, or panic. Only the packets of its own channel wait for it.
+//! An application's source may call its own channel, take a long time, or panic. Only the packets of that channel wait for the
+//! source.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

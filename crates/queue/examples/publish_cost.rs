@@ -1,8 +1,7 @@
 //! Measures the cost of a put for one subscriber and for a thousand: `cargo run --release -p nowcast-queue --example
 //! publish_cost`.
 //!
-//! Both cases are measured in turns, one batch of puts each. The subscribers read between the batches, outside of the measured
-//! time.
+//! The two cases alternate after each batch of puts. The subscribers read between the batches, outside of the measured time.
 
 use nowcast_queue::{Key, PublicationBounds, Receiver, in_process};
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 //!
 //! A queue between two programs, one of which produces faster than the other consumes. Messages with a [`Key`] of at least 1 are
 //! *state*: a newer value replaces an undelivered older one in place, so the consumer never reads outdated values. Messages with
-//! [`Key::EVENT`] are *events*: they are delivered once, in order. Each event is a barrier, across which states are not replaced.
-//! Therefore an event is always delivered with the state at the time of its put. The idea is from Kessler and Hodges, *A Network
-//! Communication Protocol for Distributed Virtual Environment Systems*, 1996, section 4. `spec/QUEUE.md` contains the seven exact
-//! laws.
+//! [`Key::EVENT`] are *events*: they are delivered once, in order. Each event is a barrier: states before it are not replaced by
+//! states after it. Therefore an event is always delivered with the state at the time of its put. The idea is from Kessler and
+//! Hodges, *A Network Communication Protocol for Distributed Virtual Environment Systems*, 1996, section 4. `spec/QUEUE.md`
+//! contains the seven exact laws.
 //!
 //! **The one invariant**: a queue is a list of entries in the order of their *first* put, and a key has at most one entry after
 //! the last event. All laws follow from this invariant.

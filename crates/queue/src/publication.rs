@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// Holds the newest state of each key and every event, stored once for any number of subscribers. Each subscriber reads at its
 /// own pace. It has no threads, no clock and no IO.
 ///
-/// [`put`](Self::put) takes the same time for one subscriber as for a thousand, because it visits none of them.
+/// [`put`](Self::put) takes the same time for one subscriber as for a thousand, because it visits no subscriber.
 /// [`subscribe`](Self::subscribe) adds a subscriber, which receives the newest value of every key and then all later messages.
 /// [`peek`](Self::peek) and [`pop`](Self::pop) deliver to a subscriber the same messages as an
 /// [`UpdatableQueue`](crate::UpdatableQueue) would. A value is read only when it is delivered.
@@ -91,7 +91,7 @@ struct Subscriber {
     end: u64,
     /// The nodes still to be delivered in this round.
     round: VecDeque<u32>,
-    /// Nodes that moved behind the end of the round before they were delivered in it, with their versions at that time.
+    /// Nodes that moved behind the end of the round before the round delivered them, each with its version at that time.
     ahead: Vec<(u32, u64)>,
     /// The keys that were delivered in the last round, in order.
     delivered: Vec<Key>,
@@ -349,7 +349,7 @@ impl<V: Weigh> Publication<V> {
     }
 
     /// Returns the node to deliver for a node of a round. For a joining subscriber, all intervals up to the one in which it
-    /// joined count as one, because it does not receive the events between them.
+    /// joined count as one interval. The subscriber does not receive the events between these intervals.
     fn value_for(&self, subscriber: &Subscriber, index: u32) -> u32 {
         let node = &self.nodes[index as usize];
         let successor = node.successor.filter(|_| subscriber.joining.is_some());
@@ -358,7 +358,7 @@ impl<V: Weigh> Publication<V> {
             .unwrap_or(index)
     }
 
-    /// Begins a round. Collects the changes since the last round, up to the next event. An event forms a round of its own.
+    /// Begins a round. Collects the changes since the last round, up to the next event. An event forms a separate round.
     fn begin_round(&self, subscriber: &mut Subscriber) {
         let before = subscriber.end;
         subscriber.end = self.next_place;
@@ -382,8 +382,8 @@ impl<V: Weigh> Publication<V> {
         subscriber.floor = if subscriber.round.is_empty() { subscriber.end } else { before };
     }
 
-    /// Moves the values that were delivered last in the previous round to the end. Otherwise a value that another subscriber has
-    /// received could be behind them, although it has waited longer.
+    /// Moves the values that were delivered last in the previous round to the end. Otherwise a value that has waited longer could
+    /// be behind these values, because another subscriber has received it.
     fn put_in_turn(&self, subscriber: &mut Subscriber) {
         let Subscriber { round, delivered, .. } = subscriber;
         if self.is_shared && round.len() > 1 && !delivered.is_empty() {

@@ -1,5 +1,5 @@
-//! The session: one sans-IO protocol that implements the laws of the updatable queue over links that lose, reorder,
-//! duplicate and delay packets, and that end. `spec/SESSION.md` is its normative description.
+//! The session: one sans-IO protocol that implements the laws of the updatable queue over links that end, and that lose, reorder,
+//! duplicate and delay packets. `spec/SESSION.md` is its normative description.
 //!
 //! **The one invariant**: a value is read when its packet leaves, and the content of a packet is never sent again unchanged. When
 //! a packet is lost, the session decides which of its content is still needed. Events are needed, and so are the last values

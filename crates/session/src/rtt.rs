@@ -93,8 +93,8 @@ impl Rtt {
         self.estimate.map(|estimate| Duration::from_micros(estimate.minimum))
     }
 
-    /// The age at which a packet counts as lost, once a later one is acknowledged. If packets overtake each other on the path,
-    /// and some took as long as `overtaken`, the age may also be twice a round trip.
+    /// The age at which a packet counts as lost, once a later one is acknowledged. If packets overtake each other on the path, an
+    /// overtaken packet may take as long as `overtaken`. The age may then also be twice a round trip.
     pub(crate) fn loss_delay(&self, overtaken: Duration) -> Duration {
         let longest = self.estimate.map_or(0, |estimate| estimate.smoothed.max(estimate.latest));
         let overtaken = (overtaken.as_micros() as u64 * 9 / 8).min(2 * longest);

@@ -172,8 +172,9 @@ impl SentPackets {
         self.settle(number)
     }
 
-    /// Returns the number of bytes in packets of these ranges that were declared lost but were only overtaken. From then on a
-    /// packet counts as lost by its age, as in RACK (RFC 8985), and not by the number of later acknowledgements.
+    /// Of the packets in these ranges, some may have been declared lost although they were only overtaken. Returns the number of
+    /// their bytes. From then on a packet counts as lost by its age, as in RACK (RFC 8985), and not by the number of later
+    /// acknowledgements.
     pub(crate) fn find_missed(&mut self, now: Time, ranges: &[(u64, u64)]) -> u64 {
         let Self { missed, overtaken, overtaking, .. } = self;
         let mut found = 0;

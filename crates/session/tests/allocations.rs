@@ -79,7 +79,7 @@ impl Joined {
         }
     }
 
-    /// Runs a tenth of a second: 20 keys at 50 Hz on one lane, an event on the same lane and one on another lane, both ways.
+    /// Runs a tenth of a second in both directions: 20 keys at 50 Hz and an event on one lane, and an event on another lane.
     fn live(&mut self) {
         for millis in 0..100 {
             for end in &mut self.ends {

@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// A channel to another process. Each end can move to a thread of its own.
+/// A channel to another process. Each end can move to a separate thread.
 #[derive(Debug)]
 pub struct ShmChannel {
     /// The queue into which this program puts.

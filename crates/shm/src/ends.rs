@@ -220,7 +220,7 @@ impl ShmReceiver {
         }
     }
 
-    /// Gets the next message of any lane and waits for one; see [`Receiver::get`].
+    /// Waits for the next message of any lane, and gets it; see [`Receiver::get`].
     ///
     /// # Errors
     /// Like [`Receiver::get`].

@@ -7,14 +7,14 @@
 //! therefore decides which comes first, the newer value or the reader. Events are never replaced, so the reader only
 //! reads their cells.
 //!
-//! **Blocks** belong to exactly one side at any time. The writer owns a block until a cell refers to it. It owns the
-//! block again after the exchange that replaced it, or once the reader's `head` has passed its entry. The reader owns
-//! it between. Neither side ever reads a block that is being written, so there are no retries: both sides are
-//! wait-free. An appended value is beside its cell if it fits there, so that a reader which polls for the next entry
-//! already requests all of it. A value that replaces another, or is larger, is in a separate block.
+//! **Blocks** belong to exactly one side at any time. The writer owns a block until a cell refers to it. It owns the block again
+//! after the exchange that replaced it, or once the reader's `head` has passed its entry. In the meantime the reader owns it.
+//! Neither side ever reads a block that is being written, so there are no retries: both sides are wait-free. An appended value is
+//! beside its cell if it fits there, so that a reader that polls for the next entry already requests the whole value. A value
+//! that replaces another, or is larger, is in a separate block.
 //!
-//! **Death.** A writer that dies before its exchange leaves the older value in the queue; one that dies after it leaves
-//! the newer value. A reader that dies loses at most the one entry that it was reading.
+//! **Death.** A writer that dies before its exchange leaves the older value in the queue. A writer that dies after its exchange
+//! leaves the newer value. A reader that dies loses at most the one entry that it was reading.
 //!
 //! Synchronisation, each release with the acquire that pairs with it:
 //!
@@ -158,7 +158,7 @@ impl<M: Memory> LaneWriter<M> {
                 return Ok(Put::Replaced);
             }
         }
-        // The reader took the entry first, so the new value becomes an entry of its own.
+        // The reader took the entry first, so the new value becomes a new entry.
         if let Err(refusal) = self.make_room(bytes) {
             self.pool.give(prepared.block);
             return Err(refusal);
@@ -189,7 +189,7 @@ impl<M: Memory> LaneWriter<M> {
         Ok((position >= self.head_published).then_some(position))
     }
 
-    /// Checks that an entry of this many bytes may be added, and makes room for it.
+    /// Checks that an entry of this many bytes may be added, and makes room for the entry.
     #[inline]
     fn make_room(&mut self, bytes: usize) -> Result<(), Refusal> {
         let Bounds { entries_max, bytes_max } = self.layout.bounds;

@@ -87,10 +87,10 @@ pub(crate) struct ClassLayout {
 impl LaneLayout {
     /// Computes the layout of a lane that begins at word `start`. Returns `None` if the bounds exceed the size of a segment.
     ///
-    /// A value outside its slot is in a block whose size is a power of two. For each size there are as many blocks as values of
-    /// that size can wait at once within the bounds, plus one for the value that is being written. So a put within the bounds
-    /// always finds a block, and no pattern of sizes can fragment the memory. Blocks that were never used cost address space, but
-    /// no memory.
+    /// A value outside its slot is in a block whose size is a power of two. For each size, the number of blocks is the maximum
+    /// number of waiting values of that size within the bounds, plus one for the value that is being written. So a put within the
+    /// bounds always finds a block, and no pattern of sizes can fragment the memory. Blocks that were never used cost address
+    /// space, but no memory.
     pub(crate) fn new(start: usize, bounds: Bounds) -> Option<LaneLayout> {
         let Bounds { entries_max, bytes_max } = bounds;
         if !(1..=ENTRIES_MAX).contains(&entries_max) || bytes_max > SEGMENT_BYTES_MAX / 4 {
@@ -134,8 +134,7 @@ pub(crate) fn lanes(bounds: &[Bounds]) -> Option<(Vec<LaneLayout>, usize)> {
 
 /// A checksum of words in order. It detects a change of any single word.
 ///
-/// Every word is multiplied by an odd number of its own. So the products are independent, and a processor computes several at
-/// once.
+/// Every word is multiplied by a different odd number. So the products are independent, and a processor computes several at once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Checksum {
     sum: u64,

@@ -19,15 +19,15 @@ pub(crate) struct Map {
     words: usize,
 }
 
-// SAFETY: `Map` gives out only shared references to atomics, which any thread may use, and it unmaps only when dropped,
-// when no such reference is left.
+// SAFETY: `Map` gives out only shared references to atomics, which any thread may use. It unmaps only when it is dropped, and
+// then no such reference is left.
 unsafe impl Send for Map {}
 // SAFETY: As for `Send`.
 unsafe impl Sync for Map {}
 
 impl Map {
     /// Maps `words` words of a file. The caller must have checked that the file is at least that long and sealed against
-    /// shrinking, because reading beyond a file's end would end the process.
+    /// shrinking. Reading beyond a file's end would end the process.
     pub(crate) fn new(file: impl AsFd, words: usize) -> io::Result<Map> {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: The kernel chooses the address (the hint is null), so no memory of this process is replaced.
@@ -63,8 +63,7 @@ impl Map {
     fn low_half(&self, index: usize) -> &AtomicU32 {
         let word = std::ptr::from_ref(&self.all()[index]).cast::<AtomicU32>();
         let half = if cfg!(target_endian = "little") { 0 } else { 1 };
-        // SAFETY: Both halves of the word lie in the mapping, which lives as long as `self`, and are aligned for an
-        // `AtomicU32`.
+        // SAFETY: Both halves of the word are aligned for an `AtomicU32`. They lie in the mapping, which lives as long as `self`.
         unsafe { &*word.add(half) }
     }
 }

@@ -4,8 +4,8 @@ use crate::sync::AtomicU64;
 
 /// Memory that another process may write at any moment.
 ///
-/// All access uses atomics. So a write by the peer can change values, which are checked, but is never undefined behaviour. The
-/// slice checks indexes.
+/// All access uses atomics. So a write by the peer is never undefined behaviour. It can change values, but all values are
+/// checked. The slice checks indexes.
 pub(crate) trait Memory {
     /// Returns all words.
     fn words(&self) -> &[AtomicU64];

@@ -33,8 +33,8 @@ pub fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
 /// Connects to the program that advertises a name. `bounds` are the bounds of this side's lanes.
 ///
 /// # Errors
-/// [`OpenError::NotFound`] if the name is not advertised, [`OpenError::TimedOut`] if that program does not accept within five
-/// seconds, and every error that a peer can cause.
+/// [`OpenError::NotFound`] if the name is not advertised. [`OpenError::TimedOut`] if the advertising program does not accept
+/// within five seconds. Every other error that a peer can cause.
 pub fn connect(name: &str, bounds: &[Bounds]) -> Result<ShmChannel, OpenError> {
     connect_once(&directory()?, name, bounds, Instant::now() + CONNECT_MAX)
 }
@@ -192,7 +192,7 @@ impl Listener {
 }
 
 impl Listener {
-    /// Returns the socket to which programs connect. It is for callers that accept with a reactor of their own and then call
+    /// Returns the socket to which programs connect. It is for callers that accept with their own reactor and then call
     /// [`greet`](Self::greet).
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 //! outages.
 //!
 //! The model is sans-IO: packets enter with the time, and leave when they are due. The simulation drives it in virtual time. The
-//! relay of the lab drives it in real time between the network stacks of real kernels. So a figure of one can be repeated in the
-//! other.
+//! relay of the lab drives it in real time between the network stacks of real kernels. So a figure of the lab can be repeated in
+//! the simulation, and the reverse.
 //!
 //! A packet passes these stages in order: an outage, the buffer in front of the narrowest hop (tail drop), the rate of that hop,
 //! random loss, and the path with its delay and jitter. Every packet draws the same number of random values, even if it is lost.
@@ -135,7 +135,7 @@ fn normal(share: f64) -> f64 {
 pub enum Loss {
     /// No packet.
     None,
-    /// Each packet with this probability, 0 to 1, independently of the others.
+    /// Each packet is lost with this probability, 0 to 1, independently of the others.
     Random(f64),
     /// Packets in bursts (Gilbert model): a chain with two states, which loses all packets in its bad state.
     Bursts {

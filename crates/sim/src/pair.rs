@@ -185,7 +185,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.carrier
     }
 
-    /// Kills the carrier, with all packets on it. `told` states which ends learn this at once.
+    /// Kills the carrier, with all packets on it. `told` states which ends learn of the kill at once.
     pub fn kill_carrier(&mut self, told: [bool; 2]) {
         self.generation += 1;
         for (end, told) in End::BOTH.into_iter().zip(told) {

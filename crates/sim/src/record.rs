@@ -122,7 +122,7 @@ impl Direction {
         }
     }
 
-    /// Checks the record so far. One end is gone, together with all messages that had not arrived.
+    /// Checks the record so far. One end no longer exists, and all messages that had not arrived are lost.
     pub(crate) fn check_cut_off(&self) -> Result<(), String> {
         self.check_lanes(Ended::Early)
     }

@@ -147,7 +147,7 @@ fn check_script(seed: u64, script: Script, cast: Cast<'_>) -> Result<Lived, Box<
 /// # Errors
 /// The law that was broken, or the text of a panic.
 pub fn run(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
-    // The state that a panic leaves is dropped, and the next run starts without it.
+    // The state that a panic leaves is dropped, and the next run starts with new state.
     catch_unwind(AssertUnwindSafe(|| live(script, cast))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         Err(format!("panicked: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")))

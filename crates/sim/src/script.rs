@@ -30,7 +30,7 @@ pub enum Operation {
         /// The time to live of the event.
         millis: u64,
     },
-    /// Sends a command with a deadline, on a lane of its own.
+    /// Sends a command with a deadline, on a separate lane.
     Ask {
         /// The end that sends the command.
         end: End,

@@ -267,7 +267,7 @@ fn a_source_learns_the_fate_of_every_packet_that_it_filled() {
     let mut arrived = Vec::new();
     let mut outcomes = Vec::new();
     for _ in 0..200 {
-        // A source has no timer of its own, so its driver polls at every tick.
+        // A source has no timer, so its driver polls at every tick.
         pair.with(End::Initiator, |_, _| ());
         run(&mut pair, 20 * MS);
         arrived.extend(received(&mut pair, End::Acceptor));

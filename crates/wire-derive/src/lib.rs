@@ -26,7 +26,8 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Error, parse_macro_input};
 
-/// Implements writing and reading of a type, also by other versions of it. See the crate's documentation for the attributes.
+/// Implements writing and reading of a type. Other versions of the type can read the written bytes. See the crate's documentation
+/// for the attributes.
 #[proc_macro_derive(Wire, attributes(wire))]
 pub fn derive_wire(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

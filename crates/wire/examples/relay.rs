@@ -1,4 +1,4 @@
-//! Reads messages of one scope from standard input. Writes every value to standard output again, as a message of its own scope. A
+//! Reads messages of one scope from standard input. Writes every value to standard output again, as a message of a new scope. A
 //! length of four bytes, little-endian, precedes each message.
 //!
 //! Another implementation sends random values through this program and compares the results.

@@ -63,8 +63,8 @@ impl Sender {
     /// Appends a value of a shape. Before the first value of the shape, appends its announcement.
     ///
     /// # Errors
-    /// Fails if the value does not fit the shape. In this case `out` may hold the announcement, which is not repeated, and a part
-    /// of the message.
+    /// Fails if the value does not fit the shape. In this case `out` may hold the announcement and a part of the message. The
+    /// announcement is not repeated.
     pub fn encode_value(&mut self, shape: &Shape, value: &Value, out: &mut Vec<u8>) -> Result<()> {
         let id = self.announce(shape, out);
         put_varint(out, id);

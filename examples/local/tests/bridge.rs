@@ -19,7 +19,7 @@ struct Program(Child);
 impl Program {
     fn start(path: &str, arguments: &[&str], names: &Path) -> Self {
         let mut command = Command::new(path);
-        // The local names are in a folder of their own, so that the test does not disturb a tracker of the user.
+        // The local names are in a separate folder, so that the test does not disturb a tracker of the user.
         command.args(arguments).env("XDG_RUNTIME_DIR", names).stdout(Stdio::null());
         Self(command.spawn().expect("the program can be started"))
     }

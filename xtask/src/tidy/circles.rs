@@ -1,9 +1,9 @@
-//! Finds files of one crate that use each other in a circle. None of these files can be understood before the others.
+//! Finds files of one crate that use each other in a circle. No file of a circle can be understood before the others.
 //!
 //! If a file uses a name, an arrow goes from this file to the file that defines the name. The path of the name begins with
 //! `crate`, `self`, `super` or a submodule. A `pub use` passes a name on, so the arrow goes to the file that defines it. Names
 //! that a module uses from its enclosing modules make no arrow, because a module and its submodules are one subject. Tests make
-//! no arrows either.
+//! no arrows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

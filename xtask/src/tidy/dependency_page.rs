@@ -112,7 +112,7 @@ impl Manifests {
     }
 }
 
-/// Whether all brackets are closed at the end of a line: those that the line opens, and one that is open before it.
+/// Whether all brackets are closed at the end of a line. `is_open` states whether a bracket is open before the line.
 fn is_balanced(line: &str, is_open: bool) -> bool {
     let count = |brackets: [char; 2]| line.matches(brackets).count();
     count([']', '}']) >= count(['[', '{']) + usize::from(is_open)

@@ -124,8 +124,8 @@ fn actual_dependencies() -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
     Ok(actual)
 }
 
-/// Finds test files that never run. If a package itself names its test programs, cargo does not report a file that belongs to
-/// none of them.
+/// Finds test files that never run. If a package itself names its test programs, cargo does not report a file that belongs to no
+/// test program.
 fn check_tests(complaints: &mut Vec<String>) -> anyhow::Result<()> {
     for package in step::packages()? {
         let folder = root().join(&package.place);

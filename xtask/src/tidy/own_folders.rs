@@ -1,11 +1,11 @@
-//! Checks that tests start the program with folders of their own, so that no test reads or writes the worlds of a person.
+//! Checks that tests start the program with separate folders, so that no test reads or writes the worlds of a person.
 
 use std::path::Path;
 
 use super::files_below;
 
-/// For each language, the only file that starts the program under test. It gives the program a home and a data folder of its own,
-/// or none.
+/// For each language, the only file that starts the program under test. It gives the program a separate home and data folder, or
+/// no folder.
 const STARTERS: [&str; 2] = ["crates/cli/tests/program/own.rs", "packages/nowcast/test/server-process.ts"];
 
 /// Reports every other file that starts the program.

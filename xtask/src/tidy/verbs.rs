@@ -1,6 +1,6 @@
 //! Checks the list in ARCHITECTURE.md of the files that a new verb of players touches. The list must be complete and short.
 //!
-//! The page names one verb, and lists the files that name this verb. The list is correct if the sources agree with it.
+//! The page names one verb, and lists the files that name this verb. The list is correct if it agrees with the sources.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -3,7 +3,7 @@
 //!
 //! The check reads the words in code marks on that page. A word that ends in `.rs`, `.ts` or `.luau` is a file. A word that ends
 //! in `()` is a function of the file that was named before it. In "`function()` of `file`" and in "`one()` and `other()` of
-//! `file`", it is a function of the file after it. A file may be named by the end of its path: `session/mod.rs`.
+//! `file`", the word is a function of the file that follows. A file may be named by the end of its path: `session/mod.rs`.
 
 use std::path::Path;
 

@@ -69,8 +69,8 @@ fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Quantization>, Fa
     Ok(quantization)
 }
 
-/// Decodes a packet of `spec/DELTA.md`: its header, and its rows if the layout is that of a world and the packet has no
-/// baselines.
+/// Decodes the header of a packet of `spec/DELTA.md`. Also decodes its rows if the layout is that of a world and the packet has
+/// no baselines.
 pub(super) fn delta(fields: &mut Fields<'_>, quantization: Option<Quantization>) -> Result<(), Fault> {
     let whole = fields.rest();
     if whole.first().is_some_and(|header| !matches!(header & !0b110, 0 | 0b1001)) {

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COUNT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=4_000))]
     clients: Vec<u32>,
 
-    /// Number of clients and of avatars in the runs in which each client sees a fifth of the avatars; 0 for no such runs
+    /// Number of clients, and number of avatars, in the runs in which each client sees a fifth of the avatars; 0 for no such runs
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=4_000))]
     near: Option<u32>,
 
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         links::begin()?;
         plan.run_asteroids(&args.world, &mut progress)?
     } else {
-        // Without a network namespace of its own, this instrument counts the packets of all programs. It then reports that.
+        // Without a separate network namespace, this instrument counts the packets of all programs, and the report states that.
         let _ = link::become_able();
         plan.run(&mut progress)?
     };

@@ -22,7 +22,8 @@ pub(crate) struct Args {
     /// Stop after this many minutes, even if seeds remain
     #[arg(long)]
     minutes: Option<f64>,
-    /// Use the session of the TypeScript SDK at one of the two ends, in turns (needs a checkout with the SDK built, and Node)
+    /// Use the session of the TypeScript SDK at one end, alternately at the first and the second (needs a checkout with the SDK
+    /// built, and Node)
     #[arg(long)]
     typescript: bool,
     /// Sometimes also kill the process at one end. Only its disk survives, and durable actions must still happen exactly once

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let here = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
             let served = match runtime.block_on(list(here)) {
                 Ok(services) => services,
-                // Most machines have no name server, because they need none.
+                // Most machines need no name server and have none.
                 Err(NamesError::NoServer { .. }) => Vec::new(),
                 Err(error) => return Err(error.into()),
             };

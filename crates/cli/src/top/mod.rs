@@ -25,8 +25,8 @@ const ONCE: Duration = Duration::from_secs(1);
 /// Show the activity of a server: rooms, clients, ticks, scripts, bytes, ages
 ///
 /// Shows a live view in a terminal, from the server's /metrics, until q or Ctrl-C is pressed. If the output is not a terminal, or
-/// with --once, prints a single sample. The server shows its metrics to programs on its own machine, and to others with a token
-/// of the role operator, or if it was started with --expose metrics.
+/// with --once, prints a single sample. The server shows its metrics to programs on its own machine. Other machines need a token
+/// of the role operator, or a server that was started with --expose metrics.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The server: HOST:PORT or http://HOST:PORT

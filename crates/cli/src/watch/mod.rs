@@ -23,8 +23,8 @@ const FRAME: Duration = Duration::from_millis(200);
 /// Show what a service sends: keys, events, rates, ages, carrier
 ///
 /// Shows a live view in a terminal. If the output is not a terminal, or with --lines, prints a line for each message. The command
-/// connects as a client of its own, so it shows the messages that a new client receives. A world sends nothing to clients that do
-/// not join it: see --join.
+/// connects as a new client, so it shows the messages that a new client receives. A world sends nothing to clients that do not
+/// join it: see --join.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -53,8 +53,8 @@ pub(super) struct Case {
     pub(super) beside: Option<&'static str>,
 }
 
-/// Time of the outage, counted from the creation of the link. Connections open within a second, and the warm-up has ended before
-/// it.
+/// Time of the outage, counted from the creation of the link. Connections open within a second, and the warm-up ends before the
+/// outage.
 const OUTAGE: Range<Duration> = Duration::from_secs(6)..Duration::from_secs(8);
 const NARROW_BITS: u64 = 1_000_000;
 /// Size of a full segment of a bulk transfer on the link. The next constant is its payload.

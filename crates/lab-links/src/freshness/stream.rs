@@ -69,9 +69,9 @@ impl Stamp {
     }
 
     fn read(message: &[u8]) -> Result<Stamp, PeerError> {
-        let short = PeerError::Frame("its stamp");
-        let (start, rest) = message.split_first_chunk().ok_or(PeerError::Frame("its stamp"))?;
-        let (number, rest) = rest.split_first_chunk().ok_or(PeerError::Frame("its stamp"))?;
+        let short = PeerError::Frame("stamp");
+        let (start, rest) = message.split_first_chunk().ok_or(PeerError::Frame("stamp"))?;
+        let (number, rest) = rest.split_first_chunk().ok_or(PeerError::Frame("stamp"))?;
         let produced = rest.first_chunk().ok_or(short)?;
         Ok(Stamp {
             start_ns: u64::from_le_bytes(*start),
@@ -98,10 +98,10 @@ pub(super) struct Received {
     pub(super) events_lost: u32,
     /// Number of events that arrived twice or out of order.
     pub(super) events_wrong: u32,
-    /// Time from the end of the outage until every key showed a value that was produced after that end, or in the last interval
-    /// before it.
+    /// Time from the end of the outage until every key showed a current value. A current value was produced after the outage, or
+    /// in the last interval of the outage.
     pub(super) current_after_outage_ms: Option<f64>,
-    /// Time from the end of the outage until every event had arrived that was put before that end.
+    /// Time from the end of the outage until all events that were put before this end had arrived.
     pub(super) events_after_outage_ms: Option<f64>,
 }
 
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
                 self.event(now, &stamp)?;
             } else {
                 let newest = self.newest.get_mut(usize::from(message.key) - 1);
-                let newest = newest.ok_or(PeerError::Frame("its key"))?;
+                let newest = newest.ok_or(PeerError::Frame("key"))?;
                 // Peers without an order may deliver older values late. A program would not show these values.
                 *newest = (*newest).max(Some(stamp.produced_ns));
             }
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
     }
 
     fn event(&mut self, now: u64, stamp: &Stamp) -> Result<(), PeerError> {
-        let seen = self.seen.get_mut(stamp.number as usize).ok_or(PeerError::Frame("its number"))?;
+        let seen = self.seen.get_mut(stamp.number as usize).ok_or(PeerError::Frame("number"))?;
         if *seen || stamp.number != self.events_next {
             self.received.events_wrong += 1;
         }

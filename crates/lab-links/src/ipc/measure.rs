@@ -86,7 +86,7 @@ pub(super) fn latency(
         }
     }
     control.word(Word::Stop).store(1, Ordering::Release);
-    // Dropping the outlet ends the stream, which wakes a receiver that sleeps on it.
+    // Dropping the outlet ends the stream. The end wakes a receiver that sleeps on the stream.
     drop(outlet);
     drop(pinned);
     let latencies: Latencies = companion.report()?;

@@ -88,8 +88,8 @@ pub(crate) async fn receive(
         connection.work(glance, READ_AT_ONCE, &mut inbox).await?;
         let now = now_ns();
         for message in inbox.drain(..) {
-            let number = message.bytes.first_chunk().ok_or(PeerError::Frame("its number"))?;
-            let sent = message.bytes[8..].first_chunk().ok_or(PeerError::Frame("its stamp"))?;
+            let number = message.bytes.first_chunk().ok_or(PeerError::Frame("number"))?;
+            let sent = message.bytes[8..].first_chunk().ok_or(PeerError::Frame("stamp"))?;
             received.read += 1;
             last_seen = Instant::now();
             if u64::from_le_bytes(*number) == MESSAGES {

@@ -72,8 +72,8 @@ fn carriers(plan: &Plan) -> Vec<Carrier> {
     all.into_iter().filter(|carrier| carrier.is_built() && (plan.peers || !carrier.is_peer())).collect()
 }
 
-/// Runs all combinations with the same amount of work. If the receivers work, they mostly sleep, so the runs overlap, and only
-/// one of them sends at a time. Without work the runs would disturb each other, so they run in turns.
+/// Runs all combinations with the same amount of work. Receivers that work mostly sleep, so their runs overlap, and only one run
+/// sends at a time. Without work the runs would disturb each other, so they run one after the other.
 fn all_at(plan: &Plan, work_ms: u64) -> Result<Vec<Run>, LocalError> {
     let combinations: Vec<(usize, Carrier)> = (0..plan.runs)
         .flat_map(|run| carriers(plan).into_iter().map(move |carrier| (run, carrier)))

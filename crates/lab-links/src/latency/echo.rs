@@ -112,9 +112,9 @@ async fn until_answered(
         connection.work(time, usize::MAX, inbox).await?;
         let now = now_ns();
         for message in inbox.drain(..) {
-            let number = message.bytes.first_chunk().ok_or(PeerError::Frame("its number"))?;
+            let number = message.bytes.first_chunk().ok_or(PeerError::Frame("number"))?;
             let number = u32::from_le_bytes(*number) as usize;
-            let sent = asked.get(number).ok_or(PeerError::Frame("its number"))?;
+            let sent = asked.get(number).ok_or(PeerError::Frame("number"))?;
             answered[number].get_or_insert(now - sent);
         }
     }

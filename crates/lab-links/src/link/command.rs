@@ -117,7 +117,7 @@ fn serve(
 enum Role {
     /// The program that has the terminal.
     Main,
-    /// A program in a process group of its own, which is ended as a whole.
+    /// A program in a separate process group, which is ended as a whole.
     Other,
 }
 

@@ -95,7 +95,7 @@ impl Host {
         Ok(Self { number: self.number, namespace: self.namespace.try_clone()? })
     }
 
-    /// Runs `work` on this host in a thread of its own, and waits for the result.
+    /// Runs `work` on this host in a separate thread, and waits for the result.
     ///
     /// # Errors
     /// The errors of [`Host::enter`].

@@ -1,8 +1,8 @@
 //! Emulated links between the network stacks of real kernels.
 //!
 //! Every host is a network namespace with a TUN device. A relay carries packets between the devices, and delays and drops them by
-//! the seeded model [`nowcast_sim::link::Link`]. So TCP and the sockets are real, and the n-th packet towards a host is treated
-//! in the same way in every run with the same seed. The links need no traffic shaper of the kernel. They need no root privileges
+//! the seeded model [`nowcast_sim::link::Link`]. So TCP and the sockets are real. In every run with the same seed, the n-th
+//! packet towards a host is treated in the same way. The links need no traffic shaper of the kernel. They need no root privileges
 //! on systems that allow unprivileged user namespaces.
 //!
 //! ```no_run
@@ -98,7 +98,7 @@ impl EmulatedLink {
         self.shared.with(|state| state.links.iter_mut().for_each(|link| link.reconfigure(config.clone())));
     }
 
-    /// Returns the age of the link. Outages are scheduled by it.
+    /// Returns the age of the link. The times of outages refer to this age.
     pub fn elapsed(&self) -> Duration {
         self.shared.elapsed()
     }

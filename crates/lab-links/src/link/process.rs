@@ -68,7 +68,7 @@ impl HostProcess {
     /// Waits until the program ends.
     ///
     /// # Errors
-    /// If the system does not report it.
+    /// If the system does not report the exit status.
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         self.keeper.take().map_or(Err(io::ErrorKind::NotFound.into()), |keeper| {
             keeper.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))

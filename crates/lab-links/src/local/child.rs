@@ -303,7 +303,7 @@ fn send(
         control.word(Word::Figure).store(phase, Ordering::Release);
         // The sender waits until the reader sleeps, or has woken up.
         spin_ns(50_000_000);
-        // Messages that were not read before this phase do not count in it.
+        // Messages that were not read before this phase do not count in the phase.
         control.word(Word::Phase).store(phase, Ordering::Release);
         for _ in 0..count {
             number += 1;

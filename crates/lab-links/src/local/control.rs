@@ -18,7 +18,7 @@ const WORDS: usize = 512;
 /// Number of words from one [`Word`] to the next: two cache lines, because processors fetch lines in pairs.
 const STRIDE: usize = 16;
 
-/// The words of the page. Each has its cache lines for itself.
+/// The words of the page. No two words share a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(usize)]
 pub enum Word {
@@ -88,8 +88,8 @@ impl Control {
 
     fn map(file: OwnedFd) -> Result<Control, LocalError> {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-        // SAFETY: The kernel chooses the address, so nothing of this process is replaced; the file has this length, and
-        // only this program, which never shortens it, knows it.
+        // SAFETY: The kernel chooses the address, so nothing of this process is replaced. The file has this length, and no
+        // program shortens it: only this program knows the file.
         let start = unsafe { mmap(std::ptr::null_mut(), WORDS * 8, protection, flags, file.as_fd(), 0) };
         let failed = LocalError::system("a shared page could not be mapped");
         let start = start.map_err(|errno| failed(errno.into()))?;
@@ -98,8 +98,8 @@ impl Control {
     }
 
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: `start` is the page-aligned start of a mapping of this many words that lives as long as `self`; every
-        // bit pattern is an `AtomicU64`.
+        // SAFETY: `start` is the page-aligned start of a mapping of this many words, which lives as long as `self`. Every bit
+        // pattern is a valid `AtomicU64`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), WORDS) }
     }
 
@@ -122,7 +122,7 @@ impl Control {
         unsafe { &*word }
     }
 
-    /// Spins until a word reaches a value. Each process has a core of its own, so spinning blocks no other work.
+    /// Spins until a word reaches a value. Each process has its own core, so spinning blocks no other work.
     ///
     /// # Errors
     /// Fails if the other process does not reach the value in time.

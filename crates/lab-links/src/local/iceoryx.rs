@@ -36,7 +36,7 @@ fn service_name(name: &str) -> Result<ServiceName, LocalError> {
     name.try_into().map_err(failed)
 }
 
-/// The writing end of the blackboard. The node is stored, because everything ends with it.
+/// The writing end of the blackboard. The node is stored, because the blackboard ends with its node.
 pub(super) struct BlackboardOut {
     entry: EntryHandleMut<ipc::Service, u64, Payload>,
     _node: Node<ipc::Service>,

@@ -2,8 +2,8 @@
 //! and peers.
 //!
 //! The program starts itself again as a child ([`child`]), so every figure is measured between real processes. Sender and
-//! receiver each have a core of their own. They share a page (`control`) for signals that are not measured: ready, go,
-//! acknowledged, stop.
+//! receiver run on two different cores. They share a page (`control`) for signals that are not measured: ready, go, acknowledged,
+//! stop.
 
 mod carrier;
 pub mod child;

@@ -81,14 +81,14 @@ pub enum Peer {
     QuicDatagrams,
     /// QUIC with states in datagrams and events on a stream, with a small buffer for datagrams and BBR.
     QuicDatagramsTuned,
-    /// `ENet`: reliable events and unreliable states, each on a channel of its own.
+    /// `ENet`: reliable events and unreliable states, on two separate channels.
     Enet,
     /// Zenoh, with events over TCP and states over UDP.
     Zenoh,
 }
 
 impl Peer {
-    /// All of them.
+    /// All peers.
     pub const ALL: [Peer; 13] = [
         Peer::OursWebTransport,
         Peer::OursWebSocket,
@@ -212,8 +212,8 @@ pub enum PeerError {
     /// The other end did not connect in time.
     #[error("no connection within {} s", OPEN_TIMEOUT.as_secs())]
     Timeout,
-    /// Bytes arrived that were never sent.
-    #[error("a frame arrived that was not sent: {0}")]
+    /// A received frame differs from every frame that was sent.
+    #[error("a received frame is invalid: {0}")]
     Frame(&'static str),
 }
 

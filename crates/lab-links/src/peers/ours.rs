@@ -1,4 +1,5 @@
-//! Nowcast. Events are on a lane of the first class and states on a lane of the second, so that neither waits for the other.
+//! Nowcast. Events are on a lane of the first class, and states are on a lane of the second class. So neither kind waits for the
+//! other.
 
 use std::net::SocketAddr;
 

@@ -1,8 +1,8 @@
 //! Like `tcp_conflating`, but non-blocking, as in an event loop: it writes until the socket accepts no more data.
 //!
 //! This way has a disadvantage. Linux compares the waiting bytes with `TCP_NOTSENT_LOWAT` only when it begins another buffer.
-//! Bytes behind an unsent buffer are appended to it until it has 64 KB. So during every loss, values wait that can no longer be
-//! replaced.
+//! Bytes behind an unsent buffer are appended to it until it has 64 KB. So during every loss, some waiting values can no longer
+//! be replaced.
 
 use std::io;
 use std::net::SocketAddr;

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message as Packet;
 use super::frame::{self, Deframer};
 use super::{Connection, End, Message, PeerError, Work, tcp};
 
-/// Maximum number of packets that are read before the program asks for them.
+/// Maximum number of packets that are read before the program requests them.
 const UNREAD_MAX: usize = 16;
 
 pub(super) struct WebSocket {

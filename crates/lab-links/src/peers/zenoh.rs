@@ -29,7 +29,7 @@ const BATCH_BYTES: usize = 1_400;
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) struct Zenoh {
-    /// `Some` until the end. A thread of its own ends the node.
+    /// `Some` until the drop. A separate thread ends the node.
     node: Option<Node>,
 }
 

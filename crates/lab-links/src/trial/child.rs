@@ -44,7 +44,7 @@ async fn act(orders: &Orders) -> Result<(), PeerError> {
     };
     let report = report.map_err(PeerError::stack("write the report"))?;
     say(&report).map_err(PeerError::socket("report"))?;
-    // The other host may still wait for a message in transit. The parent ends both.
+    // The other host may still wait for a message in transit. The parent ends both hosts' programs.
     let mut inbox = Vec::new();
     loop {
         match connection.work(Instant::now() + Duration::from_secs(1), usize::MAX, &mut inbox).await {

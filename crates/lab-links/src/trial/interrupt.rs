@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Ends this program with one line of output when it is interrupted. No process and no host remains. The programs on the hosts
-/// end with the threads that started them, and hosts end with the programs on them.
+/// Ends this program with one line of output when it is interrupted. No process and no host remains: the programs on the hosts
+/// end with the threads that started them, and a host ends with its programs.
 ///
 /// # Errors
 /// If signals cannot be watched.

@@ -1,4 +1,4 @@
-//! Runs several trials at once. Each has hosts and a relay of its own, and waits most of the time.
+//! Runs several trials at once. Each trial has its own hosts and its own relay, and waits most of the time.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -139,8 +139,8 @@ impl Progress {
         if self.total > 0.0 { (self.done(now) / self.total).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// Returns the remaining time at the pace so far. It is at least the time until the last running part ends, because no other
-    /// part may run towards the end.
+    /// Returns the remaining time at the pace so far. The result is at least the time until the last running part ends, because
+    /// towards the end only this part may run.
     fn left(&self, now: Instant) -> Duration {
         let done = self.done(now);
         let elapsed = (now - self.start).as_secs_f64();

@@ -1,5 +1,5 @@
-//! The abilities of a bot in a world, read from the world's definition: the actions that it can use, and the kinds that it
-//! approaches for them.
+//! The abilities of a bot in a world, read from the world's definition. They are the actions that the bot can use, and the kinds
+//! that it approaches to use them.
 
 use std::collections::HashMap;
 

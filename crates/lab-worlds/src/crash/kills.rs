@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Interval between changes of the rules. Each change makes the server take a snapshot.
 const RULES_INTERVAL: Duration = Duration::from_millis(700);
 
-/// If a carrier ended at most this long before a kill, the kill ended it.
+/// If a carrier ended at most this long before a kill, the kill counts as the cause.
 const OF_THE_KILL: Duration = Duration::from_millis(250);
 
 /// The random moments are in this range after the time at which all clients move.

@@ -2,8 +2,8 @@
 //!
 //! A mod counts in every step and prints each count. Luanti has two places for the durable data of a mod: the mod's own storage,
 //! and the map (the metadata of a node). Each place is a separate SQLite database. The mod stores the count and the server's
-//! clock in both. A count that was printed before a kill and is missing afterwards is lost. There are no players, so attributes
-//! of players are not tested.
+//! clock in both places. A count that was printed before a kill and is missing afterwards is lost. There are no players, so
+//! attributes of players are not tested.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -190,7 +190,7 @@ fn live(program: &str, user: &Path, world: &Path, length: Duration) -> Result<Li
         .map_err(|cause| CrashError::Peer(format!("it does not start: {cause}")))?;
     let said = listen(&mut child);
     let outcome = observe(&said, begun, length);
-    // If a server ended by itself, it cannot be killed. The missing output shows that.
+    // If a server ended by itself, it cannot be killed. The missing output shows that the server ended.
     let _ = child.kill();
     child.wait().map_err(CrashError::Io)?;
     let mut life = outcome?;

@@ -56,8 +56,8 @@ pub struct Plan {
     pub cuts: usize,
     /// Number of clients, at least 1.
     pub clients: u8,
-    /// The steps of the store's writing at which the server is killed. If empty, all steps are used in turn, and every second
-    /// kill is at a random moment.
+    /// The steps of the store's writing at which the server is killed. If the list is empty, the kills go through all steps, and
+    /// every second kill is at a random moment.
     pub steps: Vec<FailPoint>,
     /// Whether Luanti's server is also killed, if it is installed.
     pub peers: bool,

@@ -1,4 +1,4 @@
-//! The server that is killed. It is the real program in a process of its own.
+//! The server that is killed. It is the real program in a separate process.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt as _;

@@ -27,8 +27,8 @@ const RETRY: Duration = Duration::from_millis(20);
 /// Maximum time of an attempt.
 const TRY_MAX: Duration = Duration::from_secs(2);
 
-/// If a witness receives no count for this time after it has joined, it concludes that there is none. A witness with confirmed
-/// actions waits longer, because it would report all of them as lost.
+/// If a witness receives no count for this time after it has joined, it concludes that the world has no count. A witness with
+/// confirmed actions waits longer, because it would report all these actions as lost.
 const COUNT_PATIENCE: Duration = Duration::from_secs(1);
 const COUNT_PATIENCE_CONFIRMED: Duration = Duration::from_secs(20);
 
@@ -114,7 +114,7 @@ impl Witness {
         }
     }
 
-    /// Plays with one server process. If a connection ends by itself, another one follows. Only a kill ends this.
+    /// Plays with one server process. If a connection ends by itself, another one follows. Only a kill ends this call.
     async fn live(&self) {
         loop {
             let connector = Connector::new().carriers([self.carrier]);
@@ -183,7 +183,7 @@ struct Visit<'w> {
     began_at: Option<[f32; 3]>,
     /// The actions that the world shows as applied; `None` until they are received.
     carried: Option<Carried>,
-    /// The time from which a missing count means that there is none.
+    /// The time from which a missing count means that the world has no count.
     nothing_from: Option<Instant>,
     /// The numbers of the actions that must be sent again.
     again: VecDeque<u32>,

@@ -2,7 +2,7 @@
 //!
 //! The server is on one emulated host and the client is on the other. The kernel counts the bytes of both interfaces. A second
 //! client, on the server's own host, receives every pose at every step, with a precision of a tenth of a millimetre. The poses of
-//! the first client are compared with these.
+//! the first client are compared with those of the second client.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -36,13 +36,14 @@ pub struct Plan {
     pub program: PathBuf,
     /// Numbers of clients, with one trial for each number. Each client sees all avatars, of which there are as many as clients.
     pub all: Vec<u32>,
-    /// Number of clients and of avatars in the runs in which each client sees a fifth of the avatars; 0 for no such runs.
+    /// Number of clients, and number of avatars, in the runs in which each client sees a fifth of the avatars; 0 for no such
+    /// runs.
     pub near: u32,
-    /// Numbers of clients (and of avatars), each with a number of things on the ground; empty for none.
+    /// Numbers of clients (and of avatars), each with a number of things on the ground; empty for no such runs.
     pub crowds: Vec<(u32, u32)>,
     /// Updates a second.
     pub hz: u32,
-    /// Inputs a second of each client; 0 for none.
+    /// Number of inputs a second from each client; 0 for no inputs.
     pub controls_hz: u32,
     /// Duration of each measurement, after all clients have joined.
     pub measured: Duration,
@@ -128,7 +129,7 @@ impl Plan {
         asteroids::run(self, world, progress)
     }
 
-    /// Runs all trials. Servers take turns, so that changes on the machine affect all of them.
+    /// Runs all trials. Servers take turns, so that changes on the machine affect all servers alike.
     fn measure(
         &self,
         has_peer: bool,

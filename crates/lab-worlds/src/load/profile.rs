@@ -24,7 +24,7 @@ pub(super) struct Profiler {
 /// The shares of the samples of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Profile {
-    /// Percentages by crate. The kernel, and code that has no Rust path, have groups of their own.
+    /// Percentages by crate. The kernel is a separate group, and so is code that has no Rust path.
     pub(super) crates: BTreeMap<String, f64>,
     /// Percentages by function.
     pub(super) functions: BTreeMap<String, f64>,

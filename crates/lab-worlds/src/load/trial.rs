@@ -47,7 +47,8 @@ const AVATAR_SQUARE_METRES: f32 = 44.0;
 /// Distance between neighbouring things, in metres, in both directions.
 const THING_PITCH_METRES: f32 = 2.1;
 
-/// Radius within which a client sees a fifth of all avatars on this ground, averaged over clients in the middle and at the edges.
+/// Radius within which a client sees a fifth of all avatars on this ground. It is an average over clients in the middle and at
+/// the edges.
 const NEAR_METRES: f32 = 29.0;
 
 /// The entities that a client receives.

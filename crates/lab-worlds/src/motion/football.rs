@@ -36,7 +36,7 @@ struct Kick {
     /// Whether an update of the ball was late, so that the ball's position was extrapolated.
     is_guessed: bool,
     /// Distance between the displayed position of the kicking player and the server's position after the same step; `None` if the
-    /// latter is no longer known.
+    /// server's position is no longer known.
     own_error_m: Option<f64>,
 }
 

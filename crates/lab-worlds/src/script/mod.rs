@@ -1,7 +1,7 @@
 //! `lab script` measures the cost of rules in Luau compared with the same rules in Rust. It also measures the cost of a runaway
 //! script for other rooms.
 //!
-//! Processor time is that of the thread that steps the world, so that other programs on the machine hardly affect it. The effect
+//! Processor time is measured for the thread that steps the world, so other programs on the machine hardly affect it. The effect
 //! on other rooms is measured in wall-clock time.
 
 mod findings;
@@ -52,7 +52,7 @@ type Result<T> = std::result::Result<T, ScriptError>;
 pub struct Plan {
     /// Number of steps of each world with a thousand entities.
     pub steps: usize,
-    /// Seconds for which rooms step while a runaway script runs, and again without one.
+    /// Seconds for which rooms step while a runaway script runs. They then step for the same time without a runaway script.
     pub room_seconds: u64,
     /// Number of repetitions of each measurement.
     pub rounds: usize,
@@ -75,7 +75,7 @@ impl Plan {
 /// Runs all measurements.
 ///
 /// # Errors
-/// If a world does not load, or has another result than required. No figure is reported for it.
+/// If a world does not load, or has another result than required. The report then has no figure of this world.
 pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Report> {
     progress("a thousand entities with ten lines each");
     let thousand = thousand::run(plan)?;

@@ -1,4 +1,5 @@
-//! Runs scripts that never end in one room, while other rooms step as on a server: one thread for each, sixty times a second.
+//! Runs scripts that never end in one room. Meanwhile other rooms step as on a server: in one thread for each room, sixty times a
+//! second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +46,7 @@ pub(super) struct Beside {
     pub(super) failed: u64,
 }
 
-/// Measures each script, in turns with a well-behaved room.
+/// Measures each script, alternately with a well-behaved room.
 pub(super) fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<Beside>> {
     let mut all: Vec<Beside> = KINDS.iter().map(|(name, _)| Beside::new(name)).collect();
     for round in 1..=plan.rounds {
@@ -88,7 +89,8 @@ struct Stepped {
     failed: u64,
 }
 
-/// Steps `ROOMS` rooms of football, and at the same time a room with `neighbour`. Returns the results of both.
+/// Steps `ROOMS` rooms of football, and at the same time a room with `neighbour`. Returns the results of the rooms of football,
+/// and of the other room.
 fn rooms(plan: &Plan, neighbour: Sources, seed: u64) -> Result<(Stepped, Stepped)> {
     let is_over = Arc::new(AtomicBool::new(false));
     let room = |sources: Sources, seed: u64| {

@@ -41,7 +41,7 @@ pub(super) struct Thousand {
     pub(super) rust: Samples,
 }
 
-/// Steps the three worlds in turns, so that noise of the machine affects all of them.
+/// Steps the three worlds alternately, so that noise of the machine affects all worlds alike.
 pub(super) fn run(plan: &Plan) -> Result<Thousand> {
     let (mut resting, resting_console) = scripted(plan, BEGINNING.into())?;
     let (mut luau, luau_console) = scripted(plan, format!("{BEGINNING}{TEN_LINES}"))?;

@@ -23,8 +23,8 @@ pub struct Policy {
     /// Admits clients without a token from any address. If this is false and there is no key, an endpoint listens only on
     /// loopback and admits every client there.
     pub anonymous: bool,
-    /// The web origins whose pages may join (`https://example.org`). Programs have no origin. If the list is empty, an
-    /// endpoint that is open to its machine admits only its own pages, and any other endpoint admits every page.
+    /// The web origins whose pages may join (`https://example.org`). Programs have no origin. If the list is empty, an endpoint
+    /// that is open to its machine admits only its own pages. Any other endpoint admits every page.
     pub origins: Vec<String>,
     /// Proxies whose `X-Forwarded-For` is trusted. For all other peers the address of the connection counts.
     pub proxies: Vec<Network>,

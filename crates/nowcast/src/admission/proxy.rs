@@ -67,8 +67,8 @@ pub struct Peer {
     pub address: SocketAddr,
     /// Whether the client's requests are encrypted on their way.
     pub is_encrypted: bool,
-    /// Whether all properties of the request show a program on this machine that acts for itself. The address alone
-    /// does not show it, because a proxy on this machine connects from loopback, too.
+    /// Whether all properties of the request show a program on this machine that acts for itself. The address alone is no
+    /// evidence, because a proxy on this machine also connects from loopback.
     pub is_local: bool,
 }
 

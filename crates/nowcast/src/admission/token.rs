@@ -52,7 +52,7 @@ pub struct Claims {
     /// The name of the player or device, 1 to 64 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
-    /// The only room that the token is valid for; without one, all rooms of the endpoint.
+    /// The only room that the token is valid for; `None` for all rooms of the endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<String>,
     /// Free text for the application, at most 32 characters.
@@ -242,7 +242,8 @@ impl Claims {
     }
 }
 
-/// The library checks the signature and the form. The times are checked here, because the library would read the clock for them.
+/// The library checks the signature and the form. The times are checked here, because the library would read a clock to check
+/// them.
 fn validation(key: &TokenKey) -> Validation {
     let mut validation = Validation::new(key.algorithm());
     validation.required_spec_claims.clear();

@@ -111,7 +111,7 @@ impl Channel {
         self.first.reply(command, payload)
     }
 
-    /// Receives the next message, waiting for one.
+    /// Waits for the next message, and receives it.
     ///
     /// # Errors
     /// The end of the channel, after all messages that had arrived were received.
@@ -133,8 +133,8 @@ impl Channel {
         Ok(self.channel.message(received, bytes))
     }
 
-    /// Receives the next message into a buffer, replacing its content, and waits for one. No memory is allocated if the
-    /// buffer is large enough.
+    /// Waits for the next message, and receives it into a buffer, whose content is replaced. No memory is allocated if the buffer
+    /// is large enough.
     ///
     /// # Errors
     /// Like [`receive`](Self::receive).

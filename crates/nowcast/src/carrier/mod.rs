@@ -124,7 +124,7 @@ pub(crate) fn retire(carrier: Box<dyn Carrier>, ending: Ending) {
     drop(retiring(carrier, ending));
 }
 
-/// Like [`retire`], and returns a handle to wait for it; `None` outside of a runtime.
+/// Like [`retire`], and returns a handle that can be awaited; `None` outside of a runtime.
 pub(crate) fn retiring(mut carrier: Box<dyn Carrier>, ending: Ending) -> Option<JoinHandle<()>> {
     let runtime = tokio::runtime::Handle::try_current().ok()?;
     Some(runtime.spawn(async move {

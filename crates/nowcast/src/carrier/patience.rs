@@ -1,10 +1,9 @@
 //! Delays QUIC's timers, so that its acknowledgements share packets with data.
 //!
-//! QUIC acknowledges within 25 ms, in a packet of its own if no data packet leaves earlier. Quinn cannot raise this limit on
-//! paths with short round trips. If two ends both send every 50 ms, one of them always waits longer than 25 ms for its next data
-//! packet. Sessions have acknowledgements of their own and do not need QUIC's. Therefore QUIC's timers fire a little later, so
-//! that its acknowledgements leave in the next data packet. If there is no data packet, they still leave in a packet of their
-//! own.
+//! QUIC acknowledges within 25 ms, in a separate packet if no data packet leaves earlier. Quinn cannot raise this limit on paths
+//! with short round trips. If two ends both send every 50 ms, one of them always waits longer than 25 ms for its next data
+//! packet. Sessions have their own acknowledgements and do not need QUIC's. Therefore QUIC's timers fire a little later, so that
+//! its acknowledgements leave in the next data packet. If there is no data packet, they still leave in a separate packet.
 
 use std::io;
 use std::net::UdpSocket;

@@ -120,7 +120,7 @@ mod tests {
         let right = SystemTime::now();
         for wrong in [right + 300 * DAY, right + DAY, right - 20_000 * DAY] {
             let mut development = Development::new(wrong, &[]).unwrap();
-            // The next certificate was announced under the wrong clock, too.
+            // The next certificate was also announced under the wrong clock.
             development.rotate(wrong + ANNOUNCE_AFTER);
             let before = development.hashes();
             development.rotate(right);

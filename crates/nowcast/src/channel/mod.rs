@@ -172,14 +172,14 @@ impl Channel {
         self.first.try_reply(command, payload)
     }
 
-    /// Puts several messages that leave together: nothing leaves before the batch is dropped. Drop a batch soon, because
-    /// meanwhile no other message of the channel leaves either.
+    /// Puts several messages that leave together: nothing leaves before the batch is dropped. Drop a batch soon, because no
+    /// message of the channel leaves while the batch exists.
     #[must_use]
     pub fn batch(&self) -> Batch<'_> {
         Batch::new(&*self.link)
     }
 
-    /// Receives the next message, waiting for one.
+    /// Waits for the next message, and receives it.
     ///
     /// # Errors
     /// The end of the channel, after all messages that had arrived were received.
@@ -196,8 +196,8 @@ impl Channel {
         Ok(self.try_receive_into(&mut bytes)?.map(|received| self.message(received, bytes)))
     }
 
-    /// Receives the next message into a buffer, replacing its content, and waits for one. No memory is allocated if the
-    /// buffer is large enough.
+    /// Waits for the next message, and receives it into a buffer, whose content is replaced. No memory is allocated if the buffer
+    /// is large enough.
     ///
     /// # Errors
     /// Like [`receive`](Self::receive).
@@ -283,7 +283,7 @@ impl Channel {
         self.link.entry()
     }
 
-    /// Sets the source of the lanes that are configured for it. Call [`source_has_more`](Self::source_has_more) when it
+    /// Sets the source of the lanes that are configured to have a source. Call [`source_has_more`](Self::source_has_more) when it
     /// has new data. Over shared memory there are no packets, and the source is never polled.
     pub fn set_source(&self, source: Box<dyn Source>) {
         self.link.set_source(source);

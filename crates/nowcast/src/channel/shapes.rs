@@ -1,6 +1,6 @@
 //! Compatibility of different versions of a type on a typed lane (`spec/WIRE.md`, section 3.2). Before the first value of a type,
-//! an event on the same lane announces its shape under a number, and each value begins with that number. These events are not
-//! passed on to the application. A reply contains its announcement, because the task that waits for it may not read events.
+//! an event on the same lane announces the shape of the type under a number. Each value begins with that number. These events are
+//! not passed on to the application. A reply contains its announcement, because the task that waits for it may not read events.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -93,7 +93,7 @@ impl Announcer {
         {
             return Poll::Ready(Ok(*id));
         }
-        // Lanes do not wait for each other, so each lane gets an announcement of its own.
+        // Lanes do not wait for each other, so each lane gets its own announcement.
         let (id, event) = self.announcement(&shape());
         let announced = announce(&event);
         if let Poll::Ready(Ok(())) = announced {

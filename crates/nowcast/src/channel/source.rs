@@ -12,8 +12,8 @@ use crate::clock;
 /// Capacity of the buffer that is kept for the next call.
 const KEPT_BYTES: usize = 1_024;
 
-/// Fills a channel from its driver. It writes states that depend on the peer's data into lanes of its own (see [`Replication`]).
-/// It can also put other messages before packets are filled.
+/// Fills a channel from its driver. It writes states that depend on the peer's data into its own lanes (see [`Replication`]). It
+/// can also put other messages before packets are filled.
 ///
 /// The source is called without any lock, just before a packet may leave. It may therefore call its channel. Its delays affect
 /// only the packets of that channel, if the runtime has another thread. A source that holds its channel keeps the channel open.

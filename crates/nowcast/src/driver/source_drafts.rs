@@ -2,7 +2,7 @@
 //! or panics, only the packets of its own channel are affected.
 //!
 //! Just before a packet may leave, the driver releases the channel's lock and calls the source. The bytes that the source writes
-//! wait as a *draft* for that one packet, and the session reads the draft instead of the source. If other messages take the room
+//! wait as a *draft* for that one packet. The session reads the draft instead of the source. If other messages take the room
 //! first, the draft does not leave. A draft that does not leave is handled like the bytes of a lost packet, and the source is
 //! called again. So every value is read when its packet leaves (late binding), and the source learns the outcome of all its
 //! bytes.
@@ -75,8 +75,8 @@ impl SourceDrafts {
         self.source.replace(source)
     }
 
-    /// Begins the driver's turn. Discards earlier answers of the source, which may be outdated, and collects the outcomes of its
-    /// bytes.
+    /// Begins the driver's turn. Collects the outcomes of the source's bytes. Discards earlier answers of the source, because
+    /// they may be outdated.
     pub(super) fn begin(&mut self, session: &mut Session) {
         (self.asked, self.exact) = (None, None);
         while let Some(outcome) = session.poll_outcome() {

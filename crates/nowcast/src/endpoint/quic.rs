@@ -44,7 +44,7 @@ const UNPROVEN_PER_ADDRESS_MAX: usize = 2;
 /// Maximum number of bytes in packets that arrive before their handshake is handled.
 const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
-/// Accepts WebTransport sessions on UDP sockets, for a [`Directory`]. Dropping the endpoint ends all of them.
+/// Accepts WebTransport sessions on UDP sockets, for a [`Directory`]. Dropping the endpoint ends all its sessions.
 ///
 /// [`Listener`](crate::Listener) uses this type for you. A server with its own HTTP port uses it directly.
 pub struct QuicEndpoint {
@@ -130,7 +130,7 @@ struct Handshake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reception {
     Welcome,
-    /// The endpoint sends a Retry packet. A forged address never answers it, and nothing is stored for it.
+    /// The endpoint sends a Retry packet and stores nothing. A forged address never answers the packet.
     Prove,
     Ignore,
     Refuse,

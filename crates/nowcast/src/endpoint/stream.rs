@@ -25,7 +25,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Waits for the first byte. If it begins a TLS handshake, waits for that, too.
+    /// Waits for the first byte. If this byte begins a TLS handshake, also waits for the end of the handshake.
     ///
     /// # Errors
     /// If the peer ends the connection before its first byte (`UnexpectedEof`), breaks off, or sends bytes that are not TLS

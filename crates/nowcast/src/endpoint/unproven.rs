@@ -1,8 +1,8 @@
 //! Limits the bytes sent to an unvalidated address to three times the bytes received from it (RFC 9000, section 8.1). So an
 //! attacker that forges a victim's address cannot make this endpoint send more to the victim.
 //!
-//! quinn begins a datagram while the limit is not reached, and may exceed the limit with it. Such a datagram is dropped, as if
-//! the network had lost it.
+//! quinn begins a datagram while the limit is not reached, and the datagram may exceed the limit. Such a datagram is dropped, as
+//! if the network had lost it.
 
 use std::collections::HashMap;
 use std::fmt;

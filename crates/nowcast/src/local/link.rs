@@ -35,7 +35,7 @@ const REPLY: u8 = 2;
 /// Size in bytes of the header of a command: its kind and its number.
 const NUMBERED_BYTES: usize = 9;
 
-/// The ends of the queues of one channel. Sending and receiving have separate locks, and a waiting task holds neither.
+/// The ends of the queues of one channel. Sending and receiving have separate locks. A waiting task holds no lock.
 pub(crate) struct LocalLink {
     sending: Mutex<Sending>,
     receiving: Mutex<Receiving>,

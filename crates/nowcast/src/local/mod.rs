@@ -1,6 +1,6 @@
 //! Names and queues of one machine. On Linux they use shared memory, elsewhere a local socket (a Unix socket, or TCP on loopback
 //! with a secret on Windows). [`CARRIER`] is the carrier in use. The guarantees are the same, and only programs of the same user
-//! can connect. The feature `portable` selects the socket on Linux, too.
+//! can connect. The feature `portable` also selects the socket on Linux.
 //!
 //! [`Listener::advertise`](crate::Listener::advertise) advertises a name here and on the network, and
 //! [`connect`](crate::connect) searches here first. Threads that need no network and no runtime use

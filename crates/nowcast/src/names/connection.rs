@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn a_list_of_thousands_is_written_in_small_pieces() {
         let mut server = Server::new();
-        // Connections come from many machines, because one machine may not hold all of them.
+        // Connections come from many machines, because one machine may not hold all names.
         for index in 0..4_096 {
             let machine = IpAddr::from([192, 0, 2, (index / 256) as u8]);
             let mut service = Connection::new(ConnectionId(index), machine, true, server.now);

@@ -179,7 +179,7 @@ impl NameServer {
         for listener in self.listeners {
             accepting.spawn(accept_from(listener, Arc::clone(&self.shared)));
         }
-        // Dropping the two sets ends every task in them.
+        // Dropping the two sets ends all their tasks.
         shutdown.await;
     }
 }

@@ -64,8 +64,8 @@ impl Listener {
 /// Messages from subscribers are dropped and [counted](Self::ignored). If both sides send, use
 /// [`advertise`](Listener::advertise).
 ///
-/// Subscribers on the same machine that connect without a port have a queue of their own, in shared memory or over a local
-/// socket. A task copies published messages into this queue while there is room, so each such subscriber costs one more copy of
+/// Subscribers on the same machine that connect without a port have a separate queue each, in shared memory or over a local
+/// socket. A task copies published messages into this queue while there is room. So each such subscriber costs one more copy of
 /// the values. If such a subscriber falls behind, it is counted like the others, but learns only that its channel is closed.
 ///
 /// A publisher has one lane. For messages with another priority or order, publish another name.

@@ -6,7 +6,7 @@
 //!   the same, including refusals. Failures are shrunk to the shortest script that still fails.
 //! - **concurrent**: one thread puts and another gets, with random stalls. The record of puts and gets must follow the [`laws`].
 //!
-//! Publishers, which have many receivers, have a suite of their own: [`publishers`].
+//! Publishers, which have many receivers, have a separate suite: [`publishers`].
 //!
 //! An implementation that is not an exact queue at every instant, such as a queue over a network, cannot run in lockstep. For
 //! such an implementation, record the puts and gets, and call [`laws::check`].

@@ -137,7 +137,7 @@ struct Expected {
     /// For each key delivered in the first interval: the keys that waited at that time and have not been delivered since.
     owed: HashMap<Key, HashSet<Key>>,
     /// The size of the messages that were put after the subscriber had last received everything. No implementation may store more
-    /// for it.
+    /// for the subscriber.
     unread: Bounds,
 }
 
@@ -327,7 +327,7 @@ fn get<R: Receiver>(
     Ok(matches!(got, Ok(Some(_))))
 }
 
-/// Puts in one thread, while every subscriber gets in a thread of its own. Then checks the laws for each subscriber.
+/// Puts in one thread, while every subscriber gets in a separate thread. Then checks the laws for each subscriber.
 fn concurrently<I: Implementation>(implementation: &I, seed: u64, passed: &mut Passed) -> Result<(), String> {
     let random = &mut Random::new(seed);
     let mut publisher = implementation.publisher(PublicationBounds::default());

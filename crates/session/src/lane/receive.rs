@@ -108,7 +108,7 @@ pub(crate) struct ReceiveLane {
     /// Costs of released intervals with their events, from `consumed` on.
     costs: VecDeque<u64>,
     /// Released events that are not shown. Each is stored as the number of inbox entries that were made before it. Such an event
-    /// is not itself an entry of the inbox, because it would prevent later values from replacing earlier ones.
+    /// is not itself an entry of the inbox, because an event there would prevent later values from replacing earlier values.
     hidden: VecDeque<u64>,
     consumed: u64,
     reported: u64,
@@ -500,7 +500,8 @@ impl ReceiveLane {
             let mixed = (key ^ self.seed).wrapping_mul(self.seed.rotate_left(32) | 1);
             (mixed ^ (mixed >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
         };
-        // Key 0 is reserved for events. If a key would map to 0, it maps to the image of key 0 instead, which no state has.
+        // Key 0 is reserved for events. A key whose image would be 0 gets the image of key 0 instead. No state has key 0, so this
+        // image is free.
         match permute(key) {
             0 => Key::from_raw(permute(0)),
             mixed => Key::from_raw(mixed),

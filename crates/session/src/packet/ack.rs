@@ -53,7 +53,7 @@ impl<'a> Ack<'a> {
     }
 
     /// Returns the acknowledged packet numbers as inclusive ranges (lowest, highest), newest first, given the largest number
-    /// sent. Returns `None` if a number is acknowledged that was never sent.
+    /// sent. Returns `None` if an acknowledged number was never sent.
     pub fn resolve(&self, largest_sent: Option<u64>) -> Option<Ranges> {
         let sent = largest_sent?;
         let behind = u64::from((sent as u16).wrapping_sub(self.largest_low));

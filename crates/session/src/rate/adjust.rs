@@ -19,8 +19,8 @@ const NEAR_SHARE: f64 = 0.85;
 const SURE_SHARE: f64 = 0.97;
 /// A link counts as faster in the past if it delivered more than this multiple of the known capacity.
 const FASTER: f64 = 1.3;
-/// On a carrier that sends lost packets again, all later packets wait for them. Such a delay passes, while a queue stays. A delay
-/// shorter than this is not counted as a queue.
+/// On a carrier that sends lost packets again, all later packets wait for the lost packets. Such a delay passes, while a queue
+/// stays. A delay that is shorter than this value does not count as a queue.
 const RECOVERY_MAX: Duration = Duration::from_millis(500);
 /// If the losses exceed this share of a round and this number of bytes, the link is full and has no buffer.
 const NOISE_SHARE: f64 = 0.3;

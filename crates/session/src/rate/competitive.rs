@@ -33,7 +33,7 @@ const TRIAL_SHARE: f64 = 0.5;
 const TRIAL_EMPTY: u32 = 3;
 /// If others filled a long queue before, they have left after this number of rounds without a queue.
 const EMPTY_ROUNDS: u32 = 8;
-/// If a pause found the sender's own queue, the pause is repeated after this time, because a rising capacity looks the same.
+/// If a pause found the sender's own queue, the pause is repeated after this time, because a rising capacity has the same effect.
 const OWN_REPEATED: Duration = Duration::from_secs(1);
 /// After this number of consecutive pauses that found the sender's own queue, no competitor is left.
 const OWN_PAUSES: u32 = 2;
@@ -49,7 +49,7 @@ pub(super) struct CompetitiveMode {
     has_fallen: bool,
     /// Set while the rate is low to test whether the others still send.
     trial: Option<Trial>,
-    /// `None` on a reliable carrier, which has a window of its own.
+    /// `None` on a reliable carrier, which has its own window.
     window: Option<Window>,
     /// Consecutive pauses that found the sender's own queue.
     own: u32,

@@ -1,8 +1,8 @@
 //! Handles a long queue. It is noticed within a few acknowledgements, drained at once, and tested to find out who fills it.
 //!
 //! While the sender pauses, its own queue becomes shorter by the whole rate of the link. A queue that others fill becomes shorter
-//! only by the sender's share of that rate. Rates and delays alone cannot distinguish the two cases: with a competitor, as on a
-//! link whose capacity fell, as much arrives as is sent, and the queue keeps its length.
+//! only by the sender's share of that rate. Rates and delays alone cannot distinguish the two cases: both with a competitor and
+//! on a link whose capacity fell, as much arrives as is sent, and the queue keeps its length.
 
 use std::time::Duration;
 
@@ -11,13 +11,14 @@ use super::round::{Arrived, Round};
 use super::{BYTES_PER_SECOND_MIN, COMPETITIVE_SHARE, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, Rate};
 use crate::time::Time;
 
-/// A queue is long if it exceeds the target by more than this, in µs.
+/// A queue is long if it exceeds the target by more than this time, in µs.
 const LONG_QUEUE_MICROS: f64 = 30_000.0;
-/// A queue is unusual if it exceeds the target by the first value, or the longest queue of the last seconds by the second, in µs.
+/// A queue is unusual if it exceeds the target by this time, or if it exceeds the longest queue of the last seconds by the next
+/// constant; in µs.
 const UNUSUAL_MICROS: f64 = 15_000.0;
 const ABOVE_USUAL_MICROS: f64 = 5_000.0;
-/// An unusual queue is growing if it does not become shorter for this time, by the peer's clock in µs, and one of the two next
-/// conditions holds.
+/// An unusual queue is growing if it does not become shorter for this time, in µs of the peer's clock. In addition, one of the
+/// next two conditions must hold.
 const GROWING_MICROS: i64 = 8_000;
 /// There were at least this number of acknowledgements, or less than this share of the mean delivery rate arrived.
 const GROWING_SAMPLES: u32 = 3;
@@ -27,7 +28,7 @@ const PAUSE_SHARE: f64 = 0.25;
 /// Minimum duration of a pause in µs, and the multiple of the noise that is added. A pause is not longer than the queue.
 const PAUSE_MICROS: f64 = 60_000.0;
 const PAUSE_NOISES: f64 = 16.0;
-/// A queue is drained if it exceeds the target by no more than this, in µs.
+/// A queue is drained if it exceeds the target by at most this time, in µs.
 const DRAINED_MICROS: f64 = 10_000.0;
 /// Time by which the flight may exceed the least round trip at the end of a drain.
 pub(super) const DRAINED_ALLOWANCE: Duration = Duration::from_millis(25);
@@ -35,7 +36,8 @@ pub(super) const DRAINED_ALLOWANCE: Duration = Duration::from_millis(25);
 const DELIVERY_MICROS: i64 = 30_000;
 /// If a queue shrank by less than this share of the reduction expected for our own queue, others fill it.
 const OTHERS_SHARE: f64 = 0.6;
-/// The difference must be at least this, in µs, and at least this multiple of the noise.
+/// In addition, the queue must have shrunk less than expected by at least a margin. The margin is this time in µs, plus this
+/// multiple of the noise.
 const OTHERS_MICROS: f64 = 10_000.0;
 const OTHERS_NOISES: f64 = 2.0;
 /// If a queue shrank by more than this share of the reduction expected for our own queue, it is our own.
@@ -251,8 +253,8 @@ impl Rate {
         let rate = self.bytes_per_second;
         let delivered = self.shown_by(now, &delivery, rate);
         let was_held_back = self.held_back || self.round.is_some_and(|round| round.was_held_back);
-        // If no packet was delayed, the delivery rate is that of the application. A short queue after a fall of the rate may
-        // belong to others.
+        // If no packet was delayed, the delivery rate is the sending rate of the application. A short queue after a fall of the
+        // rate may belong to others.
         let least = match was_held_back {
             false => INITIAL_BYTES_PER_SECOND.min(self.bytes_per_second),
             true if self.falls == 0 || self.is_long(queue) => 0.0,

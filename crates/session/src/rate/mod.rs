@@ -1,5 +1,5 @@
-//! The sending rate (`spec/SESSION.md`, section 11). It follows the queueing delay, which the peer's arrival times show, and not
-//! loss. So the buffer of a narrow link stays nearly empty, and a lossy link is not mistaken for a narrow one.
+//! The sending rate (`spec/SESSION.md`, section 11). It follows the queueing delay and not loss. The peer's arrival times show
+//! the queueing delay. So the buffer of a narrow link stays nearly empty, and a lossy link is not mistaken for a narrow one.
 //!
 //! The adjustment to one-way delay follows LEDBAT (RFC 6817). The slow probing around the known capacity, and the fast growth
 //! when the capacity has risen, follow CUBIC (RFC 9438).
@@ -31,12 +31,14 @@ const KEPT_SHARE: f64 = 0.9;
 const COMPETITIVE_SHARE: f64 = 0.7;
 const BURST: Duration = Duration::from_millis(2);
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
-/// With jitter, packets and their acknowledgements take longer than the smallest round trip, by this multiple of the jitter.
+/// With jitter, packets and their acknowledgements take longer than the smallest round trip. The allowance is this multiple of
+/// the jitter.
 const FLIGHT_NOISES: f64 = 4.0;
 const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;
-/// On a reliable carrier, everything behind a lost packet waits for it, so packets stay in flight for this number of round trips.
+/// On a reliable carrier, all later packets wait for a lost packet. So packets stay in flight for this number of round trips.
 const FLIGHT_ROUND_TRIPS_RELIABLE: u32 = 3;
-/// A packet is no larger than the bytes that leave in this time, because the first message of the next packet waits that long.
+/// A packet has at most the number of bytes that leave in this time, because the first message of the next packet waits for the
+/// whole packet.
 const PACKET_TIME: Duration = Duration::from_millis(5);
 /// Minimum packet size, because every packet has a fixed cost on the link.
 const PACKET_BYTES_MIN: usize = 600;
@@ -154,7 +156,7 @@ impl Rate {
         self.next_at
     }
 
-    /// Records that a packet is ready but must wait, for its turn or for room in flight. The rate decides both.
+    /// Records that a packet is ready but must wait, either for its turn or for room in flight. The rate determines both waits.
     pub(crate) fn hold_back(&mut self) {
         self.held_back = true;
     }
@@ -235,7 +237,7 @@ impl Rate {
 
     pub(crate) fn acknowledged(&mut self, now: Time, arrived: Arrived) {
         let delay = arrived.arrived.wrapping_sub(arrived.sent.as_micros() as i64);
-        // The least delay is that of the smallest packets. On a narrow link a large packet takes longer, even without a queue.
+        // The least delay comes from the smallest packets. On a narrow link a large packet takes longer, even without a queue.
         let passing = f64::from(arrived.packet_bytes) / self.link_rate() * 1e6;
         let queue = self.base.excess(now, delay, self.competitive.is_some()) as f64 - passing;
         // Retransmissions of a reliable carrier arrive late. This delay is not jitter of the path.

@@ -1,4 +1,5 @@
-//! A round: the packets that arrived from one acknowledgement until the acknowledgement of a packet that was sent after it.
+//! A round: the packets that arrived between two acknowledgements. The second acknowledgement is that of a packet that was sent
+//! after the first one arrived.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Decides when to acknowledge received packets (`spec/SESSION.md`, section 6).
 //!
-//! **Invariant**: from the arrival of an eliciting packet until an acknowledgement leaves, a time is set at which the
-//! acknowledgement leaves, if necessary in a packet of its own.
+//! **Invariant**: from the arrival of an eliciting packet until its acknowledgement leaves, a time is set. At this time the
+//! acknowledgement leaves, if necessary in a separate packet.
 
 use std::time::Duration;
 
@@ -25,7 +25,8 @@ const SLACK_SHARE: u32 = 2;
 /// than that, so that the peer never regards it as lost.
 const MARGIN: u32 = 20;
 
-/// A packet after a silence of this length is acknowledged at once, because the peer may have waited for an answer all that time.
+/// A packet after a silence of this length is acknowledged at once, because the peer may have waited for an answer during the
+/// whole silence.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// The numbers of received packets, and the acknowledgements that are due.
@@ -72,7 +73,7 @@ impl Acknowledger {
         }
     }
 
-    /// The time at which an acknowledgement leaves in a packet of its own.
+    /// The time at which an acknowledgement leaves in a separate packet.
     pub(super) fn due_at(&self, now: Time) -> Option<Time> {
         self.pending.due_at(now)
     }
@@ -186,7 +187,7 @@ impl Pending {
         }
     }
 
-    /// The time at which an acknowledgement leaves in a packet of its own.
+    /// The time at which an acknowledgement leaves in a separate packet.
     fn due_at(&self, now: Time) -> Option<Time> {
         if self.is_urgent { Some(now) } else { self.due_at }
     }

@@ -56,7 +56,7 @@ impl Session {
         }
     }
 
-    /// Removes the checksum, if the carrier has one. An empty packet has none.
+    /// Removes the checksum, if the carrier has checksums. An empty packet has no checksum.
     fn unsealed<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         if self.carrier.is_checked || bytes.is_empty() { Some(bytes) } else { packet::open(bytes) }
     }

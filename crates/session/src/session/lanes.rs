@@ -1,5 +1,5 @@
-//! All lanes of a session, in both directions. They are made when they are first used, and fill packets by class and in turn
-//! (`spec/SESSION.md`, sections 7, 8 and 10).
+//! All lanes of a session, in both directions. They are made when they are first used. They fill packets by class, and take turns
+//! within a class (`spec/SESSION.md`, sections 7, 8 and 10).
 //!
 //! **Invariant**: one pass over the lanes, [`Lanes::plan`], decides the contents of a packet. Nothing between this pass and
 //! [`Lanes::fill`] changes the lanes.
@@ -399,15 +399,15 @@ impl Lanes {
         self.next_to_read = (lane + 1) % LANES_MAX;
     }
 
-    /// Records that a packet with a value, or with a part of it, arrived.
+    /// Records the arrival of a packet that contains a value, or a part of a value.
     pub(super) fn state_arrived(&mut self, lane: u8, slot: u32, stamp: u64, part: Option<u32>) {
         if let Some(sender) = &mut self.outgoing[usize::from(lane)] {
             sender.state_arrived(slot, stamp, part, &mut self.store);
         }
     }
 
-    /// Records that a packet with an event, or with a part of it, arrived. Returns the end of the event's time to live and its
-    /// id, if they are no longer needed.
+    /// Records the arrival of a packet that contains an event, or a part of an event. Returns the end of the event's time to live
+    /// and its id, if they are no longer needed.
     pub(super) fn event_arrived(&mut self, lane: u8, number: u64, part: Option<u32>) -> Option<(Time, u64)> {
         let sender = self.outgoing[usize::from(lane)].as_mut()?;
         sender.event_arrived(number, part, &mut self.store)
@@ -457,7 +457,7 @@ impl Lanes {
         }
     }
 
-    /// Puts the oldest events and values of each lane into the next packet, too.
+    /// Also puts the oldest events and values of each lane into the next packet.
     pub(super) fn probe_oldest(&mut self) {
         for lane in self.outgoing.iter_mut().flatten() {
             lane.probe_oldest(PROBE_MESSAGES);

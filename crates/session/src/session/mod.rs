@@ -46,11 +46,11 @@ use redundancy::Redundancy;
 /// One end of one conversation, independent of any carrier, clock or thread.
 ///
 /// The calls that give input may be made in any order and as often as needed: [`put_state`](Self::put_state) and its siblings,
-/// [`handle_packet`](Self::handle_packet), [`handle_timeout`](Self::handle_timeout). After any of them, call
-/// [`poll_packet`](Self::poll_packet) until it has none. Then call [`poll_timeout`](Self::poll_timeout) for the time of the next
-/// [`handle_timeout`](Self::handle_timeout). [`poll_message`](Self::poll_message), [`poll_notice`](Self::poll_notice) and
-/// [`poll_outcome`](Self::poll_outcome) give the received data to the application. If the application is slow, nothing is lost:
-/// newer states replace older ones, and the peer waits.
+/// [`handle_packet`](Self::handle_packet), [`handle_timeout`](Self::handle_timeout). After any of these calls, call
+/// [`poll_packet`](Self::poll_packet) until it returns no packet. Then call [`poll_timeout`](Self::poll_timeout) for the time of
+/// the next [`handle_timeout`](Self::handle_timeout). [`poll_message`](Self::poll_message), [`poll_notice`](Self::poll_notice)
+/// and [`poll_outcome`](Self::poll_outcome) give the received data to the application. If the application is slow, nothing is
+/// lost: newer states replace older ones, and the peer waits.
 ///
 /// Time must not run backwards between calls.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Session {
         Self::new(now, config, carrier, entropy, true)
     }
 
-    /// Waits for a HELLO. Sends nothing before it. Until the peer is proven, sends only the answer.
+    /// Waits for a HELLO, and sends nothing before the HELLO arrives. Until the peer is proven, sends only the answer.
     pub fn accept(now: Time, config: Config, carrier: Carrier, entropy: Entropy) -> Self {
         Self::new(now, config, carrier, entropy, false)
     }

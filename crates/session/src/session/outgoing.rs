@@ -126,8 +126,8 @@ impl Session {
         lane.put_event(now, kind, payload, expires, store)
     }
 
-    /// Appends the next packet to `out`, if one may and should leave now. Call it until there is none. `source` fills the lanes
-    /// that have a source; without one, pass [`crate::NoReplication`].
+    /// Appends the next packet to `out`, if a packet may and should leave now. Repeat the call until there is no packet. `source`
+    /// fills the lanes that have a source. Without a source, pass [`crate::NoReplication`].
     ///
     /// Values are read during this call. Call it only when the carrier accepts a packet at once.
     pub fn poll_packet(&mut self, now: Time, source: &mut dyn Replication, out: &mut Vec<u8>) -> bool {
@@ -252,7 +252,8 @@ impl Session {
         bytes.saturating_sub(OVERHEAD_BYTES_MAX).max(1)
     }
 
-    /// Returns the time at which [`content_room`](Self::content_room) stops being 0, if only time is needed for that.
+    /// Returns the time at which [`content_room`](Self::content_room) becomes greater than 0, if only the passing of time is
+    /// needed.
     pub fn content_room_at(&self, now: Time) -> Option<Time> {
         if !self.is_open() || self.lanes.have_waiting() || self.recovery.is_full() {
             None
@@ -276,7 +277,7 @@ impl Session {
         self.recovery.silence_begins(now)
     }
 
-    /// Returns the time at which an event that was not yet repeated gets a packet of its own.
+    /// Returns the time at which an event that was not yet repeated gets a separate packet.
     pub(super) fn repeat_at(&mut self, now: Time) -> Option<Time> {
         self.redundancy.due_at(now, &self.lanes)
     }

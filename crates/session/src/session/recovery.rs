@@ -13,8 +13,8 @@ use crate::sent::{Item, SentPackets, Settled};
 use crate::stats::Stats;
 use crate::time::Time;
 
-/// New values for a silent peer are sent at this multiple of the earlier rate. So all of them are sent once before they are sent
-/// a second time. There are no more of them than before.
+/// New values for a silent peer are sent at this multiple of the earlier rate. So all values are sent once before any value is
+/// sent a second time, because the number of new values does not grow.
 const SILENT_SHARE: f64 = 1.5;
 /// Time for which this rate stays. Afterwards it decreases.
 const SILENCE_BOLD: Duration = Duration::from_secs(3);
@@ -23,8 +23,8 @@ const SILENT_BYTES_MAX: u64 = 1_024 * 1_024;
 /// A silence is an outage if it lasts at least this time, and at least this number of probe timeouts.
 const OUTAGE: Duration = Duration::from_secs(1);
 const OUTAGE_PROBES: u32 = 3;
-/// After this number of packets that are not eliciting, an eliciting one is sent, so that the peer's knowledge of our numbers
-/// stays current.
+/// After this number of packets that are not eliciting, an eliciting packet is sent. So the peer's knowledge of our numbers stays
+/// current.
 const QUIET_RUN_MAX: u32 = 64;
 /// A sender stops when this number of consecutive packets is unacknowledged, because the peer could no longer unfold the numbers.
 const SPAN_MAX: u64 = 16_384;

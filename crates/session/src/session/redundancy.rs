@@ -14,9 +14,10 @@ use crate::time::Time;
 const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
 /// Maximum content of a packet with a leading event: the event, and small messages that fit.
 pub(super) const LEADING_BYTES: usize = REPEAT_BYTES_MAX as usize + 64;
-/// The cost of an event that left in a packet of its own: the headers of this packet on the link.
+/// The cost of an event that left in a separate packet: the headers of this packet on the link.
 const LEADING_COST: usize = 80;
-/// The waits before repetitions. The first repetition may get a packet of its own. Later ones only use packets that leave anyway.
+/// The waits before repetitions. The first repetition may get a separate packet. Later repetitions only use packets that leave
+/// anyway.
 const WAITS: [Duration; 4] = [
     Duration::from_millis(2),
     Duration::from_millis(12),
@@ -62,7 +63,7 @@ impl Redundancy {
         }
     }
 
-    /// Returns the time at which an event that was not yet repeated gets a packet of its own.
+    /// Returns the time at which an event that was not yet repeated gets a separate packet.
     pub(super) fn due_at(&mut self, now: Time, lanes: &Lanes) -> Option<Time> {
         loop {
             let &Repetition { at, lane, number } = self.turns[0].front()?;
@@ -73,7 +74,7 @@ impl Redundancy {
         }
     }
 
-    /// Repeats the due events in the packet that leaves now, as far as the budget allows.
+    /// Repeats the due events in the packet that leaves now, within the budget.
     pub(super) fn repeat(&mut self, lanes: &mut Lanes, departure: &mut Departure<'_, '_>) {
         let now = departure.now;
         for turn in 0..WAITS.len() {

@@ -370,8 +370,8 @@ fn read_number(number: NumberType, at: usize) -> String {
     }
 }
 
-/// Returns the function that creates a writer. The parts of the encoder that the writer uses are constants in it, which engines
-/// optimise well.
+/// Returns the function that creates a writer. In the writer, the parts of the encoder that it uses are constants. Engines
+/// optimise such constants well.
 pub(super) fn writer(root: &str, memory: &[&str], value: &str, lines: &[String]) -> String {
     let signature = format!("write{root}(e: MessageEncoder): (v: {root}) => boolean");
     maker(&signature, "e.memory", memory, value, lines)

@@ -151,7 +151,7 @@ fn packed<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Inpu
 fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input<'_>) -> Result<Vec<T>> {
     let first = exact::<T>(range, input)?;
     let step = input.zigzag()?;
-    // No two values in range differ by more than this.
+    // The difference of two values in range is at most this.
     check::<T>(step.saturating_abs(), (0, 2 * crate::limits::EXACT_MAX), input)?;
     let bytes = take_packed(rows - 1, width, input)?;
     let mut values = vec![T::from_exact(first); rows];

@@ -6,8 +6,8 @@
 //!    each part is learned for several classes of motion. A class depends on whether the motion was recently free or full of
 //!    contacts.
 //! 2. Bodies in contact move together. The rigid motion of their group at the baseline is one input of step 1. The group's motion
-//!    since the baseline is learned while the frame is decoded. It is an affine field, which the first few bodies determine for
-//!    the others.
+//!    since the baseline is learned while the frame is decoded. It is an affine field. The first few bodies determine the field
+//!    for all other bodies.
 //! 3. The remaining error is similar for neighbours, so the nearest bodies that are already decoded correct the guess.
 //!
 //! The errors of the neighbours also tell the entropy coder how reliable the guess is.
@@ -88,7 +88,7 @@ struct Motion {
     moving: bool,
     /// The orientation of the body.
     orientation: [f64; 4],
-    /// Mean velocities, over the last two baselines and over all of them.
+    /// Mean velocities: over the last two baselines, and over all baselines.
     velocity: Vector,
     velocity_long: Vector,
     turning: Vector,

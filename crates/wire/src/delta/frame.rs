@@ -24,8 +24,8 @@ pub enum Field {
     },
     /// One column with 0 or 1.
     Flag,
-    /// Four columns: the index of the largest component of x, y, z, w, and the three other components in `bits` (2 to 15) bits
-    /// each.
+    /// Four columns for a quaternion x, y, z, w. The first is the index of the largest component. The others are the three other
+    /// components, with `bits` (2 to 15) bits each.
     ///
     /// With M = 2^`bits` - 1, a stored s stands for (2 s - M) / (M √2). The largest component is positive.
     Orientation {

@@ -45,7 +45,7 @@ impl Means {
 /// State of the small mode.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Models {
-    /// Whether rows change. Rows that were unchanged for a long time have models of their own.
+    /// Whether rows change. Rows that were unchanged for a long time have separate models.
     pub(super) still: [Node; 32],
     pub(super) moving: [Node; SIZES * 4],
     /// For each column: whether a flag or a largest component equals its guess, and otherwise its value.

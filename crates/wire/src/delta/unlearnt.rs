@@ -13,8 +13,8 @@ const BEND_MAX: u32 = 4_000;
 impl Baseline {
     /// Builds baselines from frames, newest first.
     ///
-    /// The learned state is estimated from the frames. So it depends only on them, and not on the packets by which an end
-    /// received them (`spec/DELTA.md`, section 13).
+    /// The learned state is estimated from the frames. So it depends only on the frames, and not on the packets that carried them
+    /// (`spec/DELTA.md`, section 13).
     pub(super) fn of_frames(layout: &Layout, frames: &[&Frame]) -> Vec<Self> {
         let mut baselines: Vec<Self> = frames.iter().map(|&frame| Self::unlearnt(frame.clone())).collect();
         let Some((newest, older)) = baselines.split_first_mut() else { return baselines };

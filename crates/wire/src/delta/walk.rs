@@ -202,7 +202,8 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         self.symbols.mask(missed, quiet)
     }
 
-    /// Guesses a column, given the columns before it. When writing, these are the true values; otherwise the decoded ones.
+    /// Guesses a column, given the columns before it. A writer uses the true values of these columns, and a reader uses the
+    /// decoded values.
     #[inline]
     fn guess(&mut self, row: usize, column: usize, known: bool, truth: Option<&[i32]>) -> Guess {
         let start = row * self.columns.len();

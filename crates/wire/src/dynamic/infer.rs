@@ -5,7 +5,7 @@ use crate::shape::{Definition, DefinitionKind, Field, NumberType, Shape, Type};
 
 /// An object with more keys than this is a map whose keys are data, and not a struct.
 const FIELDS_OF_A_STRUCT_MAX: usize = 64;
-/// If objects have more distinct keys than this, and each object has only few of them, they are maps.
+/// If objects have more distinct keys than this number, and each object has only a few of these keys, the objects are maps.
 const FIELDS_OF_SPARSE_STRUCTS_MAX: usize = 12;
 
 /// Infers the shape of rows. The resulting type represents every row exactly, except that whole numbers become floats if they

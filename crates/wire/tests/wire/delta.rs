@@ -224,8 +224,8 @@ fn bytes_for_another_past_are_refused_and_those_of_another_mode_are_read() {
 
 #[test]
 fn too_many_announced_entities_are_refused_before_any_row_is_read() {
-    // The packet announces sixteen million entities: the ids differ from those of the baseline, no entity remains, and the
-    // following count has all bits set.
+    // The packet announces sixteen million entities: the ids differ from those of the baseline, no entity remains, and all bits
+    // of the following count are set.
     let mut fast = vec![0, 0xfe, 0xff, 0xff, 0x01];
     fast.extend([0xff; 64]);
     let mut codec =

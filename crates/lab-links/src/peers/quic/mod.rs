@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use super::frame::{self, Deframer};
 use super::{Connection, DATAGRAM_BYTES, End, Message, PeerError, Work};
 
-/// Maximum number of messages that are read before the program asks for them.
+/// Maximum number of messages that are read before the program requests them.
 const UNREAD_MAX: usize = 16;
-/// Maximum size of a message that is read from a stream of its own.
+/// Maximum size of a message that is read from a separate stream.
 const MESSAGE_BYTES_MAX: usize = 4_096;
 
 /// How streams and datagrams are used.
@@ -21,7 +21,7 @@ const MESSAGE_BYTES_MAX: usize = 4_096;
 pub(super) enum Use {
     /// Everything on one stream.
     Stream,
-    /// Every message on a stream of its own.
+    /// Every message on a separate stream.
     Streams,
     /// States in datagrams, events on a stream, with the library's defaults.
     Datagrams,

@@ -153,7 +153,7 @@ impl Disk {
         watched.iter().find(|(folder, _)| folder == parent).and_then(|(_, disk)| disk.upgrade())
     }
 
-    /// Returns the number of steps so far. A cut at this position happens after all of them.
+    /// Returns the number of steps so far. A cut at this position happens after all these steps.
     pub(super) fn position(&self) -> usize {
         self.lock().log.len()
     }

@@ -312,7 +312,8 @@ fn damage(store: &SqliteStore) -> Result<Vec<String>, StoreError> {
     Ok(damage)
 }
 
-/// Returns the steps at which the power is cut, in order: all steps, or `wanted` of them. Up to half of these are next to syncs.
+/// Returns the steps at which the power is cut, in order: all steps, or only `wanted` steps. Up to half of the chosen steps are
+/// next to syncs.
 fn places(cuts: &Cuts<'_>, from: usize, wanted: usize, random: &mut Random) -> Vec<usize> {
     let is_beside_sync = |step: &usize| cuts.is_sync(*step) || (*step > from && cuts.is_sync(*step - 1));
     let (mut places, mut others): (Vec<usize>, Vec<usize>) = (from..=cuts.len()).partition(is_beside_sync);

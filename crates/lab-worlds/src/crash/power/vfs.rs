@@ -1,8 +1,8 @@
 //! Observes SQLite's files: writes and syncs in a watched folder first pass through a [`Disk`].
 //!
-//! SQLite accesses files through a "VFS" (<https://sqlite.org/vfs.html>). The VFS of this module is that of the system, except
-//! for four methods of files in watched folders: write, truncate, sync and close. All other files and methods are those of the
-//! system.
+//! SQLite accesses files through a "VFS" (<https://sqlite.org/vfs.html>). The VFS of this module is a copy of the system's VFS.
+//! For files in watched folders, it replaces four methods: write, truncate, sync and close. All other files use the system's
+//! methods.
 //!
 //! | memory | acquired | released |
 //! | --- | --- | --- |
@@ -115,7 +115,7 @@ unsafe extern "C" fn open(
     let system_open =
         || unsafe { ((*system).xOpen.expect("xOpen is set"))(system, name, file, flags, flags_out) };
     let kinds = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL;
-    // SAFETY: SQLite's names are texts that live until the file is closed, or null for a file without one.
+    // SAFETY: SQLite's names are texts that live until the file is closed. The name of a file without a name is null.
     let Some(path) = (unsafe { path(name) }).filter(|_| flags & kinds != 0) else { return system_open() };
     let Some(disk) = Disk::of(path) else { return system_open() };
     let mut outcome = SQLITE_OK;

@@ -53,7 +53,7 @@ pub(super) struct Orders {
     pub(super) first: u32,
     /// Updates a second that each client requests.
     pub(super) hz: u32,
-    /// Inputs a second of each client; 0 for none.
+    /// Number of inputs a second from each client; 0 for no inputs.
     pub(super) controls_hz: u32,
     /// Interval between two joins, in milliseconds.
     pub(super) join_interval_ms: u64,

@@ -90,7 +90,8 @@ async fn read_all(from: impl AsyncRead + Unpin, shared: &Shared) -> Refusal {
     }
 }
 
-/// Writes until the close. If the socket breaks, the reading side detects that and finds the reason; this side waits for it.
+/// Writes until the close. If the socket breaks, the reading side detects the break and finds the reason. The writing side waits
+/// for the reading side.
 async fn write_all(mut to: impl AsyncWrite + Unpin, shared: &Shared) {
     let mut buffer = Vec::new();
     loop {

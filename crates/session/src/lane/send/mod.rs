@@ -82,7 +82,7 @@ pub(crate) struct SendContext<'a, 'b> {
     pub(crate) bound: &'a mut Vec<Bound>,
 }
 
-/// An event that was bound to a packet and thereby got its number.
+/// An event that was bound to a packet and got its number at that time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) lane: u8,

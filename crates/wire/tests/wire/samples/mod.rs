@@ -384,7 +384,7 @@ pub(crate) fn invalid() -> Vec<Json> {
         "range",
     );
     body("a quat out of range", root(Type::Quat(4)), "3c00", "range");
-    body("a quat with bits too many", root(Type::Quat(4)), "0040", "padding bits");
+    body("a quat with padding bits that are set", root(Type::Quat(4)), "0040", "padding bits");
     body(
         "an array that is cut off",
         root(Type::Array(9, Box::new(Type::Number(N::U8)))),

@@ -1,6 +1,6 @@
 //! TCP on loopback, for systems without Unix sockets in their runtime (Windows). Every program on the machine can connect to a
 //! port. Both sides therefore prove that they can read the service's file, which is in the user's own profile: each sends a
-//! secret from the file. The two secrets differ, so a program that takes over the port of a dead service learns only one of them.
+//! secret from the file. The two secrets differ, so a program that takes over the port of a dead service learns only one secret.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
