@@ -35,7 +35,7 @@ export class ServerProcess {
     const keeping = options.includes("--data") ? [] : ["--no-data"];
     const child = spawn(nowcastBinary(), ["serve", ...keeping, "--port", String(port), ...options], {
       stdio: ["ignore", "pipe", "pipe"],
-      // No test reads or writes the worlds of the user.
+      // The data folder of the user is not used.
       env: { ...process.env, XDG_DATA_HOME: join(tmpdir(), `nowcast-test-${process.pid}`) },
     });
     const output: string[] = [];
@@ -79,7 +79,7 @@ export class ServerProcess {
     return values.reduce((sum, value) => sum + value, 0);
   }
 
-  /** Suspends the process until {@link thaw}, which looks to its clients like a dead link. */
+  /** Suspends the process until {@link thaw}. To its clients this looks like a dead link. */
   freeze(): void {
     this.#process.kill("SIGSTOP");
   }

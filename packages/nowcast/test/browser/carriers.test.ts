@@ -11,7 +11,10 @@ import { FIREFOX_CURE, Firefox, firefoxPath } from "./firefox.js";
 import { Chromium, type LabBrowser, originOf, type Place, servePage, Tab } from "./tab.js";
 import { UdpForwarder } from "./udp-forwarder.js";
 
-/** Number of random lives. By default some run in Chromium and a few in Firefox, so that the tests are quick. */
+/**
+ * Number of random lives. By default only some run in Chromium and a few in Firefox, so that the tests are
+ * quick.
+ */
 const SCENARIOS = Number(process.env["NOWCAST_BROWSER_SCENARIOS"] ?? 0);
 /** Concurrent lives, which share their kills. */
 const AT_ONCE_MAX = 16;
@@ -144,7 +147,10 @@ async function hears(tab: Tab): Promise<boolean> {
   return waitFor("another line", async () => (await tab.call("report")).got > got);
 }
 
-/** Cuts carriers when a life requests it: connections at once, datagrams until some lives have noticed. */
+/**
+ * Cuts carriers when a life requests it. Connections are cut at once; datagrams are dropped until some lives
+ * have detected it.
+ */
 async function killOnDemand(
   tab: Tab,
   proxy: SeveringProxy,
@@ -159,7 +165,8 @@ async function killOnDemand(
     kills += 1;
     proxy.sever();
     udp.isDropping = true;
-    // A given-up carrier shows as a new connection. Sometimes one is enough; sometimes most must fall.
+    // A new connection shows that a carrier was given up. In some runs one is enough; in others most carriers
+    // must be given up.
     const fallen = 1 + (kills % atOnce);
     const hasKilled = (): boolean => isOver() || proxy.connections >= fallen || proxy.opened >= 2 * atOnce;
     await waitFor("the fall to WebSocket", hasKilled);

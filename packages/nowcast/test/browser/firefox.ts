@@ -22,8 +22,9 @@ const PREFERENCES = {
   "extensions.update.enabled": false,
   "network.captive-portal-service.enabled": false,
   "network.connectivity-service.enabled": false,
-  // After failed WebSockets Firefox delays the next one to the same port, finally by a minute, which is longer than a
-  // session waits for its next carrier. These tests cut a hundred connections a minute, which no user does.
+  // After failed WebSockets, Firefox delays the next one to the same port, by up to a minute. This is longer
+  // than a session waits for its next carrier. The delay is switched off, because these tests cut a hundred
+  // connections a minute, which does not happen to users.
   "network.websocket.delay-failed-reconnects": false,
   "services.settings.server": "data:,",
   "toolkit.telemetry.enabled": false,
@@ -42,7 +43,10 @@ export function firefoxPath(): string | undefined {
 
 export const FIREFOX_CURE = "`apt-get install firefox-esr`, or set NOWCAST_FIREFOX to its path";
 
-/** Firefox also logs its own remarks as JavaScript errors: about cut carriers, or icons forbidden by a policy. */
+/**
+ * Messages of Firefox itself that it logs as JavaScript errors: about cut carriers, or icons that a policy
+ * forbids.
+ */
 const UNCAUGHT = /^(uncaught |[a-z]*(error|exception)\b)/i;
 
 type Json = { readonly [key: string]: unknown };
@@ -106,7 +110,7 @@ export class Firefox implements LabBrowser {
     rmSync(this.#profile, { recursive: true, force: true });
   }
 
-  /** Arguments and outcome travel as JSON, which is all that the lab of the page takes and gives. */
+  /** Arguments and results are sent as JSON, because the lab of the page uses only JSON values. */
   async #call(context: string, place: Place, method: string, args: unknown[]): Promise<unknown> {
     const { type, result, exceptionDetails } = await this.#command("script.callFunction", {
       functionDeclaration: `async (call) => {

@@ -25,7 +25,7 @@ export interface Lives {
   readonly steps: number;
 }
 
-/** Larger messages take long on a rate that a busy machine keeps low. */
+/** The maximum size of messages. Larger ones take a long time at the low rate of a busy machine. */
 const BYTES_MAX = 1_500;
 
 /** A world whose movement is drawn. */
@@ -39,7 +39,7 @@ let watched: Watched | undefined;
 let kills = 0;
 
 const lab = {
-  /** Makes this browser like those that have `datagrams.createWritable` alone. */
+  /** Changes this browser's WebTransport to that of browsers that have only `datagrams.createWritable`. */
   hideWritable(): void {
     const prototype = (globalThis as unknown as { WebTransportDatagramDuplexStream: { prototype: object } })
       .WebTransportDatagramDuplexStream.prototype;
@@ -83,7 +83,7 @@ const lab = {
     return { status: channel.status, put, got: got.length, last: newest.at(-1), changes, pauseMs };
   },
 
-  /** The longest pause counts from now on. */
+  /** Starts the measurement of the longest pause again. */
   forgetPauses(): void {
     Object.assign(chat!, { pauseMs: 0, lastMs: performance.now() });
   },
@@ -159,7 +159,7 @@ function say(started: Chat): void {
 type Lab = typeof lab;
 type Call = { readonly id: number; readonly method: keyof Lab; readonly args: unknown[] };
 
-/** The same, in a worker of its own. */
+/** Does the same in a separate worker. */
 function workerLab(): (method: keyof Lab, ...args: unknown[]) => Promise<unknown> {
   const worker = new Worker("/page.js", { type: "module" });
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();

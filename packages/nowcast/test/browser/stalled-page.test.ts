@@ -18,10 +18,10 @@ world.on("start", function()
 end)
 `;
 
-/** Snapshots in the measurement of the view delay. */
+/** Number of snapshots for the measurement of the view delay. */
 const SNAPSHOTS = 64;
 const STALL_MS = 200;
-/** Snapshots between two stalls. */
+/** Number of snapshots between two stalls. */
 const PAUSE = 12;
 
 let pages: Server;

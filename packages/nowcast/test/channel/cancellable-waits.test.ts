@@ -40,7 +40,7 @@ describe("a signal", () => {
       const outcomes = await Promise.allSettled(waits);
       expect(outcomes).toEqual(waits.map(() => ({ status: "rejected", reason })));
     }
-    // A caller that gave up takes no message, and no channel, from those that still wait.
+    // A caller that cancelled its wait does not take a message or a channel from callers that still wait.
     const next = ours.receive();
     theirs.event(byte(7));
     expect((await next)!.value).toEqual(byte(7));
@@ -144,7 +144,7 @@ describe("await using", () => {
     let received = 0;
     for await (const _ of theirs) received += 1;
     expect(received).toBe(100);
-    // Over already: nothing to wait for.
+    // The channel is closed already, so there is nothing to wait for.
     await ours[ASYNC_DISPOSE]();
     const other = await listen({ port: 0 });
     await other[ASYNC_DISPOSE]();

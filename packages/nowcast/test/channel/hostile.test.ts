@@ -1,4 +1,6 @@
-/** Hostile input to an endpoint: each sender is refused by name or closed, and other clients notice nothing. */
+/**
+ * Hostile input to an endpoint. Each sender is refused by name or closed, and other clients are not affected.
+ */
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { connect as connectTcp, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -160,7 +162,7 @@ describe("before a session", () => {
     expect(new Set(ends)).toEqual(new Set(["no HELLO came, and others wait"]));
     expect(silents.slice(7).map(({ socket }) => socket.readyState)).toEqual(Array(3).fill(WebSocket.OPEN));
     expect(few.stats).toMatchObject({ gaveWay: 7, refusals: {} });
-    // A well-behaved client gets in although strangers hold all places.
+    // A well-behaved client is admitted although hostile clients hold all places.
     const channel = await connect(`nowcast://127.0.0.1:${few.port}/tracker`);
     await channel.command(Uint8Array.of(1), { deadlineMs: 10 }).catch(() => {});
     expect(channel.status.phase).toBe("open");
@@ -218,7 +220,7 @@ describe("on a carrier", () => {
     const answer = await raw(
       Buffer.concat([
         Buffer.from(`${UPGRADE}\r\n\r\n`),
-        // A message that begins, and continues with nothing, masked with zeros.
+        // A message that begins, and then continues with empty fragments, masked with zeros.
         Buffer.from([0x02, 0x80, 0, 0, 0, 0]),
         ...Array.from({ length: 10_000 }, () => Buffer.from([0x00, 0x80, 0, 0, 0, 0])),
       ]),

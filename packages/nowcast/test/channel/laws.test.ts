@@ -39,7 +39,7 @@ async function scenario(seed: number): Promise<{ readonly kills: number; readonl
     const { kills } = await live(seed, facing(ours, theirs!), fates, 60, turn);
     const { resumed } = ours.status;
     ours.close();
-    // It is informed, unless the last event was a cut.
+    // The peer is informed, unless the connection was cut at the end.
     await waitFor("the peer to receive the end", () => !theirs!.status.isOpen);
     return { kills, resumed };
   } finally {

@@ -5,10 +5,10 @@ import { createRandom } from "../session/pair.js";
 import { waitFor } from "../wait-for.js";
 
 const LANES = 2;
-/** Far more than any life takes, on a machine that is busy with other work. */
+/** A deadline far longer than any life takes, even on a busy machine. */
 const DEADLINE_MS = 600_000;
 
-/** Connects, and tries again where a machine is too slow for the limits that users want. */
+/** Connects, and tries again if the machine is too slow for the usual time limits. */
 export function connectPatiently(url: string, options?: ConnectOptions): Promise<Channel> {
   const attempt = (): Promise<Channel | undefined> =>
     connect(url, options).catch((error: unknown) => {
@@ -28,10 +28,10 @@ export interface Fates {
 /** One end of a channel: puts random messages, and checks received ones. */
 export class End {
   readonly put = Array.from({ length: LANES }, () => new LawRecord());
-  /** By lane: the puts of the other end. An end whose peer echoes receives its own. */
+  /** The puts of the other end, by lane. If the peer echoes, an end receives its own puts. */
   hears = this.put;
 
-  /** One message in twenty has up to `bytesMax` bytes, the others a hundred at most. */
+  /** One message in twenty has up to `bytesMax` bytes. The others have at most a hundred. */
   constructor(
     readonly channel: Channel,
     readonly bytesMax = 12_000,

@@ -1,4 +1,7 @@
-/** Which web pages an endpoint of this machine lets in, and which programs (`spec/CARRIERS.md`, section 7). */
+/**
+ * Tests which web pages and which programs an endpoint of this machine admits (`spec/CARRIERS.md`, section
+ * 7).
+ */
 import { createServer } from "node:http";
 import { type AddressInfo, connect as connectTcp } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
@@ -20,7 +23,9 @@ async function open(options: ListenOptions = {}): Promise<Listener> {
 
 type Headers = readonly string[];
 
-/** The head and the body of the answer to a request, or its head alone where it opens a WebSocket. */
+/**
+ * Returns the head and the body of the answer to a request, or only the head if the answer opens a WebSocket.
+ */
 function request(port: number, headers: Headers, target = "/nowcast/robot"): Promise<string> {
   return new Promise((resolve) => {
     const lines = [`GET ${target} HTTP/1.1`, ...headers, "\r\n"];

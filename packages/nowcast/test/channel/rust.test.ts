@@ -11,7 +11,7 @@ import { SeveringProxy } from "./severing.js";
 
 const SCENARIOS = Number(process.env["NOWCAST_CARRIER_SCENARIOS"] ?? 10);
 const AT_ONCE = 2;
-/** Larger ones take long on a rate that a busy machine keeps low. */
+/** The maximum size of messages. Larger ones take a long time at the low rate of a busy machine. */
 const BYTES_MAX = 1_500;
 
 let echo: EchoProcess;

@@ -1,4 +1,7 @@
-/** A text that looks like a public key, or like no secret, is rejected, because tokens could be forged. */
+/**
+ * A text that looks like a public key, or that is not a secret, is rejected, because otherwise tokens could
+ * be forged.
+ */
 import { createHmac, generateKeyPairSync, randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { connect, NowcastError } from "../../src/index.js";

@@ -1,4 +1,7 @@
-/** Two programs that were built at different times have different versions of a type. `crates/nowcast/tests/typed.rs` is alike. */
+/**
+ * Two programs that were built at different times have different versions of a type.
+ * `crates/nowcast/tests/typed.rs` is the same test in Rust.
+ */
 import { afterEach, expect, it } from "vitest";
 import { asEvent, Schemas } from "../../src/channel/schemas.js";
 import { createCodec, types } from "../../src/codec/index.js";
@@ -38,7 +41,7 @@ it("matches fields by name, in states, events, commands and replies", async () =
   sends.event(SENT);
   expect(receives.read((await theirs.receive())!)).toMatchObject({ type: "state", key: 7, value: READ });
   expect(receives.read((await theirs.receive())!)).toMatchObject({ type: "event", value: READ });
-  // A client need not receive messages: a reply does not wait until an announcement was read.
+  // A client need not receive messages, because a reply contains its announcement.
   theirs.on("message", (message) => {
     const asked = receives.read(message);
     if (asked?.type === "command") receives.reply(asked, { ...asked.value, owner: "Ada" });

@@ -51,7 +51,7 @@ function* parts(data: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < data.length; at += 1 + data[at]!) yield data.subarray(at + 1, at + 1 + data[at]!);
 }
 
-/** A value that was read can be written and read again. */
+/** Checks that a value that was read can be written and read again. */
 function values(data: Uint8Array): void {
   const schemaEnd = 1 + (data[0] ?? 0);
   const schema = decodeWireSchema(data.subarray(1, schemaEnd));
@@ -59,7 +59,8 @@ function values(data: Uint8Array): void {
   const reader = new BodyReader(schema, undefined, { memoryMax: MEMORY_MAX });
   const value = reader.read(data.subarray(schemaEnd));
   const again = new BodyReader(schema).read(new BodyWriter(schema).write(value));
-  // A foreign quaternion may leave out a component that is not the largest; a writer never does.
+  // Foreign bytes may leave out a component of a quaternion that is not the largest. A writer never does
+  // this.
   if (!JSON.stringify(schema).includes('"quat"')) expect(isDeepStrictEqual(again, value)).toBe(true);
 }
 
@@ -86,7 +87,7 @@ function save(data: Uint8Array): void {
   readSave(Uint8Array.from(file), undefined, { zstd: (frame) => frame });
 }
 
-/** Each decoded frame becomes a baseline of the next ones, as in a conversation with a peer that lies. */
+/** Each decoded frame becomes a baseline of the next ones, as in a conversation with a hostile peer. */
 function delta(data: Uint8Array): void {
   const choice = data[0] ?? 0;
   const columns = { position: 0, orientation: 3, orientationBits: 9, touching: 7, up: 2, size: 205 } as const;

@@ -45,7 +45,8 @@ for (const [name, isUnsigned] of Object.entries(UNSIGNED)) {
       fc.property(integers(min, max), fc.nat({ max: 3 }), (values, from) => {
         const count = values.length;
         const { bytes, words } = memory;
-        // They wait just behind the head, and the column grows toward the values that are not read yet.
+        // The values wait directly after the head. The column grows toward values that have not been read
+        // yet.
         const start = HEAD_WORDS + from;
         words.set(values, start);
         const at = start * 4 - HEAD_WORDS * 4;

@@ -36,7 +36,7 @@ const anyValue = fc.letrec<{ value: MsgpackValue }>((tie) => ({
   ),
 })).value;
 
-/** The expected value: a bigint that a number holds exactly is decoded to a number. */
+/** The expected value: a bigint that a number can represent exactly is decoded to a number. */
 function narrowed(value: MsgpackValue): MsgpackValue {
   if (typeof value === "bigint" && Number.isSafeInteger(Number(value))) return Number(value);
   if (Array.isArray(value)) return value.map(narrowed);

@@ -97,7 +97,7 @@ export function randomSchema(random: Random): WireSchema {
   return { root, definitions };
 }
 
-/** A value as a reader gives it back. */
+/** Converts a value to the form in which a reader returns it. */
 export function randomValue(type: WireType, schema: WireSchema, random: Random, depth = 0): WireValue {
   const inner = (of: WireType): WireValue => randomValue(of, schema, random, depth + 1);
   const length = (): number => (depth > 4 ? 0 : random.chance(0.1) ? random.below(40) : random.below(6));

@@ -93,7 +93,9 @@ function hasKeyTwice(value: unknown): boolean {
   return new Set(keys).size < keys.length;
 }
 
-/** Maps and objects alike: a reader may make either of a MessagePack map with text keys. */
+/**
+ * Compares maps and objects as equal, because a reader may decode a MessagePack map with text keys to either.
+ */
 function plain(value: unknown): unknown {
   if (value instanceof Map) return plainMap([...value]);
   if (Array.isArray(value)) return value.map(plain);

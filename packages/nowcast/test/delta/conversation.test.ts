@@ -39,7 +39,7 @@ function converse(
         newest.map(({ got }) => got),
       );
       expect(got.frame).toEqual(frame);
-      // The models that both ends have learnt decide how they read the next packet.
+      // Both ends must have learnt the same models, because the models determine how the next packet is read.
       expect(isDeepStrictEqual(got, sent)).toBe(true);
       known.push({ sent, got });
     }

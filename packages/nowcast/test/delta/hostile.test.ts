@@ -51,12 +51,12 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
   const { bytes: packet, baseline: sent } = codec.encode(truth.frame, past);
   const isTruth = (got: DeltaBaseline | undefined): boolean => isDeepStrictEqual(got, sent);
 
-  /** Reads bytes that may be anything: the result is a frame within the limits, or an error of the bytes. */
+  /** Reads arbitrary bytes. The result is a frame within the limits, or an error about the bytes. */
   const attempt = (bytes: Uint8Array, baselines: readonly DeltaBaseline[]): DeltaBaseline | undefined => {
     try {
       const got = codec.decode(tick, bytes, baselines);
       expect(got.frame.ids.length).toBeLessThanOrEqual(ENTITIES_MAX);
-      // A frame that was read could be sent on.
+      // Checks that a frame that was read can be encoded again.
       codec.encode(got.frame, baselines);
       return got;
     } catch (error) {

@@ -15,7 +15,7 @@ import {
 interface Conversation {
   readonly mode: DeltaMode;
   readonly layout: readonly DeltaField[];
-  /** Bytes that no writer need write. */
+  /** Whether the bytes are such that no writer needs to write them. */
   readonly foreign?: boolean;
   readonly predictor: { readonly kind: "linear" } | ({ readonly kind: "bodies" } & BodyColumns);
   readonly steps: readonly {

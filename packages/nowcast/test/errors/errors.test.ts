@@ -57,7 +57,7 @@ describe("an error", () => {
     const unanswered = caught(channel.command(Uint8Array.of(1)));
     await listener.close();
     expect(await unanswered).toMatchObject({ fault: "refused", code: "going_away", closeCode: 10 });
-    // Always the same reason, for all later calls.
+    // All later calls fail with the same reason.
     expect(await caught(channel.command(Uint8Array.of(1)))).toMatchObject({ code: "going_away" });
     expect(await caught(connect(url("tracker")))).toMatchObject({ fault: "network", code: "unreachable" });
     expect(await caught(connect("nowhere:"))).toMatchObject({ fault: "misuse", code: "invalid_argument" });

@@ -74,7 +74,7 @@ it.each([
 it.each([datagrams, bareDatagrams, stream])("drops and counts an empty packet, over %o", (carrier) => {
   const pair = open(carrier);
   pair.ends[0].handlePacket(pair.clock(0), new Uint8Array(0));
-  // The checksum of nothing.
+  // A packet that consists only of the checksum of an empty packet.
   pair.ends[1].handlePacket(pair.clock(1), new Uint8Array(carrier.isChecked ? 0 : 4));
   for (const end of pair.ends) {
     expect(end.isOpen).toBe(true);
@@ -180,7 +180,7 @@ it("drops the oldest of too many unread notices", () => {
   const ids = Array.from({ length: 5_000 }, () => pair.ends[0].putEvent(pair.clock(0), 0, text(""), MS));
   pair.touch(0);
   run(pair, 1_000);
-  // That it opened is the notice before them.
+  // The first notice says that the session opened.
   expect(pair.ends[0].stats.dropped.notices).toBe(5_001 - 4_096);
   const all = notices(pair.ends[0]);
   expect(all.length).toBe(4_096);

@@ -1,4 +1,4 @@
-/** A link whose capacity changes, alone and with a competitor whose window answers only to loss. */
+/** A link whose capacity changes, alone and with a competitor whose window reacts only to loss. */
 import { expect, test } from "vitest";
 import { SendRate } from "../../src/session/rate/rate.js";
 
@@ -24,11 +24,11 @@ interface Packet {
   readonly number: number;
   readonly bytes: number;
   readonly sentUs: number;
-  /** When its acknowledgement arrives. */
+  /** The time at which its acknowledgement arrives. */
   readonly dueUs: number;
 }
 
-/** A narrow hop with a queue that drops what does not fit. */
+/** A narrow hop with a queue that drops packets that do not fit. */
 class Hop {
   #freeAtUs = 0;
 
@@ -38,7 +38,7 @@ class Hop {
     return Math.max(0, this.#freeAtUs - nowUs);
   }
 
-  /** When the packet has passed the hop; `undefined` if it was dropped. */
+  /** The time at which the packet has passed the hop; `undefined` if it was dropped. */
   pass(nowUs: number, bytes: number): number | undefined {
     let waiting = 0;
     for (let at = nowUs; at < this.#freeAtUs; at += 10 * MS) waiting += this.capacity(at) / 100;
@@ -100,14 +100,14 @@ class Cubic {
 interface Outcome {
   /** Share of the bytes that crossed the hop. */
   readonly share: number;
-  /** Bytes that crossed, of those that could have. */
+  /** Bytes that crossed the hop, as a share of its capacity. */
   readonly used: number;
   /** The longest queue, and the longest from half a second after a fall of the capacity on. */
   readonly queueUs: number;
   readonly lateQueueUs: number;
 }
 
-/** Sends all that the rate allows, from the second on with a competitor that began first. */
+/** Sends as much as the rate allows. If there is a competitor, it begins before the sender. */
 function send(capacity: (nowUs: number) => number, seconds: number, isShared: boolean): Outcome {
   const hop = new Hop(capacity);
   const cubic = isShared ? new Cubic(hop) : undefined;

@@ -1,4 +1,4 @@
-/** Paths on which packets take more or less time, and overtake each other. */
+/** Paths on which the delay of packets varies, and packets overtake each other. */
 import { expect, test } from "vitest";
 import { SendRate } from "../../src/session/rate/rate.js";
 import { RoundTrip } from "../../src/session/rtt.js";

@@ -44,7 +44,7 @@ export class LawRecord {
     this.#lastGot.set(key, put);
   }
 
-  /** Whether everything that must arrive has. */
+  /** Whether everything that must arrive has arrived. */
   get isWhole(): boolean {
     if (this.#eventsGot !== this.#events.length) return false;
     for (const [key, last] of this.#lastBefore(this.#puts.length)) {
@@ -53,7 +53,7 @@ export class LawRecord {
     return true;
   }
 
-  /** Nothing is under way any more. */
+  /** Checks the laws at the end, when no messages are in transit. */
   finish(): void {
     if (this.#eventsGot !== this.#events.length) throw new Error("law 1: an event was lost");
     for (const [key, last] of this.#lastBefore(this.#puts.length)) {

@@ -1,7 +1,7 @@
 /** Two sessions, two seeded links, one virtual clock. */
 import { type CarrierTraits, Session, type SessionConfig } from "../../src/session/index.js";
 
-/** SplitMix32: a seed is all its state. */
+/** SplitMix32, whose whole state is a seed. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -41,7 +41,7 @@ export class Pair {
   nowUs = 1_000_000;
   link: LinkSettings;
   readonly ends: readonly [Session, Session];
-  /** Each end's clock is that far from the virtual one. */
+  /** The difference between the clock of each end and the virtual clock. */
   readonly offsetsUs = [0, 5_000_000_000];
   packets = 0;
   #underWay: UnderWay[] = [];
@@ -78,7 +78,7 @@ export class Pair {
     this.#wakesAtUs[end] = this.nowUs;
   }
 
-  /** The carrier dies with everything on it, and both ends have a new one. */
+  /** Ends the carrier with all packets on it, and gives both ends a new one. */
   changeCarrier(carrier = this.#carrier): void {
     this.#carrier = carrier;
     this.#underWay = [];
@@ -96,7 +96,7 @@ export class Pair {
     this.#wakesAtUs[end] = Number.POSITIVE_INFINITY;
   }
 
-  /** The stopped end first sees the new time, and then the waiting packets. */
+  /** Continues a stopped end: it handles the new time first, and then the waiting packets. */
   goOn(): void {
     const end = this.#stopped!;
     this.#stopped = undefined;

@@ -32,7 +32,7 @@ const STATE = 255;
 const FAILED = 255;
 const CLOSED_BY = ["us", "peer", "silence"];
 const LANE_CLASSES = [0, 1, 1, 1, 1, 1, 1, 1];
-/** More at one instant is without end: virtual time would never pass. */
+/** More calls at one instant mean an endless loop, because virtual time would never advance. */
 const AT_ONCE_MAX = 100_000;
 const utf8 = new TextEncoder();
 

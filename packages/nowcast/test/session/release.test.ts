@@ -1,4 +1,6 @@
-/** Messages that a receiving lane releases, and their times: the scripts that bind the lane in Rust too. */
+/**
+ * The messages that a receiving lane releases, and when. The scripts also bind the implementation in Rust.
+ */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ReceiveLane } from "../../src/session/lane/receive.js";

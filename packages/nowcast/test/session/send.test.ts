@@ -1,4 +1,4 @@
-/** Contents of a sending lane's packets: the scripts that bind the lane in Rust too. */
+/** The content of a sending lane's packets. The scripts also bind the implementation in Rust. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { PacketBuilder } from "../../src/session/builder.js";
@@ -75,7 +75,10 @@ class Script {
     return item;
   }
 
-  /** All that leaves until the lane has nothing more for a packet, in the order of the vectors. */
+  /**
+   * Returns everything that leaves until the lane has no more content for a packet, in the order of the
+   * vectors.
+   */
   #send(): Message[] {
     const messages: Message[] = [];
     while (this.lane.hasMore(limits)) {

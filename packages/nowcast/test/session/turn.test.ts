@@ -16,7 +16,7 @@ it("sends eight events and eight values of one turn in at most two datagrams", (
   }
   const packets: Uint8Array[] = [];
   for (let packet = sender.pollPacket(nowUs); packet; packet = sender.pollPacket(nowUs)) packets.push(packet);
-  // The first and the last one.
+  // Only the first and the last datagram arrive.
   expect(packets.length).toBeLessThanOrEqual(2);
   expect(packets.reduce((sum, { length }) => sum + length, 0)).toBeGreaterThan(8 * 64);
 });

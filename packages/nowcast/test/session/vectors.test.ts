@@ -1,4 +1,4 @@
-/** Binds the session in TypeScript to the vectors that bind the one in Rust. */
+/** Binds the session in TypeScript to the vectors that also bind the session in Rust. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { crc32c } from "../../src/session/packet/crc32c.js";
@@ -164,7 +164,7 @@ interface RateStep {
   rate: number;
 }
 
-/** Times in the vectors count from here. */
+/** The start of the times in the vectors. */
 const START_US = 1e9;
 const RATE_PACKET_BYTES = 3_000;
 

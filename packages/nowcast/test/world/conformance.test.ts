@@ -1,6 +1,6 @@
 /**
- * One suite for every kind of world: the same scenarios against a real server, joined by the plain protocol and on a session. A
- * page or a bot must see the same on both.
+ * One suite for every kind of world: the same scenarios against a real server, joined by the plain protocol
+ * and on a session. A page or a bot must observe the same behaviour on both.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { NowcastError } from "../../src/index.js";

@@ -1,4 +1,4 @@
-/** A small generator with a seed, so that a failure happens again. */
+/** A small generator with a seed, so that a failure can be reproduced. */
 export function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {

@@ -119,7 +119,7 @@ export const WELCOME = {
   resumed: false,
 };
 
-/** Greets as a server does, with nothing in the world. */
+/** Sends the welcome and the definition of an empty world, as a server does. */
 export function greeting(definition: Definition): (server: ScriptedSession) => void {
   return (server) => {
     server.say({ Welcome: WELCOME });

@@ -15,7 +15,7 @@ it("stall_of_the_program_does_not_count_as_silence", () => {
   const meter = new SilenceMeter();
   meter.arrived(1_000);
   for (let nowMs = 1_000; nowMs <= 1_250; nowMs += 250) meter.ran(nowMs);
-  // Two seconds in which the program ran nothing: messages may wait in its queue.
+  // For two seconds the program was stalled, so messages may wait in its queue.
   expect(meter.measure(3_300)).toBe(0);
   for (let nowMs = 3_400; nowMs < 4_300; nowMs += 100) meter.ran(nowMs);
   expect(meter.measure(4_300)).toBe(1_000);

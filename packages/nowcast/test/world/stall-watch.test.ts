@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The program runs, and its timers with it. */
+/** Advances the time while the program and its timers run. */
 function run(ms: number): void {
   for (const endMs = nowMs + ms; nowMs < endMs; ) {
     nowMs += 1;
