@@ -16,6 +16,9 @@ const FOOTBALL = fileURLToPath(new URL("../../../../worlds/football", import.met
 const guide = new MarkdownPage("docs/WORLDS.md");
 const readme = new MarkdownPage("README.md");
 
+/** Maximum time from a kick until the ball is seen to roll. */
+const ANSWER_MS = 15_000;
+
 /** The world of the guide. */
 const NAME = "my-world";
 
@@ -192,7 +195,7 @@ describe("the guide to making a world", () => {
   async function kick(key: string, press: () => Promise<void>): Promise<number> {
     const isNear = async (): Promise<boolean> => {
       const [[x, , z], [ballX, , ballZ]] = [await own(ada), await ball()];
-      return Math.hypot(ballX - x, ballZ - z) < 1.9;
+      return Math.hypot(ballX - x, ballZ - z) < 1.3;
     };
     const approach = async (): Promise<boolean> => {
       await restingBall();
@@ -209,17 +212,24 @@ describe("the guide to making a world", () => {
       await restingBall();
       return isNear();
     };
-    await waitFor(`the ball within reach of ${key}`, approach, 300_000);
-    const [x, , z] = await restingBall();
-    await press();
-    await waitFor("the ball to roll", async () => {
-      const now = await ball();
-      return Math.hypot(now[0] - x, now[2] - z) > 0.3;
-    }).catch(async (error: unknown) => {
-      throw new Error(`${String(error)}: ball ${await ball()}, Ada ${await own(ada)}`);
-    });
-    const now = await restingBall();
-    return Math.hypot(now[0] - x, now[2] - z);
+    // On a busy machine the server may find the avatar out of reach, as its player would see a moment later.
+    return waitFor(
+      `${key} to kick the ball`,
+      async () => {
+        await waitFor(`the ball within reach of ${key}`, approach, 300_000);
+        const [x, , z] = await restingBall();
+        const distance = async (): Promise<number> => {
+          const now = await ball();
+          return Math.hypot(now[0] - x, now[2] - z);
+        };
+        await press();
+        const rolls = async (): Promise<boolean> => (await distance()) > 0.3;
+        if (!(await waitFor("the ball to roll", rolls, ANSWER_MS).catch(() => false))) return false;
+        await restingBall();
+        return distance();
+      },
+      300_000,
+    );
   }
 
   async function showsKicks(count: number): Promise<boolean> {
