@@ -1,4 +1,4 @@
-//! `cargo xtask peers` installs programs of others, which the lab compares with our own.
+//! `cargo xtask peers` installs the programs of others with which the lab compares our own.
 
 use std::fs;
 use std::path::PathBuf;

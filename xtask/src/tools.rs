@@ -55,7 +55,7 @@ pub(crate) fn require_c_compiler() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks for `rustfmt` and `clippy`, which are part of a default toolchain, but not of a minimal one.
+/// Checks for `rustfmt` and `clippy`. They are part of a default toolchain, but not of a minimal one.
 pub(crate) fn require_rust_components() -> anyhow::Result<()> {
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         output_of("cargo", &[subcommand, "--version"])
@@ -91,7 +91,7 @@ pub(crate) fn require_chromium() -> anyhow::Result<PathBuf> {
 }
 
 /// Returns the names of abilities that this machine does not allow and that no command can install, separated by commas. Tests
-/// that need one of them are skipped, and the summary names it. `NOWCAST_WITHOUT` replaces the result.
+/// that need such an ability are skipped, and the summary names the ability. `NOWCAST_WITHOUT` replaces the result.
 pub(crate) fn lacking() -> Option<String> {
     if let Ok(named) = std::env::var("NOWCAST_WITHOUT") {
         return Some(named).filter(|named| !named.is_empty());

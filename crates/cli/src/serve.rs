@@ -98,8 +98,8 @@ pub(crate) struct Args {
     #[arg(long = "proxy", value_name = "ADDRESS")]
     proxies: Vec<Network>,
 
-    /// Certificate chain of this server in PEM, which begins with the server's own certificate. Used for WebTransport, and read
-    /// again when it changes [default: a certificate made here, which pages of this server accept]
+    /// File with the certificate chain of this server in PEM. The chain begins with the server's own certificate. Used for
+    /// WebTransport, and read again when it changes [default: a certificate made here, which pages of this server accept]
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
 
@@ -139,8 +139,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PAGE")]
     expose: Vec<Page>,
 
-    /// The folder for stored worlds, which outlive this process (docs/STORAGE.md). Only one server can use a folder at a time
-    /// [default: $XDG_DATA_HOME/nowcast, or ~/.local/share/nowcast]
+    /// The folder for stored worlds. Stored worlds outlive this process (docs/STORAGE.md). Only one server can use a folder at a
+    /// time [default: $XDG_DATA_HOME/nowcast, or ~/.local/share/nowcast]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 

@@ -335,7 +335,7 @@ impl Request {
     }
 }
 
-/// The body of an answer, which is read from its start. The process is part of the test, so a body that is too short causes a
+/// The body of an answer. It is read from start to end. The process is part of the test, so a body that is too short causes a
 /// panic.
 struct Answer {
     bytes: Vec<u8>,

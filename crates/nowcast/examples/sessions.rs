@@ -30,8 +30,8 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const PERIOD: Duration = Duration::from_millis(50);
 const STATES: u64 = 10;
 const STATE_BYTES: usize = 40;
-/// Packet size of the bare programs, which put the same messages into a packet. One byte for the key and one for the length
-/// precede each message.
+/// Packet size of the bare programs. They put the same messages into a packet as a session does. One byte for the key and one for
+/// the length precede each message.
 const PACKET_BYTES: usize = STATES as usize * (STATE_BYTES + 2);
 const WARM_UP: Duration = Duration::from_secs(3);
 
@@ -288,7 +288,8 @@ async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure
     Ok(traffic)
 }
 
-/// Opens an endpoint with the same buffers for bursts as sessions have. Without them, dropped packets would make it look cheaper.
+/// Opens an endpoint with the same buffers for bursts as sessions have. Without these buffers, packets would be dropped, and the
+/// endpoint would appear cheaper than it is.
 fn quinn_endpoint(server: Option<quinn::ServerConfig>) -> Result<quinn::Endpoint, Failure> {
     const BUFFER_BYTES: usize = 4 * 1_024 * 1_024;
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;

@@ -93,8 +93,8 @@ impl Certificates {
         Ok(Arc::new(Self { state: Mutex::new(State { source, looked: Instant::now() }) }))
     }
 
-    /// Returns the hashes that clients need to accept the certificates. Empty if the certificates come from files, because the
-    /// usual authorities signed them.
+    /// Returns the hashes that clients need to accept the certificates. The result is empty if the certificates come from files,
+    /// because the usual authorities signed such certificates.
     pub fn hashes(&self) -> Vec<CertificateHash> {
         self.with(|source| match source {
             Source::Development(development) => development.hashes(),

@@ -100,7 +100,7 @@ impl Connector {
         self
     }
 
-    /// Allows only these carriers. The best of them is preferred; their order in the argument does not matter.
+    /// Allows only these carriers. The best allowed carrier is preferred; the order in the argument does not matter.
     #[must_use]
     pub fn carriers(mut self, carriers: impl IntoIterator<Item = CarrierKind>) -> Self {
         self.carriers = carriers.into_iter().collect();
@@ -121,7 +121,7 @@ impl Connector {
         self
     }
 
-    /// Sets the port of name servers, which resolve addresses without a port. Default: 7778.
+    /// Sets the port of name servers. They resolve addresses without a port. Default: 7778.
     #[must_use]
     pub fn name_server_port(mut self, port: u16) -> Self {
         self.name_server_port = port;

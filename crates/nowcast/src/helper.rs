@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// The runtime of the helper thread, which is started at the first call.
+/// The runtime of the helper thread. The first call starts the thread.
 pub(crate) fn helper() -> io::Result<&'static Runtime> {
     static HELPER: OnceLock<Result<Runtime, io::ErrorKind>> = OnceLock::new();
     let helper = HELPER.get_or_init(|| {

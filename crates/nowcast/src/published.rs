@@ -1,4 +1,4 @@
-//! The table of a publisher, which the sessions of subscribers read when a packet leaves.
+//! The table of a publisher. The sessions of subscribers read it when a packet leaves.
 
 use std::sync::Arc;
 

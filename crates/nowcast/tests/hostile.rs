@@ -337,7 +337,8 @@ async fn a_carrier_without_a_hello_is_counted_and_closed() {
     let ended = timeout(DEADLINE, async { while let Some(Ok(_)) = socket.next().await {} }).await;
     assert!(ended.is_ok(), "the carrier is closed");
 
-    // Half-open connections that send nothing. The oldest of them are closed when newer ones arrive, and all of them after 5 s.
+    // Half-open connections that send nothing. The oldest connections are closed when newer ones arrive. All are closed after 5
+    // s.
     let mut silent = Vec::new();
     for _ in 0..150 {
         silent.push(websocket(&scene).await.expect("silent connections do not block a client"));

@@ -188,7 +188,7 @@ impl Process {
             move || listen(said, &newest, &here)
         });
         station.until("the process is here", |publisher| publisher.subscribers() > before);
-        // A subscriber that is stopped before it knows that it was admitted gives up and retries later.
+        // If a subscriber is stopped before it knows of its admission, it gives up and retries later.
         is_here.recv_timeout(DEADLINE).expect("the process says that it is here");
         Process { child, listening, newest, joined }
     }

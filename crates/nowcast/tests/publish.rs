@@ -111,7 +111,7 @@ async fn the_laws_hold_for_every_subscriber_over_every_carrier() {
     }
 }
 
-/// Returns a subscriber's messages up to the last event, which has a distinct length.
+/// Returns a subscriber's messages up to the last event. The last event has a distinct length.
 async fn read_all(channel: &Channel) -> Vec<(Key, usize)> {
     let mut record = Vec::new();
     loop {

@@ -137,7 +137,7 @@ impl Reader {
             }
             panic!("the reader is gone")
         };
-        tokio::time::timeout(Duration::from_secs(60), listening).await.expect("the reader gets there")
+        tokio::time::timeout(Duration::from_secs(60), listening).await.expect("the reader reports in time")
     }
 
     fn signal(&self, signal: &str) {
@@ -158,8 +158,8 @@ fn resident_bytes() -> u64 {
     kib.expect("the value is a number") * 1_024
 }
 
-/// The process that is stopped. It reports when it has every key. After the stop it reports when every key is newer than the time
-/// at which it continued. It also reports how often the most frequent key arrived until then.
+/// The process that is stopped. It reports when it has every key. After the stop, it reports when the value of every key is newer
+/// than the end of the stop. It also reports how often the most frequent key arrived until then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the other tests start it as a process of its own"]
 async fn the_reader() {

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The queue has the maximum number of entries or bytes, and the put would replace none of them. The receiver is too slow:
+    /// The queue has the maximum number of entries or bytes, and the put would not replace an entry. The receiver is too slow:
     /// try again later, or use the blocking call, which waits.
     Full,
     /// The value alone is larger than the queue's `bytes_max`. This is a mistake of the sender; waiting does not help.

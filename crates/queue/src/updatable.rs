@@ -108,7 +108,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.bytes -= value.bytes();
         self.counters.delivered += 1;
         if self.entries.is_empty() {
-            // New entries then reuse the memory of the old ones, which is still in the cache.
+            // New entries then reuse the memory of the old entries. This memory is still in the cache.
             self.entries.clear();
         }
         if self.places.len() > 2 * self.entries.len() + STALE_MAX {

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-/// Maximum time that a receiver waits before it acknowledges, if it does not itself send regularly.
+/// Maximum time that a receiver waits before it acknowledges, unless the receiver itself sends regularly.
 pub(crate) const ACK_DELAY_MAX: Duration = Duration::from_millis(5);
 /// Maximum time that an acknowledgement waits for a data packet of the same side.
 pub(crate) const HELD_ACK_DELAY_MAX: Duration = Duration::from_millis(100);
-/// Both ends assume this value for the longest recent delay of acknowledgements, until they have measured it. The assumption is
-/// high, so that an end that sends regularly can hold its first acknowledgements for its next packet. It decays within seconds.
+/// Both ends assume this value for the longest recent delay of acknowledgements, until they have measured this delay. The
+/// assumption is high, so that an end that sends regularly can hold its first acknowledgements for its next packet. It decays
+/// within seconds.
 pub(crate) const ACK_DELAY_FIRST_MICROS: u64 = 50_000;
 const GRANULARITY_MICROS: u64 = 1_000;
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -29,7 +30,7 @@ struct Estimate {
     minimum: u64,
     /// The peer's longest recent delay of acknowledgements.
     held: u64,
-    /// Derived from the other fields. It is stored because it is read more often than they change.
+    /// Derived from the other fields. It is stored, because it is read more often than the other fields change.
     probe_timeout: Duration,
 }
 

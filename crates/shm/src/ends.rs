@@ -213,7 +213,7 @@ impl ShmReceiver {
         let Some(refusal) = end_of(&self.map, WRITER_CLOSED, &self.link) else {
             return Ok(None);
         };
-        // Entries that were put before the end were written before its mark, so a last poll finds them.
+        // Entries that were put before the end were written before the mark of the end, so a last poll finds them.
         match self.take(value)? {
             Some(got) => Ok(Some(got)),
             None => Err(refusal),
@@ -283,7 +283,7 @@ impl ShmReceiver {
         self.lanes.iter().all(LaneReader::is_empty)
     }
 
-    /// Returns the bounds of each lane, which the sender chose.
+    /// Returns the bounds of each lane. The sender chose them.
     #[must_use]
     pub fn bounds(&self) -> Vec<Bounds> {
         self.lanes.iter().map(LaneReader::bounds).collect()

@@ -75,7 +75,8 @@ pub(crate) struct LaneWriter<M> {
     bytes: usize,
     /// Whether the last entry to replace was still waiting. The next entry to replace is assumed to be in the same state.
     ahead: bool,
-    /// The counters of this lane. The end counts refusals, because it knows whether the caller received them.
+    /// The counters of this lane. The end of the queue counts refusals, because only the end knows whether the caller received a
+    /// refusal.
     counters: Counters,
 }
 

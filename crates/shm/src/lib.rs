@@ -27,9 +27,10 @@
 //! - The kernel reports a peer's death at once ([`Refusal::PeerDied`]). If wake-ups are lost because a program wrote garbage into
 //!   the segment, the death is known within [`DETECTION_MAX`].
 //! - Everything read from shared memory is checked like hostile input, and each value has a checksum. An invalid value ends the
-//!   channel with [`Refusal::Corrupt`], which describes it.
-//! - A segment is an anonymous, sealed file. The program that puts into it creates it and chooses its size, like `outSize` in the
-//!   paper. Only pages that were ever used take memory. If either process dies, nothing is left on disk.
+//!   channel with [`Refusal::Corrupt`], which describes the damage.
+//! - A segment is an anonymous, sealed file. The program that puts messages into the segment creates it. This program also
+//!   chooses the size, like `outSize` in the paper. Only pages that were ever used take memory. If either process dies, nothing
+//!   is left on disk.
 //!
 //! **How it is tested**, and how to run the long forms:
 //!

@@ -63,7 +63,8 @@ impl Map {
     fn low_half(&self, index: usize) -> &AtomicU32 {
         let word = std::ptr::from_ref(&self.all()[index]).cast::<AtomicU32>();
         let half = if cfg!(target_endian = "little") { 0 } else { 1 };
-        // SAFETY: Both halves of the word are aligned for an `AtomicU32`. They lie in the mapping, which lives as long as `self`.
+        // SAFETY: Both halves of the word are aligned for an `AtomicU32`. Both lie in the mapping, and the mapping lives as long
+        // as `self`.
         unsafe { &*word.add(half) }
     }
 }

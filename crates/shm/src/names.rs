@@ -109,7 +109,7 @@ pub struct Advertised {
     pub pid: u32,
     /// The time since the name was advertised.
     pub age: Duration,
-    /// Whether the process is alive. If it is dead, its files have been removed before this is returned.
+    /// Whether the process is alive. The files of a dead process are removed before this value is returned.
     pub alive: bool,
 }
 
@@ -177,8 +177,8 @@ impl Listener {
         }
     }
 
-    /// Accepts a program that has already connected. Waits at most one second for its greeting, which a correct peer sends at
-    /// once.
+    /// Accepts a program that has already connected. Waits at most one second for the greeting of the program. A correct program
+    /// sends it at once.
     ///
     /// # Errors
     /// Like [`accept`](Self::accept).
@@ -201,8 +201,8 @@ impl Listener {
         self.socket.try_clone()
     }
 
-    /// Opens a channel with a program that has connected to [`socket`](Self::socket). Waits at most one second for its greeting,
-    /// which a correct peer sends at once.
+    /// Opens a channel with a program that has connected to [`socket`](Self::socket). Waits at most one second for the greeting
+    /// of the program. A correct program sends it at once.
     ///
     /// # Errors
     /// Like [`accept`](Self::accept), but there is no deadline.

@@ -337,8 +337,8 @@ impl Link {
             Loss::None => false,
             Loss::Random(probability) => loss < probability,
             Loss::Bursts { share, length } => {
-                // The chain leaves the bad state with probability 1/length, which gives bursts of that mean length. It enters the
-                // bad state with share / (length (1 - share)), which gives the required share in the long run.
+                // The chain leaves the bad state with probability 1/length, so bursts have that mean length. It enters the bad
+                // state with probability share / (length (1 - share)), so the losses have the required share in the long run.
                 let leave = 1.0 / length.max(1.0);
                 let enter = (share * leave / (1.0 - share).max(f64::EPSILON)).min(1.0);
                 let change = if self.in_bad_state { leave } else { enter };

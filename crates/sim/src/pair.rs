@@ -206,8 +206,8 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.with(End::Initiator, |session, now| session.attach(now, carrier, entropy));
     }
 
-    /// Replaces one end by a new process, whose session has no state. An acceptor waits for a HELLO on the next carrier. An
-    /// initiator begins on `carrier` at once. The previous carrier must be dead ([`Self::kill_carrier`]).
+    /// Replaces one end by a new process. The session of the new process has no state. An acceptor waits for a HELLO on the next
+    /// carrier. An initiator begins on `carrier` at once. The previous carrier must be dead ([`Self::kill_carrier`]).
     pub fn replace(&mut self, end: End, carrier: Carrier, begin: impl FnOnce(Time, Entropy) -> Box<E>) {
         let clock = self.clock(end);
         let entropy = entropy(&mut self.random);

@@ -64,7 +64,7 @@ pub struct Lived {
     pub acts: u64,
 }
 
-/// Another implementation of the session than `nowcast-session`, which can be one of the ends.
+/// An implementation of the session other than `nowcast-session`. It can be one of the two ends.
 pub trait OtherImplementation: fmt::Debug {
     /// Begins a session. The previous session is dropped.
     ///

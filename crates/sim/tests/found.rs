@@ -24,8 +24,8 @@ fn put(after_ms: u32, key: u64, bytes: usize) -> (Duration, Operation) {
     (after_ms * MS, Operation::Put { end: End::Initiator, lane: 1, key, bytes })
 }
 
-/// Seeds 901722267 and 1200969383: large values filled half of a window, which made a barrier. A stalled reader then got one
-/// value of the same key from each side of the barrier (law 7).
+/// Seeds 901722267 and 1200969383: large values filled half of a window, so the sender made a barrier. A stalled reader then got
+/// one value of the same key from each side of the barrier (law 7).
 #[test]
 fn a_stalled_reader_gets_one_value_of_a_key_despite_barriers() {
     let stall = (500 * MS, Operation::Stall { end: End::Acceptor, millis: 3_000 });

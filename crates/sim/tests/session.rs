@@ -240,7 +240,7 @@ fn the_age_of_a_shown_value_is_known_with_different_clocks() {
     assert!(worst < 4.0, "wrong by {worst} ms");
 }
 
-/// A source of one number, which is sent until a packet with it has arrived.
+/// A source of one number. The number is sent until a packet that contains it has arrived.
 struct Counter {
     filled: u8,
 }

@@ -56,7 +56,7 @@ impl Format {
 /// A callback that is called repeatedly with the number of bytes read so far.
 pub type Progress<'p> = dyn FnMut(u64) + 'p;
 
-/// Converts a file. `bytes` is the size of the input, which determines whether a list is written as a stream.
+/// Converts a file. `bytes` is the size of the input. This size determines whether a list is written as a stream.
 ///
 /// # Errors
 /// Fails if the input is malformed or has another format, or if the output cannot be written.

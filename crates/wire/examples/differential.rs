@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let line = line?;
-        // Both efforts are used in turns, so that every coding of columns occurs.
+        // The two efforts alternate, so that every coding of columns occurs.
         let effort = if number % 2 == 0 { Effort::Fast } else { Effort::Small };
         let (shape, body) = line.split_once(' ').ok_or("a line is a shape, a space and a body")?;
         let answer =

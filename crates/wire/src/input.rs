@@ -304,7 +304,7 @@ impl<'de> Input<'de> {
         Ok((start as u32, end as u32))
     }
 
-    /// Whether the next text leaf is the last one of a flat root, which has no length.
+    /// Whether the next text leaf is the last one of a flat root. This last leaf has no length.
     pub(crate) fn is_last_flat_text(&mut self) -> bool {
         if self.text.flat_left == 0 {
             return false;

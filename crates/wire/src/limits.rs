@@ -58,7 +58,7 @@ pub const NAME_BYTES_MAX: usize = 255;
 pub const SHAPE_ID_MAX: u64 = 16_383;
 /// Maximum number of entries of one dictionary.
 pub(crate) const DICTIONARY_MAX: usize = 65_536;
-/// Maximum number of rows of a plain block, which has neither dictionaries nor packed columns.
+/// Maximum number of rows of a plain block. A plain block has neither dictionaries nor packed columns.
 pub const PLAIN_ROWS_MAX: usize = 3;
 /// Values in packed, delta and decimal coding of 64-bit columns stay within this limit, so that `f64` arithmetic is exact.
 pub(crate) const EXACT_MAX: i64 = 1 << 52;

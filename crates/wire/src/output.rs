@@ -112,7 +112,7 @@ impl<'o> Writer<'o> {
         self.text.extend_from_slice(text.as_bytes());
     }
 
-    /// Whether the next text leaf is the last one of a flat root, which has no length.
+    /// Whether the next text leaf is the last one of a flat root. This last leaf has no length.
     pub(crate) fn is_last_flat_text(&mut self) -> bool {
         if self.flat_left == 0 {
             return false;

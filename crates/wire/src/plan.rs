@@ -95,7 +95,7 @@ pub struct VariantStep {
     pub(crate) bits: usize,
 }
 
-/// A position in a resolution, which is passed to columns when they are opened.
+/// A position in a resolution. Columns receive it when they are opened.
 #[derive(Clone, Copy)]
 pub struct Plan<'p> {
     resolution: &'p Resolution,
@@ -186,7 +186,7 @@ impl<'p> PayloadPlan<'p> {
     }
 }
 
-/// The plan of a variant's payload, which is like a struct without a definition.
+/// The plan of a variant's payload. A payload is like a struct without a definition.
 #[derive(Clone, Copy)]
 pub struct PayloadPlan<'p> {
     /// The plan of the enum.

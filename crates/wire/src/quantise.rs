@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_without_sense_are_refused() {
+    fn invalid_bounds_are_refused() {
         for (low, high, step) in
             [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, f64::NAN, 1.0), (0.0, 1e300, 1e-300)]
         {

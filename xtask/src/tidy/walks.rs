@@ -1,4 +1,4 @@
-//! Checks the walks of ARCHITECTURE.md, which follow a key press or a datagram by the names of files and functions. Every file
+//! Checks the walks of ARCHITECTURE.md. A walk follows a key press or a datagram by the names of files and functions. Every file
 //! and function must exist.
 //!
 //! The check reads the words in code marks on that page. A word that ends in `.rs`, `.ts` or `.luau` is a file. A word that ends

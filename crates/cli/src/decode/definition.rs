@@ -4,7 +4,7 @@ use nowcast_wire::{Shape, Value, decode_value};
 
 use super::reading::{Reading, json};
 
-/// Names of kinds and the shapes of their attributes, which are needed to decode entities.
+/// Names of kinds, and the shapes of their attributes. Entities can be decoded only with these.
 #[derive(Default)]
 pub(super) struct Kinds(Vec<(String, Option<Shape>)>);
 

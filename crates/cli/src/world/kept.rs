@@ -24,7 +24,7 @@ use crate::output::{self, printable};
 /// of chat.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of the worlds [default: the folder of this user, which `nowcast serve` prints]
+    /// The folder of the worlds [default: this user's folder of worlds; `nowcast serve` prints its path]
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(subcommand)]
@@ -51,7 +51,7 @@ enum Command {
         #[command(flatten)]
         at: AtArgs,
     },
-    /// Copy a world, in its current or an earlier state, to a new world; a room with the new name shows it
+    /// Copy a world, in its current or an earlier state, to a new world, which a room with the new name then shows
     Copy {
         /// The world's name
         name: String,
@@ -88,13 +88,13 @@ enum Command {
     Import {
         /// A file that `export` wrote
         file: PathBuf,
-        /// The name of the room that shows it [default: its earlier name]
+        /// The name of the new world, and so of its room [default: its earlier name]
         #[arg(long)]
         name: Option<String>,
     },
     /// Copy all worlds in their current state to one file
     Backup {
-        /// The file to create; it must not exist. To use it, move it as `worlds.db` into a separate folder
+        /// The file to create; it must not exist. To use the copy, move it into a separate folder as `worlds.db`
         file: PathBuf,
     },
     /// Restore a world from a file, or to an earlier state. Prints the differences, and changes nothing without --replace

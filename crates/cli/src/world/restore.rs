@@ -24,7 +24,7 @@ pub(super) enum To {
     Moment(Moment),
 }
 
-/// Prints the differences. Restores the world if it should be replaced, or if it does not exist. The replaced world is stored
+/// Prints the differences. Restores the world if the world should be replaced or does not exist. The replaced world is stored
 /// under another name.
 pub(super) fn run(folder: &Path, name: &WorldName, to: To, is_to_replace: bool) -> anyhow::Result<ExitCode> {
     // A command that changes a world locks its folder from the beginning. So nothing can happen between the report and the

@@ -100,7 +100,7 @@ impl Tcp {
         }
     }
 
-    /// Returns the time for [`Self::handle_timeout`], which applies if no acknowledgement arrives before.
+    /// Returns the time at which [`Self::handle_timeout`] must be called, if no acknowledgement arrives before.
     pub fn next_timeout(&self) -> Option<Duration> {
         let smoothed = self.smoothed.unwrap_or(Duration::from_secs(1));
         let wait = (smoothed + 4 * self.variation).max(TIMEOUT_MIN);

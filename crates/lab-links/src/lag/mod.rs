@@ -1,8 +1,9 @@
 //! `lab lag` repeats the experiment from the paper about the updatable queue (section 6 and figure 8; `spec/QUEUE.md` names the
 //! paper).
 //!
-//! A sender sends a thousand messages at once. A receiver reads up to ten of them and then works for a while. It repeats this
-//! until it has the last message. The test measures the delay of the last message, and the time for which the sender was busy.
+//! A sender sends a thousand messages at once. A receiver reads up to ten of them and then works for a while. The receiver
+//! repeats both steps until it has the last message. The test measures the delay of the last message, and the time for which the
+//! sender was busy.
 
 mod burst;
 mod findings;
@@ -90,7 +91,10 @@ fn all_at(plan: &Plan, work_ms: u64) -> Result<Vec<Run>, LocalError> {
     std::thread::scope(|scope| {
         let threads: Vec<_> =
             combinations.into_iter().map(|combination| scope.spawn(move || one(combination))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a run returns its errors")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("a run returns its errors instead of a panic"))
+            .collect()
     })
 }
 

@@ -21,7 +21,7 @@ const IDLE: Duration = Duration::from_millis(20);
 /// The relay's real-time priority. It is higher than that of the programs on the hosts ([`super::PRIORITY_OF_HOSTS`]).
 const PRIORITY: i32 = 20;
 
-/// The state of the relay, which observers and controllers share. It has one model for each receiving host.
+/// The state of the relay. Observers and controllers share it. It has one model for each receiving host.
 pub(super) struct Relay {
     devices: Vec<SyncDevice>,
     shared: Arc<Shared>,

@@ -1,5 +1,5 @@
-//! A page that both processes share. The instruments exchange signals through it, and the carriers that consist only of memory
-//! use it.
+//! A page that both processes share. The instruments exchange signals through the page. The carriers that consist only of memory
+//! use it for their messages.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};

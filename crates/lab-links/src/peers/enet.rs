@@ -14,7 +14,7 @@ use super::{Connection, DATAGRAM_BYTES, End, Message, PeerError, Work};
 const EVENTS: u8 = 0;
 const STATES: u8 = 1;
 const CHANNELS: usize = 2;
-/// Interval of the calls to `ENet`, which counts in milliseconds and runs its timers only when it is called.
+/// Interval of the calls to `ENet`. `ENet` counts in milliseconds, and runs its timers only when it is called.
 const SERVICE_INTERVAL: Duration = Duration::from_millis(1);
 
 pub(super) struct Enet {

@@ -66,10 +66,10 @@ pub enum Peer {
     TcpCubic,
     /// Plain TCP with BBR.
     TcpBbr,
-    /// TCP with a conflating sender. It sends events first, and then the newest value of each key. It decides the content when
-    /// `poll` reports that the kernel has sent nearly all of its bytes.
+    /// TCP with a conflating sender. It sends events first, and then the newest value of each key. It decides the content of a
+    /// piece only when `poll` reports that the kernel has sent nearly all earlier bytes.
     TcpConflating,
-    /// TCP with a conflating sender in an event loop, which writes until the socket accepts no more data.
+    /// TCP with a conflating sender in an event loop. The sender writes until the socket accepts no more data.
     TcpConflatingEager,
     /// A WebSocket library with its usual unlimited buffer.
     WebSocket,

@@ -13,7 +13,7 @@ use crate::link::EmulatedLink;
 const PORT: u16 = 4_100;
 const CHUNK_BYTES: usize = 64 * 1_024;
 
-/// A transfer from host 1 to host 2, which continues until this value is dropped.
+/// A transfer from host 1 to host 2. It continues until this value is dropped.
 #[derive(Debug)]
 pub(super) struct Bulk {
     arrived_bytes: Arc<AtomicU64>,

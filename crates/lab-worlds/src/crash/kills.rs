@@ -47,7 +47,8 @@ pub(super) struct Kills {
     pub(super) movement_lost_ms: Samples,
     /// Times from the start of a process until it listened, in milliseconds.
     pub(super) listening_ms: Samples,
-    /// Times from the start of a process until its world continued, which is a step before its first tick, in milliseconds.
+    /// Times from the start of a process until its world continued, in milliseconds. The world continues one step before its
+    /// first tick.
     pub(super) going_on_ms: Samples,
     /// Times from the start of a process until a first client received movement, in milliseconds.
     pub(super) first_update_ms: Samples,
@@ -307,8 +308,8 @@ impl<'p> Trial<'p> {
         Ok(())
     }
 
-    /// Adds the observations of clients during one run of the server, which ended with a kill. Losses that they found in it were
-    /// caused by the previous kill.
+    /// Adds the observations of clients during one run of the server. The run ended with a kill. Losses that the clients found
+    /// during the run were caused by the previous kill.
     fn note(&mut self, seen: &[Seen], process: &Process, went_on: Option<(u64, Instant)>, killed: Instant) {
         let mut acts = Tally::default();
         self.witnesses.iter().for_each(|witness| acts += witness.notes.tally());

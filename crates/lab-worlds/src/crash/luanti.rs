@@ -1,4 +1,4 @@
-//! Luanti's server (<https://www.luanti.org>), for comparison. If it is installed, it is killed in the same way.
+//! Luanti's server (<https://www.luanti.org>), for comparison. An installed Luanti server is killed in the same way as our own.
 //!
 //! A mod counts in every step and prints each count. Luanti has two places for the durable data of a mod: the mod's own storage,
 //! and the map (the metadata of a node). Each place is a separate SQLite database. The mod stores the count and the server's
@@ -190,7 +190,7 @@ fn live(program: &str, user: &Path, world: &Path, length: Duration) -> Result<Li
         .map_err(|cause| CrashError::Peer(format!("it does not start: {cause}")))?;
     let said = listen(&mut child);
     let outcome = observe(&said, begun, length);
-    // If a server ended by itself, it cannot be killed. The missing output shows that the server ended.
+    // A server that ended by itself cannot be killed. The missing output shows that the server ended.
     let _ = child.kill();
     child.wait().map_err(CrashError::Io)?;
     let mut life = outcome?;

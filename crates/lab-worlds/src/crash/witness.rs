@@ -27,8 +27,8 @@ const RETRY: Duration = Duration::from_millis(20);
 /// Maximum time of an attempt.
 const TRY_MAX: Duration = Duration::from_secs(2);
 
-/// If a witness receives no count for this time after it has joined, it concludes that the world has no count. A witness with
-/// confirmed actions waits longer, because it would report all these actions as lost.
+/// If a witness receives no count for this time after it has joined, the witness concludes that the world has no count. A witness
+/// with confirmed actions waits longer, because it would report all these actions as lost.
 const COUNT_PATIENCE: Duration = Duration::from_secs(1);
 const COUNT_PATIENCE_CONFIRMED: Duration = Duration::from_secs(20);
 

@@ -27,7 +27,7 @@ fn server_of(speech: Speech) -> &'static str {
     }
 }
 
-/// Returns the name of a trial, which is shown while it runs.
+/// Returns the name of a trial. The name is shown while the trial runs.
 pub(super) fn name_of(speech: Speech, scenario: Scenario) -> String {
     let Scenario { sight, avatars, things, clients } = scenario;
     let sees = match sight {

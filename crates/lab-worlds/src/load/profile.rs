@@ -102,8 +102,8 @@ impl Profile {
     }
 }
 
-/// Returns the crate of a demangled function. It is the first segment of the function's path, or of the path of the type whose
-/// method it is.
+/// Returns the crate of a demangled function: the first segment of the function's path. For a method, returns the first segment
+/// of the path of its type.
 fn crate_of(function: &str) -> &str {
     let path = function.trim_start_matches(|symbol: char| "<&*([ ".contains(symbol));
     let path =

@@ -49,7 +49,7 @@ pub(super) fn run(plan: &Plan) -> Result<Reloads> {
     Ok(reloads)
 }
 
-/// Returns football with another length of a match, which is a typical edit.
+/// Returns football with another length of a match, as a typical edit.
 fn edited(edit: usize) -> Sources {
     let mut sources = football();
     let text = sources.text(MAIN).unwrap_or_default();

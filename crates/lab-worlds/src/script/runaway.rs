@@ -1,4 +1,4 @@
-//! Runs scripts that never end in one room. Meanwhile other rooms step as on a server: in one thread for each room, sixty times a
+//! One room runs scripts that never end. Meanwhile other rooms step as on a server: in one thread for each room, sixty times a
 //! second.
 
 use std::sync::Arc;

@@ -243,7 +243,7 @@ impl PartialEq for SingleUse {
 impl Eq for SingleUse {}
 
 /// A ticket that is redeemed when a session begins. Redeeming it uses up a single-use token. The opening of a carrier does not
-/// use up the token, because a client that tries two carriers at once presents it twice.
+/// use up the token, because a client that tries two carriers at once presents the token twice.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     admission: Arc<Admission>,
@@ -462,7 +462,7 @@ impl Admission {
     fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), AdmissionRefusal> {
         let quoted = |text: &str| text.chars().take(QUOTED_CHARACTERS_MAX).collect();
         if let Some(own) = self.own_pages {
-            // Only browsers send an origin. A browser omits it if the request goes to the origin of the page itself.
+            // Only browsers send an origin. A browser omits the origin if the request goes to the origin of the page itself.
             let is_of_a_page = page.origin.is_some() || is_question;
             if let Some(host) = page.host.filter(|host| is_of_a_page && !own.knows_host(&self.named, host)) {
                 return Err(AdmissionRefusal::Host(quoted(host)));
@@ -496,7 +496,7 @@ impl Admission {
     }
 }
 
-/// The reserved place of a connection. Dropping it frees it.
+/// The reserved place of a connection. Dropping the permit frees the place.
 #[derive(Debug)]
 pub struct Permit {
     admission: Arc<Admission>,

@@ -40,7 +40,8 @@ impl Network {
             }
         }
         let ((ours, length), (theirs, other)) = (bits(self.address), bits(address));
-        // A shift by 128 bits would overflow, so a prefix of 0 bits is handled apart: it contains every address of its family.
+        // A shift by 128 bits would overflow, so a prefix of 0 bits is handled separately: such a network contains every address
+        // of its family.
         length == other && (self.prefix == 0 || (ours ^ theirs) >> (128 - u32::from(self.prefix)) == 0)
     }
 }

@@ -51,7 +51,7 @@ impl AdmissionRefusal {
         }
     }
 
-    /// Returns the reason for the session's own refusal, which has room for 64 bytes.
+    /// Returns a short reason for the session's own refusal, where a reason has at most 64 bytes.
     #[must_use]
     pub(crate) fn brief(&self) -> &'static str {
         match self {

@@ -17,8 +17,8 @@ use super::{Carrier, CarrierKind, Ended, Ending};
 
 /// The subprotocol that both ends name.
 pub const SUBPROTOCOL: &str = "nowcast.1";
-/// Maximum number of unsent bytes in the kernel for a connection, so that it holds only bytes that it can send soon. Other data
-/// waits above the kernel, where it can still be replaced.
+/// Maximum number of unsent bytes in the kernel for a connection, so that the kernel holds only bytes that it can send soon.
+/// Other data waits above the kernel, where it can still be replaced.
 pub const UNSENT_BYTES_MAX: u32 = 4 * 1_024;
 /// Whether the system supports this limit.
 const KEEPS_LITTLE: bool =

@@ -201,8 +201,8 @@ impl<T: Payload + ?Sized> Lane<T> {
         put.map(|put| put.map(drop))
     }
 
-    /// Returns the number of the shape, which precedes values of `T` and has been announced to the peer. `None` for bytes, which
-    /// have no shape. `Pending` if there was no room for the announcement.
+    /// Returns the number of the shape of `T`. The number has been announced to the peer, and precedes each value. `None` for
+    /// bytes, which have no shape. `Pending` if there was no room for the announcement.
     #[inline]
     fn poll_shape(&self, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
         match (self.shape.get(), T::type_shape()) {

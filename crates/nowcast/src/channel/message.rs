@@ -147,7 +147,7 @@ impl Message {
         }
     }
 
-    /// Returns the key under which the message is queued again. With this key it replaces its predecessor.
+    /// Returns the key under which the message is queued again. With this key the message replaces its predecessor.
     pub(super) fn queue_key(&self) -> Key {
         self.key().unwrap_or(Key::EVENT)
     }

@@ -1,6 +1,7 @@
 //! Compatibility of different versions of a type on a typed lane (`spec/WIRE.md`, section 3.2). Before the first value of a type,
 //! an event on the same lane announces the shape of the type under a number. Each value begins with that number. These events are
-//! not passed on to the application. A reply contains its announcement, because the task that waits for it may not read events.
+//! not passed on to the application. A reply contains its announcement, because the task that waits for the reply may not read
+//! events.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -23,7 +24,7 @@ const ANNOUNCEMENT: u8 = 0;
 const SHAPE_ID_MIN: usize = 2;
 const SHAPE_ID_MAX: usize = 16_383;
 
-/// The number of a shape, which precedes the values.
+/// The number of a shape. It precedes each value of the shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeId(u16);
 
@@ -140,7 +141,7 @@ impl Shapes {
         self.ours.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Examines an event that arrived. Returns true for an announcement, which is not passed to the application.
+    /// Examines an event that arrived. Returns true for an announcement. An announcement is not passed to the application.
     #[inline]
     pub(crate) fn take_in(&self, lane: u8, event: &mut Vec<u8>) -> bool {
         event.starts_with(&MARK) && self.theirs.take_in(lane, event)

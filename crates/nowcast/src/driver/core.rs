@@ -273,7 +273,7 @@ impl Core {
     /// Returns the next message that is not a reply. Replies go to their tasks.
     fn take_message(&mut self, bytes: &mut Vec<u8>) -> Option<Received> {
         loop {
-            // This time only limits when consumption is reported, so an older one suffices. Reading a clock for each message
+            // This time only limits when consumption is reported, so an older time suffices. Reading a clock for each message
             // would cost more.
             let message = self.session.poll_message(self.looked_at, bytes)?;
             let lane = message.lane;

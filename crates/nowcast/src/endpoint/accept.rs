@@ -46,7 +46,7 @@ pub async fn accept_all(listener: TcpListener, reception: impl Reception) {
 }
 
 /// Failures that prevent a listener from accepting, such as a process without free file descriptors. These failures do not end
-/// the endpoint. They also neither fill its logs nor keep a processor busy.
+/// the endpoint. They also do not fill the logs of the endpoint, and do not keep a processor busy.
 #[derive(Default)]
 struct Trouble {
     /// Number of consecutive failures.

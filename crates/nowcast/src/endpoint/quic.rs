@@ -120,7 +120,7 @@ struct Handshakes {
     by_network: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// One handshake in progress. Dropping it removes it from the counts.
+/// One handshake in progress. Dropping the value removes the handshake from the counts.
 struct Handshake {
     all: Arc<Handshakes>,
     network: IpAddr,
@@ -256,7 +256,7 @@ async fn enter(incoming: Incoming, proof: Proof, directory: &dyn Directory) {
     let request = match incoming.await {
         Ok(connection) => {
             proof.succeed();
-            // At its debug level the library logs the URL of a request, which contains tokens.
+            // At its debug level, the library logs the URL of a request, and URLs contain tokens.
             Request::accept(connection).with_subscriber(Dispatch::none()).await
         }
         Err(error) => return tracing::debug!(%address, %error, "a QUIC handshake failed"),

@@ -194,7 +194,7 @@ impl Link for LocalLink {
             Put::Event(payload, _) => (Key::EVENT, seal(sealed, EVENT, None, payload), 0),
             Put::Command(payload, _) => {
                 *commands += 1;
-                // The reply may arrive before the put has returned, so it is registered first.
+                // The reply may arrive before the put has returned, so the command is registered first.
                 self.receiving().replies.expect(CommandId::new(lane.number(), *commands));
                 (Key::EVENT, seal(sealed, COMMAND, Some(*commands), payload), *commands)
             }

@@ -35,7 +35,7 @@ impl std::error::Error for Violation {}
 /// Checks laws 1 to 4. They hold at every receiver, for any interleaving of the two sides.
 ///
 /// `puts` are the keys of all accepted puts in order. `gets` are the delivered messages, each with the index of its put. Laws 5
-/// to 7 concern single instants, which only the comparison with the model can check.
+/// to 7 concern single instants. Only the comparison with the model can check them.
 ///
 /// # Errors
 /// The first violation.

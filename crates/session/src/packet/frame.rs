@@ -340,7 +340,7 @@ pub mod write {
         put_bytes(out, value);
     }
 
-    /// Appends the end of STATES, which is needed if another frame follows.
+    /// Appends the end of STATES. This end is needed if another frame follows.
     pub fn states_end(out: &mut Vec<u8>) {
         out.push(0);
     }

@@ -115,7 +115,7 @@ impl Rate {
         }
     }
 
-    /// Lowers the rate to a share of the delivery rate, which is the capacity of the link.
+    /// Lowers the rate to a share of the delivery rate. The delivery rate is the capacity of the link.
     pub(super) fn fall_to(&mut self, delivered: f64, kept: f64) {
         self.is_starting = false;
         self.falls += FALL;

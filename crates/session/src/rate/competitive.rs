@@ -11,7 +11,7 @@ use crate::time::Time;
 
 /// Growth of the rate in each round, in bytes per round trip, as in Reno.
 const COMPETITIVE_STEP_BYTES: f64 = 1_200.0;
-/// Growth of the rate in a second as a share, about as in CUBIC. It applies if it is more than the step in bytes.
+/// Growth of the rate in a second as a share, about as in CUBIC. This growth applies if it exceeds the step in bytes.
 const COMPETITIVE_GROWTH_PER_SECOND: f64 = 0.08;
 /// Growth of the rate in each round as a share, until the first loss.
 const COMPETITIVE_START: f64 = 0.5;
@@ -80,7 +80,7 @@ pub(super) struct Ended {
     at: Time,
     rate: f64,
     window: Option<Window>,
-    /// The time until its next trial, if it had continued.
+    /// The time until the next trial, if competitive mode had continued.
     lasts: Duration,
 }
 
@@ -139,7 +139,8 @@ impl Rate {
 
     /// Begins competitive mode, because the queue stays although the rate fell repeatedly, so others fill it.
     pub(super) fn begin_competing(&mut self, now: Time, arrived: &Arrived) {
-        // If competitive mode ended just now, its end was a mistake, so it continues with its rate.
+        // If competitive mode ended a short time ago, its end was a mistake. Competitive mode then continues with its earlier
+        // rate.
         let ended = self.ended.filter(|_| self.has_just_ended(now));
         let delivered = self.before_falls.delivered;
         let before = ended.map_or(delivered, |ended| ended.rate.max(delivered));

@@ -17,7 +17,7 @@ const NOISE_SAMPLES_MIN: u32 = 8;
 /// A single sample counts for at most twice the mean plus this value.
 const NOISE_STEP_MICROS: f64 = 500.0;
 
-/// The smallest recent one-way delay. It contains the offset of the clocks, which cancels out in differences.
+/// The smallest recent one-way delay. It contains the offset of the clocks. The offset cancels out in differences.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BaseDelay {
     current: Option<(Time, i64)>,

@@ -125,7 +125,7 @@ impl Rate {
 
     /// Maximum number of bytes in flight, given the smallest and the recent round trip.
     pub(crate) fn flight_bytes_max(&self, least: Duration, smoothed: Duration, is_reliable: bool) -> u64 {
-        // If others keep the queue full, it is part of the path.
+        // If others keep the queue full, the queue is part of the path.
         let round_trip = match (is_reliable, self.competitive) {
             (true, _) => FLIGHT_ROUND_TRIPS_RELIABLE * least,
             (false, Some(_)) => smoothed.max(least),

@@ -66,7 +66,7 @@ impl Window {
 
     /// Shrinks the window, because packets of a round were lost.
     pub(super) fn shrink(&mut self) {
-        // Fast convergence: if the window did not reach its last maximum, it leaves room to others.
+        // Fast convergence: if the window did not reach its last maximum, the sender leaves room to others.
         let has_shrunk = self.bytes < self.max;
         self.max = if has_shrunk { self.bytes * (1.0 + KEPT_SHARE) / 2.0 } else { self.bytes };
         self.bytes = (KEPT_SHARE * self.bytes).max(FLIGHT_BYTES_MIN as f64);

@@ -141,7 +141,7 @@ struct Eliciting {
     leaves_gap: bool,
     /// Whether nothing had arrived for a long time before.
     ends_quiet: bool,
-    /// Whether a later packet replaces all its content if it is lost.
+    /// Whether a later packet replaces all content of this packet if this packet is lost.
     is_soon_replaced: bool,
 }
 

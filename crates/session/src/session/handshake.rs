@@ -38,7 +38,7 @@ enum Phase {
     Open,
     Detached {
         since: Time,
-        /// Whether packets may still arrive on the carrier, which fell silent while the session was open.
+        /// Whether packets may still arrive on the carrier. The carrier fell silent while the session was open.
         is_attached: bool,
     },
     /// CLOSE is sent, and sent again in answer to packets that still arrive.
@@ -288,7 +288,7 @@ impl Handshake {
             _ => return Heard::Misplaced,
         }
         if let Err((code, text)) = self.admit(&hello) {
-            // A HELLO with a wrong token must not end the session, which belongs to another peer.
+            // The session belongs to another peer, so a HELLO with a wrong token must not end it.
             let ends = self.identity.is_none();
             self.phase = Phase::Refusing { refuse: Refuse::new(hello.nonce, code, text), ends };
             return Heard::Answered;

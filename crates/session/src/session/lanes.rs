@@ -319,8 +319,8 @@ impl Lanes {
         self.outgoing[..in_use].iter_mut().flatten().filter_map(|lane| lane.next_at(now)).min()
     }
 
-    /// Checks that the lanes of a packet exist. `lanes` counts the lanes with content, and `window_lanes` those of WINDOW, which
-    /// are lanes that we send on.
+    /// Checks that the lanes of a packet exist. `lanes` is the number of lanes with content. `window_lanes` is the number of
+    /// lanes in WINDOW frames; we send on these lanes.
     pub(super) fn check(&self, (lanes, window_lanes): (u32, u32)) -> Result<(), Broken> {
         if lanes as usize > self.incoming.len() || window_lanes as usize > self.outgoing.len() {
             return Err(Broken::limit("a lane beyond lanes_max"));
@@ -406,8 +406,8 @@ impl Lanes {
         }
     }
 
-    /// Records the arrival of a packet that contains an event, or a part of an event. Returns the end of the event's time to live
-    /// and its id, if they are no longer needed.
+    /// Records the arrival of a packet that contains an event, or a part of an event. If the event's time to live is no longer
+    /// needed, returns the end of the time to live, and the id of the event.
     pub(super) fn event_arrived(&mut self, lane: u8, number: u64, part: Option<u32>) -> Option<(Time, u64)> {
         let sender = self.outgoing[usize::from(lane)].as_mut()?;
         sender.event_arrived(number, part, &mut self.store)

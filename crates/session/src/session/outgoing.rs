@@ -18,8 +18,8 @@ use crate::time::Time;
 const CHECKSUM_BYTES: usize = 4;
 /// Maximum size of the header, the acknowledgement and the fields of a frame together.
 const OVERHEAD_BYTES_MAX: usize = 176;
-/// On a slow link packets are kept small, and a leading event leaves up to this long before its turn, nearly alone. Otherwise
-/// most of its delay would come from a full packet and from the wait for its turn.
+/// On a slow link, packets are kept small. A leading event leaves up to this time before its turn, in a packet with little else.
+/// Otherwise most of its delay would come from a full packet and from the wait for its turn.
 const LEAD: Duration = Duration::from_millis(5);
 
 /// The reasons why a packet leaves.
@@ -43,7 +43,7 @@ impl Reasons {
 }
 
 impl Session {
-    /// Puts the newest value of `key` (greater than 0), which replaces an unsent value of the key.
+    /// Puts the newest value of `key` (greater than 0). An unsent value of the key is replaced.
     ///
     /// # Errors
     /// [`Refused::Full`] if the lane has no entry for a new key. A value of a known key is always accepted while there are enough

@@ -74,7 +74,7 @@ pub(crate) fn pack_steps<T: Number>(values: &[T], step: i64, width: u8, out: &mu
     }
 }
 
-/// Packs several steps into each byte. Reads them from two adjacent slices, which vectorises well.
+/// Packs several steps into each byte. Reads the steps from two adjacent slices, because compilers vectorise such loops well.
 #[inline]
 fn put_steps<const PER_BYTE: usize, T: Number>(tail: &mut [u8], values: &[T], step: i64) {
     // The remaining bits are the same if they are computed in 32 bits, for any whole difference.

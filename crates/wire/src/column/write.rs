@@ -190,7 +190,8 @@ fn choose_fast<T: Number>(values: &[T]) -> Choice<T> {
     integers(values).map_or(Choice::Raw, |(choice, _)| choice)
 }
 
-/// Returns the smaller one of packed and delta coding and its size, if it is smaller than raw coding.
+/// Chooses between packed and delta coding. Returns the smaller coding and its size, if this size is smaller than that of raw
+/// coding.
 fn integers<T: Number>(values: &[T]) -> Option<(Choice<T>, usize)> {
     let Survey { first, least, spread, step, steps } = Survey::take(values)?;
     let raw = 1 + values.len() * T::WIDTH;

@@ -76,7 +76,7 @@ const GROUP_LIMIT: f64 = 150.0;
 /// Minimum variances of the errors of positions (steps) and rotations (radians).
 const NOISE_MOVE: f64 = 20.0;
 const NOISE_TURN: f64 = 0.0003;
-/// Factor of the noise of rotations for the rules of motion, which are learned more slowly than the field of one frame.
+/// Factor of the noise of rotations for the rules of motion. The rules are learned more slowly than the field of one frame.
 const NOISE_TURN_RULES: f64 = 3.0;
 /// Maximum number of entities. It is limited because each changed body is a possible neighbour of every other one.
 const ENTITIES_MAX: usize = 4_096;

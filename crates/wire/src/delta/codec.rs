@@ -60,7 +60,7 @@ impl<P: Predictor> Codec<P> {
         &self.layout
     }
 
-    /// Appends `frame` to `out` and returns the baseline that it becomes once it is acknowledged.
+    /// Appends `frame` to `out`, and returns its baseline. The baseline may be used once the frame is acknowledged.
     ///
     /// `past` are baselines that the peer has acknowledged, newest first. The frame is encoded against the first one. The others
     /// improve the guesses; there are at most [`Past::DEPTH`] in all. The protocol that carries the bytes also carries the ticks
@@ -108,7 +108,8 @@ impl<P: Predictor> Codec<P> {
         }
     }
 
-    /// Reads the frame of `tick` from all of `bytes`, which was encoded against `past`. Returns the baseline that it becomes.
+    /// Reads the frame of `tick`, which was encoded against `past`. The frame must take all of `bytes`. Returns the baseline that
+    /// it becomes.
     ///
     /// # Errors
     /// Any [`DeltaError`] except misuse, if [`Codec::encode`] did not write these bytes against the same past. Damaged bytes may

@@ -1,5 +1,4 @@
-//! The prediction errors of the bodies that are already decoded in a frame, and the correction that they give for bodies near
-//! them.
+//! The prediction errors of the bodies that are already decoded in a frame. They give a correction for bodies near them.
 
 use super::rigid::{Vector, difference, dot, scaled};
 

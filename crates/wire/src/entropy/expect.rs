@@ -41,7 +41,7 @@ pub struct Expectation {
 
 const WEIGHTS_START: Inputs = [6.0, 0.25, 0.25, 0.0, 0.25, 0.25, 0.0, 0.0];
 const SPREAD_START: f64 = 0.2;
-/// If the expectation was right to the octave, it is not changed, because learning is most of its cost.
+/// An expectation that was right to the octave is not changed, because most of the cost of an expectation is learning.
 const SURPRISE: f64 = 1.0;
 /// Variance that a weight gains from one case to the next.
 const DRIFT: f64 = 5e-6;

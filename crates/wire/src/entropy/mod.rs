@@ -4,8 +4,8 @@
 //!
 //! - [`rice`] writes whole bits. The parameter for each number follows the sizes of earlier numbers. It takes a few nanoseconds
 //!   for a number, and stays within a tenth of the entropy for the bell-shaped residuals of predictions.
-//! - [`arith`] writes fractions of a bit. Its probabilities come from [`model`], which learns them for each decision. [`expect`]
-//!   predicts how large a number will be.
+//! - [`arith`] writes fractions of a bit. Its probabilities come from [`model`], which learns a probability for each decision.
+//!   [`expect`] predicts how large a number will be.
 //!
 //! Both directions run through the same code. A [`Coder`](arith::Coder) that encodes returns its argument, and one that decodes
 //! returns the bit that it has read. A model cannot diverge between the two ends, because it is described only once. All

@@ -110,7 +110,7 @@ fn a_length_bomb_is_refused_before_memory_is_taken() {
 
 #[test]
 fn a_long_text_repeated_by_a_dictionary_is_charged_in_full() {
-    // A million codes refer to one text of a thousand bytes, which would make a gigabyte of copies.
+    // A million codes refer to one text of a thousand bytes. Copies of this text would take a gigabyte.
     let mut body = from_hex("e807 c0843d 02 01 e807");
     body.extend([b'x'; 1000]);
     let error = decode::<Vec<String>>(&body).unwrap_err();

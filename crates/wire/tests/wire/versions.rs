@@ -181,7 +181,7 @@ fn newest() -> v3::Player {
     }
 }
 
-/// Reads a value of one version as another version, for `versions.json`, which binds every implementation.
+/// Reads a value of one version as another version, for `versions.json`. This file binds every implementation.
 fn seen<V: Wire, R: Wire + ReadOwned>(name: &str, value: &V) -> Json {
     let mut case = json!({
         "name": name, "writer": to_hex(&Shape::of::<V>().to_bytes()), "body": to_hex(&encode_to_vec(value)),

@@ -55,8 +55,8 @@ pub(super) fn install() {
         let system = unsafe { sqlite3_vfs_find(ptr::null()) };
         assert!(!system.is_null(), "SQLite has files");
         SYSTEM.get_or_init(|| System(system));
-        // SAFETY: SQLite's VFS is a valid structure until the program ends. It is copied with its private data, which
-        // its methods expect in any VFS that they are called with.
+        // SAFETY: SQLite's VFS is a valid structure until the program ends. It is copied together with its private data, because
+        // its methods need these data in every VFS.
         let mut ours = unsafe { *system };
         ours.szOsFile = c_int::try_from(watched_at() + size_of::<Watched>()).expect("a file is small");
         ours.pNext = ptr::null_mut();
@@ -86,7 +86,8 @@ fn watched_at() -> usize {
 /// # Safety
 /// `file` must have been opened by [`open`] with the methods of a [`Watched`], and must not be closed.
 unsafe fn watched<'f>(file: *mut sqlite3_file) -> &'f Watched {
-    // SAFETY: `open` has put it there; SQLite aligns the memory of files to eight bytes, and nothing writes to it until `close`.
+    // SAFETY: `open` has put the value there. SQLite aligns the memory of files to eight bytes, and nothing writes to this place
+    // until `close`.
     unsafe { &*file.byte_add(watched_at()).cast::<Watched>() }
 }
 

@@ -115,7 +115,7 @@ pub struct Advertised {
     pub pid: u32,
     /// Time since the name was advertised.
     pub age: Duration,
-    /// Whether the process is alive. If it is dead, its files have been removed before this is returned.
+    /// Whether the process is alive. The files of a dead process are removed before this value is returned.
     pub alive: bool,
 }
 

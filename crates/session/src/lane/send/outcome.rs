@@ -38,8 +38,8 @@ impl SendLane {
         }
     }
 
-    /// Records that a packet with this event arrived. If the event is now complete, returns the end of its time to live and its
-    /// id, because the time to live is no longer needed.
+    /// Records that a packet with this event arrived. If the event is now complete, its time to live is no longer needed. The
+    /// call then returns the end of the time to live, and the id of the event.
     pub(crate) fn event_arrived(
         &mut self,
         number: u64,
