@@ -85,7 +85,7 @@ impl Reach {
         match connector.connect(&url).await {
             Ok(channel) => Ok(channel),
             Err(error @ ConnectError::NoSuchName { .. }) if is_on_segment(&url) && HAS_MULTICAST => {
-                Err(error).context("no program on this network announces it: `nowcast listen NAME --mdns` does")
+                Err(error).context("no program on this network announces this name; `nowcast listen NAME --mdns` announces one")
             }
             Err(error @ ConnectError::NoSuchName { .. }) => {
                 Err(error).context("`nowcast names` lists the names that are known here")

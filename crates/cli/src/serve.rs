@@ -482,7 +482,10 @@ fn raise_limit_of_unix() {
 
 /// Completes at Ctrl-C. On Unix, it also completes at a termination signal, or when the terminal closes. Signals count from the
 /// call of this function, not only while the future is awaited.
-#[cfg_attr(not(unix), expect(clippy::manual_async_fn, reason = "on Unix it acts before it is awaited"))]
+#[cfg_attr(
+    not(unix),
+    expect(clippy::manual_async_fn, reason = "on Unix the call acts before its future is awaited")
+)]
 pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     #[cfg(unix)]
     let signals = {

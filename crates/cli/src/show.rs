@@ -46,7 +46,7 @@ pub(crate) fn check_writable(file: &Path) -> anyhow::Result<()> {
     let open = std::fs::OpenOptions::new().append(true).create(true).open(file);
     open.with_context(|| format!("cannot write {}", file.display()))?;
     if !was_there {
-        std::fs::remove_file(file).with_context(|| format!("cannot take {} away", file.display()))?;
+        std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
     }
     Ok(())
 }

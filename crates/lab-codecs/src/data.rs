@@ -124,7 +124,7 @@ pub(super) fn cubes(input: Option<&Path>) -> Result<Vec<Frame>> {
     if bytes.is_empty() || bytes.len() % (CUBES_PER_FRAME * 8 * 4) != 0 {
         return Err(CodecError::Data {
             name: "cubes.i32".into(),
-            reason: "it is not whole frames of 901 cubes".into(),
+            reason: "it does not consist of whole frames of 901 cubes".into(),
         });
     }
     let frames = numbers.chunks_exact(CUBES_PER_FRAME * 8).enumerate().map(|(tick, rows)| {

@@ -93,9 +93,7 @@ pub fn run(options: &Options) -> Result<Report> {
     let mut report = Report::new("Codecs: bytes and time", options.command.clone());
     report
         .note("Every codec's output was decoded and compared with the input before its figure was printed.");
-    report.note(
-        "Codecs of one table ran in turns in this run. Compare figures within a table, not across machines.",
-    );
+    report.note("The codecs of a table took turns. Compare figures within a table, not across machines.");
     if !report.machine.release_build {
         report.note("This is a DEBUG build: sizes are valid, times are not.");
     }

@@ -126,7 +126,7 @@ impl Everything {
             }
         };
         let text = |error: TrialError| error.to_string();
-        keep("the link", alone("the link, held against itself", CHECK_SECONDS, &|| self.link()));
+        keep("the link", alone("the link, compared with its configuration", CHECK_SECONDS, &|| self.link()));
         keep("latency", plans.latency.run(&progress).map_err(text));
         keep("freshness", plans.freshness.run(&progress).map_err(text));
         keep("lag between hosts", plans.lag.run(&progress).map_err(text));

@@ -20,9 +20,9 @@ async fn aioquic_exchanges_packets_with_our_endpoint() {
         let vectors = here.join("../../spec/vectors/session/packets.json");
         Command::new(python).arg(script).args(["127.0.0.1", &port, "interop"]).arg(vectors).status()
     });
-    assert!(client.await.unwrap().unwrap().success(), "see above for what aioquic says");
+    assert!(client.await.unwrap().unwrap().success(), "see the output of aioquic above");
     let (code, dropped) = answering.await.unwrap();
-    assert_eq!(code, 64, "the code of its farewell");
+    assert_eq!(code, 64, "the close code of aioquic");
     assert!(dropped > 20, "packets out of place are counted: {dropped}");
 }
 

@@ -183,7 +183,7 @@ fn named<T: Send + 'static>(
     name: &str,
     run: impl FnOnce() -> T + Send + 'static,
 ) -> std::thread::JoinHandle<T> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(run).expect("there are threads left")
+    std::thread::Builder::new().name(name.to_owned()).spawn(run).expect("a thread can be started")
 }
 
 /// Waits until a thread of this process sleeps in the kernel. It has then begun to wait for a message.
@@ -268,7 +268,7 @@ fn threads_exchange_messages_over_a_network() {
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let url = format!("nowcast://127.0.0.1:{}/threads", listener.port());
         let connector = nowcast::Connector::new().carriers([carrier]);
-        let near = blocking::connect_with(&connector, &url).expect("the endpoint lets everybody in");
+        let near = blocking::connect_with(&connector, &url).expect("the endpoint admits every client");
         let far = service.accept_within(SOON).expect("somebody connects");
         assert_eq!(near.status().carrier, Some(carrier));
         let server = std::thread::spawn(move || {
@@ -296,7 +296,7 @@ fn the_death_of_a_process_is_reported_after_its_messages_and_its_name_is_free() 
         .args(["--exact", "blocking::the_doomed_process", "--ignored"])
         .env(DOOMED, &name)
         .spawn()
-        .expect("this program starts once more");
+        .expect("this program can be started again");
     let near = blocking::connect_local(&name, &[Bounds::default()], SOON).expect("the name is advertised");
     assert_eq!(near.entry().process, Some(doomed.id()));
     let taken = blocking::advertise(&name).map(drop).expect_err("the other process still has the name");
@@ -312,11 +312,11 @@ fn the_death_of_a_process_is_reported_after_its_messages_and_its_name_is_free() 
     assert_eq!(near.event(b"x"), Err(Error::Closed(closed)), "the reason stays the same");
     let listed = nowcast::local::advertised().expect("the directory is ours");
     assert!(listed.iter().all(|entry| entry.name != name || !entry.alive), "{listed:?}");
-    blocking::advertise(&name).expect("a dead one's name is free");
+    blocking::advertise(&name).expect("the name of a dead process is free");
 }
 
 #[test]
-#[ignore = "another test starts it as a process of its own, and kills it"]
+#[ignore = "another test starts this test in a separate process, and kills it"]
 fn the_doomed_process() {
     let Ok(name) = std::env::var(DOOMED) else { return };
     let mut service = blocking::advertise(&name).expect("the name is fresh");

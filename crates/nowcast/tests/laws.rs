@@ -56,12 +56,12 @@ async fn many_lives(carriers: &'static [CarrierKind]) {
     let mut living = tokio::task::JoinSet::new();
     for seed in 0..cases() {
         if living.len() as u64 >= AT_ONCE {
-            living.join_next().await.expect("some live").expect("a life ends well");
+            living.join_next().await.expect("some live").expect("a scenario ends without a panic");
         }
         living.spawn(live(carriers, seed));
     }
     living.join_all().await;
-    println!("{} lives over {carriers:?} obeyed the laws", cases());
+    println!("{} scenarios over {carriers:?} obeyed the laws", cases());
 }
 
 /// Runs one session from beginning to end. The seed determines everything except the timing of the sockets.

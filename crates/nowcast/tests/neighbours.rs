@@ -179,7 +179,7 @@ impl Process {
             .env(NAME, station.publisher.name())
             .stdout(Stdio::piped())
             .spawn()
-            .expect("this program starts once more");
+            .expect("this program can be started again");
         let said = BufReader::new(child.stdout.take().expect("the standard output is piped"));
         let newest = Arc::new(AtomicUsize::new(0));
         let (here, is_here) = mpsc::channel();
@@ -189,7 +189,7 @@ impl Process {
         });
         station.until("the process is here", |publisher| publisher.subscribers() > before);
         // If a subscriber is stopped before it knows of its admission, it gives up and retries later.
-        is_here.recv_timeout(DEADLINE).expect("the process says that it is here");
+        is_here.recv_timeout(DEADLINE).expect("the process reports that it is ready");
         Process { child, listening, newest, joined }
     }
 
@@ -238,7 +238,7 @@ fn listen(said: BufReader<ChildStdout>, newest: &AtomicUsize, here: &mpsc::Sende
 
 /// The process that subscribes.
 #[test]
-#[ignore = "the other tests start it as a process of its own"]
+#[ignore = "the other tests start this test in a separate process"]
 fn the_neighbour() {
     let Ok(name) = std::env::var(NAME) else { return };
     let channel = blocking::connect(&name).expect("the name is known");
@@ -282,7 +282,7 @@ impl Puts {
             Key::EVENT => station.publisher.event(&value),
             key => station.publisher.state(key, &value),
         };
-        put.expect("no subscriber is a reason to refuse");
+        put.expect("no subscriber causes a refusal");
         self.keys.push(key);
     }
 }

@@ -40,7 +40,7 @@ impl Station {
             false => format!("nowcast://127.0.0.1:{}/{name}", self.gate.port()),
         };
         let connecting = Connector::new().carriers([carrier]);
-        within(20, connecting.connect(&url)).await.expect("everybody may enter")
+        within(20, connecting.connect(&url)).await.expect("every client is admitted")
     }
 }
 

@@ -122,7 +122,7 @@ impl Reader {
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
-            .expect("this program starts once more");
+            .expect("this program can be started again");
         let lines = BufReader::new(process.stdout.take().expect("the standard output is piped")).lines();
         Self { process, lines }
     }
@@ -153,7 +153,7 @@ fn resident_bytes() -> u64 {
         return 0;
     }
     let status = std::fs::read_to_string("/proc/self/status").expect("this is Linux");
-    let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("memory is told");
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("the system reports the memory");
     let kib = line.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
     kib.expect("the value is a number") * 1_024
 }
@@ -161,7 +161,7 @@ fn resident_bytes() -> u64 {
 /// The process that is stopped. It reports when it has every key. After the stop, it reports when the value of every key is newer
 /// than the end of the stop. It also reports how often the most frequent key arrived until then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the other tests start it as a process of its own"]
+#[ignore = "the other tests start this test in a separate process"]
 async fn the_reader() {
     let Ok(wanted) = std::env::var(READER) else { return };
     let (url, carrier) = wanted.rsplit_once(' ').expect("an address and a carrier");

@@ -83,7 +83,7 @@ fn an_async_task_is_woken_by_the_other_side_in_both_directions() {
     }
     echo.join().expect("no panic");
     let ended = block_on(poll_fn(|context| near.receiver.poll_get(context, &mut value)));
-    assert_eq!(ended, Err(Refusal::Closed), "an async task learns of the close, too");
+    assert_eq!(ended, Err(Refusal::Closed), "an async task also learns of the close");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_connection_may_wait_for_its_name() {
     std::thread::scope(|scope| {
         let early = scope.spawn(|| connect_until(&name, &[Bounds::default()], soon().expect("a deadline")));
         let mut listener = advertise(&name, &[Bounds::default()]).expect("fresh");
-        listener.accept(soon()).expect("the one that waited");
+        listener.accept(soon()).expect("the connection that waited is accepted");
         early.join().expect("no panic").expect("a channel");
     });
 }
@@ -149,7 +149,7 @@ fn no_side_makes_a_system_call_while_both_are_awake() {
         // Before the measurement, the tables grow to their final size.
         round(10_000);
         // From this call on, the kernel ends this thread at its first system call except reading and writing.
-        set_secure_computing_mode(SecureComputingMode::Strict).expect("the kernel can do this");
+        set_secure_computing_mode(SecureComputingMode::Strict).expect("the kernel supports this mode");
         round(333_334);
         finish.store(true, Ordering::Release);
         // This sleep is the first forbidden system call. The kernel ends the thread here, before any value is dropped.

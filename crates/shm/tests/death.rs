@@ -230,10 +230,10 @@ fn soon() -> Option<Instant> {
 
 /// The process that the other tests start and kill. If it is run alone, it does nothing.
 #[test]
-#[ignore = "run by the other tests, as a process of its own"]
+#[ignore = "the other tests run this test in a separate process"]
 fn child() {
     let Ok(role) = std::env::var("NOWCAST_ROLE") else { return };
-    let variable = |name: &str| std::env::var(name).expect("the parent sets it");
+    let variable = |name: &str| std::env::var(name).expect("the parent sets the variable");
     let seed: u64 = variable("NOWCAST_SEED").parse().expect("a number");
     let mut listener = advertise(&variable("NOWCAST_NAME"), &[BOUNDS]).expect("the name is fresh");
     let mut channel = listener.accept(soon()).expect("the parent connects");
@@ -249,7 +249,7 @@ fn child() {
 }
 
 fn write_for_ever(sender: &mut ShmSender, seed: u64, progress: &str) -> Refusal {
-    let progress = File::options().write(true).open(progress).expect("the parent made it");
+    let progress = File::options().write(true).open(progress).expect("the parent created the file");
     let mut script = PutScript::new(seed);
     for put in 0.. {
         let (key, bytes) = script.next();
@@ -258,7 +258,7 @@ fn write_for_ever(sender: &mut ShmSender, seed: u64, progress: &str) -> Refusal 
         }
         progress.write_all_at(&(put as u64 + 1).to_le_bytes(), 0).expect("the file is ours");
     }
-    unreachable!("nobody puts that often")
+    unreachable!("no test puts that often")
 }
 
 fn read_for_ever(channel: &mut ShmChannel) -> Refusal {

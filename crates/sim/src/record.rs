@@ -70,7 +70,7 @@ impl Direction {
             (MORTAL_LANE, MessageKind::Event) => {
                 let number = read_number(payload)?;
                 if self.mortal_got.last().is_some_and(|&last| last >= number) {
-                    return Err(format!("mortal event {number} came twice or out of order"));
+                    return Err(format!("event {number} with a time to live came twice or out of order"));
                 }
                 self.mortal_got.push(number);
                 Ok(())
@@ -94,7 +94,7 @@ impl Direction {
         match kind {
             MessageKind::State { key } => {
                 if !lane.in_this_go.insert(key) {
-                    return Err(format!("law 7 broken: key {key} twice between events in one go"));
+                    return Err(format!("law 7 broken: key {key} twice between events in one read"));
                 }
                 lane.gets.push((Key::from_raw(key), put));
             }
@@ -115,7 +115,7 @@ impl Direction {
     pub(crate) fn noticed(&mut self, notice: &Notice) -> Result<(), String> {
         match notice {
             Notice::Expired { lane: MORTAL_LANE, event } if self.mortal_expired.insert(*event) => Ok(()),
-            Notice::Expired { event, .. } => Err(format!("event {event} expired twice or is immortal")),
+            Notice::Expired { event, .. } => Err(format!("event {event} expired twice or cannot expire")),
             Notice::CommandTimedOut { command, .. } => self.ended(*command),
             Notice::Closed(closed) => Err(closed.to_string()),
             Notice::Opened { .. } | Notice::Detached => Ok(()),
@@ -141,7 +141,9 @@ impl Direction {
         let got: HashSet<u64> = self.mortal_got.iter().copied().collect();
         let is_lost = |(number, id): &(u64, &u64)| !got.contains(number) && !self.mortal_expired.contains(id);
         if let Some((lost, _)) = (0..).zip(&self.mortal_put).find(is_lost) {
-            return Err(format!("mortal event {lost} neither arrived nor was reported as expired"));
+            return Err(format!(
+                "event {lost} with a time to live neither arrived nor was reported as expired"
+            ));
         }
         let open = self.commands_put.iter().find(|put| !self.commands_ended.contains(put));
         open.map_or(Ok(()), |open| Err(format!("command {open} never ended")))

@@ -96,7 +96,7 @@ fn while_its_outcomes_are_unread_a_source_is_not_asked_for_more() {
         std::iter::from_fn(|| pair.with(End::Initiator, |session, _| session.poll_outcome())).count();
     assert!((4_096..5_000).contains(&outcomes), "{outcomes} outcomes");
     run(&mut pair, 1_000 * MS);
-    assert!(pair.session(End::Initiator).stats().packets_sent > quiet + 50, "and then it goes on");
+    assert!(pair.session(End::Initiator).stats().packets_sent > quiet + 50, "the source is then asked again");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn unreadable_packets_before_the_proof_are_refused_by_field_over_a_stream() {
     ];
     for (packets, nonce, text) in cases {
         assert_eq!(refusal_of(Carrier::DATAGRAMS, packets), None, "datagrams may come from anybody");
-        let refuse = refusal_of(Carrier::STREAM, packets).expect("a stream tells its peer");
+        let refuse = refusal_of(Carrier::STREAM, packets).expect("on a stream, the peer is informed");
         assert_eq!((refuse.code, refuse.nonce), (CloseCode::MALFORMED, nonce));
         assert!(refuse.text.starts_with(text), "{}", refuse.text);
     }
@@ -201,7 +201,7 @@ fn limits_of_a_peer_may_not_shrink_on_resuming_but_packets_and_times_may() {
     ];
     for (limits, is_allowed) in cases {
         let mut pair = open_pair(Carrier::STREAM);
-        let identity = *pair.session(End::Acceptor).identity().expect("an open session has one");
+        let identity = *pair.session(End::Acceptor).identity().expect("an open session has an identity");
         let resume = Resume { epoch: identity.epoch + 1, ..identity };
         let answer = pair.with(End::Acceptor, |session, now| {
             session.attach(now, Carrier::STREAM, Entropy([9; 48]));
@@ -216,7 +216,7 @@ fn limits_of_a_peer_may_not_shrink_on_resuming_but_packets_and_times_may() {
                 assert!(!is_allowed);
                 assert_eq!(refuse.code, CloseCode::VIOLATION);
                 let session = pair.session(End::Acceptor);
-                assert!(session.is_detached(), "another carrier may go on with the session");
+                assert!(session.is_detached(), "another carrier may continue the session");
                 assert_eq!(session.check_resume(&resume), Ok(()), "with the same epoch, which was not used");
             }
             other => panic!("{other:?}"),
@@ -231,7 +231,8 @@ fn events_that_arrived_free_room_for_others_with_a_time_to_live() {
     let put = |session: &mut Session, now, lane| session.put_event(now, lane, b"", hour);
     for _ in 0..200 {
         for _ in 0..100 {
-            pair.with(End::Initiator, |session, now| put(session, now, 0)).expect("those before arrived");
+            pair.with(End::Initiator, |session, now| put(session, now, 0))
+                .expect("the earlier events arrived");
         }
         run(&mut pair, 100 * MS);
         received(&mut pair, End::Acceptor);

@@ -30,7 +30,7 @@ fn join(ours: &mut Session, theirs: &mut Session) {
 #[test]
 fn a_thousand_idle_sessions_cost_less_than_ten_megabytes() {
     let Some(before) = resident_bytes() else {
-        eprintln!("this system does not tell how much memory a process uses; nothing was measured");
+        eprintln!("this system does not report the memory of a process; nothing was measured");
         return;
     };
     let mut sessions = Vec::new();

@@ -118,7 +118,7 @@ fn a_session_continues_over_a_new_carrier_and_events_arrive_once() {
 fn a_wrong_token_is_refused_and_the_session_continues() {
     let pair = open_pair(delayed(5));
     let session = pair.session(End::Acceptor);
-    let identity = *session.identity().expect("an open session has one");
+    let identity = *session.identity().expect("an open session has an identity");
     let next = Resume { epoch: identity.epoch + 1, ..identity };
     assert_eq!(session.check_resume(&next), Ok(()));
     assert_eq!(session.check_resume(&Resume { token: [0; 16], ..next }), Err(CloseCode::WRONG_TOKEN));

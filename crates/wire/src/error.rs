@@ -74,7 +74,7 @@ pub enum ErrorKind {
     Shape(&'static str),
     #[error("{0:#04x} is no type")]
     ShapeType(u8),
-    #[error("the writer lacks it, and its type has no finite default")]
+    #[error("the writer lacks this field, and its type has no finite default")]
     NoDefault,
     #[error("shape id {0} was never announced")]
     UnknownShape(u64),

@@ -51,7 +51,7 @@ async fn an_arm_of_the_world_follows_a_tracker_in_shared_memory() {
 
     let channel = Connector::new().connect(&url).await.expect("there is room");
     let join = ToWorld::Join { protocol: PROTOCOL, name: "Watcher".into(), network_hz: 20, key: Vec::new() };
-    channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+    channel.try_event(&encode_to_vec(&join)).expect("the queue is empty");
     let watching = async {
         let (mut arms, mut turns) = (None, Vec::new());
         while turns.len() < 20 {
@@ -62,7 +62,7 @@ async fn an_arm_of_the_world_follows_a_tracker_in_shared_memory() {
                 bridge = Program::start(env!("CARGO_BIN_EXE_bridge"), &[&url], &names);
             }
             let Ok(received) = timeout(Duration::from_millis(200), channel.receive()).await else { continue };
-            let message = received.expect("the server goes on");
+            let message = received.expect("the server continues");
             match (message.kind, message.lane.number()) {
                 (MessageKind::Event, WORLD_LANE) => {
                     if let FromWorld::Define { definition } =

@@ -26,7 +26,7 @@ pub(super) fn check(root: &Path, rooms: &[String], complaints: &mut Vec<String>)
         let circles = circles(&arrows(&files));
         if CIRCLES_KNOWN.contains(&room.as_str()) {
             if circles.is_empty() {
-                complaints.push(format!("{room} has no circle any more: take it out of CIRCLES_KNOWN"));
+                complaints.push(format!("{room} has no circle any more: remove it from CIRCLES_KNOWN"));
             }
             continue;
         }

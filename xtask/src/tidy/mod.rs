@@ -189,7 +189,10 @@ fn check_packages(complaints: &mut Vec<String>) -> anyhow::Result<()> {
     let three: Value =
         serde_json::from_str(&std::fs::read_to_string(root().join("packages/three/package.json"))?)?;
     if three["dependencies"].as_object().is_some_and(|dependencies| !dependencies.is_empty()) {
-        complaints.push("packages/three has dependencies of its own; three and nowcast are peers".to_owned());
+        complaints.push(
+            "packages/three has its own dependencies, but three and nowcast must be peer dependencies"
+                .to_owned(),
+        );
     }
     if std::fs::read_to_string(root().join("package-lock.json"))?.contains("://registry") {
         complaints

@@ -22,7 +22,7 @@ pub(super) fn message(fields: &mut Fields<'_>) -> Result<(), Fault> {
     match kind {
         MOVE => movement(fields),
         INPUT if bytes.len() == INPUT_BYTES => input(fields),
-        INPUT => fields.fault("input", format_args!("it has {INPUT_BYTES} bytes, not {}", bytes.len())),
+        INPUT => fields.fault("input", format_args!("an input has {INPUT_BYTES} bytes, not {}", bytes.len())),
         other => fields.fault("type", format_args!("{other} is neither a move nor an input")),
     }
 }
@@ -67,7 +67,8 @@ fn movement(fields: &mut Fields<'_>) -> Result<(), Fault> {
     let Some((record, coordinate, angle)) =
         RECORDS.into_iter().find(|(record, ..)| length.is_multiple_of(*record))
     else {
-        return fields.fault("record", format_args!("{length} bytes are no records of 22 or of 31 bytes"));
+        return fields
+            .fault("record", format_args!("{length} bytes do not consist of records of 22 or of 31 bytes"));
     };
     fields.number(2, "type", |_| "move".into())?;
     fields.number(4, "tick", |tick| format!("step {tick} of the world"))?;

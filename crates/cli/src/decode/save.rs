@@ -15,7 +15,7 @@ pub(super) fn file(fields: &mut Fields<'_>) -> Result<(), Fault> {
         if magic == b"\x89NCS\r\n\x1a\n" {
             "a save file".into()
         } else {
-            "damaged, by a transfer as text perhaps".into()
+            "damaged, perhaps by a transfer as text".into()
         }
     })?;
     fields.number(2, "version", as_is)?;

@@ -248,7 +248,7 @@ fn part(fields: &mut Fields<'_>) -> Result<(), Fault> {
     let index = fields.varint("index", as_is)?;
     let part = PART_BYTES as u64;
     let Some(left) = part.checked_mul(index).and_then(|before| total.checked_sub(before)) else {
-        return fields.fault("index", "it lies beyond the last part");
+        return fields.fault("index", "the index is beyond the last part");
     };
     fields.take(left.min(part) as usize, "part", nothing).map(drop)
 }

@@ -96,7 +96,7 @@ fn print_table(host: Option<&str>, local: &[Advertised], served: &[Service]) -> 
     if !local.is_empty() {
         output::line(format_args!("{:<32} {:>8} {:>14}  STATUS", "NAME, HERE", "PID", "AGE"))?;
         for name in local {
-            let status = if name.alive { "alive" } else { "dead, cleaned away" };
+            let status = if name.alive { "alive" } else { "dead, removed" };
             let shown = printable(&name.name);
             output::line(format_args!("{shown:<32} {:>8} {:>14}  {status}", name.pid, age(name.age)))?;
         }

@@ -110,7 +110,7 @@ const QUIET: &str = "local world = require('@nowcast/world')
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
-        assert!(Instant::now() < deadline, "{what} does not come");
+        assert!(Instant::now() < deadline, "{what} does not appear");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -227,7 +227,7 @@ const GREEDY: [(&str, &str); 7] = [
 ];
 
 #[test]
-#[allow(clippy::disallowed_macros, reason = "the harness takes the figures of a test")]
+#[allow(clippy::disallowed_macros, reason = "the test harness shows the figures of a test")]
 fn with_hostile_worlds_the_process_stays_small_and_a_neighbouring_room_runs_on_time() {
     for (name, work) in GREEDY {
         let rules = format!(

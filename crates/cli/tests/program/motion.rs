@@ -53,7 +53,7 @@ fn motion_of_the_own_avatar_is_measured_over_every_link() {
     for section in sections {
         assert_eq!(rows(section).len(), 3, "{section}");
     }
-    assert!(html.contains("Error of oneself"));
+    assert!(html.contains("Error of the own avatar"));
 }
 
 #[test]

@@ -30,7 +30,7 @@ const WITHOUT: &str = "NOWCAST_WITHOUT";
 ///
 /// # Panics
 /// Panics unless [`WITHOUT`] names the missing program.
-#[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
+#[allow(clippy::disallowed_macros, reason = "the test harness shows the output of a test")]
 pub(crate) fn leave_out(lacking: &str, cause: impl std::fmt::Display) {
     let without = std::env::var(WITHOUT).unwrap_or_default();
     let cause = cause.to_string();

@@ -333,7 +333,7 @@ pub(crate) fn join(port: u16, room: &str) -> TcpStream {
     let mut stream = upgrade(port, room);
     let (mut read, mut piece) = (Vec::new(), [0; 4_096]);
     while !read.windows(9).any(|window| window == b"\"welcome\"") {
-        let length = stream.read(&mut piece).expect("the welcome comes");
+        let length = stream.read(&mut piece).expect("the welcome arrives");
         assert!(length > 0, "closed: {}", String::from_utf8_lossy(&read));
         read.extend(&piece[..length]);
     }

@@ -154,7 +154,7 @@ fn the_live_view_ends_with_q_and_restores_the_terminal() {
         let mut piece = Vec::new();
         while !shown.contains(what) {
             piece.clear();
-            assert!(output.read_until(b'\n', &mut piece).unwrap() > 0, "{what} does not come: {shown}");
+            assert!(output.read_until(b'\n', &mut piece).unwrap() > 0, "{what} does not appear: {shown}");
             shown.push_str(&String::from_utf8_lossy(&piece));
         }
         shown.clone()

@@ -450,7 +450,7 @@ fn remark(packet: &Sent, text: &str) -> &'static str {
 
 fn page(packets: &[Sent]) -> String {
     let mut text = fs::read_to_string(spec("TRANSCRIPT.md")).unwrap();
-    text.truncate(text.find(BEGIN).expect("the page has its mark") + BEGIN.len());
+    text.truncate(text.find(BEGIN).expect("the page has the marker line") + BEGIN.len());
     text.push('\n');
     for (index, packet) in packets.iter().enumerate() {
         let from = ["client", "server"][packet.from];
@@ -497,8 +497,16 @@ fn the_page_and_vectors_of_the_transcript_match_a_recorded_session() {
         fs::write(spec("vectors/transcript.json"), lines).unwrap();
     }
     let kept = fs::read_to_string(spec("vectors/transcript.json")).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), vector, "NOWCAST_BLESS=1 writes it anew");
-    assert_eq!(fs::read_to_string(spec("TRANSCRIPT.md")).unwrap(), page, "NOWCAST_BLESS=1 writes it anew");
+    assert_eq!(
+        serde_json::from_str::<Value>(&kept).unwrap(),
+        vector,
+        "NOWCAST_BLESS=1 writes the page again"
+    );
+    assert_eq!(
+        fs::read_to_string(spec("TRANSCRIPT.md")).unwrap(),
+        page,
+        "NOWCAST_BLESS=1 writes the page again"
+    );
     for part in [
         "\"Join\"",
         "\"Welcome\"",

@@ -77,7 +77,7 @@ impl Case {
             case("100-5", "100 ms, 5 % loss", link(100, 0.05)),
             case(
                 "narrow",
-                "50 ms, 1 Mbit/s with a queue of 64 KB, three times that offered",
+                "50 ms, 1 Mbit/s with a queue of 64 KB, offered three times that rate",
                 LinkConfig { rate_bits: Some(NARROW_BITS), queue_bytes: 64 * 1_024, ..link(50, 0.0) },
             ),
             case(

@@ -230,7 +230,7 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
         0 => vec![
             at_most("age of values, p99", "ms", intervals(1.0) + 1.0, age(0.99)),
             at_most(
-                "overhead a packet, beside 3 bytes a value",
+                "overhead of a packet, in addition to 3 bytes for each value",
                 "bytes",
                 12.0,
                 outcome.overhead_bytes_per_packet,
@@ -263,7 +263,7 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
             let queue = f64::from(quantile(&outcome.link_queue, 0.95));
             vec![
                 at_most(
-                    "age p99 of the worst key, of twice its round-robin share",
+                    "age p99 of the worst key, relative to twice its round-robin share",
                     "ms",
                     2.0 * share,
                     worst.into(),

@@ -127,12 +127,12 @@ fn ratios(results: &mut [Measured]) -> Table {
     );
     let woken: Of = |result| &mut result.woken_p50;
     row(
-        "woken p50, wherever: updates to bare futex",
+        "woken p50, any distance: updates to bare futex",
         ratio(Updates, Futex, woken),
         ratio(Updates, Futex, woken),
     );
     row(
-        "woken p50, wherever: events to bare futex",
+        "woken p50, any distance: events to bare futex",
         ratio(Events, Futex, woken),
         ratio(Events, Futex, woken),
     );

@@ -72,9 +72,9 @@ pub fn check(seed: u64) -> Result<Vec<Finding>, CheckError> {
         delay(&first, lateness),
         share("lost", LOSS, first.lost().len()),
         same("lost, as the link counts it", "packets", first.counted_lost as f64, first.lost().len() as f64),
-        same("overtaken, where nothing should be", "packets", 0.0, first.overtaken() as f64),
+        same("overtaken, although no datagram should be", "packets", 0.0, first.overtaken() as f64),
         same(
-            "lost otherwise when the seed is the same",
+            "different losses with the same seed",
             "packets",
             0.0,
             first.lost().iter().filter(|number| !second.lost().contains(number)).count() as f64,

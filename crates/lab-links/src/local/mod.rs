@@ -54,7 +54,7 @@ pub enum LocalError {
     #[error("the other process failed")]
     Child,
     /// A message differs from the message that was sent.
-    #[error("a message was torn: its number is {number}, but its content belongs to another one")]
+    #[error("a message was torn: its number is {number}, but its content belongs to another number")]
     Torn {
         /// The number of the message.
         number: u64,

@@ -16,7 +16,7 @@ pub(super) fn report(
 ) -> Report {
     let mut report = Report::new("Data left after a crash", command).seed(plan.seed);
     if !report.machine.release_build {
-        report.note("This is a DEBUG build: its times mean nothing. The numbers of kept and lost actions do not depend on the build.");
+        report.note("This is a DEBUG build: its times are not valid. The numbers of kept and lost actions do not depend on the build.");
     }
     if let Some(power) = power {
         report.section(of_power(power));
@@ -59,7 +59,7 @@ fn of_power(power: &Survived) -> Section {
         ("of these before anything was kept", power.cuts_before_first),
         ("of these with more data than was confirmed", power.found_more),
         ("runs of the store", power.lives),
-        ("writes, syncs and names in them", power.steps),
+        ("writes, syncs and changes of names in these runs", power.steps),
         ("writes and syncs that failed", failures),
         ("durable actions confirmed", actions),
         ("durable actions lost", 0),
@@ -174,7 +174,7 @@ fn of_acts(kills: &Kills) -> Section {
         ("carried out more than once", doubled),
         ("without an answer at a kill, and stored", kept_unanswered),
         ("without an answer at a kill, not stored, and applied after a retry", undone),
-        ("faults that the store's check found in the end", kills.damage.len() as u64),
+        ("faults that the final check of the store found", kills.damage.len() as u64),
         ("steps that this check replayed", kills.steps_checked),
     ] {
         table.row(vec![Cell::text(name), count(number)]);

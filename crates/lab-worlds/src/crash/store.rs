@@ -247,7 +247,7 @@ struct Yard {
 impl Yard {
     fn new(plan: &Plan, players: u32) -> Yard {
         let rules = Box::new(Rules { bodies: plan.bodies });
-        let mut world = World::new(definition(), plan.seed, rules).expect("the definition is good");
+        let mut world = World::new(definition(), plan.seed, rules).expect("the definition is valid");
         let mut recorder = Recorder::new(name(), Origin::default(), &world);
         for player in 1..=players {
             let join = Command::Join { player: PlayerId(player), name: String::new() };

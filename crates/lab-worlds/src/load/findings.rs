@@ -88,7 +88,7 @@ fn note_settings(report: &mut Report, plan: &Plan, is_apart: bool) {
         "Processor time is that of the server's process, in its own code and in the kernel's, from /proc. The time of the same server with the same avatars and one client is subtracted, and the rest is divided among the other clients. On a loopback the kernel does the receiver's work where the packet is sent, for each server alike.",
     );
     report.note(
-        "Readers acknowledge updates and record their times and steps; on sessions the library does that, with all its checks. The cost of a reader is shown next to its cost for the server.",
+        "Readers acknowledge updates and record their times and steps. On sessions the library does this work, with all its checks. The cost of this work is shown next to the cost for the server.",
     );
     report.note(if is_apart {
         "Packets and bytes are those of both directions, counted by the kernel in a separate network: bytes with the headers of IP, UDP and TCP. Several datagrams or segments that one system call sends to the same address count as one packet."

@@ -64,14 +64,14 @@ fn histogram(title: &str, runs: &[&Run], values: impl Fn(&Found) -> &[f64]) -> C
 fn own(ground: Ground, runs: &[&Run]) -> Section {
     let mut section = Section::new(match ground {
         Ground::Free => "Oneself",
-        Ground::Blocks => "Oneself, pushing blocks",
+        Ground::Blocks => "The own avatar, which pushes blocks",
     });
     section.text(
         "Distance of the shown own avatar from the server's after the same input, and jumps from frame to frame beyond the walk. The server's positions have a precision of a millimetre.",
     );
     let title = match ground {
-        Ground::Free => "Error of oneself",
-        Ground::Blocks => "Error of oneself among blocks",
+        Ground::Free => "Error of the own avatar",
+        Ground::Blocks => "Error of the own avatar among blocks",
     };
     section.chart(histogram(title, runs, |found| &found.own_errors));
     let mut table = Table::new(vec![
@@ -111,7 +111,7 @@ fn others(runs: &[&Run]) -> Section {
     section.text(
         "Distance of another shown avatar from its position at the shown moment, and the age of that moment.",
     );
-    section.chart(histogram("Error of others", runs, |found| &found.others_errors));
+    section.chart(histogram("Error of other avatars", runs, |found| &found.others_errors));
     let mut table = Table::new(vec![
         Column::text("link"),
         Column::text("client"),
@@ -142,9 +142,7 @@ fn others(runs: &[&Run]) -> Section {
 
 fn keys(runs: &[&Run]) -> Section {
     let mut section = Section::new("From a key to the first changed frame");
-    section.text(
-        "Frames counted from the one that read the key, which is 1; and the cost of prediction for a frame.",
-    );
+    section.text("The frame that read the key has the number 1. Also the cost of prediction for a frame.");
     let mut table = Table::new(vec![
         Column::text("link"),
         Column::text("client"),

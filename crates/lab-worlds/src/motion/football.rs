@@ -53,13 +53,13 @@ impl Kick {
     /// Returns the cause of a difference between the distance on the screen and the distance on the server.
     fn cause(&self) -> &'static str {
         if self.behind_ms > REWIND_MS {
-            "seen more than half a second ago"
+            "the view was older than half a second"
         } else if self.is_guessed {
-            "news of the ball was late"
+            "an update of the ball was late"
         } else if self.own_error_m.is_none_or(|metres| metres > OWN_M) {
-            "was elsewhere itself"
+            "the own avatar was elsewhere"
         } else {
-            "at the edge of reach"
+            "at the edge of the reach"
         }
     }
 }
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(values, [4.0, 1.0, 50.0, 3.0, 200.0 / 3.0]);
         let record = &report.sections[1].tables[0].rows;
         let causes: Vec<String> = record.iter().map(|row| row[7].show()).collect();
-        assert_eq!(causes, ["", "", "at the edge of reach", "seen more than half a second ago"]);
+        assert_eq!(causes, ["", "", "at the edge of the reach", "the view was older than half a second"]);
         assert!(report.to_html().contains("<circle"));
     }
 }

@@ -292,7 +292,10 @@ mod tests {
         assert_eq!((permits.counters().carriers, permits.counters().refused_carriers), (4, 1));
         let session = newest.0.become_session().expect("a carrier that says HELLO begins a session");
         let mut silent = silent.into_iter();
-        assert!(silent.next().unwrap().0.become_session().is_none(), "a carrier that gave way does not");
+        assert!(
+            silent.next().unwrap().0.become_session().is_none(),
+            "a carrier that gave way does not begin one"
+        );
         drop((silent.collect::<Vec<_>>(), beside, session));
         assert_eq!((permits.counters().carriers, permits.counters().sessions), (0, 0));
         assert!(permits.lock().by_network.is_empty() && permits.lock().waiting.is_empty());

@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(used.use_id("c", 9_000, NOW), Use::Full);
         assert_eq!(used.use_id("a", 1_001, NOW), AGAIN);
         let later = NOW + Duration::from_secs(60);
-        assert_eq!(used.use_id("c", 9_000, later), Use::First, "the first has made room");
+        assert_eq!(used.use_id("c", 9_000, later), Use::First, "the first id has expired and made room");
         assert_eq!(used.by_expiry.len(), used.ids.len());
     }
 

@@ -301,7 +301,7 @@ mod tests {
         assert!(shapes.take_in(LANE, &mut endless), "an announcement is no message");
         let announced = shapes.of(LANE).expect("there was an announcement");
         let Err(Error::Invalid(what)) = announced.decode::<u16>(&[2, 0, 0]) else {
-            panic!("nothing is known")
+            panic!("no shape is known")
         };
         assert!(what.contains("announcement"), "{what}");
         // Many shapes, each with its own number. The scope stores no more than its limit.

@@ -1,6 +1,6 @@
 //! Shared parts of tests: an endpoint behind a gate that can fail as a network does.
 
-#![allow(dead_code, reason = "every test uses its own part of this")]
+#![allow(dead_code, reason = "each test program uses only a part of this module")]
 
 pub(crate) mod gate;
 
@@ -58,7 +58,7 @@ impl House {
         let connector = Connector::new().carriers(carriers.iter().copied());
         let (ours, theirs) =
             within(20, async { tokio::join!(connector.connect(&url), self.service.accept()) }).await;
-        (ours.expect("the endpoint lets everybody in"), theirs.expect("the endpoint lives"))
+        (ours.expect("the endpoint admits every client"), theirs.expect("the endpoint lives"))
     }
 }
 

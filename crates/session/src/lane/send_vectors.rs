@@ -299,7 +299,7 @@ fn scripts() -> Vec<Value> {
             .send()
             .arrived(&[state(3), event(0)])
             .done(),
-        Script::new("values that are not greater than those before cost nothing more")
+        Script::new("values that are not larger than earlier values cost nothing more")
             .state(1, 3_900)
             .state(2, 3_900)
             .send()

@@ -45,7 +45,7 @@ const CASES: [Case; 5] = [
         seconds: 4.0,
     },
     Case {
-        name: "others fill the queue and go",
+        name: "others fill the queue and leave",
         capacity: |_| 250_000.0,
         others: |at| if (1.5..4.0).contains(&at) { 0.8 } else { 0.0 },
         seconds: 7.0,

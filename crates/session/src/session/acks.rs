@@ -275,7 +275,7 @@ mod tests {
         }
         assert!(acks.is_held);
         let next = acks.cadence.next_at(at(250)).unwrap();
-        assert_eq!(next, at(350), "never longer than the longest an acknowledgement may be held");
+        assert_eq!(next, at(350), "never longer than the maximum time for holding an acknowledgement");
     }
 
     #[test]

@@ -262,7 +262,10 @@ impl Lanes {
             let room = room.saturating_sub(HEAD);
             if room > 0 && self.scratch.is_empty() && source.has_more(lane) {
                 source.fill(lane, *number, room, &mut self.scratch);
-                assert!(self.scratch.len() <= room, "a replication source keeps to the room it was given");
+                assert!(
+                    self.scratch.len() <= room,
+                    "a replication source writes at most the offered number of bytes"
+                );
             }
         }
         if !self.scratch.is_empty() {

@@ -99,7 +99,7 @@ pub(crate) fn malformed() -> Vec<Case> {
             bytes[1] = b'X';
             bytes
         }),
-        ("hello with versions upside down", {
+        ("hello with a minimum version above the maximum", {
             let mut bytes = hello("00", 160);
             bytes[5] = 2;
             bytes

@@ -211,7 +211,7 @@ fn bytes_for_another_past_are_refused_and_those_of_another_mode_are_read() {
     assert_eq!(
         codec.decode(1_002, &packets[2], &[]),
         Err(DeltaError::Baselines { needed: 2, given: 0 }),
-        "the receiver does not have what the sender built on"
+        "the receiver does not have the baselines of the sender"
     );
     for header in [0b0101, 0b1100, 0b1_1101] {
         let bytes = [&[header], &packets[2][1..]].concat();
@@ -393,7 +393,11 @@ fn bytes_against_frames_do_not_depend_on_earlier_packets() {
         let all = converse_in_frames(mode, &frames, |_| true);
         let some = converse_in_frames(mode, &frames, |at| !(2..6).contains(&at));
         assert_ne!(all[7], some[7], "the receivers have different frames");
-        assert_eq!(all[9..], some[9..], "three packets after the losses their frames are equal");
+        assert_eq!(
+            all[9..],
+            some[9..],
+            "three packets after the losses, the frames of both receivers are equal"
+        );
     }
 }
 

@@ -47,7 +47,7 @@ fn invalid_bodies_are_refused() {
     if blessing() {
         bless(
             "invalid.json",
-            "Bodies that every reader must refuse. `error` describes, it is not compared.",
+            "Bodies that every reader must refuse. `error` is a description and is not compared.",
             &crate::samples::invalid(),
         );
     }

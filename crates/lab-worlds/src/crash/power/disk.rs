@@ -462,7 +462,7 @@ fn keep(step: &Step, bytes: &mut Vec<u8>) {
 }
 
 fn add_file(files: &mut Vec<File>, file: FileId, synced: Vec<u8>) {
-    debug_assert_eq!(files.len(), file, "files are numbered in the order of their making");
+    debug_assert_eq!(files.len(), file, "files are numbered in the order of creation");
     files.push(File { synced, pending: Vec::new() });
 }
 

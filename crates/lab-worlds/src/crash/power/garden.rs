@@ -140,7 +140,7 @@ pub(super) struct Story {
 impl Story {
     pub(super) fn new(name: &WorldName, seed: u64, position: Position) -> Story {
         let definition = definition().expect("the schema is valid");
-        let world = World::new(definition, 1, Box::new(Garden)).expect("the definition is good");
+        let world = World::new(definition, 1, Box::new(Garden)).expect("the definition is valid");
         let recorder = Recorder::new(name.clone(), ORIGIN, &world);
         let states = BTreeSet::from([(world.tick(), world.hash())]);
         Story {

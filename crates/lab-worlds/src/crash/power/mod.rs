@@ -302,7 +302,7 @@ fn recover(folder: &Path, story: &Story, least: &Least, was_empty: bool) -> Resu
 /// Checks that a world had this state at some time, to the last bit.
 fn is_one_of(story: &Story, world: &World) -> Result<(), String> {
     let is_known = story.states.contains(&(world.tick(), world.hash()));
-    if is_known { Ok(()) } else { Err(format!("the world never was like this at tick {}", world.tick())) }
+    if is_known { Ok(()) } else { Err(format!("the world never had this state at tick {}", world.tick())) }
 }
 
 fn damage(store: &SqliteStore) -> Result<Vec<String>, StoreError> {

@@ -107,7 +107,7 @@ pub(super) fn put_frame(first: u8, payload: &[u8], out: &mut Vec<u8>) {
     if let Ok(length @ 0..=125) = u8::try_from(payload.len()) {
         out.push(MASKED | length);
     } else {
-        let length = u16::try_from(payload.len()).expect("a reader says little");
+        let length = u16::try_from(payload.len()).expect("a reader sends only short frames");
         out.push(MASKED | 126);
         out.extend_from_slice(&length.to_be_bytes());
     }

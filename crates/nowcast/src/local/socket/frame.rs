@@ -135,7 +135,7 @@ pub(super) async fn read(from: &mut (impl AsyncRead + Unpin), bounds: &[Bounds])
             let key = Key::from_raw(from.read_u64_le().await?);
             let length = from.read_u32_le().await? as usize;
             let Some(bounds) = bounds.get(lane) else {
-                return Err(Unread::Broken("a message on a lane that is not there"));
+                return Err(Unread::Broken("a message on a lane that does not exist"));
             };
             if length > bounds.bytes_max {
                 return Err(Unread::Broken("a message larger than its lane"));

@@ -61,7 +61,7 @@ impl Incoming {
     /// Handles a message. A state replaces the previous value of its key, so a slow receiver gets the newest.
     pub(super) fn arrive(&mut self, lane: usize, key: Key, value: Vec<u8>) -> Result<(), &'static str> {
         let Some(lane) = self.lanes.get_mut(lane) else {
-            return Err("a message on a lane that is not there");
+            return Err("a message on a lane that does not exist");
         };
         if self.is_closed {
             // No task will receive the message. Its sender is being informed.

@@ -68,7 +68,7 @@ fn if_a_peer_breaks_the_protocol_the_error_names_the_fault() {
         other => panic!("{other:?}"),
     };
     assert_eq!(wrong(&[99]), "a frame of an unknown kind");
-    assert_eq!(wrong(&message(1, 0)), "a message on a lane that is not there");
+    assert_eq!(wrong(&message(1, 0)), "a message on a lane that does not exist");
     assert_eq!(wrong(&message(0, 1_001)), "a message larger than its lane");
     let many = message(0, 1).repeat(SMALL.entries_max + WINDOW_ENTRIES + 1);
     let (near, mut far) = beside_a_stranger(SMALL);

@@ -345,7 +345,7 @@ pub(crate) fn invalid() -> Vec<Json> {
     body("one byte short", root(Type::Number(N::U32)), "010203", "truncated");
     body("one byte too many", root(Type::Number(N::U32)), "0102030405", "trailing bytes");
     body("text area beyond the end", list(Type::Text), "05 00", "truncated");
-    body("text area with bytes nobody names", list(Type::Text), "02 01 01 6162", "trailing bytes");
+    body("text area with bytes that no text uses", list(Type::Text), "02 01 01 6162", "trailing bytes");
     body("text is not UTF-8", root(Type::Text), "ff", "UTF-8");
     body("text is a surrogate", root(Type::Text), "eda080", "UTF-8");
     body("text begins inside of a character", list(Type::Text), "02 02 01 01 c3a4", "character boundary");
@@ -376,7 +376,7 @@ pub(crate) fn invalid() -> Vec<Json> {
     body("delta below zero", number(N::U8), "00 04 20 02 01", "range");
     body("a dictionary of one number", number(N::U8), "00 04 02 01 07", "dictionary size");
     body("a dictionary code out of range", number(N::U8), "00 04 02 03 070809 ff", "dictionary code");
-    body("a text dictionary of none", list(Type::Text), "00 04 02 00", "dictionary size");
+    body("a text dictionary without entries", list(Type::Text), "00 04 02 00", "dictionary size");
     body(
         "a range beyond its end",
         root(Type::Range(Range { low: 0.0, high: 4.0, step: 1.0 })),
@@ -404,16 +404,20 @@ pub(crate) fn invalid() -> Vec<Json> {
     shape("shape: an unknown type", "7f 00", "type");
     shape("shape: bytes left over", "00 00 00", "trailing bytes");
     shape("shape: a reference out of range", "1c01 00", "reference");
-    shape("shape: a definition nobody refers to", "00 01 30 00 00", "unused definition");
+    shape("shape: a definition without a reference", "00 01 30 00 00", "unused definition");
     shape("shape: definitions out of order", "1c01 02 30 00 00 30 00 00", "order");
     shape("shape: two fields of one name", "1c00 01 30 0141 02 0161 01 00 0161 01 00", "names");
-    shape("shape: a struct without a name, with names", "1c00 01 30 00 01 0161 02 00", "names");
+    shape("shape: a struct without a name, but with field names", "1c00 01 30 00 01 0161 02 00", "names");
     shape("shape: a struct without end", "1c00 01 30 0141 01 0161 1c00 00", "contains itself");
     shape("shape: an enum without variants", "1c00 01 31 0141 00", "variants");
     shape("shape: an array of length 0", "1a 00 01 00", "array");
     shape("shape: an angle of 9 bits", "22 09 00", "angle");
     shape("shape: a quat of 3 bits", "21 03 00", "quat");
-    shape("shape: a range upside down", "20 000000000000f03f 0000000000000000 000000000000f03f 00", "range");
+    shape(
+        "shape: a range with its bounds exchanged",
+        "20 000000000000f03f 0000000000000000 000000000000f03f 00",
+        "range",
+    );
     shape("shape: a name that is not UTF-8", "1c00 01 30 01ff 00", "UTF-8");
     shape("shape: too many definitions", "00 8108", "limit");
     shape("shape: options a thousand deep", &format!("{} 00 00", "18".repeat(1000)), "depth");
