@@ -76,7 +76,9 @@ pub(super) fn load(reader: &SqliteReader, name: &WorldName, moment: Moment) -> a
         None => bail!("there is no world {name}; `nowcast world list` lists them"),
         Some(world) => {
             let seconds = now_ms().saturating_sub(world.since_ms) / 1_000;
-            bail!("no history of {name} from then is stored: it covers the last {seconds} s")
+            bail!(
+                "no history of {name} from that time is stored: the stored history covers the last {seconds} s"
+            )
         }
     }
 }

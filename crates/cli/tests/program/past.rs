@@ -86,7 +86,10 @@ fn an_earlier_state_of_a_world_is_shown_copied_and_exported() {
 fn an_unavailable_or_invalid_moment_is_reported_with_the_available_ones() {
     let folder = Folder::new("moment");
     let early = folder.world(&["copy", "park", "older", "--at", "0"]).unwrap_err();
-    assert!(early.contains("no history of park from then is stored: it covers the last"), "{early}");
+    assert!(
+        early.contains("no history of park from that time is stored: the stored history covers the last"),
+        "{early}"
+    );
     let unknown = folder.world(&["show", "plaza", "--at", "-5m"]).unwrap_err();
     assert!(unknown.contains("`nowcast world list` lists them"), "{unknown}");
     let wrong = folder.world(&["show", "park", "--at", "yesterday"]).unwrap_err();

@@ -98,7 +98,7 @@ impl SessionBot {
             }
             ClientMessage::Name { name } => self.client.send(&ToWorld::Rename { name }),
             ClientMessage::Rate { hz } => self.client.send(&ToWorld::Rate { network_hz: hz }),
-            // A session measures its own round trip, and bots own no entities. So other messages are ignored.
+            // Other messages are ignored: bots own no entities, and a session itself measures the round trip.
             _ => Ok(()),
         }
     }

@@ -103,7 +103,7 @@ impl Layout {
 
     /// Whether all values of a row are within the ranges of their columns.
     pub(super) fn check(&self, row: &[i32]) -> Result<(), DeltaError> {
-        // The check has no branch for each column, because it runs for every frame that serves as a baseline.
+        // The check runs for every frame that serves as a baseline. Therefore it has no branch per column.
         if row.iter().zip(&self.tops).fold(true, |holds, (&value, &top)| holds & (value as u32 <= top)) {
             Ok(())
         } else {
