@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 /** Tests run on the sources of the packages. */
 const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
 const THREE = fileURLToPath(new URL("./packages/three/src", import.meta.url));
+const PAGE = fileURLToPath(new URL("./packages/page/src", import.meta.url));
+const REACT = fileURLToPath(new URL("./packages/react/src", import.meta.url));
 const PREDICT = fileURLToPath(new URL("./packages/predict-rapier/src", import.meta.url));
 
 /**
@@ -16,6 +18,9 @@ export default defineConfig({
       { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${THREE}/index.ts` },
+      { find: /^@nowcast\/page$/, replacement: `${PAGE}/index.ts` },
+      { find: /^@nowcast\/page\/(\w+)$/, replacement: `${PAGE}/$1.ts` },
+      { find: /^@nowcast\/react$/, replacement: `${REACT}/index.ts` },
       { find: /^@nowcast\/predict-rapier$/, replacement: `${PREDICT}/index.ts` },
     ],
   },

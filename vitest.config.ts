@@ -5,6 +5,8 @@ import { defineConfig } from "vitest/config";
 /** Tests run on the sources of the packages. */
 const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
 const THREE = fileURLToPath(new URL("./packages/three/src", import.meta.url));
+const PAGE = fileURLToPath(new URL("./packages/page/src", import.meta.url));
+const REACT = fileURLToPath(new URL("./packages/react/src", import.meta.url));
 const PREDICT = fileURLToPath(new URL("./packages/predict-rapier/src", import.meta.url));
 
 /** Unit, vector and property tests; the tests in a real browser have a configuration of their own. */
@@ -14,6 +16,9 @@ export default defineConfig({
       { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${THREE}/index.ts` },
+      { find: /^@nowcast\/page$/, replacement: `${PAGE}/index.ts` },
+      { find: /^@nowcast\/page\/(\w+)$/, replacement: `${PAGE}/$1.ts` },
+      { find: /^@nowcast\/react$/, replacement: `${REACT}/index.ts` },
       { find: /^@nowcast\/predict-rapier$/, replacement: `${PREDICT}/index.ts` },
     ],
   },
@@ -27,7 +32,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "packages",
-          include: ["packages/*/{src,test}/**/*.test.ts"],
+          include: ["packages/*/{src,test}/**/*.test.{ts,tsx}"],
           exclude: ["**/node_modules/**", "**/test/browser/**", "packages/lab/**"],
         },
       },

@@ -197,13 +197,9 @@ function footprint({ kind, scale }) {
   return kind.walker === undefined ? Math.max(scale[0], scale[2]) : 0.7;
 }
 
-/** The height of a block as it lies: its edges, projected onto the second row of R = Rx · Ry · Rz. */
-function height({ scale, euler: [x, y, z] }) {
-  const row = [
-    Math.cos(x) * Math.sin(z) + Math.sin(x) * Math.sin(y) * Math.cos(z),
-    Math.cos(x) * Math.cos(z) - Math.sin(x) * Math.sin(y) * Math.sin(z),
-    -Math.sin(x) * Math.cos(y),
-  ];
+/** The height of a block as it lies: its edges, projected onto the second row of its rotation matrix. */
+function height({ scale, rotation: [x, y, z, w] }) {
+  const row = [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)];
   return row.reduce((sum, component, axis) => sum + Math.abs(component) * scale[axis], 0);
 }
 

@@ -1,45 +1,41 @@
-import { createPose, Sun, startLoop, WorldView } from "@nowcast/three";
-import { createPredictor, joinWorld } from "nowcast/world";
-import { Color, Group, PerspectiveCamera, Scene, WebGLRenderer } from "three";
+import { WorldControls, WorldHud } from "@nowcast/page";
+import { Sun, startLoop, WorldView } from "@nowcast/three";
+import { createPoses, joinWorld } from "nowcast/world";
+import { Color, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 
 const room = new URLSearchParams(location.search).get("room") ?? "playground";
 const world = joinWorld(`${location.origin}/r/${room}`, { name: "Ada" });
-const predictor = createPredictor(world);
-const labels = document.querySelector<HTMLElement>("#labels")!;
-const view = new WorldView(world, { predictor, labels });
+const poses = createPoses(world);
+const view = new WorldView(world, { poses, labels: document.querySelector<HTMLElement>("#labels")! });
 
 const renderer = new WebGLRenderer({ antialias: true });
-renderer.setSize(innerWidth, innerHeight);
 renderer.shadowMap.enabled = true;
-renderer.xr.enabled = true;
-document.body.prepend(renderer.domElement);
+const canvas = renderer.domElement;
+canvas.tabIndex = 0;
+document.body.prepend(canvas);
 
-const camera = new PerspectiveCamera(60, innerWidth / innerHeight, 0.1, 500);
-camera.position.set(0, 2.5, 6);
-const rig = new Group();
-rig.add(camera);
+const camera = new PerspectiveCamera(60, 1, 0.1, 500);
 const sun = new Sun();
 const scene = new Scene();
 scene.background = new Color("#bcd7f0");
-scene.add(view.group, rig, sun.group);
+scene.add(view.group, sun.group);
 
-const keys = new Set<string>();
-addEventListener("keydown", ({ code }) => keys.add(code));
-addEventListener("keyup", ({ code }) => keys.delete(code));
-const between = (less: string, more: string) => Number(keys.has(more)) - Number(keys.has(less));
+const hud = new WorldHud(document.body, world);
+const controls = new WorldControls({ canvas, world, poses, view, camera, hud });
+world.on("event:goal", () => hud.say("Goal!"));
 
-let yaw = 0;
-const pose = createPose();
+const resize = () => {
+  renderer.setSize(innerWidth, innerHeight);
+  camera.aspect = innerWidth / innerHeight;
+  camera.updateProjectionMatrix();
+};
+addEventListener("resize", resize);
+resize();
+
 startLoop(renderer, ({ nowMs, seconds }) => {
-  yaw += between("KeyD", "KeyA") * 2 * seconds;
-  const [run, jump] = [keys.has("ShiftLeft"), keys.has("Space")];
-  predictor.input({ forward: between("KeyS", "KeyW"), right: 0, yaw, run, jump });
-  view.sample(nowMs);
-  if (world.avatarId !== undefined && view.pose(world.avatarId, pose)) {
-    rig.position.set(pose.x, pose.y, pose.z);
-    rig.rotation.y = yaw;
-  }
+  controls.update(nowMs, seconds); // keys and buttons → the own avatar → the camera
   view.update(nowMs, seconds, camera);
-  sun.aim(camera, pose.x, pose.y, pose.z);
+  const { x, y, z } = controls.actor ?? camera.position;
+  sun.aim(camera, x, y, z);
   renderer.render(scene, camera);
 });

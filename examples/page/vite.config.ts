@@ -1,12 +1,15 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 
 /** A world is joined at the page's own address, so the server's paths are passed on to it. */
 const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 const proxy = { "/nowcast": { target: server, ws: true }, "/assets/": server };
 
+const pages = ["index.html", "element.html"].map((name) => fileURLToPath(new URL(name, import.meta.url)));
+
 export default defineConfig({
   // The server's own `/assets/` are the files of worlds.
-  build: { target: "es2022", assetsDir: "built" },
+  build: { target: "es2022", assetsDir: "built", rollupOptions: { input: pages } },
   server: { proxy },
   preview: { proxy },
 });

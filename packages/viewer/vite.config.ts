@@ -8,6 +8,7 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 
 const sdk = fileURLToPath(new URL("../nowcast/src", import.meta.url));
+const page = fileURLToPath(new URL("../page/src", import.meta.url));
 const three = fileURLToPath(new URL("../three/src", import.meta.url));
 
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
@@ -78,6 +79,8 @@ export default defineConfig({
       { find: /^nowcast$/, replacement: `${sdk}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${sdk}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${three}/index.ts` },
+      { find: /^@nowcast\/page$/, replacement: `${page}/index.ts` },
+      { find: /^@nowcast\/page\/(\w+)$/, replacement: `${page}/$1.ts` },
     ],
   },
   build: {

@@ -30,7 +30,10 @@ pub(crate) fn build() -> anyhow::Result<()> {
 pub(crate) fn build_all() -> anyhow::Result<()> {
     build()?;
     build_sdk()?;
-    step::run(&["npm", "run", "--silent", "build", "--workspace", "@nowcast/three"])
+    for package in ["@nowcast/three", "@nowcast/page", "@nowcast/react"] {
+        step::run(&["npm", "run", "--silent", "build", "--workspace", package])?;
+    }
+    Ok(())
 }
 
 /// Builds `packages/nowcast/dist`.

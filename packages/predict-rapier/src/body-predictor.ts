@@ -1,14 +1,5 @@
-import type {
-  Entity,
-  EntityId,
-  Gait,
-  Input,
-  Pose,
-  PredictionCoupling,
-  Predictor,
-  WalkerMotion,
-  World,
-} from "nowcast/world";
+import { couplePrediction, type Gait, type PredictionCoupling, type WalkerMotion } from "nowcast/extend";
+import type { Entity, EntityId, Input, Pose, Predictor, World } from "nowcast/world";
 import { BodyPredictionError } from "./errors.js";
 import { Grasp } from "./grasp.js";
 import { Island, STEPS_KEPT } from "./island.js";
@@ -158,7 +149,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     this.#world = world;
     this.#predictor = predictor;
     this.#tracks = new Tracks(world, (track) => this.#forget(track));
-    predictor.couple(this);
+    couplePrediction(predictor, this);
   }
 
   get stats(): BodyPredictorStats {
@@ -197,7 +188,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#predictor.couple();
+    couplePrediction(this.#predictor);
     this.#dropIsland();
     this.#tracks.close();
   }

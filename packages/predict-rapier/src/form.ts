@@ -2,7 +2,8 @@
  * Bodies from the fields of `BodyFields` in `docs/WORLDS.md`. They are validated, because a server may send anything.
  */
 import type { ColliderDesc, Shape } from "@dimforge/rapier3d-deterministic-compat";
-import type { Entity, Gait } from "nowcast/world";
+import type { Gait } from "nowcast/extend";
+import type { Entity } from "nowcast/world";
 import type { Rapier } from "./rapier.js";
 
 /** The engine's limits: `crates/world/src/shape.rs` and `body.rs`. */

@@ -1,5 +1,6 @@
 /** The motion of held and thrown bodies, by the rules of `worlds/playground`. */
-import type { EntityId, Gait, Input, WalkerMotion } from "nowcast/world";
+import type { Gait, WalkerMotion } from "nowcast/extend";
+import type { EntityId, Input } from "nowcast/world";
 import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import type { Member } from "./member.js";
 

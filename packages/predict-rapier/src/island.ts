@@ -1,6 +1,6 @@
 /** The physics of a few bodies around an avatar, computed as on the server, and its recent steps. */
 import type { Collider, RigidBody, World } from "@dimforge/rapier3d-deterministic-compat";
-import type { Gait, WalkerMotion } from "nowcast/world";
+import type { Gait, WalkerMotion } from "nowcast/extend";
 import { type BodyForm, capsuleForm } from "./form.js";
 import type { Rapier } from "./rapier.js";
 import { SPEED_MAX, shorten } from "./tracks.js";

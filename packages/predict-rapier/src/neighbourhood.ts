@@ -3,7 +3,8 @@
  * bodies around all of these.
  */
 import type { RigidBody } from "@dimforge/rapier3d-deterministic-compat";
-import type { EntityId, WalkerMotion } from "nowcast/world";
+import type { WalkerMotion } from "nowcast/extend";
+import type { EntityId } from "nowcast/world";
 import { BODIES_MAX, type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { BARRED_STEPS, Member } from "./member.js";
 import type { NewsClock, Track } from "./tracks.js";

@@ -1,5 +1,6 @@
 /** The server's steering of a walker when physics decides: `crates/world/src/walker.rs`. */
-import type { Gait, Input, WalkerMotion } from "nowcast/world";
+import type { Gait, WalkerMotion } from "nowcast/extend";
+import type { Input } from "nowcast/world";
 
 const JUMP_PAUSE_STEPS = 20;
 const JUMP_RISE_STEPS = 4;

@@ -1,10 +1,12 @@
 /** The updates of the server for each body: its poses, and their steps. */
-import { type Entity, type EntityId, eulerToQuaternion, type World } from "nowcast/world";
+import type { Entity, EntityId, World } from "nowcast/world";
 import { type BodyForm, readForm } from "./form.js";
 import { seenFrom, turnBetween } from "./turns.js";
 
 /** Bodies farther from the middle of the world than this, in metres, are not predicted. */
 const PLACE_M_MAX = 100_000;
+/** A rotation whose squared length differs from 1 by more is none. */
+const TURN_ERROR_MAX = 1e-3;
 /**
  * The greatest speed of the engine, in metres a second, and the greatest spin that is extrapolated, in
  * radians a second.
@@ -114,12 +116,14 @@ export class Track {
   }
 
   #read(): void {
-    const { position, euler } = this.entity;
+    const { position, rotation } = this.entity;
     const isPlace = (part: number) => Math.abs(part) <= PLACE_M_MAX;
-    this.isSane = position.every(isPlace) && euler.every(isPlace);
+    const [x, y, z, w] = rotation;
+    const isTurn = Math.abs(x * x + y * y + z * z + w * w - 1) < TURN_ERROR_MAX;
+    this.isSane = isTurn && position.every(isPlace);
     if (!this.isSane) return;
     this.acknowledged.set(position);
-    eulerToQuaternion(euler[0], euler[1], euler[2], this.acknowledged, 3);
+    for (let part = 0; part < 4; part++) this.acknowledged[3 + part] = rotation[part]!;
   }
 }
 

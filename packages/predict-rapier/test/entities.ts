@@ -1,5 +1,6 @@
 /** Parts of test worlds, and a client's view of one. */
-import type { Entity, EntityId, Gait, Input, Kind, PredictionSource, WorldEvents } from "nowcast/world";
+import type { Gait } from "nowcast/extend";
+import type { Entity, EntityId, Input, Kind, PredictionSource, WorldEvents } from "nowcast/world";
 import type { BodySource } from "../src/index.js";
 
 export const STEP_MS = 1000 / 60;
@@ -35,7 +36,7 @@ export function entityOf(id: number, kind: Kind, position: readonly number[]): R
     owner: undefined,
     attributes: {},
     position: [position[0]!, position[1]!, position[2]!],
-    euler: [0, 0, 0],
+    rotation: [0, 0, 0, 1],
     tick: 0,
   };
 }

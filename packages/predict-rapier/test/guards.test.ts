@@ -217,7 +217,7 @@ describe("messages of a hostile server", () => {
         for (const entity of source.entities.values()) {
           if (entity.id === AVATAR || entity.kind === GROUND || random() > 0.05) continue;
           entity.position = [draw(), draw(), draw()];
-          entity.euler = [draw(), draw(), draw()];
+          entity.rotation = [draw(), draw(), draw(), draw()];
           entity.tick = frame;
         }
       });

@@ -5,14 +5,13 @@ import {
   createPredictor,
   type EntityId,
   type Input,
-  type InputChange,
   type Interpolator,
   type Predictor,
 } from "nowcast/world";
-import { quaternionToEuler } from "../../nowcast/src/world/interpolation/rotation.js";
 import { bodyPartsOf, solidOf } from "../../nowcast/src/world/prediction/body-solids.js";
 import { Mover } from "../../nowcast/src/world/prediction/mover.js";
 import type { Solid } from "../../nowcast/src/world/prediction/solid.js";
+import type { InputChange } from "../../nowcast/src/world/steps.js";
 import { type BodyForm, readForm } from "../src/form.js";
 import { type BodyPredictor, createBodyPredictor } from "../src/index.js";
 import type { Rapier } from "../src/rapier.js";
@@ -355,36 +354,32 @@ export class Rig {
 
   #tell(step: number): void {
     const tick = this.#tick;
-    const news: { entity: RigEntity; position: [number, number, number]; euler: [number, number, number] }[] =
-      [];
+    const news: Pick<RigEntity, "position" | "rotation">[] = [];
+    const moved: RigEntity[] = [];
     for (const entity of this.source.entities.values()) {
       const body = entity.id === AVATAR ? this.avatar : this.served.get(entity.id);
       if (body === undefined) continue;
       const place =
         entity.id === AVATAR ? { x: this.mover.px, y: this.mover.py, z: this.mover.pz } : body.translation();
       const { x, y, z, w } = body.rotation();
-      const euler = [0, 0, 0];
       const fine = [x, y, z, w].map((part) => Math.round(part * 5000) / 5000);
       const length = Math.hypot(...fine);
-      quaternionToEuler(
-        fine.map((part) => part / length),
-        euler,
-      );
+      const rotation = fine.map((part) => part / length);
       const rounded = (metres: number) => Math.round(metres * 1024) / 1024;
       const position = [rounded(place.x), rounded(place.y), rounded(place.z)];
-      const words = JSON.stringify([position, euler]);
+      const words = JSON.stringify([position, rotation]);
       if (this.#said.get(entity.id) !== words) this.#changedTick.set(entity.id, tick);
       this.#said.set(entity.id, words);
       if (tick - (this.#changedTick.get(entity.id) ?? -100) > TOLD_STEPS) continue;
-      news.push({ entity, position: position as never, euler: euler as never });
+      news.push({ position: position as never, rotation: rotation as never });
+      moved.push(entity);
     }
     const attributes = { ...this.told };
     this.#fly(() => {
       if (tick <= this.#heardTick) return;
       this.#heardTick = tick;
-      for (const { entity, position, euler } of news) Object.assign(entity, { position, euler, tick });
+      for (const [at, entity] of moved.entries()) Object.assign(entity, news[at], { tick });
       this.source.entities.get(AVATAR)!.attributes = attributes;
-      const moved = news.map(({ entity }) => entity);
       this.source.tell("snapshot", {
         tick,
         ackedInputSequence: step & 0xffff,

@@ -37,7 +37,6 @@ export type { PoseSource } from "./pose-source.js";
 export { type Cast, castAt, Obstacles } from "./scene/obstacles.js";
 export { createProp, type Probe, type Prop } from "./scene/prop.js";
 export { type RayBox, rayBoxDistance } from "./scene/ray.js";
-export { type ShownBodies, ShownPoses, type ShownPrediction, type ShownWorld } from "./shown-poses.js";
 export { type Daylight, type ShadowDetail, Sun } from "./sun.js";
 export { type Detail, WorldScene, type WorldSceneOptions } from "./world-scene.js";
 export { WorldView, type WorldViewOptions } from "./world-view.js";

@@ -1,28 +1,26 @@
 import {
-  createInterpolator,
+  createPoses,
   type Entity,
   type EntityId,
-  type Interpolator,
   type Player,
   type PlayerId,
+  type Poses,
   type World,
 } from "nowcast/world";
-import { Euler, type Group, type PerspectiveCamera, Quaternion } from "three";
+import type { Group, PerspectiveCamera } from "three";
 import { Assets } from "./assets.js";
 import { describeBody, isShown } from "./look/body.js";
 import { trackedPartOf } from "./people/tracked/tracked-kinds.js";
 import type { Pose } from "./pose.js";
 import type { PoseSource } from "./pose-source.js";
-import { type ShownBodies, ShownPoses, type ShownPrediction } from "./shown-poses.js";
 import { WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
 export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
   /**
-   * Predicts the own avatar: `createPredictor(world)` of `nowcast/world`. The view samples it, and shows the avatar and
-   * all attached or held entities at their predicted poses. Without a predictor the own avatar is interpolated like any
-   * other.
+   * The source of the poses: `createPoses(world)` of `nowcast/world` predicts the own avatar and all entities on it, and
+   * outlives the view. By default the view has a source of its own, which only interpolates.
    */
-  readonly predictor?: ShownPrediction | undefined;
+  readonly poses?: Poses | undefined;
   /**
    * Draws into this scene instead of a new one. The scene is not freed with the view. The other options are
    * then those of the scene.
@@ -50,7 +48,7 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
  */
 export class WorldView implements PoseSource {
   readonly scene: WorldScene;
-  readonly interpolator: Interpolator;
+  readonly poses: Poses;
   readonly #ownsScene: boolean;
   readonly #releases: (() => void)[] = [];
   readonly #avatars = new Map<number, number>();
@@ -58,18 +56,19 @@ export class WorldView implements PoseSource {
   /** The module for heads and hands is loaded when the first of them appears. */
   #isTracking = false;
   #isDisposed = false;
-  readonly #poses: ShownPoses;
+  readonly #ownsPoses: boolean;
+  readonly #pose = { position: new Float64Array(3), quaternion: new Float64Array(4) };
   #sampledMs: number | undefined;
 
   constructor(
     readonly world: World,
     options: WorldViewOptions = {},
   ) {
-    const { scene, server, predictor, ...rest } = options;
+    const { scene, server, poses, ...rest } = options;
     this.#ownsScene = scene === undefined;
     this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server) });
-    this.interpolator = createInterpolator(world);
-    this.#poses = new ShownPoses(world, this.interpolator, predictor);
+    this.#ownsPoses = poses === undefined;
+    this.poses = poses ?? createPoses(world, { predict: false });
     this.#listen();
     if (world.definition) this.scene.define(world.definition);
     for (const player of world.players.values()) this.#called(player);
@@ -93,25 +92,12 @@ export class WorldView implements PoseSource {
   }
 
   /**
-   * Shows bodies around the own avatar at their predicted poses from now on, as `createBodyPredictor` of
-   * `@nowcast/predict-rapier` returns them; `undefined` interpolates them again.
-   */
-  set bodies(bodies: ShownBodies | undefined) {
-    this.#poses.bodies = bodies;
-  }
-
-  /** Whether the own avatar is shown at its predicted pose. */
-  get isPredicted(): boolean {
-    return this.#poses.isPredicted;
-  }
-
-  /**
    * Selects the moment for {@link WorldView.pose}. {@link WorldView.update} does this itself, unless it was done for
    * the same `nowMs`.
    */
   sample(nowMs: number): void {
     this.#sampledMs = nowMs;
-    this.#poses.sample(nowMs);
+    this.poses.sample(nowMs);
   }
 
   /**
@@ -131,7 +117,16 @@ export class WorldView implements PoseSource {
 
   /** Writes the shown pose of an entity at the moment of the last `sample`; returns false while it is unknown. */
   pose(id: number, out: Pose): boolean {
-    return this.#poses.pose(id as EntityId, out);
+    if (!this.poses.pose(id as EntityId, this.#pose)) return false;
+    const { position, quaternion } = this.#pose;
+    out.x = position[0]!;
+    out.y = position[1]!;
+    out.z = position[2]!;
+    out.qx = quaternion[0]!;
+    out.qy = quaternion[1]!;
+    out.qz = quaternion[2]!;
+    out.qw = quaternion[3]!;
+    return true;
   }
 
   /** Ends the view and frees all its objects. The world stays open. */
@@ -139,7 +134,7 @@ export class WorldView implements PoseSource {
     this.#isDisposed = true;
     for (const release of this.#releases) release();
     this.#releases.length = 0;
-    this.interpolator.close();
+    if (this.#ownsPoses) this.poses.close();
     this.scene.setTracking(undefined);
     if (this.#ownsScene) this.scene.dispose();
     else this.scene.clear();
@@ -230,10 +225,6 @@ export class WorldView implements PoseSource {
   }
 }
 
-function poseOf({ position: [x, y, z], euler }: Entity): Pose {
-  QUATERNION.setFromEuler(EULER.set(euler[0], euler[1], euler[2], "XYZ"));
-  return { x, y, z, qx: QUATERNION.x, qy: QUATERNION.y, qz: QUATERNION.z, qw: QUATERNION.w };
+function poseOf({ position: [x, y, z], rotation: [qx, qy, qz, qw] }: Entity): Pose {
+  return { x, y, z, qx, qy, qz, qw };
 }
-
-const EULER = new Euler();
-const QUATERNION = new Quaternion();

@@ -1,11 +1,10 @@
+import { Actions, type Actor, buttonOf, findTarget } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import { Vector3 } from "three";
-import { Actions, buttonOf } from "./actions.js";
 import type { Hud } from "./hud/hud.js";
 import { promptFor } from "./hud/key-hints.js";
 import type { Devices } from "./input/devices.js";
 import type { Stage } from "./scene/stage.js";
-import { type Actor, findTarget } from "./targets.js";
 import type { WorldConnection } from "./world-connection.js";
 import type { XrSession } from "./xr/xr-session.js";
 

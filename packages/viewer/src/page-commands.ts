@@ -1,10 +1,9 @@
-import type { Actions } from "./actions.js";
+import type { Actions, Command } from "@nowcast/page";
 import type { ChatPanel } from "./chat/chat-panel.js";
 import type { Figures } from "./hud/figures.js";
 import { helpLines, type KeyBar } from "./hud/key-hints.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { Devices } from "./input/devices.js";
-import type { Command } from "./input/input-collector.js";
 import type { WorldConnection } from "./world-connection.js";
 
 /** The parts of the page that keys and chat lines control. */

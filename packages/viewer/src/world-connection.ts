@@ -1,22 +1,20 @@
-// The only module of the viewer that uses the SDK, besides `xr/presence.ts`, which owns head and hands. The others
-// handle drawn objects.
+// The only module of the viewer that uses the SDK, besides `presence.ts` of `@nowcast/page/headset`, which owns head and
+// hands. The others handle drawn objects.
 
+import type { ActionFacts, Input, PlayerFacts } from "@nowcast/page";
 import { type Pose, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import {
-  createPredictor,
+  createPoses,
   ENCODINGS,
   type Encoding,
   type Interpolator,
   joinWorld,
-  type Predictor,
+  type Poses,
   type ReportOutcome,
   type World,
 } from "nowcast/world";
-import type { ActionFacts } from "./actions.js";
 import { AvatarPrediction, type Steering } from "./avatar/avatar-prediction.js";
-import type { Input } from "./input/input-collector.js";
-import type { PlayerFacts } from "./people.js";
 
 /** The protocol: a session over the best carrier, or the plain protocol in one of its encodings. */
 export type Transport = "session" | Encoding;
@@ -86,7 +84,7 @@ export interface WorldConnectionOptions extends Entry {
 export class WorldConnection {
   readonly world: World;
   readonly #view: WorldView;
-  readonly #predictor: Predictor;
+  readonly #poses: Poses;
   readonly #prediction: AvatarPrediction;
   #carriedYaw = 0;
   readonly #releases: (() => void)[] = [];
@@ -109,20 +107,24 @@ export class WorldConnection {
     });
     // The event `lost` reports the same error.
     this.world.ready.catch(() => undefined);
-    this.#predictor = createPredictor(this.world);
     const connection = this;
-    this.#prediction = new AvatarPrediction(this.world, this.#predictor, scene, {
+    const prediction = new AvatarPrediction(this.world, scene, {
       yawOf,
       get viewDelayMs() {
         return connection.delayMs;
       },
+      get isHolding() {
+        return connection.#poses.holding !== undefined;
+      },
     });
-    this.#view = new WorldView(this.world, { scene, predictor: this.#prediction });
+    this.#prediction = prediction;
+    this.#poses = createPoses(this.world, { adjustAvatar: (...pose) => prediction.adjust(...pose) });
+    this.#view = new WorldView(this.world, { scene, poses: this.#poses });
     this.#listen(listener);
   }
 
   get interpolator(): Interpolator {
-    return this.#view.interpolator;
+    return this.#poses.interpolator;
   }
 
   get status(): Status {
@@ -163,7 +165,7 @@ export class WorldConnection {
 
   /** Returns the angle by which the ground has turned the own avatar since the last call, in radians. */
   takeTurn(): number {
-    const { carriedYaw } = this.#predictor;
+    const { carriedYaw } = this.#poses;
     const turned = carriedYaw - this.#carriedYaw;
     this.#carriedYaw = carriedYaw;
     return turned;
@@ -171,20 +173,18 @@ export class WorldConnection {
 
   setInput(input: Input): void {
     this.#prediction.input = input;
-    this.#predictor.input(input);
+    this.#poses.input(input);
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {
     // A client without a connection learns that from its status.
-    this.#predictor.act(action, args).catch(() => undefined);
+    this.#poses.act(action, args).catch(() => undefined);
   }
 
   /** Whether an attribute of the own avatar is set: nil, false, 0 and empty text count as not set. */
   hasAttribute(name: string): boolean {
-    const { avatarId, entities } = this.world;
-    const own = avatarId === undefined ? undefined : entities.get(avatarId);
-    if (name === "holding") return this.#prediction.holding !== undefined;
-    return Boolean(own?.attributes[name]);
+    if (name === "holding") return this.#poses.holding !== undefined;
+    return Boolean(this.world.avatar?.attributes[name]);
   }
 
   chat(text: string): void {
@@ -215,8 +215,8 @@ export class WorldConnection {
 
   close(): void {
     for (const release of this.#releases) release();
-    this.#predictor.close();
     this.#view.dispose();
+    this.#poses.close();
     this.world.close();
   }
 

@@ -1,6 +1,16 @@
+import {
+  type ActionFacts,
+  type Actions,
+  buttonOf,
+  type InputCollector,
+  type People,
+  type PlayerFacts,
+  readSound,
+  type Sounds,
+  shareOutButtons,
+} from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
-import { type ActionFacts, type Actions, buttonOf } from "./actions.js";
 import type { ChatPanel } from "./chat/chat-panel.js";
 import type { Figures } from "./hud/figures.js";
 import type { Hud } from "./hud/hud.js";
@@ -9,10 +19,6 @@ import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { Screens } from "./hud/screens.js";
 import type { Devices } from "./input/devices.js";
-import { shareOutButtons } from "./input/gamepad.js";
-import type { InputCollector } from "./input/input-collector.js";
-import type { People, PlayerFacts } from "./people.js";
-import { readSound, type Sounds } from "./sounds.js";
 import type { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
 import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";

@@ -1,4 +1,3 @@
-import { describe, expect, it } from "vitest";
 import {
   type ActionFacts,
   Actions,
@@ -8,7 +7,8 @@ import {
   lookPitch,
   readBindings,
   type TargetRule,
-} from "../src/actions.js";
+} from "@nowcast/page";
+import { describe, expect, it } from "vitest";
 import { promptFor } from "../src/hud/key-hints.js";
 
 const GRAB: ActionFacts = {

@@ -1,6 +1,6 @@
 /** The own avatar and the entities on it, drawn by the plain protocol, which the SDK does not predict. */
 import { createPose, WorldScene, WorldView } from "@nowcast/three";
-import { createPredictor, ENCODINGS, joinWorld } from "nowcast/world";
+import { createPoses, ENCODINGS, joinWorld } from "nowcast/world";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { waitFor } from "../../nowcast/test/wait-for.js";
 import { serveWorld, type WorldFolder } from "../../nowcast/test/world-folder.js";
@@ -41,13 +41,17 @@ it.each(
   const url = `ws://localhost:${folder.server.port}/ws/carry-${encoding}`;
   const world = joinWorld(url, { protocol: "plain", encoding });
   const scene = new WorldScene();
-  const predictor = createPredictor(world);
-  const steering = { yawOf: (): number => Math.sin(performance.now() / 500) / 4, viewDelayMs: 100 };
-  const prediction = new AvatarPrediction(world, predictor, scene, steering);
-  const view = new WorldView(world, { scene, predictor: prediction });
+  const steering = {
+    yawOf: (): number => Math.sin(performance.now() / 500) / 4,
+    viewDelayMs: 100,
+    isHolding: false,
+  };
+  const prediction = new AvatarPrediction(world, scene, steering);
+  const poses = createPoses(world, { adjustAvatar: (...pose) => prediction.adjust(...pose) });
+  const view = new WorldView(world, { scene, poses });
   cleanups.push(
-    () => predictor.close(),
     () => view.dispose(),
+    () => poses.close(),
     () => world.close(),
   );
   await waitFor("the avatar", () => world.entities.has(world.avatarId!));
@@ -63,13 +67,13 @@ it.each(
   await waitFor("a long way", () => {
     const input = { forward: 1, right: 0, yaw: steering.yawOf(), run: true, jump: false };
     prediction.input = input;
-    predictor.input(input);
+    poses.input(input);
     view.update(performance.now(), 1 / 60);
     const told = world.entities.get(world.avatarId!)!.position;
     // The first moments still show how the flag came to the avatar.
     if (told[2] > startZ - 4) return false;
     expect(view.pose(world.avatarId!, own) && view.pose(flag.id, carried)).toBe(true);
-    expect(view.interpolator.pose(world.avatarId!, plain)).toBe(true);
+    expect(poses.interpolator.pose(world.avatarId!, plain)).toBe(true);
     const member = scene.crowd.get(world.avatarId!)!;
     expect([member.x, member.y, member.z, member.qy]).toEqual([own.x, own.y, own.z, own.qy]);
     frames += 1;

@@ -1,8 +1,7 @@
+import { clockText, readSound, sidesOf, textOf, timbreOf, wordOf } from "@nowcast/page";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { RunningVersion, readPlace } from "../src/hud/rules-console.js";
-import { clockText, sidesOf, textOf, wordOf } from "../src/hud/screen-text.js";
-import { readSound, timbreOf } from "../src/sounds.js";
 import { readWorlds } from "../src/start/worlds.js";
 
 it("writes a score by its sides, in the same order for all players", () => {

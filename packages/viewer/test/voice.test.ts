@@ -1,7 +1,13 @@
+import {
+  isOwnNetwork,
+  readSignal,
+  SIGNAL_CHARACTERS_MAX,
+  type Signal,
+  withoutHostAddresses,
+  writeSignal,
+} from "@nowcast/page/voice";
 import type { Definition } from "nowcast/world";
 import { describe, expect, it } from "vitest";
-import { isOwnNetwork, withoutHostAddresses } from "../src/voice/candidates.js";
-import { readSignal, SIGNAL_CHARACTERS_MAX, type Signal, writeSignal } from "../src/voice/signals.js";
 import { passesVoices } from "../src/voice/voice-toggle.js";
 
 describe("a voice signal", () => {

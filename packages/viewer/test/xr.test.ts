@@ -1,8 +1,7 @@
+import { Gyroscope, lookOf } from "@nowcast/page/gyroscope";
+import { Dash, panelLines, traceArc } from "@nowcast/page/headset";
 import { createPose } from "@nowcast/three";
 import { describe, expect, it } from "vitest";
-import { Gyroscope, lookOf } from "../src/input/gyroscope.js";
-import { Dash, traceArc } from "../src/xr/teleport.js";
-import { panelLines } from "../src/xr/wrist-panel.js";
 import { readHeadsetState } from "../src/xr/xr-toggle.js";
 
 /** A floor at a height, and optionally a wall that faces +X at x = 3. */

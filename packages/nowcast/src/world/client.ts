@@ -16,13 +16,15 @@ import { Ownership } from "./ownership.js";
 import type { OpenProtocol, ProtocolAdapter, ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
 import { SilenceMeter } from "./silence-meter.js";
+import type { InputChange, StepSink } from "./steps.js";
+import { watchAttribute, watchEntities } from "./watch.js";
 import type {
   Connection,
   Definition,
   Entity,
   EntityId,
+  EntityListener,
   Input,
-  InputChange,
   JoinOptions,
   OwnedPose,
   Player,
@@ -58,7 +60,7 @@ const VIEW_DELAY_INTERVAL_MS = 1_000;
  * A joined world, over either protocol. It passes the program's requests to the adapter of the
  * protocol, and the adapter passes received messages to it.
  */
-export class WorldClient implements World, ProtocolHandlers {
+export class WorldClient implements World, StepSink, ProtocolHandlers {
   status: WorldStatus = "connecting";
   name: string | undefined;
   networkHz: number | undefined;
@@ -66,6 +68,7 @@ export class WorldClient implements World, ProtocolHandlers {
   readonly emitter = new Emitter<WorldEvents>();
   readonly state = new WorldState(this.emitter);
   readonly ready: Promise<void>;
+  readonly joined: Promise<Entity>;
 
   readonly #waiting = new CancellableWaits();
   readonly #meter = new RateMeter();
@@ -105,6 +108,16 @@ export class WorldClient implements World, ProtocolHandlers {
     // This prevents an unhandled rejection: programs that do not await the promise learn of the end
     // by the event `error`.
     this.ready.catch(() => {});
+    this.joined = this.#waiting.wait(undefined, (resolve) => {
+      const check = (): void => {
+        if (this.avatar !== undefined) resolve(this.avatar);
+      };
+      const releases = [this.emitter.on("spawn", check), this.emitter.on("player", check)];
+      return () => {
+        for (const release of releases) release();
+      };
+    });
+    this.joined.catch(() => {});
     this.#inputs = new InputSender({
       send: (input) => this.#protocol?.input(input) ?? false,
       backlogBytes: () => this.#protocol?.backlogBytes ?? 0,
@@ -136,6 +149,11 @@ export class WorldClient implements World, ProtocolHandlers {
 
   get avatarId(): EntityId | undefined {
     return this.state.avatarId;
+  }
+
+  get avatar(): Entity | undefined {
+    const { avatarId } = this;
+    return avatarId === undefined ? undefined : this.entities.get(avatarId);
   }
 
   get definition(): Definition | undefined {
@@ -195,8 +213,8 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#step = step;
   }
 
-  viewDelay(delayMs: number, tick?: number): void {
-    if (!Number.isFinite(delayMs)) throw new NowcastError("misuse", `viewDelay is ${delayMs}, no time`);
+  setViewDelay(delayMs: number, tick?: number): void {
+    if (!Number.isFinite(delayMs)) throw new NowcastError("misuse", `the view delay is ${delayMs}, no time`);
     if (tick !== undefined && !Number.isFinite(tick)) {
       throw new NowcastError("misuse", `the moment that is shown is ${tick}, no step`);
     }
@@ -300,6 +318,19 @@ export class WorldClient implements World, ProtocolHandlers {
 
   once<K extends keyof WorldEvents>(type: K, { signal }: WaitOptions = {}): Promise<WorldEvents[K]> {
     return this.#waiting.wait(signal, (resolve) => this.emitter.on(type, resolve));
+  }
+
+  onEntity(of: string | EntityId, listener: EntityListener, options?: WaitOptions): () => void {
+    return watchEntities(this, of, listener, options);
+  }
+
+  onAttribute(
+    of: string | EntityId,
+    attribute: string,
+    listener: (value: unknown, entity: Entity) => void,
+    options?: WaitOptions,
+  ): () => void {
+    return watchAttribute(this, of, attribute, listener, options);
   }
 
   [DISPOSE](): void {

@@ -1,6 +1,7 @@
 import { NowcastError } from "../errors/nowcast-error.js";
+import { eulerToQuaternion } from "./interpolation/rotation.js";
 import { isSameValue } from "./same-value.js";
-import type { Entity, EntityId, EntityPart, Kind, PlayerId, Vec3, WorldRecord } from "./world.js";
+import type { Entity, EntityId, EntityPart, Kind, PlayerId, Quaternion, Vec3, WorldRecord } from "./world.js";
 
 /** Maximum number of entities in one message, and in one world (`spec/WORLD.md`, section 6). */
 export const ENTITIES_MAX = 65_536;
@@ -16,7 +17,7 @@ export interface EntityDescription {
 
 export interface EntityPose {
   readonly position: Vec3;
-  readonly euler: Vec3;
+  readonly rotation: Quaternion;
 }
 
 /** The changes of a description; both lists are empty if it changed nothing. */
@@ -52,7 +53,7 @@ class LiveEntity implements Entity {
   attributes: WorldRecord;
   owner: PlayerId | undefined;
   readonly position: MutableVec3;
-  readonly euler: MutableVec3;
+  readonly rotation: [number, number, number, number];
   tick: number;
   stillTick: number | undefined = undefined;
 
@@ -64,7 +65,7 @@ class LiveEntity implements Entity {
     this.attributes = spawned.attributes;
     this.owner = spawned.owner;
     this.position = [...spawned.position];
-    this.euler = [...spawned.euler];
+    this.rotation = [...spawned.rotation];
     this.tick = tick;
   }
 }
@@ -125,10 +126,10 @@ export class EntityTable {
   }
 
   /** Moves an entity to a pose. Returns false if it has this pose already. */
-  place(entity: Entity, { position, euler }: EntityPose, tick: number): boolean {
-    if (isSameVector(entity.position, position) && isSameVector(entity.euler, euler)) return false;
+  place(entity: Entity, { position, rotation }: EntityPose, tick: number): boolean {
+    if (isSameVector(entity.position, position) && isSameVector(entity.rotation, rotation)) return false;
     const live = entity as LiveEntity;
-    put(live, position, euler);
+    put(live, position, rotation);
     live.tick = tick;
     live.stillTick = undefined;
     return true;
@@ -144,10 +145,9 @@ export class EntityTable {
     for (let i = 0; i < message.count; i++) {
       const entity = this.find(message.ids[i] as EntityId);
       if (entity === undefined) continue;
-      for (let axis = 0; axis < 3; axis++) {
-        entity.position[axis] = message.poses[i * 6 + axis]!;
-        entity.euler[axis] = message.poses[i * 6 + 3 + axis]!;
-      }
+      const { poses } = message;
+      for (let axis = 0; axis < 3; axis++) entity.position[axis] = poses[i * 6 + axis]!;
+      eulerToQuaternion(poses[i * 6 + 3]!, poses[i * 6 + 4]!, poses[i * 6 + 5]!, entity.rotation);
       entity.tick = message.tick;
       moved.push(entity);
     }
@@ -155,9 +155,9 @@ export class EntityTable {
   }
 
   /** Moves one entity to another pose. */
-  moveOne(entity: Entity, { position, euler }: EntityPose, tick: number, stillTick: number): void {
+  moveOne(entity: Entity, { position, rotation }: EntityPose, tick: number, stillTick: number): void {
     const live = entity as LiveEntity;
-    put(live, position, euler);
+    put(live, position, rotation);
     live.tick = tick;
     live.stillTick = stillTick;
   }
@@ -170,15 +170,13 @@ export class EntityTable {
   }
 }
 
-function put(entity: LiveEntity, position: Vec3, euler: Vec3): void {
-  for (let axis = 0; axis < 3; axis++) {
-    entity.position[axis] = position[axis]!;
-    entity.euler[axis] = euler[axis]!;
-  }
+function put(entity: LiveEntity, position: Vec3, rotation: Quaternion): void {
+  for (let axis = 0; axis < 3; axis++) entity.position[axis] = position[axis]!;
+  for (let part = 0; part < 4; part++) entity.rotation[part] = rotation[part]!;
 }
 
-function isSameVector(a: Vec3, b: Vec3): boolean {
-  return a[0] === b[0] && a[1] === b[1] && a[2] === b[2];
+function isSameVector(a: readonly number[], b: readonly number[]): boolean {
+  return a.every((part, at) => part === b[at]);
 }
 
 function differingNames(before: WorldRecord, now: WorldRecord): string[] {

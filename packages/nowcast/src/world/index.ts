@@ -7,10 +7,21 @@ export {
   type InterpolatorOptions,
   type Pose,
 } from "./interpolation/interpolation.js";
-export { angleBetween, eulerToQuaternion, type NumberArray } from "./interpolation/rotation.js";
+export {
+  angleBetween,
+  eulerToQuaternion,
+  type NumberArray,
+  quaternionToEuler,
+} from "./interpolation/rotation.js";
 export { joinWorld } from "./join.js";
-export type { PredictionCoupling, WalkerMotion } from "./prediction/coupling.js";
-export type { Gait } from "./prediction/mover.js";
+export type { AvatarMotion, AvatarMotions } from "./poses/motion-prediction.js";
+export {
+  createPoses,
+  type Poses,
+  type PosesOptions,
+  type PosesSource,
+  type PredictedBodies,
+} from "./poses/poses.js";
 export {
   createPredictor,
   type PredictionSource,
@@ -27,12 +38,12 @@ export {
   type Encoding,
   type Entity,
   type EntityId,
+  type EntityListener,
   type EntityOf,
   type EntityPart,
   type EventDeclaration,
   type Field,
   type Input,
-  type InputChange,
   type JoinOptions,
   type Kind,
   type OwnedPose,

@@ -2,7 +2,6 @@ import type { MsgpackValue } from "../codec/msgpack-value.js";
 import { encodeMsgpack } from "../codec/msgpack-writer.js";
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
 import { CancellableWaits, type WaitOptions } from "../events/cancellable-waits.js";
-import { eulerToQuaternion } from "./interpolation/rotation.js";
 import type { OwnerRequest, ProtocolAdapter, TargetPose } from "./protocol.js";
 import type {
   Entity,
@@ -149,10 +148,7 @@ export class Ownership {
 
   #rotationOf(id: EntityId): Quaternion {
     const entity = this.#world.entities.get(id);
-    if (entity === undefined) return UPRIGHT;
-    const rotation: [number, number, number, number] = [0, 0, 0, 1];
-    eulerToQuaternion(...entity.euler, rotation);
-    return rotation;
+    return entity === undefined ? UPRIGHT : [...entity.rotation];
   }
 
   #ask(request: (number: number) => OwnerRequest, { signal }: WaitOptions): Promise<EntityId> {

@@ -1,11 +1,11 @@
 /** The interfaces between a world and its protocol, one for each direction. */
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
+import type { InputChange } from "./steps.js";
 import type {
   Entity,
   EntityId,
   Input,
-  InputChange,
   PlayerId,
   Quaternion,
   Vec3,

@@ -25,7 +25,7 @@ export const ENCODINGS: readonly Encoding[] = ["json", "msgpack", "custom", "cus
 /** The protocol of a world's messages. */
 export type Protocol = "session" | "plain";
 
-/** x, y and z: metres with Y up, or Euler angles in radians in intrinsic XYZ order. */
+/** x, y and z, in metres with Y up. */
 export type Vec3 = readonly [number, number, number];
 
 /** A rotation: x, y, z, w. */
@@ -127,7 +127,7 @@ export interface Entity {
   readonly kind: Kind;
   /** Factors that multiply the shape of its kind along its own axes. */
   readonly scale: Vec3;
-  /** The entity to which this one is attached. `position` and `euler` are still in world coordinates. */
+  /** The entity to which this one is attached. `position` and `rotation` are still in world coordinates. */
   readonly parent: EntityId | undefined;
   /** The player that owns it and may move it; `undefined` for the server. */
   readonly owner: PlayerId | undefined;
@@ -138,8 +138,8 @@ export interface Entity {
   readonly attributes: WorldRecord;
   /** Of the centre, in metres. */
   readonly position: Vec3;
-  /** Intrinsic XYZ, in radians (the order that three.js calls `'XYZ'`). */
-  readonly euler: Vec3;
+  /** x, y, z, w, of length 1. `quaternionToEuler` converts it to angles. */
+  readonly rotation: Quaternion;
   /** World step of the last received change of the pose. */
   readonly tick: number;
   /** World step up to which it kept its earlier pose, if known (only sessions report it). */
@@ -191,12 +191,6 @@ export interface Input {
   readonly yaw: number;
   readonly run: boolean;
   readonly jump: boolean;
-}
-
-/** Input from one step of a client on, until the next change. */
-export interface InputChange extends Input {
-  /** Steps before the client's current step. */
-  readonly ago: number;
 }
 
 /**
@@ -306,14 +300,18 @@ export interface WorldEvents {
     readonly parts: readonly EntityPart[];
   };
   /**
-   * `moved` lists the entities that moved since the previous snapshot; all others did not. `ackedInputSequence` is
-   * the number of this client's newest input in force at that step (see {@link World.lastInputSequence}), and the poses in `moved`
-   * belong to that step. It is 0 for late data, and in the plain protocol, which does not report it.
+   * `moved` lists the entities that moved since the previous snapshot; all others did not.
    */
   snapshot: {
     readonly tick: number;
     readonly receivedAtMs: number;
     readonly moved: readonly Entity[];
+    /**
+     * The number of this client's newest input in force at that step, to which the poses in `moved` belong. It is 0 for
+     * late data, and in the plain protocol, which does not report it.
+     *
+     * @internal
+     */
     readonly ackedInputSequence: number;
   };
   /** The player joined, or its name or avatar changed. */
@@ -389,6 +387,9 @@ export interface JoinOptions {
   readonly carriers?: readonly CarrierKind[] | undefined;
 }
 
+/** Receives an entity that enters. If it returns a function, that is called when the entity leaves. */
+export type EntityListener = (entity: Entity) => unknown;
+
 /** A client in a shared world. It connects and reconnects by itself. */
 export interface World {
   readonly status: WorldStatus;
@@ -396,10 +397,17 @@ export interface World {
   readonly connection: Connection;
   /** Fulfilled with the first welcome and definition. Rejected if the world ends before. */
   readonly ready: Promise<void>;
+  /**
+   * Fulfilled with the own avatar when it is first in {@link World.entities}; refused when the world ends before.
+   * Spectators and programs have none.
+   */
+  readonly joined: Promise<Entity>;
   /** The own player; `undefined` until the first welcome. */
   readonly playerId: PlayerId | undefined;
   /** The entity that your input moves; spectators have none. */
   readonly avatarId: EntityId | undefined;
+  /** The same entity; `undefined` while it is not in {@link World.entities}. */
+  readonly avatar: Entity | undefined;
   /** `undefined` until the first one arrives. */
   readonly definition: Definition | undefined;
   readonly entities: ReadonlyMap<EntityId, Entity>;
@@ -409,41 +417,12 @@ export interface World {
   /** The values on the screen by place. A value for this player alone takes precedence over the value for all. */
   readonly screen: ReadonlyMap<string, unknown>;
   readonly stats: WorldStats;
-  /**
-   * The number of the last sent input, for prediction. It grows by one with each input that differs
-   * from the preceding input (1 follows 65,535). It starts again with each welcome, and is 0 before
-   * the first input. The plain protocol does not number inputs.
-   */
-  readonly lastInputSequence: number;
 
   /**
    * Sets the current input. It is a state: only the newest counts, so call it as often as you like. It is sent when it
    * changes, at most 30 times a second, and again after a reconnect. A jump between two sends is not lost.
    */
   input(input: Input): void;
-  /**
-   * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and
-   * modulo 2^16. `changes` are the newest changes of its input (the newest first, at most 64), each
-   * of which happened `ago` steps earlier. The server applies each input for the same number of
-   * steps. `snapshot` events then have the number of the applied step as `ackedInputSequence`.
-   * Returns false if the input cannot be sent, which is always so in the plain protocol.
-   * `createPredictor` calls it.
-   */
-  inputAtStep(number: number, changes: readonly InputChange[]): boolean;
-  /**
-   * Sets a function that returns this client's current step, for a client that counts steps. {@link
-   * World.act} then sends the step of an action, and the server applies the steps up to it before
-   * the action. `createPredictor` calls it, and with `undefined` when it is closed.
-   */
-  countSteps(step: (() => number | undefined) | undefined): void;
-  /**
-   * Reports the delay of the display behind the newest data that may have arrived, in milliseconds, and the shown
-   * moment, in steps of the world with fraction. The world's rules can then judge by this client's view
-   * (`world.rewound` in `docs/WORLDS.md`). Call it once a frame, or more often: the delay is sent when it changes, at
-   * most once a second, and the moment with each action. Without a moment the server computes it from the delay.
-   * `createInterpolator` calls it.
-   */
-  viewDelay(delayMs: number, tick?: number): void;
   /**
    * Sends an action that the world declares ({@link Definition.actions}). The server fills in defaults of missing
    * arguments, clamps numbers, and answers invalid arguments by `refused`. Throws a misuse for an action that the known
@@ -504,6 +483,28 @@ export interface World {
   ): () => void;
   /** The next event of this type. Rejected if the world is closed before, or if `signal` aborts. */
   once<K extends keyof WorldEvents>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
+  /**
+   * Calls `listener` for each entity of a kind, or for one entity: now if it is in the world, and whenever it enters.
+   * The function that it returns is called when the entity leaves, and at the end of the listener.
+   *
+   * ```ts
+   * world.onEntity("ball", (ball) => {
+   *   const mesh = addBall(ball);
+   *   return () => mesh.remove();
+   * });
+   * ```
+   */
+  onEntity(of: string | EntityId, listener: EntityListener, options?: WaitOptions): () => void;
+  /**
+   * Calls `listener` with an attribute of each entity of a kind, or of one entity: with the present value, when the
+   * entity enters, and at each change.
+   */
+  onAttribute(
+    of: string | EntityId,
+    attribute: string,
+    listener: (value: unknown, entity: Entity) => void,
+    options?: WaitOptions,
+  ): () => void;
   /** Called at the end of `using`: leaves the world. */
   [Symbol.dispose](): void;
   /** Leaves the world permanently. After the status `closed`, no event follows. */
@@ -530,7 +531,25 @@ export type EntityOf<T extends WorldTypes, K extends keyof T["kinds"]> = Omit<En
  * replaced, the types stay until they are generated again.
  */
 export interface WorldOf<T extends WorldTypes>
-  extends Omit<World, "act" | "on" | "once" | "entitiesOf" | "spawn"> {
+  extends Omit<World, "act" | "on" | "once" | "entitiesOf" | "spawn" | "onEntity" | "onAttribute"> {
+  onEntity<K extends keyof T["kinds"] & string>(
+    kind: K,
+    listener: (entity: EntityOf<T, K>) => unknown,
+    options?: WaitOptions,
+  ): () => void;
+  onEntity(entity: EntityId, listener: EntityListener, options?: WaitOptions): () => void;
+  onAttribute<K extends keyof T["kinds"] & string, A extends keyof T["kinds"][K] & string>(
+    kind: K,
+    attribute: A,
+    listener: (value: T["kinds"][K][A], entity: EntityOf<T, K>) => void,
+    options?: WaitOptions,
+  ): () => void;
+  onAttribute(
+    entity: EntityId,
+    attribute: string,
+    listener: (value: unknown, entity: Entity) => void,
+    options?: WaitOptions,
+  ): () => void;
   entitiesOf<K extends keyof T["kinds"] & string>(kind: K): Iterable<EntityOf<T, K>>;
   spawn<K extends keyof T["kinds"] & string>(
     kind: K,

@@ -61,9 +61,13 @@ function entity(id: number): Entity {
     attributes: {},
     owner: undefined,
     position: [0, 0, 0],
-    euler: [0, 0, 0],
+    rotation: [0, 0, 0, 1],
     tick: 0,
   };
+}
+
+function turnedBy(yaw: number): [number, number, number, number] {
+  return [0, Math.sin(yaw / 2), 0, Math.cos(yaw / 2)];
 }
 
 function place(target: Entity, tick: number, x: number): void {
@@ -424,9 +428,9 @@ describe("interpolation", () => {
     const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     const turned = world.body as Mutable<Entity>;
-    turned.euler = [0, 3, 0];
+    turned.rotation = turnedBy(3);
     world.snapshot(0, 0);
-    turned.euler = [0, -3, 0];
+    turned.rotation = turnedBy(-3);
     world.snapshot(6, 100);
     const [start, end, middle] = [
       [0, 0, 0, 1],

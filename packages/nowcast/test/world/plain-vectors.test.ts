@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { decodeMsgpack } from "../../src/codec/index.js";
 import { ENCODINGS, type Encoding, type Field } from "../../src/world/index.js";
+import { eulerToQuaternion } from "../../src/world/interpolation/rotation.js";
 import { PlainDecoder } from "../../src/world/plain/decode.js";
 import { encodeClientMessage } from "../../src/world/plain/encode.js";
 import type { ClientMessage, ServerMessage } from "../../src/world/plain/messages.js";
@@ -41,11 +42,11 @@ function asSpecified(message: ServerMessage): Named {
       };
     }
     case "spawn": {
-      const entities = message.entities.map(({ position, euler, parent, ...rest }) => ({
+      const entities = message.entities.map(({ position, rotation, parent, ...rest }) => ({
         ...rest,
         parent: parent ?? null,
         p: position,
-        r: euler,
+        r: rotation,
       }));
       return { type: "spawn", entities };
     }
@@ -80,7 +81,14 @@ function whole(message: object): Named {
         actions: each("actions", { hint: null, durable: false }),
       };
     case "spawn":
-      return { ...named, entities: each("entities", { scale: [1, 1, 1], parent: null }) };
+      return {
+        ...named,
+        entities: each("entities", { scale: [1, 1, 1], parent: null }).map(({ r, ...rest }) => {
+          const rotation = [0, 0, 0, 1];
+          eulerToQuaternion(...(r as [number, number, number]), rotation);
+          return { ...rest, r: rotation };
+        }),
+      };
     default:
       return named;
   }

@@ -3,6 +3,7 @@ import { WebSocket as WsWebSocket } from "ws";
 import { NowcastError } from "../../src/index.js";
 import { backOffMs } from "../../src/world/back-off.js";
 import { type EntityId, joinWorld, type World, type WorldEvents } from "../../src/world/index.js";
+import { quaternionToEuler } from "../../src/world/interpolation/rotation.js";
 import { AVATAR, DEFINE, greetPlainly, ScriptedServer, SHEEP, WELCOME } from "../scripted-server.js";
 import { waitFor } from "../wait-for.js";
 
@@ -93,7 +94,9 @@ describe("messages of the server", () => {
     server.say({ type: "move", tick: 106, entities: [move, { ...move, id: 999 }] });
     await waitFor("the move", () => kept.tick === 106);
     expect(kept.position).toEqual([1, 2, 3]);
-    expect(kept.euler).toEqual([0.1, 0.2, 0.3]);
+    const angles = [0, 0, 0];
+    quaternionToEuler(kept.rotation, angles);
+    for (const [axis, angle] of [0.1, 0.2, 0.3].entries()) expect(angles[axis]).toBeCloseTo(angle, 12);
     expect(world.stats).toMatchObject({ snapshots: 1, unknownEntities: 1 });
   });
 

@@ -8,7 +8,8 @@ import {
   type Predictor,
 } from "../../src/world/prediction/predictor.js";
 import { Solid } from "../../src/world/prediction/solid.js";
-import type { Entity, EntityId, Input, InputChange, Kind } from "../../src/world/world.js";
+import type { InputChange } from "../../src/world/steps.js";
+import type { Entity, EntityId, Input, Kind } from "../../src/world/world.js";
 import { mulberry32 } from "./random.js";
 
 const STEP_MS = 1000 / 60;
@@ -69,7 +70,7 @@ export function entityOf(id: number, of: Kind, position: [number, number, number
     parent: undefined,
     owner: undefined,
     attributes: {},
-    euler: [0, 0, 0] as const,
+    rotation: [0, 0, 0, 1] as const,
   };
   return { id: id as EntityId, kind: of, position, tick: 0, ...base };
 }
@@ -333,7 +334,8 @@ export class Rig {
       const platform = this.#entities.get(PLATFORM) as Mutable<Entity> | undefined;
       if (platform !== undefined) {
         platform.position = place.map((metres) => Math.round(metres * 1024) / 1024) as typeof place;
-        platform.euler = [0, Math.round(yaw * 8192) / 8192, 0];
+        const half = Math.round(yaw * 8192) / 8192 / 2;
+        platform.rotation = [0, Math.sin(half), 0, Math.cos(half)];
         platform.tick = tick;
         moved.push(platform);
       }

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
 import type { PredictionCoupling, WalkerMotion } from "../../src/world/prediction/coupling.js";
 import type { Gait } from "../../src/world/prediction/mover.js";
+import { couplePrediction } from "../../src/world/prediction/predictor.js";
 import { Solid } from "../../src/world/prediction/solid.js";
 import type { EntityId, Input } from "../../src/world/world.js";
 import { AHEAD, entityOf, FRAME_MS, kind, PATIENCE_STEPS, percentile, Rig, STILL } from "./prediction-rig.js";
@@ -279,7 +280,7 @@ describe("a coupling of the avatar", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
     rig.run(500, () => STILL);
     const wall = new Wall();
-    rig.predictor.couple(wall);
+    couplePrediction(rig.predictor, wall);
     rig.run(1_500, () => eastward);
     expect(wall.restarts).toBe(1);
     expect(wall.steps.length).toBeGreaterThan(80);
@@ -295,9 +296,9 @@ describe("a coupling of the avatar", () => {
   it("receives nothing more once another simulation is coupled, or none", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
     const wall = new Wall();
-    rig.predictor.couple(wall);
+    couplePrediction(rig.predictor, wall);
     rig.run(500, () => eastward);
-    rig.predictor.couple();
+    couplePrediction(rig.predictor);
     const taken = wall.steps.length;
     rig.run(1_500, () => eastward);
     expect(wall.steps.length).toBe(taken);
@@ -307,7 +308,7 @@ describe("a coupling of the avatar", () => {
   it("starts again after a page was suspended", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
     const wall = new Wall();
-    rig.predictor.couple(wall);
+    couplePrediction(rig.predictor, wall);
     rig.run(500, () => STILL);
     const before = wall.restarts;
     rig.nowMs += 10_000;

@@ -11,6 +11,7 @@ import {
   type WorldEvents,
 } from "../../src/world/index.js";
 import type { Definition } from "../../src/world/session/generated/messages.js";
+import { type StepSink, stepSinkOf } from "../../src/world/steps.js";
 import { waitFor } from "../wait-for.js";
 import { greeting, ScriptedSession, WELCOME } from "./scripted-session.js";
 import { entity, type Fields, fields, kind, payload, player, screen, values } from "./server-words.js";
@@ -253,7 +254,7 @@ describe("messages of a client on a session", () => {
     const world = join(server);
     const snapshots = collect(world, "snapshot");
     await world.ready;
-    expect(world.lastInputSequence).toBe(0);
+    expect(stepSinkOf(world).lastInputSequence).toBe(0);
     world.input({ ...STILL, forward: 1 });
     world.input({ ...STILL, forward: 1 });
     await waitFor("the first", () => server.controls.length === 1);
@@ -263,7 +264,7 @@ describe("messages of a client on a session", () => {
       [1, 1],
       [2, 0.5],
     ]);
-    expect(world.lastInputSequence).toBe(2);
+    expect(stepSinkOf(world).lastInputSequence).toBe(2);
     server.replicate(payload(103, 1, []));
     await waitFor("the snapshot", () => snapshots.length === 1);
     server.replicate(payload(106, 2, []));
@@ -299,14 +300,15 @@ describe("messages of a client on a session", () => {
   it("sends the step of an action while it counts steps, and the delay and moment of its display", async () => {
     const server = await serve();
     const world = join(server);
-    world.viewDelay(90);
+    const steps = stepSinkOf(world) as StepSink;
+    steps.setViewDelay(90);
     await world.ready;
-    world.viewDelay(103);
-    world.viewDelay(Number.MAX_VALUE, 1_234.25);
-    world.countSteps(() => 65_535);
+    steps.setViewDelay(103);
+    steps.setViewDelay(Number.MAX_VALUE, 1_234.25);
+    steps.countSteps(() => 65_535);
     await world.act("shear");
-    world.countSteps(undefined);
-    world.viewDelay(0);
+    steps.countSteps(undefined);
+    steps.setViewDelay(0);
     await world.act("shear");
     const acts = (): unknown[] =>
       server.received.flatMap((said) => (typeof said === "object" && "Act" in said ? [said.Act] : []));
@@ -318,8 +320,8 @@ describe("messages of a client on a session", () => {
     // A value that changes again at once is sent later.
     await waitFor("the view", () => server.views.length === 1);
     expect(server.views).toEqual([104]);
-    expect(() => world.viewDelay(Number.NaN)).toThrow(NowcastError);
-    expect(() => world.viewDelay(90, Number.NaN)).toThrow(NowcastError);
+    expect(() => steps.setViewDelay(Number.NaN)).toThrow(NowcastError);
+    expect(() => steps.setViewDelay(90, Number.NaN)).toThrow(NowcastError);
   });
 
   it("reports the outcome of actions by promises, and numbers durable ones", async () => {

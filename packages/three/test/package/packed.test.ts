@@ -1,5 +1,6 @@
 /** The packed package works as installed from npm. */
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,4 +49,13 @@ it("has its licences, its types and its maps, and no three.js of its own", () =>
 
 it("passes publint", async () => {
   await run(join(BIN, "publint"), [tarball, "--strict"]);
+});
+
+it("has the example of its front page, which is compiled", () => {
+  const readme = readFileSync(join(PACKAGE, "README.md"), "utf8");
+  const example = readFileSync(join(PACKAGE, "test/example.ts"), "utf8");
+  expect(/```ts\n(.*?)```/s.exec(readme)![1]).toBe(example);
+  // A camera that reads a pose before the view samples the frame shows the avatar's position of the previous frame.
+  expect(example.indexOf("view.sample(")).toBeGreaterThan(0);
+  expect(example.indexOf("view.sample(")).toBeLessThan(example.indexOf("view.pose("));
 });

@@ -1,6 +1,6 @@
-import type { Gait, ShownPrediction, WorldScene } from "@nowcast/three";
-import type { EntityId, Pose, Predictor, World } from "nowcast/world";
-import type { Input } from "../input/input-collector.js";
+import type { Input } from "@nowcast/page";
+import type { Gait, WorldScene } from "@nowcast/three";
+import type { EntityId, Pose, World } from "nowcast/world";
 import { type GroundTrace, GuessedWalk } from "./guessed-walk.js";
 
 /** Half the width of a person. */
@@ -28,71 +28,47 @@ export interface Steering {
    * World.stats}, in milliseconds.
    */
   readonly viewDelayMs: number;
+  /** Whether the own hands hold an item. */
+  readonly isHolding: boolean;
 }
 
 /**
- * The pose of the own avatar. The SDK predicts it or, in the plain protocol, {@link GuessedWalk}. The body of
- * a person who holds nothing is turned in the direction of the camera, because the server will turn it in the
- * same way.
+ * Completes the prediction of the own avatar. Where the SDK cannot predict (the plain protocol), {@link GuessedWalk}
+ * does. The body of a person who holds nothing is turned as the camera looks, because the server will turn it the same
+ * way.
  */
-export class AvatarPrediction implements ShownPrediction {
-  /** The last input that was sent. */
+export class AvatarPrediction {
+  /** The input that was sent last. */
   input: Readonly<Input> | undefined;
-  /** Whether the SDK predicts the avatar. */
-  isOfSdk = false;
   readonly #world: World;
-  readonly #predictor: Pick<Predictor, "sample" | "pose" | "place" | "holding">;
   readonly #scene: WorldScene;
   readonly #steering: Steering;
   readonly #walk = new GuessedWalk();
   #nowMs: number | undefined;
   #seconds = 0;
 
-  constructor(
-    world: World,
-    predictor: Pick<Predictor, "sample" | "pose" | "place" | "holding">,
-    scene: WorldScene,
-    steering: Steering,
-  ) {
+  constructor(world: World, scene: WorldScene, steering: Steering) {
     this.#world = world;
-    this.#predictor = predictor;
     this.#scene = scene;
     this.#steering = steering;
   }
 
-  get holding(): EntityId | undefined {
-    if (this.isOfSdk) return this.#predictor.holding;
-    const { avatarId, entities } = this.#world;
-    const own = avatarId === undefined ? undefined : entities.get(avatarId);
-    const holding = own?.attributes["holding"];
-    return typeof holding === "number" ? (holding as EntityId) : undefined;
-  }
-
-  sample(nowMs: number): void {
+  /** `adjustAvatar` of the SDK's poses. */
+  adjust(pose: Pose, isPredicted: boolean, nowMs: number): boolean {
     this.#seconds = Math.min(FRAME_S_MAX, Math.max(0, nowMs - (this.#nowMs ?? nowMs)) / 1_000);
     this.#nowMs = nowMs;
-    this.#predictor.sample(nowMs);
-  }
-
-  pose(out: Pose, interpolated: Pose): boolean {
-    this.isOfSdk = this.#predictor.pose(out);
     const id = this.#world.avatarId;
     const yaw = id === undefined ? undefined : this.#steering.yawOf(id);
     const member = id === undefined ? undefined : this.#scene.crowd.get(id);
-    if (this.isOfSdk) this.#walk.reset();
+    if (isPredicted) this.#walk.reset();
     else if (member?.body.gait === undefined || yaw === undefined) {
       this.#walk.reset();
       return false;
     } else {
-      copy(interpolated, out);
-      this.#guess(member.body.gait, member.size, out);
+      this.#guess(member.body.gait, member.size, pose);
     }
-    if (member !== undefined && yaw !== undefined && this.holding === undefined) turn(out, yaw);
+    if (member !== undefined && yaw !== undefined && !this.#steering.isHolding) turn(pose, yaw);
     return true;
-  }
-
-  place(id: EntityId, position: { [axis: number]: number }): boolean {
-    return this.isOfSdk && this.#predictor.place(id, position);
   }
 
   /** Moves `at` from the interpolated place of the avatar to its predicted place. */
@@ -102,7 +78,7 @@ export class AvatarPrediction implements ShownPrediction {
     const margin = PERSON_RADIUS_M * size;
     const trace: GroundTrace = (dx, dz) =>
       obstacles.cast(x, y - SHINS_M * size, z, dx, 0, dz, { margin, reach: TRACE_M });
-    const steers = this.#world.status === "open" && this.holding === undefined;
+    const steers = this.#world.status === "open" && !this.#steering.isHolding;
     const delayMs = (this.#world.stats.pingMs ?? 0) + this.#steering.viewDelayMs + INPUT_DELAY_MS;
     this.#walk.update(this.#seconds, steers ? this.input : undefined, gait, delayMs / 1_000, trace);
     const [shownX, shownZ] = [x + this.#walk.x, z + this.#walk.z];
@@ -114,11 +90,6 @@ export class AvatarPrediction implements ShownPrediction {
     const rise = depth(x, z) - depth(shownX, shownZ);
     if (Math.abs(rise) < STEP_M_MAX) at.position[1] = y + rise;
   }
-}
-
-function copy(from: Pose, to: Pose): void {
-  for (let axis = 0; axis < 3; axis++) to.position[axis] = from.position[axis]!;
-  for (let i = 0; i < 4; i++) to.quaternion[i] = from.quaternion[i]!;
 }
 
 function turn({ quaternion }: Pose, yaw: number): void {

@@ -1,5 +1,5 @@
+import type { Input } from "@nowcast/page";
 import { ease, type Gait } from "@nowcast/three";
-import type { Input } from "../input/input-collector.js";
 
 /** Maximum delay that the prediction covers. It limits how far ahead of the server the player is shown. */
 const DELAY_S_MAX = 0.5;

@@ -1,8 +1,6 @@
+import type { Actor, Input, InputCollector, OrbitCamera } from "@nowcast/page";
 import { createPose, type Member, type WorldScene, wrapAngle, yawOf } from "@nowcast/three";
 import { Vector3 } from "three";
-import type { OrbitCamera } from "../camera.js";
-import type { Input, InputCollector } from "../input/input-collector.js";
-import type { Actor } from "../targets.js";
 import type { WorldConnection } from "../world-connection.js";
 import type { XrSession } from "../xr/xr-session.js";
 

@@ -1,4 +1,4 @@
-import type { Binding } from "../actions.js";
+import type { Binding } from "@nowcast/page";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 

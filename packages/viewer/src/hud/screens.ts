@@ -1,8 +1,8 @@
+import { clockText, type ScoreSide, sidesOf, textOf, wordOf } from "@nowcast/page";
 import { readColor } from "@nowcast/three";
 import { cssColor, element } from "../dom.js";
 import { words } from "../words.js";
 import { PAST_PLACE } from "./past-panel.js";
-import { clockText, type Side, sidesOf, textOf, wordOf } from "./screen-text.js";
 
 const LINES_MAX = 16;
 /** A side of a score with one of these names is drawn in the colour of this name. */
@@ -41,7 +41,7 @@ export class Screens {
     this.#writeList(screen);
   }
 
-  #writeScore(sides: readonly Side[]): void {
+  #writeScore(sides: readonly ScoreSide[]): void {
     const text = JSON.stringify(sides);
     if (text === this.#scoreText) return;
     this.#scoreText = text;

@@ -1,9 +1,5 @@
+import { GamepadInput, type InputCollector, Keyboard, Mouse, Touch } from "@nowcast/page";
 import { element } from "../dom.js";
-import { GamepadInput } from "./gamepad.js";
-import type { InputCollector } from "./input-collector.js";
-import { Keyboard } from "./keyboard.js";
-import { Mouse } from "./mouse.js";
-import { Touch } from "./touch.js";
 
 /** Number of buttons side by side on a phone (`touch.css`). */
 const BUTTONS_A_ROW = 3;

@@ -1,6 +1,6 @@
+import type { InputCollector } from "@nowcast/page";
+import type { Gyroscope } from "@nowcast/page/gyroscope";
 import { words } from "../words.js";
-import type { Gyroscope } from "./gyroscope.js";
-import type { InputCollector } from "./input-collector.js";
 
 /**
  * Switches the gyroscope, with which a user looks around by moving the phone, on and off. The code is loaded
@@ -21,7 +21,7 @@ export class GyroscopeToggle {
     this.#gyroscope?.end();
     this.#gyroscope = undefined;
     if (!isWanted) return false;
-    const { Gyroscope } = await import("./gyroscope.js");
+    const { Gyroscope } = await import("@nowcast/page/gyroscope");
     const gyroscope = new Gyroscope(this.#inputs);
     const state = await gyroscope.begin();
     if (state === "on") this.#gyroscope = gyroscope;

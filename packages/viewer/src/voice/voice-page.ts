@@ -1,6 +1,6 @@
+import type { People } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import type { Hud } from "../hud/hud.js";
-import type { People } from "../people.js";
 import type { WorldConnection } from "../world-connection.js";
 import type { VoicePage } from "./voice-toggle.js";
 

@@ -2,10 +2,10 @@
  * The switch for voices. Voices are off until the user turns them on; then the microphone is muted. The other
  * modules are loaded when voices are first turned on.
  */
+import type { Spot, Voice, VoiceHost } from "@nowcast/page/voice";
 import type { Definition } from "nowcast/world";
 import { element } from "../dom.js";
 import { words } from "../words.js";
-import type { Spot, Voice, VoiceHost } from "./voice.js";
 
 /** The action and the event by which a world forwards signals between pages. */
 const VOICE = "voice";
@@ -82,7 +82,7 @@ export class VoiceToggle {
     if (!isWanted) return this.end();
     const page = this.#page;
     if (!passesVoices(page.definition)) return this.#refuse(words.voiceStates.notHere);
-    const { Voice } = await import("./voice.js");
+    const { Voice } = await import("@nowcast/page/voice");
     if (!Voice.isPossible) return this.#refuse(words.voiceStates.impossible);
     // The user may have turned voices off again while the code was loaded.
     if (this.#voice || !this.#toggle.checked) return;

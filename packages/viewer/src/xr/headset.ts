@@ -1,3 +1,19 @@
+import { type Actor, buttonOf, cameraPitch, type Input, type Target, type TargetRule } from "@nowcast/page";
+import {
+  Dash,
+  findHandTarget,
+  Grasp,
+  type HandInput,
+  type Landing,
+  type PartState,
+  Presence,
+  RoomScale,
+  type Side,
+  TeleportArc,
+  TrackedInput,
+  Vignette,
+  WristPanel,
+} from "@nowcast/page/headset";
 import {
   copyPose,
   createOutfit,
@@ -12,18 +28,7 @@ import {
   yawOf,
 } from "@nowcast/three";
 import { type Color, Matrix4, Quaternion, Vector3 } from "three";
-import { buttonOf, cameraPitch, type Target, type TargetRule } from "../actions.js";
-import type { Input } from "../input/input-collector.js";
-import type { Actor } from "../targets.js";
 import type { Viewer } from "../viewer.js";
-import { Grasp } from "./grasp.js";
-import { type PartState, Presence } from "./presence.js";
-import { findHandTarget } from "./reach.js";
-import { RoomScale } from "./room-scale.js";
-import { Dash, type Landing, TeleportArc } from "./teleport.js";
-import { type HandInput, type Side, TrackedInput } from "./tracked-input.js";
-import { Vignette } from "./vignette.js";
-import { WristPanel } from "./wrist-panel.js";
 import type { XrSession } from "./xr-session.js";
 
 const SNAP_TURN = Math.PI / 6;

@@ -1,9 +1,6 @@
+import type { Actor, Input, Target, TargetRule } from "@nowcast/page";
+import type { Landing, Side } from "@nowcast/page/headset";
 import type { Pose } from "@nowcast/three";
-import type { Target, TargetRule } from "../actions.js";
-import type { Input } from "../input/input-collector.js";
-import type { Actor } from "../targets.js";
-import type { Landing } from "./teleport.js";
-import type { Side } from "./tracked-input.js";
 
 /**
  * The page's interface to a headset while a user wears one. The code for headsets is loaded when the user

@@ -1,5 +1,6 @@
+import { type StepSink, stepSinkOf } from "../steps.js";
 import type { Entity, EntityId, World } from "../world.js";
-import { eulerToQuaternion, type NumberArray, slerp } from "./rotation.js";
+import { type NumberArray, slerp } from "./rotation.js";
 import { SnapshotTimeline } from "./snapshot-timeline.js";
 import { StallWatch } from "./stall-watch.js";
 
@@ -67,7 +68,7 @@ export interface Interpolator {
 }
 
 /** The source of an interpolator: a `World`, to which it reports its view delay, or a recording of one. */
-export type InterpolationSource = Pick<World, "on" | "entities"> & Partial<Pick<World, "viewDelay">>;
+export type InterpolationSource = Pick<World, "on" | "entities">;
 
 export function createInterpolator(
   source: InterpolationSource,
@@ -96,11 +97,11 @@ class SnapshotInterpolator implements Interpolator {
   readonly #noteFree = (): void => {
     this.#freeMs = performance.now();
   };
-  readonly #source: InterpolationSource;
+  readonly #sink: Partial<StepSink>;
   readonly #stalls: Pick<StallWatch, "earliestMs"> & { close?(): void };
 
   constructor(source: InterpolationSource, options: InterpolatorOptions) {
-    this.#source = source;
+    this.#sink = stepSinkOf(source);
     const { earliestMs } = options;
     this.#stalls = earliestMs === undefined ? new StallWatch() : { earliestMs };
     this.#timeline = new SnapshotTimeline(options.delayMsMin ?? 0, options.delayMsMax ?? 1000);
@@ -142,7 +143,7 @@ class SnapshotInterpolator implements Interpolator {
 
   sample(nowMs: number): void {
     this.#timeline.advance(nowMs);
-    this.#source.viewDelay?.(
+    this.#sink.setViewDelay?.(
       this.#timeline.delayMs,
       this.#timeline.isRunning ? this.#timeline.tick : undefined,
     );
@@ -221,8 +222,6 @@ const LAG_DECAY = 0.25;
 const GLIDE_S = 0.4;
 const GLIDE_M_MAX = 8;
 
-const PLACED = [0, 0, 0, 1];
-
 /** The recent poses of one entity. New poses overwrite the oldest. */
 class PoseTrack {
   #capacity = SAMPLES_MIN;
@@ -254,11 +253,10 @@ class PoseTrack {
 
   /** Moves the entity to another place at once: nothing is interpolated between the two places. */
   place(entity: Entity): void {
-    const [at, { position, euler }] = [this.#newest * STRIDE, entity];
-    eulerToQuaternion(euler[0], euler[1], euler[2], PLACED, 0);
+    const [at, { position, rotation }] = [this.#newest * STRIDE, entity];
     const isThere =
       position.every((coordinate, axis) => coordinate === this.#poses[at + axis]) &&
-      PLACED.every((component, i) => component === this.#poses[at + 3 + i]);
+      rotation.every((component, i) => component === this.#poses[at + 3 + i]);
     if (isThere) return;
     this.#heldAt = undefined;
     this.#glideTick = Number.NEGATIVE_INFINITY;
@@ -402,13 +400,13 @@ class PoseTrack {
     for (let i = 0; i < 4; i++) out.quaternion[i] = this.#poses[at + 3 + i]!;
   }
 
-  #write(slot: number, { position, euler, tick }: Entity): void {
+  #write(slot: number, { position, rotation, tick }: Entity): void {
     const at = slot * STRIDE;
     this.#ticks[slot] = tick;
     this.#poses[at] = position[0];
     this.#poses[at + 1] = position[1];
     this.#poses[at + 2] = position[2];
-    eulerToQuaternion(euler[0], euler[1], euler[2], this.#poses, at + 3);
+    for (let part = 0; part < 4; part++) this.#poses[at + 3 + part] = rotation[part]!;
   }
 
   #repeatNewest(tick: number): void {

@@ -26,7 +26,7 @@ export interface SpawnMessageEntity {
   readonly scale: Vec3;
   readonly parent: EntityId | undefined;
   readonly position: Vec3;
-  readonly euler: Vec3;
+  readonly rotation: Quaternion;
   readonly attributes: WorldRecord;
   readonly owner: PlayerId | undefined;
 }

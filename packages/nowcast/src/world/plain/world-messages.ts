@@ -1,6 +1,7 @@
 /** Messages of the plain protocol about the contents and events of a world: `spec/PLAIN.md`, section 3. */
 import { ENTITIES_MAX } from "../entity-table.js";
-import type { EntityId, PlayerId, ReportOutcome } from "../world.js";
+import { eulerToQuaternion } from "../interpolation/rotation.js";
+import type { EntityId, PlayerId, Quaternion, ReportOutcome, Vec3 } from "../world.js";
 import { readDefinition } from "./define.js";
 import {
   malformed,
@@ -109,10 +110,16 @@ function readSpawned(value: unknown, i: number): SpawnMessageEntity {
     scale: readVec3(field("scale") ?? [1, 1, 1], `${path}.scale`),
     parent: readOptionalId<EntityId>(field("parent"), `${path}.parent`),
     position: readVec3(field("p"), `${path}.p`),
-    euler: readVec3(field("r"), `${path}.r`),
+    rotation: toQuaternion(readVec3(field("r"), `${path}.r`)),
     attributes: readObject(field("attributes"), `${path}.attributes`),
     owner: readOptionalId<PlayerId>(field("owner"), `${path}.owner`),
   };
+}
+
+function toQuaternion(angles: Vec3): Quaternion {
+  const rotation: [number, number, number, number] = [0, 0, 0, 1];
+  eulerToQuaternion(...angles, rotation);
+  return rotation;
 }
 
 function readOptionalId<Id extends number>(value: unknown, path: string): Id | undefined {

@@ -1,4 +1,3 @@
-import { eulerToQuaternion } from "../interpolation/rotation.js";
 import type { Entity, EntityId, World } from "../world.js";
 import { BodyMotion } from "./body-motion.js";
 import { type BodyPart, bodyPartsOf, solidOf } from "./body-solids.js";
@@ -12,6 +11,8 @@ import type { Solid } from "./solid.js";
 const GIVES_WAY_TIMES = 4;
 /** Maximum solids that are checked for one walker. */
 const NEAR_MAX = 64;
+/** A rotation whose squared length differs from 1 by more is none. */
+const TURN_ERROR_MAX = 1e-3;
 const TURN = [0, 0, 0, 1];
 const PLACE = [0, 0, 0];
 
@@ -208,11 +209,15 @@ export class CollisionWorld {
   }
 }
 
-function place(met: Met, { position, euler }: Entity): void {
+function place(met: Met, { position, rotation }: Entity): void {
   [met.x, met.y, met.z] = position;
-  eulerToQuaternion(euler[0], euler[1], euler[2], TURN);
-  // If an angle is not finite, the body is not rotated.
-  if (!Number.isFinite(TURN[0]! + TURN[1]! + TURN[2]! + TURN[3]!)) met.x = Number.NaN;
+  let squares = 0;
+  for (let part = 0; part < 4; part++) {
+    TURN[part] = rotation[part]!;
+    squares += rotation[part]! * rotation[part]!;
+  }
+  // Numbers that are no rotation make a body that is nowhere.
+  if (!(Math.abs(squares - 1) < TURN_ERROR_MAX)) met.x = Number.NaN;
   for (const solid of met.solids) solid.place(position, TURN);
 }
 

@@ -1,5 +1,7 @@
+import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkedInput } from "../input-sender.js";
 import type { Pose } from "../interpolation/interpolation.js";
+import { type StepSink, stepSinkOf } from "../steps.js";
 import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world.js";
 import { Carrier } from "./carrier.js";
 import { CollisionWorld } from "./collision-world.js";
@@ -100,11 +102,6 @@ export interface Predictor {
   readonly skippedSteps: number;
   /** Writes the predicted position after a step. Returns false for a step that is no longer stored. */
   predicted(step: number, out: { [axis: number]: number }): boolean;
-  /**
-   * Couples a simulation to each step of the avatar; without an argument, removes it.
-   * `@nowcast/predict-rapier` moves pushed, held and thrown bodies this way.
-   */
-  couple(coupling?: PredictionCoupling): void;
   /** Stops listening to the world. */
   close(): void;
 }
@@ -112,21 +109,27 @@ export interface Predictor {
 /** The parts of a {@link World} that a predictor needs. */
 export type PredictionSource = Pick<
   World,
-  | "on"
-  | "entities"
-  | "avatarId"
-  | "status"
-  | "connection"
-  | "input"
-  | "inputAtStep"
-  | "countSteps"
-  | "act"
-  | "definition"
-  | "stats"
+  "on" | "entities" | "avatarId" | "status" | "connection" | "input" | "act" | "definition" | "stats"
 >;
 
 export function createPredictor(world: PredictionSource, options: PredictorOptions = {}): Predictor {
   return new StepPredictor(world, options);
+}
+
+/**
+ * Couples a simulation to each step of a predictor of the SDK; without one, removes it. `@nowcast/predict-rapier` moves
+ * pushed, held and thrown bodies this way. Throws a misuse for another predictor.
+ */
+export function couplePrediction(predictor: Predictor, coupling?: PredictionCoupling): void {
+  if (!(predictor instanceof StepPredictor)) {
+    throw new NowcastError("misuse", "only a predictor of createPredictor can be coupled with a simulation");
+  }
+  predictor.couple(coupling);
+}
+
+/** Another prediction counted the client's steps up to this one: a predictor continues after it. */
+export function continueSteps(predictor: Predictor, step: number): void {
+  if (predictor instanceof StepPredictor) predictor.step = Math.max(predictor.step, step);
 }
 
 class StepPredictor implements Predictor {
@@ -136,6 +139,7 @@ class StepPredictor implements Predictor {
   skippedSteps = 0;
 
   readonly #world: PredictionSource;
+  readonly #sink: Partial<StepSink>;
   readonly #now: () => number;
   readonly #history = new StepHistory();
   readonly #sender: StepInputSender;
@@ -186,10 +190,9 @@ class StepPredictor implements Predictor {
 
   constructor(world: PredictionSource, { nowMs = () => performance.now() }: PredictorOptions) {
     this.#world = world;
+    this.#sink = stepSinkOf(world);
     this.#now = nowMs;
-    this.#sender = new StepInputSender(this.#history, (number, changes) =>
-      world.inputAtStep(number, changes),
-    );
+    this.#sender = new StepInputSender(this.#history, (number, changes) => this.#sendAtStep(number, changes));
     this.#collisionWorld = new CollisionWorld(world, 70);
     this.#carrier = new Carrier(this.#collisionWorld);
     this.#heldItems = new HeldItemPrediction(world, (id, velocity) =>
@@ -204,7 +207,7 @@ class StepPredictor implements Predictor {
       ),
     ];
     // The shown moment lies between two steps. An action belongs to the nearer of the two.
-    world.countSteps(() => (this.#walks === undefined ? undefined : Math.round(this.moment) & 0xffff));
+    this.#sink.countSteps?.(() => (this.#walks === undefined ? undefined : Math.round(this.moment) & 0xffff));
   }
 
   get moment(): number {
@@ -309,9 +312,13 @@ class StepPredictor implements Predictor {
   close(): void {
     for (const release of this.#releases) release();
     this.#coupling = undefined;
-    this.#world.countSteps(undefined);
+    this.#sink.countSteps?.(undefined);
     this.#heldItems.close();
     this.#collisionWorld.close();
+  }
+
+  #sendAtStep(number: number, changes: Parameters<StepSink["inputAtStep"]>[1]): boolean {
+    return this.#sink.inputAtStep?.(number, changes) ?? false;
   }
 
   /** Starts with another avatar, or after the kind of the avatar changed. */
@@ -330,10 +337,10 @@ class StepPredictor implements Predictor {
     }
     if (this.#walks === entity.id) return;
     const nowMs = this.#now();
-    this.#startMs ??= nowMs;
+    this.#startMs ??= nowMs - this.step * STEP_MS;
     this.step = Math.max(this.step + 1, Math.floor((nowMs - this.#startMs) / STEP_MS));
     this.#history.putInput(this.step, this.#wanted);
-    if (!this.#world.inputAtStep(this.step & 0xffff, [{ ago: 0, ...this.#wanted }])) {
+    if (!this.#sendAtStep(this.step & 0xffff, [{ ago: 0, ...this.#wanted }])) {
       this.#walks = undefined;
       return;
     }

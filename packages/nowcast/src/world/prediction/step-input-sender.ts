@@ -1,4 +1,4 @@
-import type { InputChange } from "../world.js";
+import type { InputChange } from "../steps.js";
 import type { StepHistory } from "./history.js";
 
 /** A change is sent at once, but not earlier than this time after the last message. */

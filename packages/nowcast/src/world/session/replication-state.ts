@@ -1,6 +1,6 @@
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { ENTITIES_MAX, type EntityDescription, type EntityPose } from "../entity-table.js";
-import { quaternionToEuler } from "../interpolation/rotation.js";
+import { normalise } from "../interpolation/rotation.js";
 import type { DespawnReason, Entity, EntityId, Kind, PlayerId } from "../world.js";
 import type { WorldState } from "../world-state.js";
 import { WorldReader } from "./definition.js";
@@ -41,12 +41,13 @@ export class ReplicationState implements Movement {
   #moved: Entity[] = [];
   #tick = 0;
   #ackedInputSequence = 0;
-  readonly #quaternion = [0, 0, 0, 1];
-  readonly #pose: { readonly position: [number, number, number]; readonly euler: [number, number, number] } =
-    {
-      position: [0, 0, 0],
-      euler: [0, 0, 0],
-    };
+  readonly #pose: {
+    readonly position: [number, number, number];
+    readonly rotation: [number, number, number, number];
+  } = {
+    position: [0, 0, 0],
+    rotation: [0, 0, 0, 1],
+  };
   readonly #world: WorldState;
 
   constructor(world: WorldState) {
@@ -182,13 +183,13 @@ export class ReplicationState implements Movement {
 
   #readPlace({ position, rotation }: Place): void {
     for (let axis = 0; axis < 3; axis++) this.#pose.position[axis] = position[axis]!;
-    quaternionToEuler(rotation, this.#pose.euler);
+    normalise(rotation, this.#pose.rotation);
   }
 
   #readRow({ values, at, grain }: Row): void {
     grain.readPosition(values, at, this.#pose.position);
-    grain.readRotation(values, at, this.#quaternion);
-    quaternionToEuler(this.#quaternion, this.#pose.euler);
+    grain.readRotation(values, at, this.#pose.rotation);
+    normalise(this.#pose.rotation, this.#pose.rotation);
   }
 
   /** Expands a 32-bit step to the step nearest to the newest one. */

@@ -4,10 +4,10 @@ import type { WireValue } from "../../codec/value.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
 import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers, TargetPose } from "../protocol.js";
+import type { InputChange } from "../steps.js";
 import type {
   EntityId,
   Input,
-  InputChange,
   JoinOptions,
   PlayerId,
   ReportOutcome,

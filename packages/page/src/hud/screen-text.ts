@@ -1,12 +1,12 @@
 /** Converts values of screens to text. A value may be any MessagePack value. */
 import { isFields } from "@nowcast/three";
-import { words } from "../words.js";
+import { pageTexts } from "../texts.js";
 
 const TEXT_CHARACTERS_MAX = 160;
 const PARTS_MAX = 12;
 
 /** A value with its label, for example one side of a score. */
-export interface Side {
+export interface ScoreSide {
   readonly name: string;
   readonly value: string;
 }
@@ -17,7 +17,7 @@ export function textOf(value: unknown, depth = 0): string {
   if (typeof value === "string") return shortened(value);
   if (typeof value === "number") return numberText(value);
   if (typeof value === "bigint") return String(value);
-  if (typeof value === "boolean") return value ? words.yes : words.no;
+  if (typeof value === "boolean") return value ? pageTexts.yes : pageTexts.no;
   if (depth > 1) return "…";
   if (Array.isArray(value)) {
     return shortened(
@@ -39,7 +39,7 @@ export function textOf(value: unknown, depth = 0): string {
  * The sides of a score, each with its name, in the order of the names. A plain value is one side without a
  * name.
  */
-export function sidesOf(value: unknown, depth = 0): readonly Side[] {
+export function sidesOf(value: unknown, depth = 0): readonly ScoreSide[] {
   if (!isFields(value)) {
     const text = textOf(value, depth);
     return text === "" ? [] : [{ name: "", value: text }];

@@ -16,12 +16,14 @@ const WALKING = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
 export class Keyboard {
   readonly #down = new Set<string>();
   readonly #inputs: InputCollector;
+  readonly #abort = new AbortController();
 
   constructor(inputs: InputCollector) {
     this.#inputs = inputs;
-    window.addEventListener("keydown", (event) => this.#press(event));
-    window.addEventListener("keyup", (event) => this.#lift(event));
-    window.addEventListener("blur", () => this.clear());
+    const { signal } = this.#abort;
+    window.addEventListener("keydown", (event) => this.#press(event), { signal });
+    window.addEventListener("keyup", (event) => this.#lift(event), { signal });
+    window.addEventListener("blur", () => this.clear(), { signal });
   }
 
   /** Releases all keys, for example because the chat gets the keyboard focus. */
@@ -31,16 +33,22 @@ export class Keyboard {
     this.#update();
   }
 
+  /** Stops listening to the keyboard. */
+  dispose(): void {
+    this.#abort.abort();
+  }
+
   /** The direction in which keys turn the camera, for users without a mouse. */
   get turning(): number {
     return this.#isTurning(TURN_LEFT) - this.#isTurning(TURN_RIGHT);
   }
 
   #press(event: KeyboardEvent): void {
-    if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTyping(event.composedPath()[0] ?? null) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.code === "Escape") this.#inputs.do("escape");
     // If a button has the focus, Space and Enter press it.
-    if (isPressable(event.target) && (event.code === "Space" || event.code === "Enter")) return;
+    if (isPressable(event.composedPath()[0] ?? null) && (event.code === "Space" || event.code === "Enter"))
+      return;
     if (event.code === "Enter") {
       event.preventDefault();
       this.#inputs.do("chat");

@@ -1,0 +1,216 @@
+/** The one source of the poses in a frame. */
+import {
+  createInterpolator,
+  type InterpolationSource,
+  type Interpolator,
+  type InterpolatorOptions,
+  type Pose,
+} from "../interpolation/interpolation.js";
+import { multiplyRotations, rotateVector } from "../interpolation/rotation.js";
+import {
+  continueSteps,
+  createPredictor,
+  type PredictionSource,
+  type Predictor,
+} from "../prediction/predictor.js";
+import type { EntityId, Input, WorldRecord } from "../world.js";
+import { type AvatarMotions, MotionPrediction } from "./motion-prediction.js";
+
+/** A prediction of bodies that the own avatar touches, such as `createBodyPredictor` of `@nowcast/predict-rapier`. */
+export interface PredictedBodies {
+  /** Advances to this moment; called once a frame, after the prediction of the avatar. */
+  sample(nowMs: number): void;
+  /** Changes an interpolated pose to the predicted one; returns false, without writing, for other entities. */
+  place(id: EntityId, pose: Pose): boolean;
+}
+
+export interface PosesOptions {
+  /** Whether the own avatar is predicted. True by default; a page that only watches needs no prediction. */
+  readonly predict?: boolean | undefined;
+  /**
+   * Step functions for own avatars that are no walkers, by the name of their kind. Without one, such an avatar is
+   * interpolated.
+   */
+  readonly motions?: AvatarMotions | undefined;
+  /**
+   * Changes the pose of the own avatar in each frame, before entities on it follow. `pose` is the predicted pose if
+   * `isPredicted`, and otherwise the interpolated one. Returns whether the written pose is shown as a prediction.
+   */
+  readonly adjustAvatar?: ((pose: Pose, isPredicted: boolean, nowMs: number) => boolean) | undefined;
+  readonly interpolation?: InterpolatorOptions | undefined;
+}
+
+/**
+ * The poses of all entities at the moment of a frame. The own avatar is predicted, and everything attached to it or held
+ * by it moves with the prediction. Bodies that it touches are predicted if {@link Poses.bodies} is set. All other
+ * entities are interpolated.
+ *
+ * ```ts
+ * const poses = createPoses(world);
+ * const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+ * function frame(nowMs: number) {
+ *   poses.input(controls); // instead of world.input
+ *   poses.sample(nowMs);
+ *   for (const id of world.entities.keys()) if (poses.pose(id, pose)) draw(id, pose);
+ * }
+ * ```
+ *
+ * `sample` and `pose` do not allocate, except when input is sent.
+ */
+export interface Poses {
+  /** Sets the input of the own avatar from the next step on. */
+  input(input: Input): void;
+  /** Sends an action like `World.act`, and shows its effect on the own hands at once, if the world declares one. */
+  act(action: string, args?: WorldRecord): Promise<void>;
+  /** Chooses the moment to show. Once a frame, before any pose is read, with the clock of `performance.now()`. */
+  sample(nowMs: number): void;
+  /** Writes the pose of an entity at that moment; returns false for an entity that is not in the world. */
+  pose(id: EntityId, out: Pose): boolean;
+  /** Whether the own avatar is shown at its predicted pose. */
+  readonly isPredicted: boolean;
+  /** The item in the own hands, as shown. */
+  readonly holding: EntityId | undefined;
+  /** Sum of the angles by which the ground has turned the avatar, in radians: see `Predictor.carriedYaw`. */
+  readonly carriedYaw: number;
+  /** Predicts bodies around the avatar, once it is loaded; `undefined` interpolates them. */
+  bodies: PredictedBodies | undefined;
+  readonly interpolator: Interpolator;
+  /** The prediction of walkers; `undefined` without prediction. */
+  readonly predictor: Predictor | undefined;
+  /** Stops listening to the world. */
+  close(): void;
+}
+
+/** The parts of a `World` that its poses need. */
+export type PosesSource = PredictionSource & InterpolationSource;
+
+export function createPoses(world: PosesSource, options: PosesOptions = {}): Poses {
+  return new WorldPoses(world, options);
+}
+
+/** Longest chain of parents that is followed from an entity to the avatar. */
+const PARENTS_MAX = 16;
+
+class WorldPoses implements Poses {
+  isPredicted = false;
+  bodies: PredictedBodies | undefined;
+  readonly interpolator: Interpolator;
+  readonly predictor: Predictor | undefined;
+  readonly #motion: MotionPrediction | undefined;
+  readonly #world: PosesSource;
+  readonly #adjust: PosesOptions["adjustAvatar"];
+  readonly #interpolated = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+  readonly #predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+  /** Turns the interpolated avatar into the predicted one. */
+  readonly #turn = new Float64Array([0, 0, 0, 1]);
+  #wasMotion = false;
+
+  constructor(world: PosesSource, { predict = true, motions, adjustAvatar, interpolation }: PosesOptions) {
+    this.#world = world;
+    this.#adjust = adjustAvatar;
+    this.interpolator = createInterpolator(world, interpolation);
+    this.predictor = predict ? createPredictor(world) : undefined;
+    this.#motion = predict && motions ? new MotionPrediction(world, motions) : undefined;
+  }
+
+  get holding(): EntityId | undefined {
+    if (this.predictor) return this.predictor.holding;
+    const { avatarId, entities } = this.#world;
+    const held = avatarId === undefined ? undefined : entities.get(avatarId)?.attributes["holding"];
+    return typeof held === "number" ? (held as EntityId) : undefined;
+  }
+
+  get carriedYaw(): number {
+    return this.predictor?.carriedYaw ?? 0;
+  }
+
+  input(input: Input): void {
+    this.#motion?.input(input);
+    if (this.#motion?.isActive) return;
+    if (this.predictor) this.predictor.input(input);
+    else this.#world.input(input);
+  }
+
+  act(action: string, args: WorldRecord = {}): Promise<void> {
+    return (this.predictor ?? this.#world).act(action, args);
+  }
+
+  sample(nowMs: number): void {
+    this.interpolator.sample(nowMs);
+    this.#followMotion(nowMs);
+    this.predictor?.sample(nowMs);
+    this.#motion?.sample(nowMs);
+    this.bodies?.sample(nowMs);
+    const { avatarId } = this.#world;
+    this.isPredicted = avatarId !== undefined && this.interpolator.pose(avatarId, this.#interpolated);
+    if (!this.isPredicted) return;
+    const [interpolated, predicted] = [this.#interpolated, this.#predicted];
+    predicted.position.set(interpolated.position);
+    predicted.quaternion.set(interpolated.quaternion);
+    this.isPredicted = this.#motion?.pose(predicted) || (this.predictor?.pose(predicted) ?? false);
+    if (this.#adjust) this.isPredicted = this.#adjust(predicted, this.isPredicted, nowMs);
+    if (!this.isPredicted) return;
+    const turn = this.#turn;
+    turn.fill(0);
+    turn[3] = 1;
+    // The body of an avatar that holds an item turns with the item, which is interpolated.
+    if (this.holding !== undefined) return;
+    for (let part = 0; part < 3; part++) turn[part] = -interpolated.quaternion[part]!;
+    turn[3] = interpolated.quaternion[3]!;
+    multiplyRotations(predicted.quaternion, turn, turn);
+  }
+
+  pose(id: EntityId, out: Pose): boolean {
+    if (!this.interpolator.pose(id, out)) return false;
+    if (id !== this.#world.avatarId && this.bodies?.place(id, out)) return true;
+    if (this.isPredicted) this.#predict(id, out);
+    return true;
+  }
+
+  close(): void {
+    this.interpolator.close();
+    this.predictor?.close();
+    this.#motion?.close();
+    this.bodies = undefined;
+  }
+
+  /** Two predictions count steps in turn: each begins after the other's. */
+  #followMotion(nowMs: number): void {
+    const motion = this.#motion;
+    if (motion === undefined) return;
+    motion.follow(nowMs, this.predictor!.step);
+    if (this.#wasMotion && !motion.isActive) continueSteps(this.predictor!, motion.step);
+    this.#wasMotion = motion.isActive;
+  }
+
+  /** Changes the interpolated pose of an entity to the predicted one. */
+  #predict(id: EntityId, out: Pose): void {
+    const [from, to] = [this.#interpolated.position, this.#predicted.position];
+    const { position } = out;
+    if (this.#isAttached(id)) {
+      for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! - from[axis]!;
+      rotateVector(this.#turn, position, position);
+      for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + to[axis]!;
+      multiplyRotations(this.#turn, out.quaternion, out.quaternion);
+    } else if (this.#isHeld(id)) {
+      for (let axis = 0; axis < 3; axis++) position[axis]! += to[axis]! - from[axis]!;
+    }
+    this.predictor?.place(id, position);
+  }
+
+  /** Whether an entity is the own avatar or has it among its parents. */
+  #isAttached(id: EntityId): boolean {
+    const { avatarId, entities } = this.#world;
+    let at: EntityId | undefined = id;
+    for (let depth = 0; depth <= PARENTS_MAX && at !== undefined; depth++) {
+      if (at === avatarId) return true;
+      at = entities.get(at)?.parent;
+    }
+    return false;
+  }
+
+  #isHeld(id: EntityId): boolean {
+    const { avatarId, entities } = this.#world;
+    return avatarId !== undefined && entities.get(avatarId)?.attributes["holding"] === id;
+  }
+}

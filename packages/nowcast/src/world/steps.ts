@@ -1,0 +1,41 @@
+/** The calls of predictors and interpolators to a joined world. They are no part of the public `World`. */
+import type { Input } from "./world.js";
+
+/** Input from one step of a client on, until the next change. */
+export interface InputChange extends Input {
+  /** Steps before the client's current step. */
+  readonly ago: number;
+}
+
+/** The calls that report a client's own steps and its view. */
+export interface StepSink {
+  /**
+   * The number of the last sent input. It grows by one with each input that differs from the one before (1 follows
+   * 65,535), starts again with each welcome, and is 0 before the first input. The plain protocol counts none.
+   */
+  readonly lastInputSequence: number;
+  /**
+   * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and modulo 2^16. The
+   * newest `changes` of its input (the newest first, at most 64) happened `ago` steps earlier. The server applies each
+   * for as many steps, and `snapshot` events then have the number of the applied step. Returns false if it cannot be
+   * sent; the plain protocol cannot.
+   */
+  inputAtStep(number: number, changes: readonly InputChange[]): boolean;
+  /**
+   * Sets a function that returns this client's current step, while it counts steps. `World.act` then sends the step of
+   * an action, and the server applies the steps up to it before the action.
+   */
+  countSteps(step: (() => number | undefined) | undefined): void;
+  /**
+   * Reports the delay of the display behind the newest data that may have arrived, in milliseconds, and the shown
+   * moment, in steps of the world with fraction. The world's rules can then judge by this client's view
+   * (`world.rewound` in `docs/WORLDS.md`). Call it once a frame, or more often: the delay is sent when it changes, at
+   * most once a second, and the moment with each action. Without a moment the server computes it from the delay.
+   */
+  setViewDelay(delayMs: number, tick?: number): void;
+}
+
+/** The calls of a world that was joined; a recording or a test may lack some. */
+export function stepSinkOf(world: object): Partial<StepSink> {
+  return world;
+}

@@ -1,0 +1,201 @@
+/** The one source of poses: the own avatar, entities on it, predicted bodies, and step functions of a page. */
+import { expect, it } from "vitest";
+import { Emitter } from "../../src/events/emitter.js";
+import type { AvatarMotion, Pose } from "../../src/world/index.js";
+import { createPoses, type Poses, type PosesOptions, type PosesSource } from "../../src/world/poses/poses.js";
+import type { StepSink } from "../../src/world/steps.js";
+import type { Entity, EntityId, Input, PlayerId, WorldEvents } from "../../src/world/world.js";
+import { entityOf, kind, STILL } from "./prediction-rig.js";
+
+const [AVATAR, BLOCK, BALL, FLAG] = [1, 2, 3, 4] as EntityId[] as [EntityId, EntityId, EntityId, EntityId];
+const STEP_MS = 1000 / 60;
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** A world of four entities at x = their id, whose server is the test. */
+class FakeWorld implements Pick<StepSink, "inputAtStep"> {
+  readonly emitter = new Emitter<WorldEvents>();
+  readonly entities = new Map<EntityId, Mutable<Entity>>();
+  readonly avatarId = AVATAR;
+  readonly status = "open";
+  readonly connection = "steady";
+  readonly definition = undefined;
+  readonly stats = { pingMs: 0 } as PosesSource["stats"];
+  /** The newest step of the client, and its input. */
+  newest: readonly [number, Input] | undefined;
+  inputs: Input[] = [];
+
+  constructor(avatarKind = kind("car", [1, 1, 1])) {
+    for (const id of [AVATAR, BLOCK, BALL, FLAG]) {
+      this.entities.set(id, entityOf(id, id === AVATAR ? avatarKind : kind("thing", [1, 1, 1]), [id, 0, 0]));
+    }
+    this.entities.get(FLAG)!.parent = AVATAR;
+  }
+
+  readonly on = <K extends keyof WorldEvents>(type: K, listener: (event: WorldEvents[K]) => void) =>
+    this.emitter.on(type, listener);
+
+  input(input: Input): void {
+    this.inputs.push(input);
+  }
+
+  act(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  inputAtStep(number: number, changes: readonly Input[]): boolean {
+    this.newest = [number, changes[0]!];
+    return true;
+  }
+
+  welcome(): void {
+    const of = { playerId: 1 as PlayerId, isResumed: false, room: "test", world: "test" };
+    this.emitter.emit("welcome", { ...of, stepHz: 60, networkHz: 60, tick: 0 });
+  }
+
+  snapshot(tick: number, ackedInputSequence: number, x: number, nowMs: number): void {
+    const moved = [this.entities.get(AVATAR)!, this.entities.get(FLAG)!];
+    for (const entity of moved) {
+      entity.position = [x + entity.id - AVATAR, 0, 0];
+      entity.tick = tick;
+    }
+    this.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved, ackedInputSequence });
+  }
+}
+
+function posesOf(world: FakeWorld, options: PosesOptions): Poses {
+  return createPoses(world as unknown as PosesSource, {
+    ...options,
+    interpolation: { earliestMs: (readMs) => readMs, whenFree: (callback) => callback() },
+  });
+}
+
+function placeOf(poses: Poses, id: EntityId): number[] {
+  const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  expect(poses.pose(id, pose)).toBe(true);
+  return [...pose.position, pose.quaternion[1]!].map((part) => Math.round(part * 1e9) / 1e9 + 0);
+}
+
+it("predicted bodies are shown where their predictor has them, and other entities are not", () => {
+  // The avatar is shown two metres ahead.
+  const poses = posesOf(new FakeWorld(), {
+    adjustAvatar: (pose) => {
+      pose.position[2] = -2;
+      return true;
+    },
+  });
+  let sampledMs = 0;
+  poses.bodies = {
+    sample: (nowMs) => {
+      sampledMs = nowMs;
+    },
+    place: (id, pose) => {
+      if (id !== BLOCK) return false;
+      pose.position[1] = 5;
+      pose.quaternion[1] = 1;
+      pose.quaternion[3] = 0;
+      return true;
+    },
+  };
+  poses.sample(16);
+  expect(sampledMs).toBe(16);
+  expect(placeOf(poses, AVATAR)).toEqual([AVATAR, 0, -2, 0]);
+  expect(placeOf(poses, FLAG)).toEqual([FLAG, 0, -2, 0]);
+  expect(placeOf(poses, BLOCK)).toEqual([BLOCK, 5, 0, 1]);
+  expect(placeOf(poses, BALL)).toEqual([BALL, 0, 0, 0]);
+  poses.bodies = undefined;
+  poses.sample(32);
+  expect(placeOf(poses, BLOCK)).toEqual([BLOCK, 0, 0, 0]);
+  poses.close();
+});
+
+it("an attached entity turns with the shown avatar around its centre", () => {
+  const poses = posesOf(new FakeWorld(), {
+    adjustAvatar: ({ quaternion }) => {
+      quaternion[1] = Math.SQRT1_2;
+      quaternion[3] = Math.SQRT1_2;
+      return true;
+    },
+  });
+  poses.sample(16);
+  // The flag is three metres beside the avatar along x; a quarter turn to the left puts it along -z.
+  expect(placeOf(poses, FLAG)).toEqual([AVATAR, 0, -(FLAG - AVATAR), Math.round(Math.SQRT1_2 * 1e9) / 1e9]);
+  poses.close();
+});
+
+it("poses without prediction pass the input on to the world", () => {
+  const world = new FakeWorld();
+  const poses = posesOf(world, { predict: false });
+  poses.input({ ...STILL, forward: 1 });
+  poses.sample(16);
+  expect(world.inputs).toEqual([{ ...STILL, forward: 1 }]);
+  expect(poses.isPredicted).toBe(false);
+  poses.close();
+});
+
+interface Car {
+  readonly x: number;
+  readonly speed: number;
+}
+
+/** A car that gains 6 m/s in a second. */
+const DRIVE: AvatarMotion<Car> = {
+  read: ({ position }, predicted) => ({ x: position[0], speed: predicted?.speed ?? 0 }),
+  step: ({ x, speed }, { forward }) => {
+    const next = speed + (forward * 6) / 60;
+    return { x: x + next / 60, speed: next };
+  },
+  pose: ({ x }, { position }: Pose) => {
+    position[0] = x;
+    position[1] = position[2] = 0;
+  },
+};
+
+/** Plays the frames of a second, with a server that takes the same steps six steps later, pushed by `push` metres once. */
+function drive(push: number): { errors: number[]; shown: number[]; poses: Poses; world: FakeWorld } {
+  const world = new FakeWorld();
+  const poses = posesOf(world, { motions: { car: DRIVE as AvatarMotion } });
+  world.welcome();
+  let server: Car = { x: AVATAR, speed: 0 };
+  const inputs = new Map<number, Input>();
+  const [errors, shown]: [number[], number[]] = [[], []];
+  poses.sample(0);
+  const first = world.newest![0];
+  for (let frame = 1; frame <= 120; frame++) {
+    const input = { ...STILL, forward: frame < 60 ? 1 : -0.5 };
+    poses.input(input);
+    inputs.set(first + frame, input);
+    poses.sample(frame * STEP_MS + 1);
+    shown.push(placeOf(poses, AVATAR)[0]!);
+    const step = first + frame - 6;
+    if (step <= first) continue;
+    server = DRIVE.step(server, inputs.get(step)!);
+    if (frame === 60) server = { ...server, x: server.x + push };
+    world.snapshot(frame, step & 0xffff, server.x, frame * STEP_MS + 1);
+    let ahead = server;
+    for (let at = step + 1; at <= first + frame; at++) ahead = DRIVE.step(ahead, inputs.get(at)!);
+    errors.push(Math.abs(shown.at(-1)! - ahead.x));
+  }
+  return { errors, shown, poses, world };
+}
+
+it("an avatar with a step function is shown at once where its steps lead", () => {
+  const { errors, shown, poses, world } = drive(0);
+  expect(poses.isPredicted).toBe(true);
+  expect(world.inputs).toEqual([]);
+  expect(shown.length).toBe(120);
+  // A frame lies at most one step of 6 m/s after the newest whole step.
+  expect(Math.max(...errors)).toBeLessThan(0.11);
+  // Interpolation stores 64-bit numbers, inputs have 32.
+  expect(placeOf(poses, FLAG)[0]).toBeCloseTo(placeOf(poses, AVATAR)[0]! + FLAG - AVATAR, 6);
+  poses.close();
+});
+
+it("an avatar with a step function glides to the server's pose after a push", () => {
+  const { errors, shown, poses } = drive(0.5);
+  const jumps = shown.slice(1).map((x, at) => Math.abs(x - shown[at]!));
+  // The push of half a metre is spread over frames, and the prediction then agrees with the server again.
+  expect(Math.max(...jumps)).toBeLessThan(0.25);
+  expect(errors.at(-1)).toBeLessThan(0.11);
+  poses.close();
+});

@@ -1,0 +1,58 @@
+/** Registers the custom element `<nowcast-world>`. */
+import { WorldPage } from "./world-page.js";
+
+/**
+ * A world as an element: `<nowcast-world src="/r/football" name="Ada"></nowcast-world>`. It joins while it is in a
+ * document. Attributes: `src` (the address of the room), `name`, `token`, `sky`, and `hud="off"`.
+ */
+export class NowcastWorldElement extends HTMLElement {
+  static readonly observedAttributes = ["src", "name", "token", "sky", "hud"];
+  #page: WorldPage | undefined;
+
+  /** The page while the element is in a document and has a `src`; its `world` is the SDK's. */
+  get page(): WorldPage | undefined {
+    return this.#page;
+  }
+
+  connectedCallback(): void {
+    if (getComputedStyle(this).display === "inline") this.style.display = "block";
+    if (getComputedStyle(this).position === "static") this.style.position = "relative";
+    this.#join();
+  }
+
+  disconnectedCallback(): void {
+    this.#leave();
+  }
+
+  attributeChangedCallback(name: string, before: string | null, now: string | null): void {
+    if (before === now || !this.isConnected) return;
+    if (name === "name" && this.#page && now !== null) this.#page.world.rename(now);
+    else this.#join();
+  }
+
+  #join(): void {
+    this.#leave();
+    const src = this.getAttribute("src");
+    if (src === null) return;
+    this.#page = new WorldPage(this, new URL(src, document.baseURI), {
+      name: this.getAttribute("name") ?? undefined,
+      token: this.getAttribute("token") ?? undefined,
+      sky: this.getAttribute("sky") ?? undefined,
+      hud: this.getAttribute("hud") !== "off",
+    });
+    this.dispatchEvent(new CustomEvent("join", { detail: this.#page }));
+  }
+
+  #leave(): void {
+    this.#page?.dispose();
+    this.#page = undefined;
+  }
+}
+
+if (!customElements.get("nowcast-world")) customElements.define("nowcast-world", NowcastWorldElement);
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "nowcast-world": NowcastWorldElement;
+  }
+}

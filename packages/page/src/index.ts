@@ -1,0 +1,37 @@
+/** Parts of a page for a world of Nowcast: begin with `WorldPage`, or with `<nowcast-world>`. */
+
+export {
+  type ActionFacts,
+  Actions,
+  type Amount,
+  argumentsOf,
+  type Binding,
+  buttonOf,
+  cameraPitch,
+  lookPitch,
+  readBindings,
+  type Surroundings,
+  type Target,
+  type TargetRule,
+} from "./actions.js";
+export { armDirection, nextDistance, OrbitCamera } from "./camera.js";
+export { clockText, type ScoreSide, sidesOf, textOf, wordOf } from "./hud/screen-text.js";
+export { type HudListener, WorldHud } from "./hud/world-hud.js";
+export { GamepadInput, shareOutButtons } from "./input/gamepad.js";
+export {
+  type Command,
+  type Input,
+  InputCollector,
+  type InputListener,
+  type MovementInput,
+} from "./input/input-collector.js";
+export { Keyboard } from "./input/keyboard.js";
+export { Mouse } from "./input/mouse.js";
+export { readStick, type StickReading } from "./input/stick.js";
+export { Touch } from "./input/touch.js";
+export { type Happening, People, type PlayerFacts } from "./people.js";
+export { readSound, type Sound, Sounds, type Timbre, timbreOf } from "./sounds.js";
+export { type Actor, type Aim, findTarget } from "./targets.js";
+export { pageTexts } from "./texts.js";
+export { WorldControls, type WorldControlsOptions } from "./world-controls.js";
+export { WorldPage, type WorldPageOptions } from "./world-page.js";

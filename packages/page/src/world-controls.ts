@@ -1,0 +1,194 @@
+import { createPose, type WorldView } from "@nowcast/three";
+import type { Poses, World } from "nowcast/world";
+import { type PerspectiveCamera, Vector3 } from "three";
+import { Actions, buttonOf } from "./actions.js";
+import { OrbitCamera } from "./camera.js";
+import type { WorldHud } from "./hud/world-hud.js";
+import { GamepadInput, shareOutButtons } from "./input/gamepad.js";
+import { InputCollector } from "./input/input-collector.js";
+import { Keyboard } from "./input/keyboard.js";
+import { Mouse } from "./input/mouse.js";
+import { Touch } from "./input/touch.js";
+import { type Actor, findTarget } from "./targets.js";
+
+/** Turn of the camera by keys, in radians a second. */
+const TURN_PER_SECOND = 2.2;
+/** Nearer than this the own avatar would fill the picture. */
+const HIDE_NEARER_M = 1.15;
+/** Height of the eyes above the centre of a person. */
+const EYES_M = 0.62;
+
+export interface WorldControlsOptions {
+  /** The element that receives mouse and touch. It needs `tabindex` to take the keyboard. */
+  readonly canvas: HTMLCanvasElement;
+  readonly world: World;
+  readonly poses: Poses;
+  /** Its poses are the same. */
+  readonly view: WorldView;
+  readonly camera: PerspectiveCamera;
+  /** Shows prompts, charges and buttons. */
+  readonly hud?: WorldHud | undefined;
+}
+
+/**
+ * A player's part of a frame: keyboard, mouse, touch and gamepad become input of the own avatar and actions of the
+ * world, by the bindings of the world's author, and the camera follows the avatar without a frame of lag.
+ */
+export class WorldControls {
+  readonly inputs: InputCollector;
+  readonly actions: Actions;
+  readonly camera: OrbitCamera;
+  readonly #options: WorldControlsOptions;
+  readonly #keyboard: Keyboard;
+  readonly #mouse: Mouse;
+  readonly #gamepad: GamepadInput;
+  readonly #releases: (() => void)[] = [];
+  readonly #pose = createPose();
+  readonly #ahead = new Vector3();
+  readonly #input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  /** The avatar that the camera faces with already. */
+  #faced: number | undefined;
+  #carriedYaw = 0;
+
+  constructor(options: WorldControlsOptions) {
+    const { canvas, world, view, camera, hud } = options;
+    this.#options = options;
+    this.camera = new OrbitCamera(camera);
+    this.inputs = new InputCollector({
+      command: (command) => {
+        if (command === "chat") {
+          this.release();
+          hud?.openChat();
+        } else if (command === "help") hud?.toggleHelp();
+        else if (command === "escape") this.actions.cancel();
+      },
+      press: (trigger, waits) => this.actions.press(trigger, waits),
+      release: (trigger) => this.actions.release(trigger),
+      cancel: () => this.actions.cancel(),
+    });
+    this.actions = this.#createActions();
+    this.#keyboard = new Keyboard(this.inputs);
+    this.#mouse = new Mouse(canvas, this.inputs);
+    this.#gamepad = new GamepadInput(this.inputs);
+    if (hud) {
+      new Touch(canvas, this.inputs, hud.stick, hud.knob);
+      hud.listener = {
+        press: (trigger) => this.inputs.press(trigger),
+        release: (trigger) => this.inputs.lift(trigger),
+        jump: (isDown) => {
+          this.inputs.touch.jump = isDown;
+        },
+      };
+    }
+    const hidden = (): void => this.release();
+    document.addEventListener("visibilitychange", hidden);
+    this.#releases.push(
+      () => document.removeEventListener("visibilitychange", hidden),
+      world.on("define", () => this.#define()),
+      world.on("welcome", () => {
+        this.#faced = undefined;
+      }),
+    );
+    this.#define();
+    view.poses.sample(performance.now());
+  }
+
+  /** The entity that the own input moves, as it is shown: a walking player or another entity. */
+  get actor(): Actor | undefined {
+    const { world, view } = this.#options;
+    const { avatarId } = world;
+    return avatarId === undefined ? undefined : (view.scene.crowd.get(avatarId) ?? view.scene.get(avatarId));
+  }
+
+  /** The avatar that would fill the picture: pass it to `WorldView.place`. */
+  get hidden(): number | undefined {
+    return this.camera.nearness < HIDE_NEARER_M ? this.#options.world.avatarId : undefined;
+  }
+
+  /**
+   * Sends the input, samples the view for this frame, and moves the camera to the avatar. Call it before
+   * `WorldView.place`, with the frame's time and the seconds since the previous one.
+   */
+  update(nowMs: number, seconds: number): void {
+    const { world, poses, view } = this.#options;
+    this.#gamepad.poll(seconds);
+    const { inputs, camera } = this;
+    camera.turn(inputs.lookYaw + this.#keyboard.turning * TURN_PER_SECOND * seconds, inputs.lookPitch);
+    camera.zoom(inputs.zoom);
+    inputs.consumeLook();
+    if (world.status === "open" && this.#faced === world.avatarId) {
+      Object.assign(this.#input, inputs.combine());
+      this.#input.yaw = camera.yaw;
+      poses.input(this.#input);
+    }
+    view.sample(nowMs);
+    this.#follow(seconds);
+    this.actions.update(seconds, camera.pitch, world.status === "open");
+  }
+
+  /** All keys and buttons are released, as when the chat takes the keyboard. */
+  release(): void {
+    this.#keyboard.clear();
+    this.inputs.release();
+  }
+
+  /** Stops listening to the world. Listeners of the canvas end with the canvas. */
+  dispose(): void {
+    for (const release of this.#releases.splice(0)) release();
+    this.actions.define([]);
+    this.#keyboard.dispose();
+  }
+
+  #follow(seconds: number): void {
+    const { world, view, poses } = this.#options;
+    const { avatarId } = world;
+    const turned = poses.carriedYaw - this.#carriedYaw;
+    this.#carriedYaw = poses.carriedYaw;
+    if (avatarId === undefined || !view.pose(avatarId, this.#pose)) return;
+    if (this.#faced !== avatarId) {
+      this.#faced = avatarId;
+      this.camera.face(this.#pose);
+      this.camera.jump();
+    } else if (turned !== 0) this.camera.turn(turned, 0);
+    const member = view.scene.crowd.get(avatarId);
+    const eyes = member ? EYES_M * member.size : (view.scene.get(avatarId)?.halfHeight ?? 0);
+    const { x, y, z } = this.#pose;
+    const except = member?.body.holding ?? avatarId;
+    this.camera.follow(seconds, x, y + eyes, z, view.scene.obstacles, except);
+  }
+
+  #define(): void {
+    const { world, hud } = this.#options;
+    this.actions.define(world.definition?.actions ?? []);
+    const { bindings, keys } = this.actions;
+    this.inputs.claimed = keys;
+    this.inputs.padTriggers = shareOutButtons(
+      bindings.map(({ action, charge }) => ({ trigger: buttonOf(action), isCharged: charge !== undefined })),
+    );
+    hud?.setActions(bindings);
+  }
+
+  #createActions(): Actions {
+    const { canvas, world, poses, view, camera, hud } = this.#options;
+    return new Actions({
+      findTarget: (rule) => {
+        const { actor } = this;
+        if (!actor) return undefined;
+        const { left, top, width, height } = canvas.getBoundingClientRect();
+        const { x, y } = this.#mouse.pointer ?? { x: left + width / 2, y: top + height / 2 };
+        this.#ahead.set(((x - left) / width) * 2 - 1, 1 - ((y - top) / height) * 2, 0.5);
+        camera.updateMatrixWorld();
+        const direction = this.#ahead.unproject(camera).sub(camera.position).normalize();
+        const { all, crowd } = view.scene;
+        return findTarget(actor, { origin: camera.position, direction }, rule, all, crowd.members);
+      },
+      has: (attribute) =>
+        attribute === "holding" ? poses.holding !== undefined : Boolean(world.avatar?.attributes[attribute]),
+      // A client without a connection learns that from its status.
+      send: (action, args) => void poses.act(action, args).catch(() => undefined),
+      showCharge: (share) => hud?.setCharge(share),
+      showOffers: (offers) => hud?.setPrompts(offers, this.actions?.possible ?? []),
+      highlight: (target) => view.scene.highlight(target),
+    });
+  }
+}

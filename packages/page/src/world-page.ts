@@ -1,0 +1,126 @@
+import { type Frame, Sun, startLoop, WorldView } from "@nowcast/three";
+import { createPoses, type JoinOptions, joinWorld, type Poses, type World } from "nowcast/world";
+import { Color, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "three";
+import { WorldHud } from "./hud/world-hud.js";
+import { readSound, Sounds } from "./sounds.js";
+import { WorldControls } from "./world-controls.js";
+
+const EARS = new Vector3();
+const AHEAD = new Vector3();
+
+export interface WorldPageOptions extends JoinOptions {
+  /** Whether texts, prompts and chat are shown; true by default. */
+  readonly hud?: boolean | undefined;
+  /** Colour of the sky, as CSS writes it. */
+  readonly sky?: string | undefined;
+  /** Plays the sounds of the world after the first press of a key or button; true by default. */
+  readonly sound?: boolean | undefined;
+}
+
+/**
+ * A whole page for a world in one element: it joins, predicts, draws, follows with the camera, and offers the world's
+ * actions. `<nowcast-world>` is made of it; a page with other wishes assembles the same parts.
+ *
+ * ```ts
+ * const page = new WorldPage(document.querySelector("main")!, "/r/football", { name: "Ada" });
+ * page.world.on("event:goal", () => page.hud?.say("Goal!"));
+ * ```
+ */
+export class WorldPage {
+  readonly world: World;
+  readonly poses: Poses;
+  readonly view: WorldView;
+  readonly controls: WorldControls;
+  readonly hud: WorldHud | undefined;
+  readonly sounds: Sounds;
+  readonly renderer: WebGLRenderer;
+  readonly scene = new Scene();
+  readonly camera = new PerspectiveCamera(60, 1, 0.1, 500);
+  readonly canvas: HTMLCanvasElement;
+  readonly #labels = document.createElement("div");
+  readonly #sun = new Sun();
+  readonly #observer: ResizeObserver;
+  readonly #stopLoop: () => void;
+  readonly #abort = new AbortController();
+
+  /** `container` needs a size and a position, such as `position: relative`. */
+  constructor(container: HTMLElement, url: string | URL, options: WorldPageOptions = {}) {
+    const { hud = true, sky = "#bcd7f0", sound = true, ...join } = options;
+    const { signal } = this.#abort;
+    this.renderer = new WebGLRenderer({ antialias: true });
+    this.renderer.shadowMap.enabled = true;
+    this.renderer.setPixelRatio(Math.min(2, window.devicePixelRatio));
+    this.canvas = this.renderer.domElement;
+    this.canvas.tabIndex = 0;
+    this.canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none";
+    this.#labels.style.cssText = "position:absolute;inset:0;overflow:hidden;pointer-events:none";
+    container.append(this.canvas, this.#labels);
+    this.world = joinWorld(url, join);
+    this.world.ready.catch(() => undefined);
+    this.poses = createPoses(this.world);
+    this.view = new WorldView(this.world, {
+      poses: this.poses,
+      labels: this.#labels,
+      server: new URL(String(url), window.location.href).origin.replace(/^nowcast:/, "https:"),
+    });
+    this.hud = hud ? new WorldHud(container, this.world) : undefined;
+    const { world, poses, view, camera, canvas } = this;
+    this.controls = new WorldControls({ canvas, world, poses, view, camera, hud: this.hud });
+    this.sounds = new Sounds(view.scene.assets);
+    world.on("define", () => this.sounds.define(), { signal });
+    world.on("event:sound", ({ payload }) => this.#play(payload), { signal });
+    if (sound) {
+      const wake = (): void => this.sounds.setOn(true);
+      container.addEventListener("pointerdown", wake, { once: true, signal });
+      container.addEventListener("keydown", wake, { once: true, signal });
+    }
+    this.scene.background = new Color(sky);
+    this.scene.add(view.group, this.#sun.group);
+    this.#observer = new ResizeObserver(() => this.#resize(container));
+    this.#observer.observe(container);
+    this.#resize(container);
+    this.#stopLoop = startLoop(this.renderer, (frame) => this.#drawFrame(frame));
+  }
+
+  /** Leaves the world and removes everything from the container. */
+  dispose(): void {
+    this.#stopLoop();
+    this.#abort.abort();
+    this.#observer.disconnect();
+    this.controls.dispose();
+    this.hud?.dispose();
+    this.sounds.setOn(false);
+    this.view.dispose();
+    this.poses.close();
+    this.world.close();
+    this.renderer.dispose();
+    this.canvas.remove();
+    this.#labels.remove();
+  }
+
+  /** The steps of a frame, in order. */
+  #drawFrame({ nowMs, seconds }: Frame): void {
+    const { controls, view, camera, sounds } = this;
+    controls.update(nowMs, seconds);
+    view.place(seconds, controls.hidden);
+    view.writeLabels(nowMs, camera);
+    const { x, y, z } = controls.actor ?? camera.position;
+    this.#sun.aim(camera, x, y, z);
+    camera.getWorldPosition(EARS);
+    camera.getWorldDirection(AHEAD);
+    sounds.listenAt(EARS.x, EARS.y, EARS.z, AHEAD.x, AHEAD.y, AHEAD.z);
+    this.renderer.render(this.scene, camera);
+  }
+
+  #play(payload: unknown): void {
+    const sound = readSound(payload);
+    if (sound) this.sounds.play(sound);
+  }
+
+  #resize({ clientWidth, clientHeight }: HTMLElement): void {
+    const [width, height] = [Math.max(1, clientWidth), Math.max(1, clientHeight)];
+    this.renderer.setSize(width, height, false);
+    this.camera.aspect = width / height;
+    this.camera.updateProjectionMatrix();
+  }
+}

@@ -1,0 +1,119 @@
+/** The examples of own pages: built from the published packages, and opened with a real server. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { build, type PreviewServer, preview } from "vite";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ServerProcess } from "../../../nowcast/test/server-process.js";
+import { waitFor } from "../../../nowcast/test/wait-for.js";
+import { launchBrowser } from "../../../viewer/test/browser/browser.js";
+
+const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
+const SCREENSHOTS = join(ROOT, "target/screenshots");
+const DESKTOP = { width: 1280, height: 720 };
+const PHONE = { width: 390, height: 844 };
+
+let server: ServerProcess;
+const served: PreviewServer[] = [];
+let browser: Browser;
+
+beforeAll(async () => {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  server = await ServerProcess.start();
+  process.env["NOWCAST_SERVER"] = server.url;
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  for (const pages of served) await pages.close();
+  await server?.stop();
+});
+
+/** Builds an example and serves it; returns its address. */
+async function serve(example: string): Promise<string> {
+  const root = join(ROOT, "examples", example);
+  const outDir = join(ROOT, "target", `example-${example}`);
+  await build({ root, logLevel: "error", build: { outDir, emptyOutDir: true } });
+  const pages = await preview({
+    root,
+    logLevel: "error",
+    build: { outDir },
+    preview: { port: 0, host: "127.0.0.1" },
+  });
+  served.push(pages);
+  return pages.resolvedUrls!.local[0]!;
+}
+
+async function open(url: string, viewport: typeof DESKTOP): Promise<{ page: Page; errors: string[] }> {
+  const page = await browser.newPage({ viewport, hasTouch: viewport === PHONE });
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  await page.goto(url);
+  return { page, errors };
+}
+
+/** The picture has more in it than a sky. */
+async function waitForPicture(page: Page): Promise<void> {
+  await waitFor("a world in the picture", async () => (await page.screenshot()).length > 40_000);
+}
+
+it("the example joins a world, draws it, walks, and shows its prompts", async () => {
+  const url = await serve("page");
+  const { page, errors } = await open(`${url}?room=playground-page`, DESKTOP);
+  const players = async (): Promise<number> =>
+    ((await (await fetch(`${server.url}/api/rooms`)).text()).match(/playground-page/g) ?? []).length;
+  await waitFor("a player in the room", async () => (await players()) > 0);
+  await waitForPicture(page);
+  await page.getByText("only you").waitFor();
+  await page.screenshot({ path: join(SCREENSHOTS, "page.png") });
+  const still = await page.screenshot();
+  await page.locator("canvas").first().focus();
+  await page.keyboard.down("KeyW");
+  await waitFor("another picture", async () => !still.equals(await page.screenshot()));
+  await page.keyboard.up("KeyW");
+  await page.keyboard.press("Shift+?");
+  await page.getByText("drag to look").waitFor();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("hello from a page");
+  await page.keyboard.press("Enter");
+  await page.getByText("hello from a page").first().waitFor();
+  await page.screenshot({ path: join(SCREENSHOTS, "page-help.png") });
+  expect(errors).toEqual([]);
+  await page.close();
+});
+
+it("the element shows a world on a phone, with its score and buttons to touch", async () => {
+  const { page, errors } = await open(`${served[0]!.resolvedUrls!.local[0]}element.html`, PHONE);
+  await waitForPicture(page);
+  await page.locator("nowcast-world button", { hasText: "jump" }).waitFor();
+  await page.screenshot({ path: join(SCREENSHOTS, "page-element-phone.png") });
+  // A removed element leaves its world.
+  const left = await page.evaluate(() => {
+    const element = document.querySelector("nowcast-world")!;
+    const world = (element as HTMLElement & { page: { world: { status: string } } }).page.world;
+    element.remove();
+    return [world.status, element.childElementCount];
+  });
+  expect(left).toEqual(["closed", 0]);
+  expect(errors).toEqual([]);
+  await page.close();
+});
+
+it("a display in React shows score and players over the element", async () => {
+  const url = await serve("react");
+  const { page, errors } = await open(`${url}?room=football-react`, DESKTOP);
+  await page.getByText("Red 0, blue 0 · Ada").waitFor();
+  await waitForPicture(page);
+  await page.screenshot({ path: join(SCREENSHOTS, "page-react.png") });
+  expect(errors).toEqual([]);
+  await page.close();
+});
+
+it("is the example of the package's front page, in at most 45 lines", () => {
+  const example = readFileSync(join(ROOT, "examples/page/page.ts"), "utf8");
+  const readme = readFileSync(join(ROOT, "packages/page/README.md"), "utf8");
+  expect(/```ts\n(.*?)```/s.exec(readme)![1]).toBe(example);
+  expect(example.trimEnd().split("\n").length).toBeLessThanOrEqual(45);
+});

@@ -1,0 +1,154 @@
+import type { Connection, Entity, EntityId, Player, World, WorldEvents, WorldStatus } from "nowcast/world";
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useWorld } from "./provider.js";
+
+/** Interval in which a change of the connection with time alone is noticed. */
+const CONNECTION_MS = 500;
+
+type EventName = keyof WorldEvents;
+
+/** A value of the world that may change with some events; rendered again only if another value comes out. */
+function useWorldValue<T>(events: readonly EventName[], read: (world: World) => T): T {
+  const world = useWorld();
+  const key = events.join(" ");
+  const subscribe = useCallback(
+    (changed: () => void) => {
+      const releases = key.split(" ").map((event) => world.on(event as EventName, changed));
+      return () => {
+        for (const release of releases) release();
+      };
+    },
+    [world, key],
+  );
+  const snapshot = useCallback(() => read(world), [world, read]);
+  return useSyncExternalStore(subscribe, snapshot, snapshot);
+}
+
+/** A list or record that is computed again after some events; the same object until then. */
+function useWorldList<T>(events: readonly EventName[], read: (world: World) => T): T {
+  const world = useWorld();
+  const kept = useRef<{ world: World; read: unknown; value: T; isStale: boolean } | undefined>(undefined);
+  const key = events.join(" ");
+  const subscribe = useCallback(
+    (changed: () => void) => {
+      const note = (): void => {
+        if (kept.current) kept.current.isStale = true;
+        changed();
+      };
+      const releases = key.split(" ").map((event) => world.on(event as EventName, note));
+      // Something may have changed between the render and this effect.
+      note();
+      return () => {
+        for (const release of releases) release();
+      };
+    },
+    [world, key],
+  );
+  const snapshot = (): T => {
+    const { current } = kept;
+    if (current !== undefined && current.world === world && current.read === read && !current.isStale) {
+      return current.value;
+    }
+    const value = read(world);
+    kept.current = { world, read, value, isStale: false };
+    return value;
+  };
+  return useSyncExternalStore(subscribe, snapshot, snapshot);
+}
+
+const statusOf = ({ status }: World): WorldStatus => status;
+
+/** The status of the world. */
+export function useStatus(): WorldStatus {
+  return useWorldValue(["status"], statusOf);
+}
+
+/** Whether the server can be reached now. */
+export function useConnection(): Connection {
+  const world = useWorld();
+  const subscribe = useCallback(
+    (changed: () => void) => {
+      const timer = setInterval(changed, CONNECTION_MS);
+      const release = world.on("status", changed);
+      return () => {
+        clearInterval(timer);
+        release();
+      };
+    },
+    [world],
+  );
+  const snapshot = (): Connection => world.connection;
+  return useSyncExternalStore(subscribe, snapshot, snapshot);
+}
+
+const playersOf = ({ players }: World): readonly Player[] =>
+  [...players.values()].map(({ id, name, avatarId }) => ({ id, name, avatarId }));
+
+/** All players, in the order of their arrival. */
+export function usePlayers(): readonly Player[] {
+  return useWorldList(["player", "left", "welcome"], playersOf);
+}
+
+/**
+ * The value at a place of the screen, such as `score`; `undefined` while there is none. The type is the world's: it is
+ * not checked.
+ *
+ * ```tsx
+ * const score = useScreen<{ red: number; blue: number }>("score");
+ * ```
+ */
+export function useScreen<T = unknown>(place: string): T | undefined {
+  const read = useCallback(({ screen }: World) => screen.get(place) as T | undefined, [place]);
+  return useWorldValue(["screen"], read);
+}
+
+const avatarOf = ({ avatar }: World): Entity | undefined => avatar;
+
+/** The own avatar; `undefined` while it is not in the world. Its object changes in place: see {@link useAttribute}. */
+export function useAvatar(): Entity | undefined {
+  return useWorldValue(["spawn", "despawn", "player"], avatarOf);
+}
+
+/** One entity; `undefined` while it is not in the world. */
+export function useEntity(id: EntityId | undefined): Entity | undefined {
+  const read = useCallback(({ entities }: World) => (id === undefined ? undefined : entities.get(id)), [id]);
+  return useWorldValue(["spawn", "despawn"], read);
+}
+
+/** The entities of a kind. Rendered again when one enters, leaves, or changes an attribute, but not when one moves. */
+export function useEntities(kind: string): readonly Entity[] {
+  const read = useCallback((world: World) => [...world.entitiesOf(kind)], [kind]);
+  return useWorldList(["spawn", "despawn", "change"], read);
+}
+
+/** An attribute of an entity, rendered again when it changes. */
+export function useAttribute<T = unknown>(id: EntityId | undefined, attribute: string): T | undefined {
+  const read = useCallback(
+    ({ entities }: World) =>
+      (id === undefined ? undefined : entities.get(id)?.attributes[attribute]) as T | undefined,
+    [id, attribute],
+  );
+  return useWorldValue(["spawn", "despawn", "change"], read);
+}
+
+/** The newest event of this type, and a listener for each; `undefined` before the first. */
+export function useWorldEvent<K extends EventName>(
+  type: K,
+  listener?: (event: WorldEvents[K]) => void,
+): WorldEvents[K] | undefined {
+  const world = useWorld();
+  const [event, setEvent] = useState<WorldEvents[K] | undefined>(undefined);
+  const newest = useRef(listener);
+  useEffect(() => {
+    newest.current = listener;
+  });
+  useEffect(
+    () =>
+      world.on(type, (arrived) => {
+        newest.current?.(arrived);
+        setEvent(arrived);
+      }),
+    [world, type],
+  );
+  return event;
+}

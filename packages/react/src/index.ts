@@ -1,0 +1,14 @@
+/** Hooks of React for shared worlds: begin with {@link WorldProvider}. */
+
+export {
+  useAttribute,
+  useAvatar,
+  useConnection,
+  useEntities,
+  useEntity,
+  usePlayers,
+  useScreen,
+  useStatus,
+  useWorldEvent,
+} from "./hooks.js";
+export { useWorld, WorldContext, WorldProvider, type WorldProviderProps } from "./provider.js";
