@@ -24,5 +24,6 @@ function show(world: World): void {
 const element = new NowcastWorldElement();
 element.setAttribute("src", `/r/${new URLSearchParams(location.search).get("room") ?? "football"}`);
 element.setAttribute("name", "Ada");
+element.setAttribute("hud", "off");
 document.body.prepend(element);
 if (element.page) show(element.page.world);

@@ -8,6 +8,9 @@ import type { Stage } from "./scene/stage.js";
 import type { WorldConnection } from "./world-connection.js";
 import type { XrSession } from "./xr/xr-session.js";
 
+/** Actions that are shown at a time: those with a target first, and then those that need none. */
+const PROMPTS_MAX = 4;
+
 /** The parts of the page that actions need. */
 export interface ActionParts {
   readonly connection: WorldConnection | undefined;
@@ -23,7 +26,7 @@ export interface ActionParts {
 /** Connects the actions of a world with the targets, texts and buttons of the page. */
 export function createActions(page: ActionParts): Actions {
   const ahead = new Vector3();
-  return new Actions({
+  const actions: Actions = new Actions({
     findTarget: (rule) => {
       const { own, scene, stage, devices } = page;
       if (!own) return undefined;
@@ -38,9 +41,11 @@ export function createActions(page: ActionParts): Actions {
     showCharge: (share) => page.hud.setCharge(share),
     showOffers: (offers) => {
       const { hud, devices } = page;
-      hud.setPrompt(devices.touching ? "" : promptFor(offers));
+      const others = actions.possible.filter((binding) => !offers.includes(binding));
+      hud.setPrompt(devices.touching ? "" : promptFor([...offers, ...others].slice(0, PROMPTS_MAX)));
       if (devices.touching) devices.markButtons(new Set(offers.map(({ action }) => buttonOf(action))));
     },
     highlight: (target) => page.scene.highlight(target),
   });
+  return actions;
 }

@@ -15,7 +15,7 @@ export const HUD_STYLE = `
 .low { position: absolute; left: 10px; right: 10px; bottom: max(10px, env(safe-area-inset-bottom)); display: grid;
   gap: 8px; justify-items: start; }
 .prompts { justify-self: center; display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; }
-.log { list-style: none; margin: 0; padding: 0; max-width: min(420px, 80%); }
+.log { list-style: none; margin: 0; max-width: min(420px, 80%); }
 .log li { overflow-wrap: anywhere; }
 button, input { pointer-events: auto; font: inherit; color: inherit; background: #141b2bc7; border: 1px solid #fff5;
   border-radius: 10px; padding: 6px 12px; }

@@ -66,7 +66,7 @@ export class WorldHud {
     this.#helpToggle.textContent = "?";
     this.#helpToggle.setAttribute("aria-label", pageTexts.help);
     this.#helpToggle.addEventListener("click", () => this.toggleHelp());
-    this.#touch.hidden = !isTouching();
+    this.#showTouch(isTouching());
     this.stick.append(this.knob);
     const top = part("div", "top");
     top.append(this.#people, this.#board, this.#helpToggle);
@@ -162,8 +162,7 @@ export class WorldHud {
   #listen(): void {
     const world = this.#world;
     const touched = (event: PointerEvent): void => {
-      this.#touch.hidden = event.pointerType !== "touch" && !isTouching();
-      this.#prompts.hidden = !this.#touch.hidden;
+      this.#showTouch(event.pointerType === "touch" || isTouching());
     };
     window.addEventListener("pointerdown", touched, true);
     this.#input.addEventListener("keydown", (event) => {
@@ -187,6 +186,12 @@ export class WorldHud {
       }),
       world.on("chat", ({ name, text }) => this.#add(`${name}: ${text}`)),
     );
+  }
+
+  /** Buttons to touch show their actions themselves, so there are no prompts for keys beside them. */
+  #showTouch(isShown: boolean): void {
+    this.#touch.hidden = !isShown;
+    this.#prompts.hidden = isShown;
   }
 
   #add(line: string): void {
