@@ -1,4 +1,4 @@
-//! The room that a client asks for, and the moment of its past.
+//! The room that a client requests, and the requested moment of its history.
 
 use nowcast_store::At;
 use nowcast_world_protocol::{is_room_name, split_moment};

@@ -1,9 +1,9 @@
 //! Fair scheduling of chat lines among the speakers in a room.
 //!
 //! Every chat line is sent to every player, so the cost of a room grows with the square of its players. A room
-//! therefore limits its chat to a number of bytes a second. Over that limit, the speaker who sent the fewest bytes
-//! lately is served first. If too many lines wait, a line of the speaker who sent the most is dropped. A speaker with
-//! many or long lines therefore waits for the others, and the others never wait for that speaker.
+//! therefore limits its chat to a number of bytes a second. While lines wait because of this limit, the speaker who recently
+//! sent the fewest bytes is served first. If too many lines wait, a line of the speaker who recently sent the most bytes is
+//! dropped. A speaker with many or long lines therefore waits for the other speakers. They never wait for that speaker.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use nowcast_world::PlayerId;
 /// Chat bytes a second that a room sends to each player: some 160 short lines.
 const BYTES_PER_SECOND: usize = 16 * 1024;
 
-/// Bytes that a room sends at once after a quiet time.
+/// Maximum bytes that a room sends at once after a time without chat.
 const BURST_BYTES: usize = 32 * 1024;
 
 /// Maximum bytes of waiting lines: two seconds of the budget.
 const WAITING_BYTES_MAX: usize = 2 * BYTES_PER_SECOND;
 
-/// Half-life of the bytes that count for a speaker.
+/// Half-life of a speaker's recent bytes.
 const HALF_LIFE: Duration = Duration::from_secs(10);
 
 /// Bytes charged for a line besides its text: the speaker's name, and the message around it.
@@ -35,7 +35,7 @@ pub(crate) struct Chat {
     number: u64,
 }
 
-/// Sort key of a line: first the speaker's recent bytes, including the line; then the order of arrival.
+/// Sort key of a line: first the speaker's recent bytes, which include the line, then the order of arrival.
 type Tag = (u64, u64);
 
 /// Recent bytes of a speaker, valid at one moment.
@@ -45,7 +45,7 @@ struct Said {
 }
 
 impl Said {
-    /// Lets the old bytes decay until `now`, and adds new ones.
+    /// Reduces the count by its decay until `now`, and adds the new bytes.
     fn add(&mut self, bytes: f64, now: Instant) {
         let half_lives = now.saturating_duration_since(self.at).as_secs_f64() / HALF_LIFE.as_secs_f64();
         self.bytes = (self.bytes * 0.5_f64.powf(half_lives) + bytes).max(0.0);
@@ -78,8 +78,8 @@ impl Chat {
         }
     }
 
-    /// Queues a line. Returns the lines that are dropped because too many bytes wait: lines of the speaker with the
-    /// most recent bytes.
+    /// Queues a line. If too many bytes wait, drops lines of the speaker with the most recent bytes, and returns the dropped
+    /// lines.
     pub(crate) fn offer(&mut self, line: Line, now: Instant) -> Vec<Line> {
         let said = self.said.entry(line.speaker).or_insert(Said { bytes: 0.0, at: now });
         said.add(line.cost() as f64, now);
@@ -113,7 +113,7 @@ impl Chat {
         Some(first.remove())
     }
 
-    /// Removes a speaker who left, with the waiting lines.
+    /// Removes a speaker who left, with the speaker's waiting lines.
     pub(crate) fn forget(&mut self, speaker: PlayerId) {
         self.waiting.retain(|_, line| line.speaker != speaker);
         self.waiting_bytes = self.waiting.values().map(Line::cost).sum();

@@ -1,4 +1,4 @@
-//! One client, as its room uses it.
+//! The handle of one client, shared by its task and its room.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -19,10 +19,10 @@ use crate::persistence::Known;
 use crate::player_command::{CommandSubject, Given, PlayerCommand};
 use crate::session::input_buffer::{BufferedInput, Change, DueStep, InputBuffer};
 
-/// One client, as its room uses it. The client's task queues commands. The room's thread takes the commands, and sends
-/// through the [`ClientSink`]. The two share nothing else.
+/// The handle of one client, shared by its task and its room. The client's task queues commands. The room's thread takes the
+/// commands, and sends through the [`ClientSink`]. The two share nothing else.
 pub struct ClientHandle {
-    /// The requested name; the room decides which name the client gets.
+    /// The requested name. The room assigns the name that the client gets.
     pub name: Name,
     sink: Arc<dyn ClientSink>,
     /// Identifies the client when it reconnects, if it has a secret.
@@ -47,13 +47,13 @@ pub struct ClientHandle {
     held_until: OnceLock<Instant>,
 }
 
-/// Maximum wait of an action for the client step in which it was sent. A delayed walker is usually at most a second
+/// Maximum wait of an action for the client step in which the action was sent. A delayed walker is usually at most a second
 /// behind.
 const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
 
 impl ClientHandle {
-    /// Creates the handle of a client that receives `network_hz` snapshots a second. `may_edit` states that it has the role
-    /// `editor`, `is_program` that it is a program.
+    /// Creates the handle of a client that receives `network_hz` snapshots a second. `may_edit` states whether the client
+    /// has the role `editor`, and `is_program` states whether it is a program.
     pub fn new(
         name: Name,
         sink: Arc<dyn ClientSink>,
@@ -118,7 +118,7 @@ impl ClientHandle {
         commands.push(command)
     }
 
-    /// Takes the commands for one step, in order, up to the first action that was given at a later step of the client.
+    /// Takes the commands for one step, in order. Stops before the first action that the client gave at a later step.
     pub(crate) fn take_commands(&self) -> VecDeque<PlayerCommand> {
         let mut commands = self.commands.lock().expect("nobody panics while holding it");
         let input_buffer = self.input_buffer.lock().expect("nobody panics while holding it");
@@ -140,7 +140,7 @@ impl ClientHandle {
         self.input_buffer.lock().expect("nobody panics while holding it").receive(now, changes)
     }
 
-    /// Forgets the client's steps, because the client counts none any more.
+    /// Discards the client's steps, because the client no longer counts steps.
     pub fn forget_steps(&self) {
         *self.input_buffer.lock().expect("nobody panics while holding it") = InputBuffer::default();
     }
@@ -150,7 +150,7 @@ impl ClientHandle {
         self.input_buffer.lock().expect("nobody panics while holding it").leave_out(steps);
     }
 
-    /// Returns the walker's action in the next step of the world; `None` if the client counts no steps.
+    /// Returns the walker's behaviour in the next step of the world, or `None` if the client counts no steps.
     pub(crate) fn take_turn(&self, may_stride: bool) -> Option<DueStep> {
         self.input_buffer.lock().expect("nobody panics while holding it").take(may_stride)
     }
@@ -160,7 +160,7 @@ impl ClientHandle {
         self.view_delay_ms.store(delay_ms.into(), Ordering::Relaxed);
     }
 
-    /// The delay between the arrival of a state at the client and its display.
+    /// Returns the delay between the arrival of a state at the client and its display.
     pub fn view_delay(&self) -> Duration {
         Duration::from_millis(self.view_delay_ms.load(Ordering::Relaxed).into())
     }
@@ -194,7 +194,7 @@ impl ClientHandle {
         self.sink.close(closing);
     }
 
-    /// Sends a text to the person behind the client.
+    /// Sends a text to the person who uses the client.
     pub fn notice(&self, text: &str) {
         self.sink.send(ClientEvent::Notice { text });
     }
@@ -249,7 +249,7 @@ impl ClientHandle {
         self.leave();
     }
 
-    /// The key of a lost client and the time until which its seat is reserved; `None` if no seat is reserved.
+    /// The key of a lost client, and the time until which its seat is reserved. `None` if no seat is reserved.
     pub(crate) fn held(&self) -> Option<(ClientKey, Instant)> {
         Some((self.key?, *self.held_until.get()?))
     }

@@ -1,4 +1,4 @@
-//! Recognition of a client on another connection or in another process of the server.
+//! Recognition of a client that connects again, also after a restart of the server.
 
 use ring::digest::{Context, SHA256};
 
@@ -7,9 +7,9 @@ use crate::names::Name;
 /// Bytes of the secret that a client presents.
 pub const SECRET_BYTES: usize = 16;
 
-/// Identifies one client through every reconnection. The key is derived from the client's secret and the name in its
-/// token, so a stolen secret alone does not allow a join as the bearer of a token. A program and a person with the same
-/// secret are different clients. The secret itself is not stored.
+/// Identifies one client through every reconnection. The key is derived from the client's secret and the name in its token.
+/// So a stolen secret alone does not allow a join as the bearer of a token. A program and a person with the same secret are
+/// different clients. The secret itself is not stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientKey(pub [u8; 16]);
 
@@ -35,12 +35,12 @@ impl std::fmt::Debug for ClientKey {
     }
 }
 
-/// Bytes in hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Sixteen bytes of 32 hexadecimal digits.
+/// Parses 32 hexadecimal digits into 16 bytes.
 pub fn read_hex(text: &str) -> Option<[u8; 16]> {
     let mut bytes = [0; 16];
     if text.len() != 2 * bytes.len() || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {

@@ -18,8 +18,8 @@ use crate::rule_report::RuleReport;
 
 /// The sending side of one client. No call waits for a socket or for the client.
 ///
-/// The room's thread calls [`greet`](Self::greet) once, and [`update`](Self::update) and [`publish`](Self::publish) in
-/// every later step, in this order. Any thread may call [`send`](Self::send) and [`close`](Self::close).
+/// The room's thread calls [`greet`](Self::greet) once. In every later step it calls [`update`](Self::update), then
+/// [`publish`](Self::publish). Any thread may call [`send`](Self::send) and [`close`](Self::close).
 pub trait ClientSink: Send + Sync {
     /// Sends a newcomer its player number and the whole state of the world.
     fn greet(&self, view: &RoomView<'_>, greeting: &Greeting);
@@ -40,12 +40,12 @@ pub trait ClientSink: Send + Sync {
 /// An event for one client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClientEvent<'a> {
-    /// A text for the person behind the client.
+    /// A text for the person who uses the client.
     Notice {
         /// The text.
         text: &'a str,
     },
-    /// An action was not carried out.
+    /// An action was rejected.
     ActionRefused {
         /// The name of the action.
         action: &'a str,
@@ -54,14 +54,14 @@ pub enum ClientEvent<'a> {
         /// The number that the client gave its request.
         number: Option<u32>,
     },
-    /// A line of chat was not passed on.
+    /// A line of chat was dropped.
     LineRefused {
         /// The text.
         text: &'a str,
         /// The reason.
         reason: &'a str,
     },
-    /// A numbered action is carried out and stored.
+    /// A numbered action was applied and stored.
     ActionDone {
         /// The number that the client gave its request.
         number: u32,
@@ -73,7 +73,7 @@ pub enum ClientEvent<'a> {
         /// The number that the client gave its request.
         number: u32,
     },
-    /// A request of an owner was not carried out.
+    /// An ownership request was rejected.
     Denied {
         /// The kind of request.
         request: OwnerRequest,
@@ -84,7 +84,7 @@ pub enum ClientEvent<'a> {
         /// The reason.
         reason: &'a str,
     },
-    /// An event that the rules emit for this player.
+    /// An event that the rules emitted for this player.
     Emitted {
         /// The name of the event.
         name: &'a str,
@@ -95,7 +95,7 @@ pub enum ClientEvent<'a> {
     Report(&'a RuleReport),
 }
 
-/// The facts about a newcomer that its first message states.
+/// The facts that a newcomer's first message states.
 #[derive(Clone, Copy, Debug)]
 pub struct Greeting {
     /// The number of its player.
@@ -106,7 +106,7 @@ pub struct Greeting {
     pub network_hz: u32,
 }
 
-/// The changes of one step, as the room collected them.
+/// The changes of one step.
 #[derive(Clone, Copy)]
 pub struct StepChanges<'r> {
     /// The changed states.
@@ -140,7 +140,7 @@ pub struct RoomView<'r> {
     pub metrics: &'r Metrics,
     /// The counters of this room.
     pub room_metrics: &'r Arc<RoomMetrics>,
-    /// Encodings that stay valid as long as the room exists.
+    /// Encodings that stay valid while the room exists.
     pub of_room: &'r SharedEncodings,
     /// Encodings of this step.
     pub of_step: &'r SharedEncodings,
@@ -154,12 +154,12 @@ impl RoomView<'_> {
     }
 }
 
-/// Values that the sinks of one protocol share, one for each type. The first sink that needs a value makes it.
+/// Values that the sinks of one protocol share, one value for each type. The first sink that needs a value creates it.
 #[derive(Default)]
 pub struct SharedEncodings(RefCell<Vec<Rc<dyn Any>>>);
 
 impl SharedEncodings {
-    /// Returns the value of this type, made by `init` if there is none.
+    /// Returns the value of this type. Creates it with `init` if there is none.
     pub fn get_or_init<T: Any>(&self, init: impl FnOnce() -> T) -> Rc<T> {
         let known = self.0.borrow().iter().find_map(|value| Rc::clone(value).downcast::<T>().ok());
         known.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Reason why a client's connection ends (section 5 of the plain protocol).
+//! The reasons why a client's connection ends (`spec/PLAIN.md`, section 5).
 
 use nowcast_world_protocol::CloseCause;
 use nowcast_world_protocol::plain::{DecodeError, OutOfBounds};
@@ -6,23 +6,24 @@ use nowcast_world_protocol::session::PROTOCOL;
 
 use crate::refusal::Refusal;
 
-/// A close frame's payload is at most 125 bytes, two of them the code (RFC 6455, section 5.5).
+/// Maximum bytes of the reason. A close frame's payload has at most 125 bytes, and two of them are the code (RFC 6455,
+/// section 5.5).
 const REASON_BYTES_MAX: usize = 123;
 
-/// The limit of actions that the world refuses, in [`Closing::TooMany`].
+/// The text for the limit of refused actions in [`Closing::TooMany`].
 pub const REFUSED_ACTIONS: &str = "refused actions: at most 4 a second, 40 at once";
 
 /// The reason for a client whose single-use token was used by another client.
 const TOKEN_USED: &str = "the token has been used by another client: ask for a new one";
 
-/// Reason why a client's connection ends.
+/// The reason why a client's connection ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Closing {
     /// The client closed.
     Bye,
     /// The connection broke off without a close frame.
     Vanished,
-    /// The server ends.
+    /// The server shuts down.
     ShuttingDown,
     /// The client broke the WebSocket protocol.
     Protocol(String),
@@ -36,32 +37,33 @@ pub enum Closing {
     Malformed(DecodeError),
     /// The client sent a message with a field out of bounds.
     OutOfBounds(OutOfBounds),
-    /// The client sent too many messages: their kind and its limit.
+    /// The client sent too many messages of a kind. The text states the kind and its limit.
     TooMany(&'static str),
-    /// The client didn't read.
+    /// The client did not read its messages.
     TooSlow,
-    /// The client was silent.
+    /// The client sent nothing for too long.
     Idle,
     /// The room ended before the client joined it.
     RoomGone,
-    /// An admitted session was refused a seat. The plain protocol refuses earlier.
+    /// An admitted session got no seat. The plain protocol refuses such a client before its connection.
     Refused(Refusal),
-    /// The client uses another version of the world protocol on sessions.
+    /// The client on a session uses another version of the world protocol.
     Version(u32),
-    /// The client asked to join as a program, and may not. The plain protocol refuses earlier.
+    /// The client asked to join as a program without permission. The plain protocol refuses such a client before its
+    /// connection.
     NoProgram,
     /// The same client joined again on another connection.
     Replaced,
-    /// The client is banned; the text has the end and the reason.
+    /// The client is banned. The text has the end of the ban and its reason.
     Banned(String),
-    /// The rules of the world removed the client; the reason.
+    /// The rules of the world removed the client, for this reason.
     Kicked(String),
     /// The client's single-use token was already used by another client.
     TokenUsed,
 }
 
 impl Closing {
-    /// The cause, which has a code in both protocols.
+    /// The cause. Each cause has a code in both protocols.
     pub fn cause(&self) -> CloseCause {
         match self {
             Self::Bye => CloseCause::Bye,
@@ -91,7 +93,7 @@ impl Closing {
         self.cause().websocket_code()
     }
 
-    /// The code of a session's end.
+    /// The close code on sessions.
     pub fn session_code(&self) -> u32 {
         self.cause().session_code()
     }
@@ -122,7 +124,7 @@ impl Closing {
         }
     }
 
-    /// Whether the client may reconnect to its player in the same state.
+    /// Whether the client may reconnect and resume its player in the same state.
     pub fn holds_seat(&self) -> bool {
         self.cause().holds_seat()
     }
@@ -157,7 +159,7 @@ impl Closing {
     }
 }
 
-/// Shortens a reason to the maximum of a close frame, at a character boundary.
+/// Shortens a reason, at a character boundary, to the maximum that fits in a close frame.
 fn shorten(mut reason: String) -> String {
     if reason.len() > REASON_BYTES_MAX {
         let mut end = REASON_BYTES_MAX - "…".len();

@@ -1,4 +1,4 @@
-//! The intake of one client's commands: rate, answer, queue. Both protocols use it.
+//! The intake of one client's commands: checks rates, answers, and queues. Both protocols use the intake.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,13 +24,13 @@ impl CommandIntake {
         Self { handle, metrics }
     }
 
-    /// Queues a command for the room. A command over the rate is dropped and answered, with two exceptions. The newest
-    /// state always counts, because a lost last input would leave the avatar moving. Numbered actions always pass,
-    /// because only the room knows whether one was done before.
+    /// Queues a command for the room. A command over the rate is dropped and answered, with two exceptions. The newest state
+    /// is always queued, because a lost last input would leave the avatar moving. Numbered actions are always queued,
+    /// because only the room knows whether an action was done before.
     ///
     /// # Errors
-    /// Returns an error if the client must be removed: it is far over the rate, or it numbers an action without having
-    /// a key.
+    /// Returns an error if the client must be removed, because it is far over the rate, or because it has no key and numbers
+    /// an action.
     pub fn submit(&self, mut command: PlayerCommand, rates: &mut Rates) -> Result<(), Closing> {
         if let PlayerCommand::Act { number: Some(numbered), .. } = &command
             && (numbered.number == 0 || self.handle.key.is_none())
@@ -55,7 +55,7 @@ impl CommandIntake {
         Ok(())
     }
 
-    /// Queues a command that no message caused.
+    /// Queues a command that was not caused by a message.
     pub fn queue(&self, command: PlayerCommand) {
         if !self.handle.queue(command) {
             self.metrics.drop_message("backlog");

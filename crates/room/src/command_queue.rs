@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use crate::config::{COMMANDS_MAX, COMMANDS_PER_STEP_MAX};
 use crate::player_command::PlayerCommand;
 
-/// The commands of one client that wait for its room, in order. A newer state replaces the older one, unless an event is
-/// between the two.
+/// The commands of one client that wait for its room, in order. A newer state replaces an older one, unless an event is
+/// between the two states.
 #[derive(Default)]
 pub(crate) struct CommandQueue(VecDeque<PlayerCommand>);
 
@@ -33,7 +33,7 @@ impl CommandQueue {
         fits
     }
 
-    /// Takes the commands for one step, in order, up to the first that `is_early`.
+    /// Takes the commands for one step, in order. Stops before the first command for which `is_early` is true.
     pub(crate) fn take(&mut self, is_early: impl FnMut(&PlayerCommand) -> bool) -> VecDeque<PlayerCommand> {
         let due = self.0.iter().position(is_early).unwrap_or(self.0.len()).min(COMMANDS_PER_STEP_MAX);
         let early = self.0.split_off(due);

@@ -11,28 +11,28 @@ pub struct RoomsConfig {
     pub seed: u64,
     /// Maximum rooms at the same time. Each has a thread of its own.
     pub rooms_max: usize,
-    /// Of these, rooms that clients of one address (an IPv4 address, or an IPv6 /64) opened.
+    /// Maximum open rooms that were opened by clients of one address (an IPv4 address, or an IPv6 /64).
     pub rooms_per_address_max: usize,
-    /// Maximum rooms at the same time that show the history of a room. They do not count as rooms above.
+    /// Maximum rooms at the same time that show the history of a room. They do not count toward the maximum of rooms.
     pub past_rooms_max: usize,
     /// Maximum players in one room at the same time.
     pub players_max: usize,
-    /// Of these, players from one address (an IPv4 address, or an IPv6 /64).
+    /// Maximum players in one room from one address (an IPv4 address, or an IPv6 /64).
     pub players_per_address_max: usize,
-    /// Whether clients of other machines cannot connect. Then players from loopback addresses are not limited.
+    /// Whether only clients of this machine can connect. Then players from loopback addresses are not limited.
     pub is_loopback_only: bool,
     /// Whether clients show tokens. Without tokens, clients on this machine may open all rooms.
     pub needs_tokens: bool,
-    /// From the leave of a room's last player to the end of the room.
+    /// The time from the leave of a room's last player to the end of the room.
     pub room_empty: Duration,
-    /// The same, if no player ever did anything in the room.
+    /// The time from the leave of the last player to the end of a room in which no player ever did anything.
     pub room_unused: Duration,
     /// Time for a client with a key to reconnect after it was lost, or after a restart of the process.
     pub seat_held: Duration,
     /// Maximum time of one step of a world. A room ends if one step takes longer, or if consecutive slow steps together
     /// take longer.
     pub step: Duration,
-    /// How much history of stored worlds is kept.
+    /// The retention of the history of stored worlds.
     pub retention: Retention,
 }
 
@@ -59,21 +59,22 @@ impl Default for RoomsConfig {
 /// Maximum events that a client may leave unread, in bytes.
 pub const EVENTS_BYTES_MAX: usize = 256 * 1024;
 
-/// The part of [`EVENTS_BYTES_MAX`] for chat lines and the messages before them. A line that exceeds it is dropped.
+/// The part of [`EVENTS_BYTES_MAX`] for chat lines and the messages before them. A line that exceeds this part is dropped.
 pub const CHAT_BYTES_MAX: usize = 64 * 1024;
 
-/// Charge for a waiting event besides its own bytes: a queue entry (the queue doubles when it grows), and an
-/// allocation. Without the charge, many small events would use several times their limit.
+/// Charge for a waiting event besides its own bytes: a queue entry (the queue doubles when it grows), and an allocation.
+/// Without this charge, many small events would use several times the limit.
 pub(crate) const EVENT_OVERHEAD_BYTES: usize = 192;
 
-/// Maximum charge for the bytes of one event. Longer events describe many entities at once, and all clients share them.
+/// Maximum charge for the bytes of one event. A longer event describes many entities at once, and all clients share its
+/// bytes.
 pub(crate) const EVENT_COST_MAX: usize = EVENTS_BYTES_MAX / 4;
 
 /// Maximum commands of a client that wait for the room. While the queue is full, the client's task stops reading from
 /// the client.
 pub(crate) const COMMANDS_MAX: usize = 64;
 
-/// Maximum commands of a client that its room takes in one step. Each may bring another command, which states the
+/// Maximum commands of a client that its room takes in one step. For each of them the room may add a command that states the
 /// client's view.
 pub(crate) const COMMANDS_PER_STEP_MAX: usize = 24;
 

@@ -4,22 +4,22 @@ use nowcast_store::At;
 
 use crate::persistence::BanRequest;
 
-/// A line for the server, which no other client receives.
+/// A command for the server. No other client receives its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EditorCommand {
     /// `/ban`: bans a client.
     Ban(BanRequest),
     /// `/unban`: lifts bans, by a name or an id.
     Unban(String),
-    /// `/bans`: lists them.
+    /// `/bans`: lists bans.
     Bans,
-    /// `/at`: shows another moment, in a room that shows history.
+    /// `/at`: in a room that shows history, shows another moment.
     At(At),
-    /// `/play`: plays the history from the shown moment.
+    /// `/play`: plays the history, starting at the shown moment.
     Play,
     /// `/pause`: stops at the shown moment.
     Pause,
-    /// `/copy`: creates a room from the shown moment.
+    /// `/copy`: creates a room with the world of the shown moment.
     Copy(String),
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum EditorCommand {
 pub(crate) const COMMANDS: &str = "/ban, /unban and /bans keep players out; /at, /play, /pause and /copy view a room's history. They \
      require the role 'editor'. A line that begins with two slashes is said with one.";
 
-/// Whether a line is a command and not chat, even if the command is invalid. Its first word is a slash and a letter.
+/// Whether a line is a command and not chat: whether it begins with a slash and a letter. The command may be invalid.
 pub(crate) fn is_command(line: &str) -> bool {
     let mut letters = words(line).0.chars();
     letters.next() == Some('/')
@@ -35,7 +35,7 @@ pub(crate) fn is_command(line: &str) -> bool {
         && !letters.any(|letter| letter == '/')
 }
 
-/// The line without one of two slashes at its beginning.
+/// Returns the line. If it begins with two slashes, removes one of them.
 pub(crate) fn as_said(line: &str) -> &str {
     if line.starts_with("//") { &line[1..] } else { line }
 }
@@ -46,7 +46,7 @@ pub(crate) fn is_for_all(line: &str) -> bool {
 }
 
 impl EditorCommand {
-    /// Parses a line for which [`is_command`] is true. The error states the expected form.
+    /// Parses a line for which [`is_command`] is true. The error message states the expected form.
     pub(crate) fn parse(line: &str) -> Result<Self, String> {
         let (command, rest) = words(line);
         match command {
@@ -64,7 +64,7 @@ impl EditorCommand {
     }
 }
 
-/// The first word, and the text after it.
+/// Splits a text into its first word and the rest.
 fn words(line: &str) -> (&str, &str) {
     let line = line.trim();
     line.split_once(char::is_whitespace).map_or((line, ""), |(first, rest)| (first, rest.trim()))

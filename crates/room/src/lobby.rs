@@ -13,14 +13,14 @@ pub(crate) struct Lobby {
     waiting: Mutex<Queue>,
     /// The time since which the room has no client and no reserved seat; `None` if it has one.
     empty_since: Mutex<Option<Instant>>,
-    /// Whether the room ends at once if it is still empty.
+    /// Whether the room is to end at once if it is still empty.
     gives_way: AtomicBool,
 }
 
 #[derive(Default)]
 struct Queue {
     clients: Vec<Arc<ClientHandle>>,
-    /// All clients that entered and have not left. The end of the room closes each of them.
+    /// All clients that entered and have not left. The end of the room closes their connections.
     entered: Vec<Weak<ClientHandle>>,
     /// The reason for the end of the room.
     ended: Option<Closing>,
@@ -44,7 +44,7 @@ impl Lobby {
         std::mem::take(&mut self.lock().clients)
     }
 
-    /// Ends the lobby: closes all clients that entered it, and all that enter later. Later calls do not replace the
+    /// Ends the lobby. Closes all clients that entered it, and all clients that enter later. Later calls do not replace the
     /// first reason.
     pub(crate) fn end(&self, closing: &Closing) {
         let mut queue = self.lock();
@@ -82,7 +82,7 @@ impl Lobby {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Waiting clients are closed even when the room panicked while it held this lock.
+        // Ignores poisoning, so that waiting clients are closed even if the room panicked while it held this lock.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -27,7 +27,7 @@ pub struct Metrics {
     pub(crate) rooms: Gauge,
     /// Ended rooms whose threads still run.
     pub(crate) rooms_abandoned: Gauge,
-    /// Upper bound of the memory of their scripts and values.
+    /// Upper bound of the memory of the scripts and values of those threads.
     pub(crate) rooms_abandoned_bytes_max: Gauge,
     pub(crate) bodies_awake: Gauge,
     pub(crate) snapshots_superseded: Counter,
@@ -126,7 +126,7 @@ impl Metrics {
         }
     }
 
-    /// Counters that no page shows.
+    /// Creates counters that no page shows.
     #[cfg(test)]
     pub(crate) fn unregistered() -> Self {
         Self::new(&mut Registry::default())
@@ -138,7 +138,7 @@ impl Metrics {
         self.rooms_ended.get_or_create(&Reason { reason }).get()
     }
 
-    /// The metrics of a room that opens. They are shown until the last handle is dropped.
+    /// Creates the metrics of a new room. They are shown until the last handle is dropped.
     pub(crate) fn open_room(&self, room: &str, world: &str) -> Arc<RoomMetrics> {
         self.open_rooms.open(room, world)
     }
@@ -160,12 +160,12 @@ impl Metrics {
         self.rules.get_or_create(&Outcomes { outcome }).inc();
     }
 
-    /// Counts lines printed by rules and sent to no client, because there were too many.
+    /// Counts lines that rules printed and that no client received, because there were too many lines.
     pub(crate) fn drop_printed(&self, lines: u64) {
         self.rules.get_or_create(&Outcomes { outcome: "printed_dropped" }).inc_by(lines);
     }
 
-    /// Counts errors of rules that were not reported, because there were too many.
+    /// Counts errors of rules that were not reported, because there were too many errors.
     pub(crate) fn drop_failures(&self, errors: u64) {
         self.rules.get_or_create(&Outcomes { outcome: "failed_dropped" }).inc_by(errors);
     }
@@ -175,17 +175,18 @@ impl Metrics {
         self.durable.get_or_create(&Outcomes { outcome }).inc();
     }
 
-    /// Counts a walker's step that was not the next one of its client, or a view older than the history of worlds.
+    /// Counts an irregular step: one in which a walker did not take the next step of its client, or one with a view older
+    /// than the history of worlds.
     pub(crate) fn count_turn(&self, outcome: &'static str) {
         self.turns.get_or_create(&Outcomes { outcome }).inc();
     }
 
-    /// Counts a message from a client that has no effect.
+    /// Counts a client's message that has no effect.
     pub fn drop_message(&self, reason: &'static str) {
         self.dropped.get_or_create(&Reason { reason }).inc();
     }
 
-    /// Counts the time that encoding took.
+    /// Records the time of an encoding.
     pub fn observe_encode(&self, took: Duration) {
         self.encode_seconds.observe(took.as_secs_f64());
     }

@@ -1,8 +1,8 @@
 //! Protection of names that tokens assign.
 //!
-//! The operator assigns the name in a token; each client chooses any other name. Therefore no other player in a room
-//! may use the name of a token, nor one that looks like it: in another case, with invisible characters, or with letters
-//! of another script that look the same (Unicode Technical Standard 39, section 4).
+//! The operator assigns the name in a token. A client without such a token chooses its name. Therefore no other player in a
+//! room may use the name of a token, or a name that looks like it. Such a name differs in case, in invisible characters, or
+//! in letters of another script that look the same (Unicode Technical Standard 39, section 4).
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use unicode_security::skeleton;
 /// The requested name of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// The client requests it.
+    /// A name that the client requests.
     Asked(String),
-    /// The client's token assigns it.
+    /// A name that the client's token assigns.
     Verified(String),
 }
 
@@ -26,8 +26,8 @@ pub(crate) struct Names {
     bound: BTreeMap<PlayerId, Likeness>,
 }
 
-/// The two normal forms of a name. Two names look alike if they share one of the two: `Ian` is `lan` by appearance and
-/// `ian` by case folding.
+/// The two normal forms of a name. Two names look alike if they have the same form by appearance, or by case folding. `Ian`
+/// has the form `lan` by appearance, and `ian` by case folding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Likeness([String; 2]);
 
@@ -38,14 +38,15 @@ impl Names {
         !self.bound.values().any(|bound| bound.is_like(&likeness))
     }
 
-    /// The name of a new player whose token has this name. A number distinguishes it from equal names in the room.
+    /// Returns the name of a new player whose token has this name. If a player in the room already has the name, a number is
+    /// added.
     pub(crate) fn disambiguate(&self, name: &str) -> String {
         let name = sanitize(name, NAME_CHARS_MAX);
         let is_free = |name: &String| {
             let likeness = Likeness::of(name);
             !self.bound.values().any(|bound| bound.is_like(&likeness))
         };
-        // Each number makes another name, so one number more than players suffices.
+        // Each number gives a different name, so it suffices to try one number more than there are players.
         let numbered = (2..=self.bound.len() + 2).map(|number| {
             let number = format!(" ({number})");
             let kept: String = name.chars().take(NAME_CHARS_MAX - number.len()).collect();
@@ -59,12 +60,12 @@ impl Names {
         self.bound.insert(player, Likeness::of(name));
     }
 
-    /// Whether an player's name is a token's.
+    /// Whether a token assigned the name of this player.
     pub(crate) fn is_bound(&self, player: PlayerId) -> bool {
         self.bound.contains_key(&player)
     }
 
-    /// The player has left.
+    /// Releases the name of a player who left.
     pub(crate) fn forget(&mut self, player: PlayerId) {
         self.bound.remove(&player);
     }
@@ -85,7 +86,7 @@ impl Likeness {
     }
 }
 
-/// A name without the number that distinguishes equal names. Only the server adds such numbers.
+/// Returns a name without the number that distinguishes equal names. Only the server adds such numbers.
 fn without_number(name: &str) -> &str {
     let number = name.strip_suffix(')').and_then(|name| name.rsplit_once('('));
     match number {

@@ -1,4 +1,4 @@
-//! A room's end of a client of the plain protocol.
+//! The sink through which a room sends to a client of the plain protocol.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -22,14 +22,14 @@ use crate::send_queue::{self, SendQueue};
 use crate::shared_frame::SharedFrame;
 use crate::snapshot::{Snapshot, rounded};
 
-/// Snapshots whose encodings are kept for clients that need them a little late.
+/// Number of snapshots whose encodings are kept for clients that need them late.
 const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
 
-/// Maximum entities whose attributes are sent one by one in a step. If more change, one message describes all of them
-/// again: many small messages would fill the send queue of a client that reads fast enough.
+/// Maximum entities whose attributes are sent in separate messages in a step. If more entities change, one message describes
+/// all of them again. Many small messages would fill the send queue even of a client that reads fast enough.
 const ATTRIBUTES_ONE_BY_ONE_MAX: usize = 64;
 
-/// A room's end of a client of the plain protocol: messages wait in the queue until the client's task sends them.
+/// The sink of a client of the plain protocol. Messages wait in the queue until the client's task sends them.
 pub struct PlainSink {
     /// The encoding that the client chose.
     pub encoding: Encoding,
@@ -86,7 +86,7 @@ impl ClientSink for PlainSink {
         }
     }
 
-    /// Queues the snapshot of this step for a client that is due, or that still has an older one in its queue.
+    /// Queues the snapshot of this step if the client is due, or if an older snapshot still waits in its queue.
     fn publish(&self, view: &RoomView<'_>, is_due: bool) {
         if (is_due || self.queue.has_snapshot()) && self.queue.put_snapshot(snapshot(view)) {
             self.metrics.snapshots_superseded.inc();
@@ -128,11 +128,11 @@ fn message_of(event: ClientEvent<'_>) -> ServerMessage {
     }
 }
 
-/// The newest snapshots of a room, newest last, whose encodings are still shared.
+/// The newest snapshots of a room, whose encodings are still shared. The newest snapshot is last.
 #[derive(Default)]
 struct Snapshots(RefCell<VecDeque<Arc<Snapshot>>>);
 
-/// The snapshot of this step, made once for all clients.
+/// Returns the snapshot of this step, which is created once for all clients.
 fn snapshot(view: &RoomView<'_>) -> Arc<Snapshot> {
     let snapshots = view.of_room.get_or_init(Snapshots::default);
     let mut newest = snapshots.0.borrow_mut();
@@ -148,7 +148,7 @@ fn snapshot(view: &RoomView<'_>) -> Arc<Snapshot> {
     snapshot
 }
 
-/// The messages that describe a world to newcomers.
+/// Creates the messages that describe a world to newcomers.
 struct Description(Vec<Encoded>);
 
 impl Description {
@@ -163,7 +163,7 @@ impl Description {
     }
 }
 
-/// The messages of a step, in the order in which they are sent, with their audiences.
+/// The messages of a step with their audiences, in the order in which they are sent.
 struct Updates(Vec<(Audience, Encoded)>);
 
 impl Updates {
@@ -214,7 +214,7 @@ impl Updates {
     }
 }
 
-/// A message, encoded at most once for each encoding.
+/// A message that is encoded at most once for each encoding.
 struct Encoded {
     message: ServerMessage,
     json: OnceCell<SharedFrame>,
@@ -263,7 +263,7 @@ fn definition(view: &RoomView<'_>) -> ServerMessage {
     }
 }
 
-/// Describes an entity; `None` for one that the plain protocol does not replicate.
+/// Describes an entity. Returns `None` for an entity that the plain protocol does not replicate.
 fn entity(view: &RoomView<'_>, id: EntityId) -> Option<Entity> {
     let entity = view.world.entity(id).filter(|entity| !view.dictionary.is_private(entity.kind))?;
     let (p, r) = rounded(&entity.pose);
@@ -296,7 +296,7 @@ fn asset(asset: &session::Asset) -> Asset {
     Asset { name, hash, bytes, media_type }
 }
 
-/// Rounds to a ten thousandth: scales are round numbers that an `f32` cannot hold exactly.
+/// Rounds to a ten-thousandth, because scales are short decimal numbers that an `f32` cannot hold exactly.
 fn round_scale(value: f32) -> f64 {
     (f64::from(value) * 10_000.0).round() / 10_000.0
 }

@@ -1,4 +1,4 @@
-//! Commands of players. The messages of both protocols become this one type, together with the player's number.
+//! Commands of players. The messages of both protocols are converted to this one type.
 
 use std::time::{Duration, Instant};
 
@@ -15,23 +15,23 @@ use crate::rate::MessageKind;
 /// A command of a player. Its fields are within their bounds.
 #[derive(Debug, PartialEq)]
 pub enum PlayerCommand {
-    /// Controls the avatar. State: only the newest between two events counts. On sessions inputs have numbers; elsewhere the
-    /// number is 0.
+    /// Controls the avatar. Input is state: of the inputs between two events, only the newest has an effect. On sessions,
+    /// inputs have numbers. In the plain protocol, the number is 0.
     Input {
         /// The controls.
         input: Input,
-        /// The number of the input on sessions, else 0.
+        /// The number of the input on sessions; 0 in the plain protocol.
         number: u16,
     },
-    /// Runs an action that the world declares. A numbered action happens exactly once, and is answered.
+    /// Runs an action that the world declares. A numbered action happens exactly once, and the client receives an answer.
     Act {
         /// The name of the action.
         action: String,
         /// Its arguments.
         arguments: Value,
-        /// Its number, if it happens exactly once.
+        /// Its number, if the action must happen exactly once.
         number: Option<Numbered>,
-        /// When the client gave it.
+        /// The time at which the client gave the action.
         given: Given,
     },
     /// Sends a chat line to all.
@@ -41,10 +41,11 @@ pub enum PlayerCommand {
     },
     /// Changes the player's name.
     Rename {
-        /// The wanted name.
+        /// The requested name.
         name: String,
     },
-    /// Sets the target pose of an own entity. State: only the newest of each entity counts between two events.
+    /// Sets the target pose of an own entity. A target is state: of the targets of an entity between two events, only the
+    /// newest has an effect.
     Move {
         /// The entity.
         entity: EntityId,
@@ -60,7 +61,7 @@ pub enum PlayerCommand {
         /// The number that the answer repeats.
         number: u32,
     },
-    /// Releases an entity, or transfers it to another player.
+    /// Releases an owned entity, or transfers it to another player.
     Release {
         /// The entity.
         entity: EntityId,
@@ -74,7 +75,7 @@ pub enum PlayerCommand {
         /// The attributes by name.
         attributes: Value,
     },
-    /// Makes an entity that the player owns.
+    /// Spawns an entity that the player owns.
     Spawn {
         /// The number that the answer repeats.
         number: u32,
@@ -92,7 +93,7 @@ pub enum PlayerCommand {
     },
 }
 
-/// The part of a command that an answer names.
+/// Returns the part of a command that an answer names.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CommandSubject {
     Action {
@@ -108,25 +109,25 @@ pub(crate) enum CommandSubject {
         entity: Option<EntityId>,
         number: u32,
     },
-    /// The next state replaces this one, so it is not answered.
+    /// A rejected state is not answered, because the next state replaces it.
     State,
 }
 
-/// When an action was given.
+/// The time at which an action was given.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Given {
     /// The arrival of the action.
     pub at: Instant,
     /// The step at which the client was, if it counts steps.
     pub step: Option<u16>,
-    /// The moment at which the client showed other entities, in steps of the room, if the client states it.
+    /// The moment of the world that the client showed for other entities, in steps of the room, if the client states it.
     pub shown: Option<f64>,
     /// The age of the client's view when the action arrived, if the server can measure it.
     pub saw: Option<Duration>,
 }
 
 impl Given {
-    /// An action that arrives now, from a client without steps and without a measured view.
+    /// Creates the time of an action that arrives now, from a client without steps and without a measured view.
     pub fn now() -> Self {
         Self { at: Instant::now(), step: None, shown: None, saw: None }
     }
@@ -137,26 +138,26 @@ impl Given {
 pub struct Numbered {
     /// The number that the client gave the action, from 1 on.
     pub number: u32,
-    /// Whether the action is over the rate. It is then confirmed only if it was done before.
+    /// Whether the action is over the rate. Such an action is confirmed only if it was done before.
     pub is_over_rate: bool,
 }
 
 impl Numbered {
-    /// A number within the rate.
+    /// Creates the number of an action that is within the rate.
     pub fn new(number: u32) -> Self {
         Self { number, is_over_rate: false }
     }
 }
 
 impl PlayerCommand {
-    /// Returns the command of a plain-protocol message with checked bounds; `None` if the message is no command.
+    /// Returns the command of a plain-protocol message with checked bounds, or `None` if the message is no command.
     pub fn of_plain(message: ClientMessage) -> Option<Self> {
         Some(match message {
             ClientMessage::Input(input) => {
                 let input = Input {
                     forward: input.forward as f32,
                     right: input.right as f32,
-                    // Reduced before rounding, while it has full precision.
+                    // The angle is reduced before it is rounded to `f32`, while it has full precision.
                     yaw: input.yaw.rem_euclid(std::f64::consts::TAU) as f32,
                     run: input.run,
                     jump: input.jump,
@@ -193,10 +194,10 @@ impl PlayerCommand {
         })
     }
 
-    /// Returns the command of an event on a session. `saw` is the age of the client's view.
+    /// Returns the command in an event of a session. `saw` is the age of the client's view.
     ///
     /// # Errors
-    /// If a field is out of bounds, or if the event is no command.
+    /// Fails if a field is out of bounds, or if the event is no command.
     pub fn of_session(event: ToWorld, saw: Option<Duration>) -> Result<Self, Closing> {
         Ok(match event {
             ToWorld::Own { entity, number } => Self::Own { entity: EntityId(entity), number },
@@ -224,21 +225,21 @@ impl PlayerCommand {
         })
     }
 
-    /// Returns the command of a session state that sets the target pose of an owned entity.
+    /// Returns the command in a state of a session that sets the target pose of an owned entity.
     ///
     /// # Errors
-    /// If the pose is out of bounds.
+    /// Fails if the pose is out of bounds.
     pub fn of_owned(entity: EntityId, owned: Owned) -> Result<Self, Closing> {
         let (pose, velocity) = owned.checked().ok_or_else(|| not_finite("pose or velocity"))?;
         Ok(Self::Move { entity, pose, velocity })
     }
 
-    /// Whether only the newest command of this kind counts.
+    /// Whether the command is state, so that only the newest command of its kind has an effect.
     pub(crate) fn is_state(&self) -> bool {
         matches!(self, Self::Input { .. } | Self::Move { .. })
     }
 
-    /// Whether a newer command replaces this one: both are states of the same subject.
+    /// Whether a newer command replaces this one, because both are states of the same subject.
     pub(crate) fn is_replaced_by(&self, newer: &Self) -> bool {
         match (self, newer) {
             (Self::Input { .. }, Self::Input { .. }) => true,
@@ -256,7 +257,7 @@ impl PlayerCommand {
         }
     }
 
-    /// The kind whose rate limits the command.
+    /// Returns the kind of message whose rate limits the command.
     pub(crate) fn kind(&self) -> MessageKind {
         match self {
             Self::Input { .. } => MessageKind::Input,
@@ -290,7 +291,7 @@ impl PlayerCommand {
         CommandSubject::Owned { request, entity, number }
     }
 
-    /// Returns the command of the world for this player.
+    /// Converts the command to a command of the world for this player.
     pub(crate) fn into_world(self, player: PlayerId) -> WorldCommand {
         match self {
             Self::Input { input, .. } => WorldCommand::Input { player, input },

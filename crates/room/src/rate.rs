@@ -1,4 +1,4 @@
-//! Message rates of a client for each kind (section 4 of the plain protocol, section 6 of `spec/WORLD.md`).
+//! Message rates of a client for each kind of message (`spec/PLAIN.md`, section 4, and `spec/WORLD.md`, section 6).
 
 use std::time::{Duration, Instant};
 
@@ -40,12 +40,12 @@ impl MessageKind {
         Self::Ownership,
     ];
 
-    /// Whether only the newest message of the kind counts.
+    /// Whether messages of the kind are state, so that only the newest has an effect.
     pub fn is_state(self) -> bool {
         matches!(self, Self::Input | Self::Move)
     }
 
-    /// The kind and its limit, for people: in close reasons, and in answers to dropped messages.
+    /// Describes the kind and its limit for people, in close reasons and in answers to dropped messages.
     pub fn limit(self) -> &'static str {
         match self {
             Self::Input => "input: at most 120 a second",
@@ -60,7 +60,7 @@ impl MessageKind {
         }
     }
 
-    /// Messages a second, and the burst.
+    /// The maximum messages a second, and the burst.
     fn allowance(self) -> (f64, f64) {
         match self {
             Self::Input => (120.0, 120.0),
@@ -76,7 +76,7 @@ impl MessageKind {
     }
 }
 
-/// The allowances of one client.
+/// The message allowances of one client.
 pub struct Rates {
     kinds: [Allowance; MessageKind::ALL.len()],
 }
@@ -91,19 +91,19 @@ impl Rates {
         Self { kinds }
     }
 
-    /// Allowances for messages that waited before they could be sent.
+    /// Creates allowances for a client whose messages waited before they could be sent.
     pub fn of_waiting(now: Instant) -> Self {
         let mut rates = Self::new(now);
         rates.credit(CREDIT_MAX, now);
         rates
     }
 
-    /// Judges a message that arrives now.
+    /// Returns the verdict on a message that arrives now.
     pub(crate) fn judge(&mut self, kind: MessageKind, now: Instant) -> Verdict {
         self.kinds[kind as usize].judge(now)
     }
 
-    /// Allows the messages that waited during `time`, in which nothing arrived from the client.
+    /// Adds the allowance for the messages that waited during `time`, in which nothing arrived from the client.
     fn credit(&mut self, time: Duration, now: Instant) {
         for kind in &mut self.kinds {
             kind.credit(time, now);
@@ -111,7 +111,7 @@ impl Rates {
     }
 }
 
-/// Detects times in which nothing arrives from a client, so that the messages that waited in the meantime are not over
+/// Detects times in which nothing arrives from a client. The messages that waited during such a time do not count as over
 /// the rate.
 #[derive(Default)]
 pub struct Quiet {
@@ -120,16 +120,16 @@ pub struct Quiet {
 }
 
 impl Quiet {
-    /// Bursts cover shorter silences.
+    /// The shortest silence that is credited. Bursts cover shorter silences.
     const MIN: Duration = Duration::from_millis(250);
 
-    /// Whether a silence lasts, so that a message that arrives now may end it.
+    /// Whether a silence lasts at present. A message that arrives now may end it.
     pub fn lasts(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Records that nothing arrived for `silence`, and credits a silence that is over. Call it several times a second,
-    /// and during a silence before each message is judged.
+    /// Records that nothing has arrived for `silence`, and credits a silence that is over. Call it several times a second.
+    /// During a silence, also call it before you judge a message.
     pub fn note(&mut self, silence: Duration, now: Instant, rates: &mut Rates) {
         let heard_at = now.checked_sub(silence).unwrap_or(now);
         if let Some(since) = self.since
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Sends `count` messages, `hz` a second, and counts the verdicts: passed, dropped, closed.
+    /// Sends `count` messages at `hz` messages a second. Counts the verdicts: passed, dropped, closed.
     fn send(kind: MessageKind, hz: f64, count: u32) -> [u32; 3] {
         let start = Instant::now();
         let mut rates = Rates::new(start);
@@ -186,7 +186,7 @@ mod tests {
         assert!(verdicts[2] > 0, "{verdicts:?}");
     }
 
-    /// Cuts the client off for `cut`, delivers all messages of that time at once, and counts the verdicts.
+    /// Interrupts the connection for `cut`, delivers all messages of that time at once, and counts the verdicts.
     fn resume(kind: MessageKind, hz: f64, cut: Duration) -> [u32; 3] {
         let start = Instant::now();
         let (mut rates, mut quiet) = (Rates::new(start), Quiet::default());

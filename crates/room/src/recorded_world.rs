@@ -1,4 +1,4 @@
-//! A room's world, with rules in Rust or Luau, stored or not.
+//! A room's world, with rules in Rust or Luau, which may be stored.
 
 use nowcast_script::{Live, Report, Sources};
 use nowcast_store::{ActionId, Completion, Once};
@@ -8,13 +8,13 @@ use nowcast_world::{ApplyError, Command, Event, PlayerId, World};
 use crate::client_key::ClientKey;
 use crate::persistence::Recording;
 
-/// A world whose rules are a program or a script. Rooms treat both alike. All commands pass through it, so the
-/// recording is complete.
+/// A world whose rules are a program or a script. A room uses it in the same way for both. All commands pass through it, so
+/// the recording is complete.
 pub(crate) struct RecordedWorld {
     engine: Engine,
     /// The recording for the store, if worlds are stored.
     recording: Option<Recording>,
-    /// The durable actions that were done, if no recording has them.
+    /// The durable actions that were done, if the world is not recorded.
     once: Once,
 }
 
@@ -81,12 +81,12 @@ impl RecordedWorld {
         Ok(())
     }
 
-    /// Replaces this world by another one, which is not recorded.
+    /// Replaces this world by another world, which is not recorded.
     pub(crate) fn replace(&mut self, engine: Engine) {
         self.engine = engine;
     }
 
-    /// Applies the journal's entries before the next step to the world.
+    /// Applies the journal's entries that precede the next step.
     pub(crate) fn take_entries(
         &mut self,
         entries: impl IntoIterator<Item = Entry>,
@@ -124,7 +124,7 @@ impl RecordedWorld {
         Ok(())
     }
 
-    /// Calls a completion when all events so far are stored; at once if nothing is stored.
+    /// Calls a completion when all events so far are stored. Calls it at once if nothing is stored.
     pub(crate) fn when_kept(&mut self, then: Completion) {
         match &mut self.recording {
             Some(recording) => recording.when_kept(then),
@@ -144,7 +144,7 @@ impl RecordedWorld {
         }
     }
 
-    /// The next event, oldest first.
+    /// Returns the next event, oldest first.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         match &mut self.engine {
             Engine::Program(world) => world.poll_event(),
@@ -160,7 +160,7 @@ impl RecordedWorld {
         }
     }
 
-    /// The oldest printed line that was not taken.
+    /// Returns the oldest printed line that was not taken yet.
     pub(crate) fn poll_line(&mut self) -> Option<String> {
         match &mut self.engine {
             Engine::Program(_) => None,
@@ -168,7 +168,7 @@ impl RecordedWorld {
         }
     }
 
-    /// The version of the rules that runs, counted from 1.
+    /// The number of the version of the rules that runs, counted from 1.
     pub(crate) fn version(&self) -> u64 {
         match &self.engine {
             Engine::Program(_) => 1,
@@ -176,7 +176,7 @@ impl RecordedWorld {
         }
     }
 
-    /// Counts a version that was tried and does not load. Returns its number.
+    /// Counts a version that does not load. Returns its number.
     pub(crate) fn count_refused(&mut self) -> u64 {
         match &mut self.engine {
             Engine::Program(_) => 1,
@@ -197,18 +197,18 @@ impl RecordedWorld {
         }
     }
 
-    /// Applies new rules from now on. The reports contain their outcome: rules that do not load change nothing. A
-    /// program has no rules to replace.
+    /// Applies new rules from now on. Rules that do not load change nothing. The reports contain the outcome. A world whose
+    /// rules are a program has no rules to replace.
     pub(crate) fn reload(&mut self, sources: Sources) {
         if let Engine::Script(live) = &mut self.engine {
-            // Rejected rules may also have settled the world, and no journal has that.
+            // Rejected rules may also have changed the world while they were tried, and no journal has that change.
             let _ = live.reload(sources);
             self.begin_anew();
         }
     }
 
-    /// Records the events since the last call in the store. Called after every step; does not block on a disk.
-    /// `is_used` says whether a player is in the world, or did anything: a world is stored from then on.
+    /// Records the events since the last call in the store. Call it after every step. It does not block on a disk. `is_used`
+    /// states whether a player is in the world or did anything. A world is stored from then on.
     pub(crate) fn record(&mut self, is_used: bool) {
         if let Some(recording) = &mut self.recording {
             let (world, sources) = self.engine.parts();
@@ -224,7 +224,7 @@ impl RecordedWorld {
         }
     }
 
-    /// Records nothing more, because another room may continue the world now.
+    /// Ends the recording, because another room may continue the world now.
     pub(crate) fn end_recording(&mut self) {
         self.recording = None;
     }

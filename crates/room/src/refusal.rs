@@ -1,16 +1,16 @@
-//! Reasons for refusing a client: one type for all protocols, with code, cause and cure.
+//! The reasons for refusing a client, with code, cause and cure. All protocols use this type.
 
 use std::time::Duration;
 
 use nowcast_world_protocol::ROOM_NAME_BYTES_MAX;
 
-/// The reason for refusing a client. Its text is the cause; [`Refusal::cure`] is the cure.
+/// The reason for refusing a client. Its text states the cause. [`Refusal::cure`] states the cure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The request asks for no WebSocket.
+    /// The request does not ask for a WebSocket.
     #[error("this address speaks WebSocket")]
     NotWebSocket,
-    /// The request for a WebSocket is invalid. The cause names the cure.
+    /// The request for a WebSocket is invalid. The text of the cause includes the cure.
     #[error("{cause}")]
     Upgrade {
         /// The cause, with the cure.
@@ -18,25 +18,25 @@ pub enum Refusal {
         /// The status of the answer.
         status: u16,
     },
-    /// A parameter of the address is invalid. The text names the cure.
+    /// A parameter of the address is invalid. The text includes the cure.
     #[error("bad parameter: {0}")]
     Parameter(String),
-    /// The endpoint does not admit the client: its page, its token, its encryption, or its number of sessions.
+    /// The endpoint does not admit the client, because of its page, its token, its encryption or its number of sessions.
     #[error("{}", .0.cause)]
     Admission(Box<AdmissionAnswer>),
-    /// The client asks to join as a program, and its token lacks the role.
+    /// The client asks to join as a program, but its token lacks the role.
     #[error("a program needs a token with the role 'program' here")]
     NoProgram,
     /// The address joins rooms faster than allowed.
     #[error("this address joins too often")]
     JoinsTooOften,
-    /// The service admits clients of this machine alone.
+    /// The service admits only clients of this machine.
     #[error("only this machine enters here")]
     LocalService,
     /// The name is not the name of a room.
     #[error("room name '{0}' is not 1 to {ROOM_NAME_BYTES_MAX} of a-z 0-9 - _")]
     BadName(String),
-    /// The room has the maximum number of players.
+    /// The room already has the maximum number of players.
     #[error("room '{room}' is full, {players_max} players are in it")]
     Full {
         /// The name of the room.
@@ -44,7 +44,7 @@ pub enum Refusal {
         /// The limit.
         players_max: usize,
     },
-    /// The room has the maximum number of players from one address.
+    /// The room already has the maximum number of players from one address.
     #[error("room '{room}' has {players_max} players from this address already (limit {players_max})")]
     FullOfAddress {
         /// The name of the room.
@@ -52,13 +52,13 @@ pub enum Refusal {
         /// The limit of the address.
         players_max: usize,
     },
-    /// The maximum number of rooms is open.
+    /// The maximum number of rooms is already open.
     #[error("room limit reached: {rooms_max} rooms are open (limit {rooms_max})")]
     TooManyRooms {
         /// The limit.
         rooms_max: usize,
     },
-    /// The address has the maximum number of open rooms.
+    /// The address already has the maximum number of open rooms.
     #[error("room limit reached: this address already has {rooms_max} open rooms (limit {rooms_max})")]
     TooManyOfAddress {
         /// The limit of the address.
@@ -70,16 +70,16 @@ pub enum Refusal {
     /// The stored world of the room cannot be loaded.
     #[error("the world of room '{0}' cannot be loaded; the server's log has the cause and the cure")]
     NotLoaded(String),
-    /// The client asks for the history of a room, and is no editor.
+    /// The client asks for the history of a room, but is no editor.
     #[error("viewing history requires the role 'editor'")]
     NotEditor,
-    /// No world is stored.
+    /// The server stores no worlds.
     #[error("this server keeps no worlds, so it has no history to view")]
     NoStore,
     /// The room has no stored history.
     #[error("no history of room '{0}' is stored, so there is nothing to view")]
     NotKept(String),
-    /// The maximum number of rooms shows history.
+    /// The maximum number of rooms already shows history.
     #[error("{rooms_max} rooms already show history (limit {rooms_max})")]
     TooManyPast {
         /// The limit.
@@ -101,10 +101,10 @@ pub enum Refusal {
         /// The limit of a step.
         step_max: Duration,
     },
-    /// The server ends.
+    /// The server shuts down.
     #[error("the server is shutting down")]
     ShuttingDown,
-    /// The system has no thread for another room.
+    /// The system cannot create a thread for another room.
     #[error("the server cannot open another room: {0}")]
     NoThread(String),
 }
@@ -124,7 +124,7 @@ pub struct AdmissionAnswer {
     pub cure: &'static str,
 }
 
-/// The constant parts of a refusal.
+/// The parts of a refusal that do not depend on its values.
 struct Row {
     /// The error code on sessions (`spec/CARRIERS.md`, section 2).
     code: &'static str,
@@ -136,7 +136,7 @@ struct Row {
 }
 
 impl Refusal {
-    /// The one table of refusals.
+    /// The table of all refusals.
     fn row(&self) -> Row {
         let row = |code, status, label, cure| Row { code, status, label, cure };
         match self {
@@ -199,7 +199,7 @@ impl Refusal {
         self.row().code
     }
 
-    /// The cure; empty if the cause names it.
+    /// The cure. Empty if the text of the cause includes it.
     #[must_use]
     pub fn cure(&self) -> &'static str {
         self.row().cure
@@ -217,11 +217,11 @@ impl Refusal {
         self.row().status
     }
 
-    /// Cause and cure in one line.
+    /// Returns cause and cure in one line.
     #[must_use]
     pub fn line(&self) -> String {
         match (self, self.cure()) {
-            // The cause names the cure.
+            // The text of the cause already includes the cure.
             (Self::Upgrade { .. }, _) | (_, "") => self.to_string(),
             (_, cure) => format!("{self}: {cure}"),
         }

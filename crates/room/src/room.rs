@@ -2,12 +2,13 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `context.rs` | the room's name, and its place in the server |
+//! | `context.rs` | the room's name, and the parts of the server that the room uses |
 //! | `members.rs`, `members/` | players, reserved seats, names |
 //! | `commands.rs`, `turns.rs`, `durable.rs`, `editor_commands.rs` | commands of players |
-//! | `chat.rs` | lines that wait for their turn |
+//! | `chat.rs` | lines of chat that wait |
 //! | `editing.rs` | new rules and their outcomes |
-//! | `replicated_state.rs`, `world_events.rs`, `publishing.rs` | changes and events of a step, and their publication |
+//! | `replicated_state.rs`, `world_events.rs`, `publishing.rs` | the changes and events of a step, and their transmission to
+//! clients |
 //! | `opening.rs`, `past.rs` | the world of a new room, and of a room that shows history |
 //! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
 
@@ -57,8 +58,8 @@ use crate::lobby::Lobby;
 use crate::recorded_world::RecordedWorld;
 use crate::rooms::Rooms;
 
-/// Maximum steps that a room catches up after a delay. Further steps are skipped, so a slow machine runs a slow world
-/// that still keeps up.
+/// Maximum steps that a room catches up after a delay. Further steps are skipped. On a machine that is too slow, the world
+/// therefore runs slower, but its clients stay up to date.
 const CATCH_UP_STEPS_MAX: u32 = 6;
 
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
@@ -66,7 +67,7 @@ const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 /// One room. It runs on its own thread, so that neither physics nor a script delays a socket or another room.
 pub(crate) struct Room {
     context: RoomContext,
-    /// Dropped after the room, however the room ends.
+    /// Dropped after the other fields, however the room ends.
     registration: RoomRegistration,
     /// Ends the room when a step takes too long.
     watch: Arc<StepWatch>,
@@ -77,13 +78,13 @@ pub(crate) struct Room {
     editing: Editing,
     durable: Durable,
     meter: TickMeter,
-    /// The shown moment, in a room that shows history.
+    /// The shown moment. `None` unless the room shows history.
     past: Option<Past>,
     /// Steps since the room opened. A rollback of the world does not reset the count.
     tick: u64,
     /// Whether a player ever did anything in the room.
     was_used: bool,
-    /// The number of the server's bans when they were last applied.
+    /// The number of the server's bans when the room last applied them.
     bans_seen: u64,
 }
 
@@ -102,7 +103,7 @@ impl Room {
 
     /// Creates the world of a room, and steps it until the room ends.
     fn live(name: String, lobby: Arc<Lobby>, rooms: Arc<Rooms>, watch: Arc<StepWatch>) {
-        // First of all: however the code below ends, waiting clients are sent away.
+        // Created first, so that waiting clients are closed however the code below ends.
         let registration = RoomRegistration {
             name: name.clone(),
             lobby: Arc::clone(&lobby),
@@ -125,7 +126,7 @@ impl Room {
             Err(error) => return error.report(&name, &lobby, &rooms),
         };
         info!(room = name, world = offered.name, tick = world.world().tick(), "room opened");
-        // Initial entities cause no events.
+        // Discards events of the initial entities, because clients receive those entities with the greeting.
         while world.poll_event().is_some() {}
         let assets = offered.assets();
         let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
@@ -167,10 +168,10 @@ impl Room {
                     return;
                 }
             } else {
-                // The world does not run without a client.
+                // The world does not run while the room has no client.
                 self.meter.show_awake(&self.context, 0);
                 if now - deserted_since >= self.patience() {
-                    // Done before the room leaves the list, because the next room of its name continues from the stored
+                    // Records before the room leaves the list, because the next room of its name continues from the stored
                     // world.
                     self.world.record_all();
                     if self.context.rooms.close_if_deserted(&self.context.name) {
@@ -187,16 +188,16 @@ impl Room {
     fn patience(&self) -> Duration {
         let config = &self.context.rooms.config;
         match &self.past {
-            // The history stays in the store.
+            // A room that shows history has nothing to keep, because the history stays in the store.
             Some(_) => Duration::ZERO,
-            // Another room needs the slot.
+            // Another room needs this room's slot.
             None if self.context.lobby.gives_way() => Duration::ZERO,
             None if self.was_used => config.room_empty,
             None => config.room_unused.min(config.room_empty),
         }
     }
 
-    /// Runs the steps of a tick, in this order. Returns false if the room ends because the step took too long.
+    /// Runs the parts of a tick, in this order. Returns false if the room ends because the step took too long.
     fn tick(&mut self) -> bool {
         let started = Started::now();
         self.remove_leavers(started.at);
@@ -228,8 +229,8 @@ impl Room {
         members.dismiss_leavers(context, world, chat, (past.is_some(), now));
     }
 
-    /// Reloads rules, applies commands, and steps the world. Returns the newcomers, and whether other rules or assets are in
-    /// force than before.
+    /// Reloads rules, applies commands, and steps the world. Returns the newcomers, and whether the rules or assets in force
+    /// changed.
     fn step_live(&mut self, now: Instant) -> (Vec<Newcomer>, bool) {
         self.editing.reload(&self.context, &mut self.world, &self.members);
         self.take_commands(now);
@@ -253,8 +254,8 @@ impl Room {
         }
     }
 
-    /// Steps the world once more after it was rolled back to its state before its newest rules. Players who joined
-    /// since then join in this step, and all inputs are applied again.
+    /// Steps the world once more after it was rolled back to its state before its newest rules. In this step, players who
+    /// joined since those rules join again, and all inputs are applied again.
     fn go_on_after_rollback(&mut self) {
         let Self { context, world, members, .. } = self;
         for Member { id, input, .. } in &members.seated {
@@ -263,7 +264,7 @@ impl Room {
         world.step();
     }
 
-    /// Passes on the outcomes of new rules. Returns whether the rules or assets in force changed.
+    /// Reports the outcomes of new rules. Returns whether the rules or assets in force changed.
     fn report_rules(&mut self) -> bool {
         let Self { context, world, members, editing, publishing, .. } = self;
         let reloaded = editing.report_rules(context, world, members);

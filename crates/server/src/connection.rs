@@ -81,7 +81,7 @@ impl Connection {
     /// Takes over an accepted socket with plain HTTP or HTTP over TLS.
     ///
     /// # Errors
-    /// If the connection breaks, or ends before its first bytes.
+    /// Fails if the connection breaks, or ends before its first bytes.
     pub(crate) async fn open(
         stream: TcpStream,
         address: SocketAddr,

@@ -45,7 +45,7 @@ impl Figures {
     /// Requests the page from the server at `host` (`name:port`), with a token if the server requires one.
     ///
     /// # Errors
-    /// If no answer arrives within 5 s, or the answer is not a metrics page. The error text quotes the answer.
+    /// Fails if no answer arrives within 5 s, or the answer is not a metrics page. The error text quotes the answer.
     pub async fn fetch(host: &str, token: Option<&str>) -> io::Result<Figures> {
         let exchange = async {
             let mut socket = TcpStream::connect(host).await?;

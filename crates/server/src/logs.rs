@@ -61,7 +61,7 @@ impl LogWriter {
     /// Starts the thread that writes to `output`.
     ///
     /// # Errors
-    /// If the system cannot create the thread.
+    /// Fails if the system cannot create the thread.
     pub fn spawn(output: impl Write + Send + 'static) -> io::Result<Self> {
         let (queue, entries) = sync_channel(LINES_MAX);
         let dropped = Counter::default();

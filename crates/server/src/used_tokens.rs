@@ -57,7 +57,7 @@ impl TokenKept {
 /// Binds a single-use token to the client that joined with it, so that this client can rejoin with it.
 ///
 /// # Errors
-/// If another client joined with the token.
+/// Fails if another client joined with the token.
 pub(crate) fn hold_token(token: &SingleUse, key: Option<ClientKey>) -> Result<TokenKept, AdmissionRefusal> {
     let (tell, kept) = oneshot::channel();
     // The receiver is gone if the client is.

@@ -45,11 +45,11 @@ pub enum BanScope {
 /// The mark by which a banned client is recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BannedBy {
-    /// By the name in the token. Only its hash is stored.
+    /// The name in the token. Only its hash is stored.
     Token([u8; 16]),
-    /// By the key that the client presents when it reconnects. Only its hash is stored.
+    /// The key that the client presents when it reconnects. Only its hash is stored.
     Client([u8; 16]),
-    /// By the address: an IPv4 address, or an IPv6 network of 64 bits.
+    /// The address: an IPv4 address, or an IPv6 network of 64 bits.
     Address(IpAddr),
 }
 
@@ -84,22 +84,23 @@ pub enum BanError {
     /// There is no room or world of this name.
     #[error("'{0}' is not 1 to 32 of a-z 0-9 - _, as rooms and worlds are called")]
     Scope(String),
-    /// An address is banned for too long.
+    /// The ban of an address would last too long.
     #[error("an address is banned for 30 days at most, because it may belong to another person later")]
     TooLong,
     /// The list of bans is full.
     #[error("the list of bans is full ({BANS_MAX}): remove some first")]
     Full,
-    /// The store is behind.
+    /// The store is behind with its writes.
     #[error("the ban cannot be stored now: the disk is behind, see /healthz")]
     NotTaken,
 }
 
 impl Ban {
-    /// Creates a ban that starts now and lasts this long, or until it is lifted. `name` and `why` are shown to people.
+    /// Creates a ban that starts now and lasts this long. Without a duration, it lasts until it is lifted. `name` and `why`
+    /// are shown to people.
     ///
     /// # Errors
-    /// If the scope is no valid name of a room or a world, or if an address would be banned for too long.
+    /// Fails if the scope is no valid name of a room or a world, or if an address would be banned for too long.
     pub fn new(
         scope: BanScope,
         by: BannedBy,
@@ -136,12 +137,12 @@ impl Ban {
         hex(&digest(&SHA256, self.key().as_bytes()).as_ref()[..4])
     }
 
-    /// Whether a name or an id identifies this ban.
+    /// Whether this name or id identifies the ban.
     pub fn is_called(&self, who: &str) -> bool {
         self.name.eq_ignore_ascii_case(who) || self.id() == who
     }
 
-    /// Returns the reason for the banned client.
+    /// Returns the reason that the banned client receives.
     pub(crate) fn told(&self) -> String {
         let place = match &self.scope {
             BanScope::Room(_) => "this room",
@@ -161,7 +162,7 @@ impl Ban {
         Mark { kind: MarkKind::Ban, key: self.key().into_bytes(), note, expires_ms: self.expires_ms }
     }
 
-    /// Decodes a ban from a store; `None` for a form that this release does not know.
+    /// Decodes a ban from a store. Returns `None` for a form that this release does not know.
     pub fn from_mark(mark: &Mark) -> Option<Self> {
         let mut parts = std::str::from_utf8(&mark.key).ok()?.splitn(4, '/');
         let (scope, place, by, what) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -203,7 +204,7 @@ fn key(scope: &BanScope, by: &BannedBy) -> String {
 }
 
 impl fmt::Display for Ban {
-    /// One line: id, name, scope, mark, end, reason.
+    /// Formats the ban in one line: id, name, scope, mark, end, reason.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = if self.name.is_empty() { "(no name)" } else { &self.name };
         write!(f, "{}  {name}, ", self.id())?;
@@ -224,7 +225,7 @@ impl fmt::Display for Ban {
     }
 }
 
-/// The marks of a client that joins.
+/// The marks of a client that joins, by which a ban may match it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Known<'a> {
     /// The name in the token.
@@ -241,16 +242,16 @@ impl Known<'_> {
     }
 }
 
-/// The bans of a server. They are stored if there is a store. Otherwise they end with the process.
+/// The bans of a server. If there is a store, the bans are stored. Otherwise they end with the process.
 pub(crate) struct Bans {
     persistence: Arc<PersistenceThread>,
     bans: Mutex<BTreeMap<String, Ban>>,
-    /// Counts added bans. Rooms compare it in each step.
+    /// The number of bans added so far. Rooms compare the number in each step.
     number: AtomicU64,
 }
 
 impl Bans {
-    /// The bans that a store keeps.
+    /// Loads the bans from a store.
     pub(crate) fn new(persistence: Arc<PersistenceThread>) -> Self {
         let kept = persistence.store().map(|store| store.marks(MarkKind::Ban, now_ms())).transpose();
         let kept = kept.unwrap_or_else(|error| {
@@ -263,7 +264,7 @@ impl Bans {
         Self { persistence, bans: Mutex::new(bans), number: AtomicU64::new(0) }
     }
 
-    /// Adds a ban that starts now. `then` is called when the ban is stored, or at once if there is no store.
+    /// Adds a ban that starts now. Calls `then` when the ban is stored, or at once if there is no store.
     pub(crate) fn add(&self, ban: Ban, then: MarkCompletion) -> Result<(), BanError> {
         let mut bans = self.lock();
         bans.retain(|_, ban| ban.expires_ms > now_ms());
@@ -280,7 +281,7 @@ impl Bans {
         Ok(())
     }
 
-    /// Lifts the bans with this name or id in a room, and in its world. Returns them.
+    /// Lifts the bans with this name or id in a room and in its world. Returns the lifted bans.
     pub(crate) fn remove(&self, room: &str, world: &str, who: &str) -> Result<Vec<Ban>, BanError> {
         let mut bans = self.lock();
         let gone: Vec<Ban> =
@@ -295,14 +296,14 @@ impl Bans {
         Ok(gone)
     }
 
-    /// The bans of a room and of its world.
+    /// Returns the bans of a room and of its world.
     pub(crate) fn list(&self, room: &str, world: &str) -> Vec<Ban> {
         let now_ms = now_ms();
         let bans = self.lock();
         bans.values().filter(|ban| ban.expires_ms > now_ms && ban.is_of(room, world)).cloned().collect()
     }
 
-    /// The ban that excludes a client from a room.
+    /// Returns the ban that excludes a client from a room, if there is one.
     pub(crate) fn find(&self, room: &str, world: &str, known: Known<'_>) -> Option<Ban> {
         let bans = self.lock();
         if bans.is_empty() {
@@ -316,13 +317,13 @@ impl Bans {
         })
     }
 
-    /// Increases with each added ban.
+    /// Returns the number of bans added so far.
     pub(crate) fn number(&self) -> u64 {
         self.number.load(Ordering::Acquire)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Ban>> {
-        // The map is consistent after each statement.
+        // Each statement leaves the map consistent, so poisoning is ignored.
         self.bans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -340,7 +341,7 @@ impl Ban {
 /// Writes a ban to a store.
 ///
 /// # Errors
-/// If the store has no space now.
+/// Fails if the store has no space now.
 fn keep_ban(store: &SqliteStore, ban: &Ban, then: MarkCompletion) -> Result<(), BanError> {
     store.mark(ban.to_mark(), now_ms(), then).map_err(|_| BanError::NotTaken)
 }
@@ -348,18 +349,18 @@ fn keep_ban(store: &SqliteStore, ban: &Ban, then: MarkCompletion) -> Result<(), 
 /// The arguments of a ban: `[--for 2h] [--world] [--token] NAME [: WHY]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BanRequest {
-    /// Duration; without one, the ban lasts until it is lifted.
+    /// The duration. Without one, the ban lasts until it is lifted.
     pub(crate) lasts: Option<Duration>,
     /// Whether the ban applies in all rooms of the world.
     pub(crate) is_of_world: bool,
-    /// Every bearer of a token with this name, present or not.
+    /// Whether the ban applies to every bearer of a token with this name, present or not.
     pub(crate) is_token: bool,
     pub(crate) name: String,
     pub(crate) why: String,
 }
 
 impl BanRequest {
-    /// Parses the text after `/ban`. The error states the expected form.
+    /// Parses the text after `/ban`. The error message states the expected form.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         const USAGE: &str = "/ban [--for 2h] [--world] [--token] NAME [: WHY]: --world in all of its rooms, --token by the token name";
         let mut request = Self {

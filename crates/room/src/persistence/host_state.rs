@@ -24,17 +24,17 @@ const LIMITS: WireLimits = WireLimits { memory_bytes_max: 8 * HOST_BYTES_MAX, ..
 /// The server's records that are stored with a world.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct HostState {
-    /// Which of the offered worlds it is.
+    /// The name of the offered world.
     pub(crate) offered: String,
     /// The highest player number so far.
     pub(crate) last_player: u32,
-    /// The rules of the world; `None` if the rules are a program.
+    /// The rules of the world. `None` if the rules are a program.
     pub(crate) sources: Option<Sources>,
-    /// The keys of the players that can be recognised again.
+    /// The keys of the players whose clients can reconnect to them.
     pub(crate) seats: BTreeMap<PlayerId, ClientKey>,
 }
 
-/// Bytes that cannot be decoded as the server's records.
+/// The error for bytes that are not valid records of a server.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub(crate) enum HostStateError {
     #[error(
@@ -84,14 +84,14 @@ pub(super) fn seat_note(player: PlayerId, key: ClientKey) -> Vec<u8> {
     bytes
 }
 
-/// Reads a note of a seat; `None` for another note.
+/// Decodes a note of a seat. Returns `None` for another note.
 pub(super) fn read_seat_note(bytes: &[u8]) -> Option<(PlayerId, ClientKey)> {
     let body = bytes.strip_prefix(&[NOTE_VERSION])?;
     let SavedSeat { player, key } = nowcast_wire::decode(body).ok()?;
     Some((PlayerId(player), ClientKey(key)))
 }
 
-/// Restores the world from a server's snapshot, with its rules. For tools that read a store.
+/// Restores the world from a server's snapshot, with its rules. This function is for tools that read a store.
 ///
 /// # Errors
 /// Fails if another program made the snapshot, if it is damaged, if its rules do not load, or if its rules are a
@@ -103,7 +103,7 @@ pub fn restore_kept(snapshot: &Snapshot) -> Result<World, String> {
     World::restore(script.definition(), Box::new(script), &snapshot.world).map_err(|error| error.to_string())
 }
 
-/// A name for exactly these rules.
+/// Returns a hash that identifies these rules.
 pub(crate) fn sources_hash(sources: &Sources) -> [u8; 32] {
     let mut context = Context::new(&SHA256);
     for part in sources.iter().flat_map(|(path, text)| [path, text]) {
@@ -113,7 +113,7 @@ pub(crate) fn sources_hash(sources: &Sources) -> [u8; 32] {
     finish(context)
 }
 
-/// A name for exactly this definition.
+/// Returns a hash that identifies this definition.
 pub(crate) fn definition_hash(definition: &Definition) -> [u8; 32] {
     let mut context = Context::new(&SHA256);
     context.update(format!("{definition:?}").as_bytes());

@@ -11,13 +11,13 @@ use nowcast_world::{
 
 use super::{HostState, origin};
 
-/// A migration of a stored world to other rules. Creating one changes nothing. Give its [`Migration::snapshot`] to a
-/// store to apply it.
+/// A migration of a stored world to other rules. Creating a migration changes nothing. To apply the migration, give its
+/// [`Migration::snapshot`] to a store.
 #[derive(Clone, Debug)]
 pub struct Migration {
-    /// The changes, for people. Empty if the world already has these rules.
+    /// The changes, to show to people. Empty if the world already has these rules.
     pub changes: Vec<Change>,
-    /// The world under the new rules. It begins a new history: the stored history does not lead to it.
+    /// The world under the new rules. This world begins a new history, because the stored history does not lead to it.
     pub snapshot: Snapshot,
 }
 
@@ -34,21 +34,21 @@ pub enum Change {
         /// Which.
         kind: String,
     },
-    /// The kind has another form, body or look.
+    /// The rules change the form, body or look of a kind.
     KindChanged {
         /// Which.
         kind: String,
     },
-    /// Entities change to another kind, which replaces theirs.
+    /// Entities change to another kind, which replaces their present kind.
     EntitiesTaken {
-        /// The kind that they had.
+        /// The kind before the migration.
         kind: String,
-        /// The kind that they have.
+        /// The kind after the migration.
         by: String,
         /// Number of entities.
         count: usize,
     },
-    /// Entities that go.
+    /// Entities are removed.
     EntitiesLost {
         /// Name of the kind.
         kind: String,
@@ -62,7 +62,7 @@ pub enum Change {
         /// Which.
         attribute: String,
     },
-    /// The values of an attribute are forgotten.
+    /// The values of an attribute are discarded.
     AttributeRemoved {
         /// Name of the kind.
         kind: String,
@@ -86,7 +86,7 @@ pub enum Change {
         /// The action.
         action: String,
     },
-    /// The rules raised an error in the first steps that does not roll them back.
+    /// In the first steps, the rules raised an error for which a server would not roll them back.
     Warned {
         /// The fault.
         fault: String,
@@ -126,13 +126,13 @@ pub enum MigrationError {
     /// The stored world cannot be restored.
     #[error("the stored world cannot be restored: {0}")]
     World(String),
-    /// The new rules do not load, or do not take the world.
+    /// The new rules do not load, or do not accept the world.
     #[error("the rules do not take it: {0}")]
     Refused(Fault),
     /// The rules raise an error within the first two seconds of the world.
     #[error("the rules fail in their first two seconds with it: {0}")]
     Failed(Fault),
-    /// The caller listed a kind to remove, and the world has no such kind.
+    /// The caller listed a kind to remove that the world does not have.
     #[error("the world has no kind {0} to remove entities of")]
     NoKind(String),
     /// The rules are larger than a stored world allows.
@@ -153,11 +153,11 @@ pub fn kept_rules(snapshot: &Snapshot) -> Result<(String, Sources), String> {
     Ok((state.offered, sources))
 }
 
-/// Migrates a stored world to other rules, and tries the rules for the trial period of new rules in a server. Entities
-/// of the kinds in `lost` are removed. The migration fails if the rules lack the kind of any other entity.
+/// Migrates a stored world to other rules. Runs the rules for the same trial period as new rules in a server. Entities of
+/// the kinds in `lost` are removed. The migration fails if the rules lack the kind of any other entity.
 ///
 /// # Errors
-/// If the stored world cannot be restored, or the rules fail with it.
+/// Fails if the stored world cannot be restored, or the rules fail with it.
 pub fn migrate(
     saved: &SavedWorld,
     sources: Sources,
@@ -191,7 +191,7 @@ pub fn migrate(
     Ok(Migration { changes, snapshot })
 }
 
-/// Restores the stored world with its own rules.
+/// Restores the stored world with the rules that are stored with it.
 fn resume(saved: &SavedWorld, sources: Sources) -> Result<Live, MigrationError> {
     let replayed = |is_checked: bool| {
         Live::resume(sources.clone(), Limits::DEFAULT, |definition, rules| {
@@ -199,7 +199,8 @@ fn resume(saved: &SavedWorld, sources: Sources) -> Result<Live, MigrationError> 
             if is_checked { saved.replay(restore) } else { saved.replay_unchecked(restore) }
         })
     };
-    // Rules that store values in variables may not replay exactly. The result is almost the same world, as in a server.
+    // If rules store values in variables, their replay may not be exact. Then the result is almost the same world, as in a
+    // server.
     let live = match replayed(true) {
         Err(ResumeError::World(_)) => replayed(false),
         other => other,
@@ -207,7 +208,7 @@ fn resume(saved: &SavedWorld, sources: Sources) -> Result<Live, MigrationError> 
     live.map_err(|error| MigrationError::World(error.to_string()))
 }
 
-/// The same world without the entities of some kinds. Its rules are not called.
+/// Returns the world without the entities of some kinds. Its rules are not called.
 fn leave_behind(mut live: Live, lost: &[String], stranger: PlayerId) -> Result<Live, MigrationError> {
     let failed = |error: String| MigrationError::World(error);
     let (world, sources) = live.parts();
@@ -246,7 +247,7 @@ impl Behaviour for LeftBehind {
     }
 }
 
-/// Runs the new rules for the trial period, and fails if they would be rolled back.
+/// Runs the new rules for the trial period. Fails if a server would roll them back.
 fn try_out(mut live: Live) -> Result<Vec<Change>, MigrationError> {
     while live.poll_report().is_some() {}
     let mut warnings = Vec::new();

@@ -37,10 +37,10 @@ pub use pruning::PruneSchedule;
 pub(crate) use recording::{Recording, origin};
 pub use steady_time::now_ms;
 
-/// Maximum worlds in one store. Further worlds are not stored, because any client may open rooms.
+/// Maximum worlds in one store. Further worlds are not stored. This limit exists because any client may open rooms.
 const WORLDS_MAX: usize = 16_384;
 
-/// Time that an opening room waits for earlier writes to be stored.
+/// Maximum time that an opening room waits until earlier writes are stored.
 const LOAD_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Time for which `/healthz` reports a world that could not be loaded.
@@ -49,7 +49,7 @@ const TROUBLE_REMEMBERED: Duration = Duration::from_secs(60);
 /// Maximum names that are tried for a world that is set aside.
 const ASIDE_TRIES: u32 = 100;
 
-/// The reason why a world was not copied.
+/// The reasons why a world was not copied.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CopyError {
     #[error("a stored world already has that name: choose another one")]
@@ -66,11 +66,11 @@ pub(crate) enum CopyError {
 pub(crate) struct LookBack {
     /// The first and the last stored moment, in milliseconds since 1970.
     pub(crate) span: (u64, u64),
-    /// The world at that moment, and the entries after it.
+    /// The world at the requested moment, and the entries after that moment.
     pub(crate) stretch: Stretch,
 }
 
-/// Owns the store of a server, if it has one.
+/// Owns the store of a server, if the server has one.
 #[derive(Default)]
 pub struct PersistenceThread {
     store: Mutex<Option<Arc<SqliteStore>>>,
@@ -96,7 +96,7 @@ impl PersistenceThread {
         })
     }
 
-    /// The store; `None` without a folder, and after the server has ended.
+    /// Returns the store, or `None` without a folder or after the end of the server.
     pub fn store(&self) -> Option<Arc<SqliteStore>> {
         self.lock().clone()
     }
@@ -106,7 +106,7 @@ impl PersistenceThread {
         self.lock().as_ref().map(|store| store.stats())
     }
 
-    /// Returns a problem for the operator; `None` in normal operation.
+    /// Returns a problem for the operator, or `None` in normal operation.
     pub fn trouble(&self) -> Option<String> {
         let of_store = self.lock().as_ref().and_then(|store| match store.health() {
             Health::Healthy => None,
@@ -124,7 +124,7 @@ impl PersistenceThread {
         })
     }
 
-    /// A world could not be loaded.
+    /// Records that a world could not be loaded.
     pub(crate) fn cannot_load(&self, text: &str) {
         *self.lock_trouble() = Some((Instant::now(), text.to_owned()));
     }
@@ -135,7 +135,7 @@ impl PersistenceThread {
         store: &SqliteStore,
         name: &WorldName,
     ) -> Result<Option<SavedWorld>, StoreError> {
-        // The room may have closed a moment ago.
+        // The room may have closed a moment ago, and its last writes may still wait.
         store.commit(LOAD_PATIENCE)?;
         store.load(name, Moment::Last)
     }
@@ -184,20 +184,20 @@ impl PersistenceThread {
         copied
     }
 
-    /// The keys of the players who may be in a stored world.
+    /// Returns the keys of the players who may be in a stored world.
     pub(crate) fn seats(saved: &SavedWorld, state: &HostState) -> BTreeMap<PlayerId, ClientKey> {
         let mut seats = state.seats.clone();
         seats.extend(saved.notes().filter_map(|note| read_seat_note(&note.bytes)));
         seats
     }
 
-    /// Reserves a place for one more world. Returns false if there is none.
+    /// Reserves a place for one more world. Returns false if no place is left.
     pub(crate) fn take_place(&self) -> bool {
         let take = |worlds: usize| (worlds < WORLDS_MAX).then_some(worlds + 1);
         self.worlds.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    /// Stores a world under another name, so that a new world can begin under its own name. Blocks on the disk.
+    /// Stores a world under another name, so that a new world can use the present name. Blocks on the disk.
     pub(crate) fn set_aside(
         &self,
         store: &SqliteStore,
@@ -208,7 +208,7 @@ impl PersistenceThread {
         let mut tries = 0;
         loop {
             tries += 1;
-            // No room can have this name, so no client enters it by chance.
+            // No room can have this name, so no client can enter the world by chance.
             let text = if tries == 1 { format!("{name}@{tick}") } else { format!("{name}@{tick}.{tries}") };
             let aside = WorldName::new(&text).expect("a room's name and two numbers are short");
             match store.import(&aside, &file) {
@@ -222,7 +222,7 @@ impl PersistenceThread {
         }
     }
 
-    /// The reason why nothing can be stored any more: the files of the store were removed or replaced.
+    /// Returns the reason why nothing can be stored any more, if the files of the store were removed or replaced.
     pub(crate) fn gone(&self) -> Option<String> {
         match self.lock().as_ref()?.health() {
             Health::Gone { cause, .. } => Some(cause),
@@ -230,7 +230,7 @@ impl PersistenceThread {
         }
     }
 
-    /// Takes the share of a room in the bytes that no pruning removes.
+    /// Takes the share of one room in the bytes that no pruning removes.
     pub(crate) fn journal_share(&self, retention: &Retention) -> JournalShare {
         JournalShare::take(&self.recorded, retention)
     }
@@ -243,7 +243,7 @@ impl PersistenceThread {
         }
     }
 
-    /// Writes the pending data of rooms, and closes the store, within the given time. Called when all rooms have ended.
+    /// Writes the pending data of rooms and closes the store, within the given time. Call it when all rooms have ended.
     pub fn close(&self, within: Duration) {
         let Some(store) = self.lock().take() else { return };
         if let Err(error) = store.close(within) {
@@ -252,7 +252,7 @@ impl PersistenceThread {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Arc<SqliteStore>>> {
-        // The value is only replaced as a whole.
+        // The value is only replaced as a whole, so poisoning is ignored.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! When the store is pruned: after a time, and after an amount of written bytes. How much of it is not pruned yet.
+//! The schedule of the store's pruning, by time and by written bytes, and the limit of the bytes that are not pruned.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,27 +9,27 @@ use nowcast_store::Retention;
 /// The longest time between two prunings.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
 
-/// A pruning is due after a part of the bytes of all worlds was written. The journals of open rooms since their last
-/// snapshots, which no pruning removes, share another such part.
+/// A pruning is due when 1/`PRUNE_PART` of [`Retention::bytes_max`] was written. No pruning removes the journals of open
+/// rooms since their last snapshots. All these journals together may have another 1/`PRUNE_PART`.
 const PRUNE_PART: u64 = 8;
 
-/// Part of [`Retention::bytes_max`] that the database may have beyond it, besides one snapshot of each world.
+/// The fraction by which the database may exceed [`Retention::bytes_max`], besides one snapshot of each world.
 #[cfg(test)]
 const SLACK_PART: u64 = PRUNE_PART / 2;
 
-/// The smallest share of a room. With many rooms a snapshot after fewer bytes would cost more than it saves.
+/// The minimum share of a room. With many rooms, a snapshot after fewer bytes would cost more than it saves.
 const SHARE_MIN: u64 = 256 << 10;
 
-/// Decides when to prune the store. Time is an argument.
+/// Decides when to prune the store. The caller passes the time.
 #[derive(Debug, Default)]
 pub struct PruneSchedule {
-    /// The time of the last pruning, and the bytes that had been written by then.
+    /// The time of the last pruning, and the bytes written before it.
     last: Option<(Instant, u64)>,
 }
 
 impl PruneSchedule {
-    /// Whether pruning is due. If so, the caller prunes. `written` counts the bytes of batches and snapshots since the
-    /// store was opened.
+    /// Returns whether pruning is due. If it is due, the caller must prune. `written` counts the bytes of batches and
+    /// snapshots since the store was opened.
     pub fn take_due(&mut self, now: Instant, written: u64, retention: &Retention) -> bool {
         let is_due = self.last.is_none_or(|(at, before)| {
             now.saturating_duration_since(at) >= PRUNE_INTERVAL
@@ -42,7 +42,7 @@ impl PruneSchedule {
     }
 }
 
-/// The share of an open room in the bytes of journals that no pruning removes. It ends with the room.
+/// The share of an open room in the bytes of journals that no pruning removes. Held while the room exists.
 #[derive(Debug)]
 pub(crate) struct JournalShare {
     rooms: Arc<AtomicUsize>,
@@ -56,7 +56,7 @@ impl JournalShare {
         JournalShare { rooms: Arc::clone(rooms), bytes_max: retention.bytes_max / PRUNE_PART }
     }
 
-    /// Bytes of journal after which the room takes a snapshot.
+    /// Returns the bytes of journal after which the room takes a snapshot.
     pub(crate) fn bytes(&self) -> usize {
         let rooms = self.rooms.load(Ordering::Relaxed).max(1) as u64;
         usize::try_from((self.bytes_max / rooms).max(SHARE_MIN)).unwrap_or(usize::MAX)

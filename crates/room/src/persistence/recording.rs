@@ -19,7 +19,7 @@ pub(crate) struct Recording {
     offered: String,
     seed: u64,
     last_player: u32,
-    /// The keys of the players in the world that can be recognised again.
+    /// The keys of the players in the world whose clients can reconnect to them.
     seats: BTreeMap<PlayerId, ClientKey>,
     /// Whether recording has begun. A world that no player ever joined is not stored.
     has_begun: bool,
@@ -53,7 +53,7 @@ impl Recording {
         Self { last_player, seats, has_begun: true, ..self }
     }
 
-    /// The world took a command.
+    /// Records that the world accepted a command.
     pub(crate) fn took(&mut self, world: &World, command: Command) {
         match &command {
             Command::Join { player, .. } => self.last_player = self.last_player.max(player.0),
@@ -71,27 +71,27 @@ impl Recording {
         self.recorder.note(world, seat_note(player, key));
     }
 
-    /// The durable actions that were carried out.
+    /// Returns the durable actions that were applied.
     pub(crate) fn once(&self) -> &Once {
         self.recorder.once()
     }
 
-    /// The world took a durable action.
+    /// Records that the world accepted a durable action.
     pub(crate) fn took_once(&mut self, world: &World, id: ActionId, command: Command) {
         self.recorder.took_once(world, id, command);
     }
 
-    /// Calls a completion when all events so far are stored.
+    /// Calls a completion when all events recorded so far are stored.
     pub(crate) fn when_kept(&mut self, then: Completion) {
         self.recorder.when_kept(then);
     }
 
-    /// Starts a new stored history, because the world has other rules or another past.
+    /// Starts a new stored history, because the rules or the history of the world changed.
     pub(crate) fn begin_anew(&mut self, world: &World, sources: Option<&Sources>) {
         self.recorder.set_origin(origin(world, sources, self.seed));
     }
 
-    /// Records the events since the last call, which was before the last step. `is_used` says whether a player is in
+    /// Records the events since the last call. That call was before the last step. `is_used` states whether a player is in
     /// the world, or did anything since the room opened.
     pub(crate) fn record(&mut self, world: &mut World, sources: Option<&Sources>, is_used: bool) {
         self.is_used |= is_used;
@@ -104,7 +104,7 @@ impl Recording {
         }
     }
 
-    /// Records all events, because the room ends. Adds a snapshot if enough has happened. The next room then has
+    /// Records all events, because the room ends. Adds a snapshot if enough events were recorded. Then the next room has
     /// nothing to replay, and a check can compare the snapshot with the replay.
     pub(crate) fn finish(&mut self, world: &mut World, sources: Option<&Sources>) {
         if self.is_used || (self.has_begun && self.recorder.needs_snapshot()) {
@@ -115,7 +115,7 @@ impl Recording {
     }
 
     fn snapshot(&mut self, world: &mut World, sources: Option<&Sources>) {
-        // Players that the world refused never joined.
+        // Skips players that the world refused, because they never joined.
         let scene = world.scene();
         self.seats.retain(|player, _| scene.player(*player).is_some());
         let (offered, seats) = (self.offered.clone(), self.seats.clone());

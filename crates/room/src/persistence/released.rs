@@ -1,8 +1,8 @@
-//! Worlds stored by servers of each release, which every later release must load: `spec/vectors/store/`.
+//! Worlds stored by servers of each release (`spec/vectors/store/`). Every later release must load them.
 //!
-//! `NOWCAST_BLESS=1 cargo test -p nowcast-server --lib released` writes the file of a new release, and never overwrites
-//! an old one. Results of the physics engine are not compared, because a later engine may compute them differently:
-//! entities stay where they are put.
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-server --lib released` writes the file of a new release, and never overwrites the
+//! file of an old release. The tests do not compare results of the physics engine, because a later engine may compute other
+//! results. Therefore no entity in these worlds moves.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The clock of journals, snapshots and bans. It continues at its own pace when the system's clock is set back.
+//! The clock of journals, snapshots and bans. When the system's clock is set back, this clock continues by elapsed time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// The newest time read in this process.
 static CLOCK: Mutex<SteadyTime> = Mutex::new(SteadyTime { newest: None });
 
-/// Milliseconds since 1970, never decreasing.
+/// Returns milliseconds since 1970. The result never decreases.
 pub fn now_ms() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // The value is consistent between any two statements.
+    // Each statement leaves the value consistent, so poisoning is ignored.
     CLOCK.lock().unwrap_or_else(PoisonError::into_inner).read(since_1970, Instant::now())
 }
 
-/// Follows the system's clock forward. While that clock is behind an earlier reading, elapsed time is added to the
-/// earlier reading. History therefore has each moment once and in order.
+/// A clock that never goes back. It normally shows the system's time. While the system's clock is behind an earlier reading,
+/// elapsed time is added to that reading. History therefore has each moment once and in order.
 struct SteadyTime {
     newest: Option<(Duration, Instant)>,
 }
@@ -48,7 +48,7 @@ mod tests {
         // Before 1970.
         assert_eq!(read(0, 72), 10_072);
         assert_eq!(read(10_073, 73), 10_073);
-        // Set forward again, and so on.
+        // The system's clock is set forward again, and then back again.
         assert_eq!(read(20_000, 74), 20_000);
         assert_eq!(read(10_075, 75), 20_001);
     }

@@ -8,14 +8,14 @@ use super::context::RoomContext;
 use crate::chat::{Chat, Line};
 use crate::recorded_world::RecordedWorld;
 
-/// The reason for a line that is dropped because the room passes on no more.
+/// The reason for a line that is dropped because the room's chat is over its rate.
 const ROOM_IS_LOUD: &str = "the chat of this room is over its limit: send the line again in a moment";
 
-/// The reason for a command that the world has no room for in this step.
+/// The reason for a command for which the world has no space in this step.
 pub(super) const WORLD_IS_BUSY: &str =
     "the world has too much to do in this step: it had no effect, try again in a moment";
 
-/// The lines of a room that wait for their turn, and those that are dropped.
+/// The lines of a room that wait, and the lines that are dropped.
 pub(super) struct RoomChat {
     chat: Chat,
     dropped: Vec<Line>,
@@ -31,12 +31,12 @@ impl RoomChat {
         self.dropped.extend(self.chat.offer(Line { speaker, text }, now));
     }
 
-    /// Drops the lines of a player that left.
+    /// Removes the lines of a player that left.
     pub(super) fn forget(&mut self, speaker: PlayerId) {
         self.chat.forget(speaker);
     }
 
-    /// Applies the lines that are due. Returns the lines that are not passed on.
+    /// Applies the lines that are due. Returns the lines that are dropped.
     pub(super) fn flush(
         &mut self,
         context: &RoomContext,
@@ -58,7 +58,7 @@ impl RoomChat {
     }
 }
 
-/// A line that is not passed on.
+/// A line that is dropped.
 pub(super) struct RefusedLine {
     pub(super) speaker: PlayerId,
     pub(super) text: String,

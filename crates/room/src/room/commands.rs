@@ -37,7 +37,7 @@ impl Room {
             PlayerCommand::Say { text } => return self.say(client, id, &text, now),
             PlayerCommand::Rename { name } => {
                 let Self { context, world, members, chat, .. } = self;
-                // Earlier lines are sent under the earlier name.
+                // Lines that the player sent before this command are sent under the earlier name.
                 members.refuse_lines(chat.flush(context, world, now));
                 return members.rename(context, world, client, id, name);
             }
@@ -51,7 +51,7 @@ impl Room {
             PlayerCommand::Input { input, number } => {
                 let member = &mut self.members.seated[index];
                 member.input = input;
-                // If a client counts steps, its input has the numbers of the steps.
+                // If a client counts steps, the input takes effect at its steps, so this command is ignored.
                 if !client.counts_steps() {
                     member.input_number = number;
                 }
@@ -65,7 +65,7 @@ impl Room {
         }
     }
 
-    /// Runs a line that is a command for the server, and queues every other line of chat.
+    /// Runs a line that is a command for the server. Queues every other line of chat.
     fn say(&mut self, client: &Arc<ClientHandle>, id: PlayerId, text: &str, now: Instant) {
         let text = sanitize(text, CHAT_CHARS_MAX);
         if is_command(&text) {

@@ -11,20 +11,20 @@ use crate::room_metrics::RoomMetrics;
 use crate::rooms::Rooms;
 use crate::worlds::Offered;
 
-/// The name of a room, and its place in the server. It never changes while the room is open.
+/// The name of a room, and the parts of the server that the room uses. They never change while the room is open.
 pub(super) struct RoomContext {
     pub(super) name: String,
     pub(super) lobby: Arc<Lobby>,
     pub(super) rooms: Arc<Rooms>,
     /// The room's own metrics.
     pub(super) metrics: Arc<RoomMetrics>,
-    /// The world that the room shows, and the source of new rules for it.
+    /// The world that the room shows, and the source of its new rules.
     pub(super) offered: Arc<Offered>,
 }
 
 impl RoomContext {
-    /// Applies a command to the world. Returns false for an invalid command, and for one that exceeds a limit of the
-    /// world. Both are counted.
+    /// Applies a command to the world. Returns false for an invalid command, and for a command that exceeds a limit of the
+    /// world. Such commands are counted.
     pub(super) fn apply(&self, world: &mut RecordedWorld, command: Command) -> bool {
         let reason = match world.apply(command) {
             Ok(()) => return true,

@@ -26,11 +26,11 @@ fn store_is_gone(cause: &str) -> String {
     format!("the server cannot keep it ({cause}): it was not carried out")
 }
 
-/// The text for a client whose action was applied and then could not be stored.
+/// The text for a client whose action was applied but could not be stored.
 const LOST: &str =
     "it was carried out, but the server could not keep it: it may be undone when the server ends";
 
-/// The answer to an action over the rate.
+/// The answer to a durable action over the rate.
 const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try again in a moment";
 
 /// The answer to the first durable action of a client when the maximum number of remembered clients acted within the
@@ -42,15 +42,15 @@ const TOO_MANY_CLIENTS: &str =
 const NEWCOMERS: &str =
     "too many new clients of this address do such actions: it was not carried out, try again in a minute";
 
-/// Burst of clients of one address that may do their first durable action at once, and the rate of further ones per
-/// second: about 3,100 a day, so that one address cannot fill the memory for 16,384 clients.
+/// Burst of first durable actions by clients of one address, and the rate of further ones per second. They allow about 3,100
+/// clients a day, so one address cannot fill the memory for 16,384 clients.
 const NEWCOMERS_BURST: usize = 256;
 const NEWCOMERS_HZ: f64 = 1.0 / 30.0;
 
 /// Half the number of addresses whose new clients are counted.
 const ADDRESSES_MAX: usize = 2_048;
 
-/// The answer to an action that the world had no room for.
+/// The answer to an action for which the world had no space in its step.
 const BACKLOG: &str = "the world has too much to do: it was not carried out, try again in a moment";
 
 /// Maximum number of events of durable actions that wait for the store. Further events are dropped while a disk is
@@ -61,12 +61,12 @@ const UNSENT_MAX: usize = 4_096;
 pub(super) struct Durable {
     committed: Receiver<(Waiting, Result<(), Lost>)>,
     completions: Sender<(Waiting, Result<(), Lost>)>,
-    /// Events of durable actions, by the number of their commit, oldest first.
+    /// Events of durable actions with the numbers of their commits, oldest first.
     unsent: VecDeque<(u64, WorldEvent)>,
     last: u64,
-    /// Counts the first actions of clients by address.
+    /// The rates of clients' first durable actions, by address.
     newcomers: Addresses,
-    /// Actions of this step.
+    /// Durable actions of this step.
     acted: Vec<Waiting>,
     /// Actions that the store has committed, or lost, since the last step.
     confirmed: Vec<Confirmed>,
@@ -79,7 +79,7 @@ enum Waiting {
         action: String,
         number: u32,
     },
-    /// All events up to this number.
+    /// All events with numbers up to this one.
     Events(u64),
 }
 
@@ -98,13 +98,13 @@ impl Default for Durable {
     }
 }
 
-/// Counts the first durable actions of clients by address.
+/// Creates the rates of clients' first durable actions, by address.
 fn newcomers() -> Addresses {
     Addresses::new(ADDRESSES_MAX, NEWCOMERS_BURST, NEWCOMERS_HZ)
 }
 
 impl Durable {
-    /// Returns the callback for the store. It never waits: the room reads the result at its next tick.
+    /// Returns the callback for the store. The callback never waits. The room reads its result at the next tick.
     fn completion(&self, waiting: Waiting) -> Completion {
         let completions = self.completions.clone();
         // The room may have ended.
@@ -145,8 +145,7 @@ impl Room {
         self.durable.acted.push(Waiting::Action { player, action, number });
     }
 
-    /// Whether the world would accept an action. A refused action is not applied, so that another attempt is judged
-    /// again.
+    /// Whether the world would accept an action. A refused action is not recorded as done, so the client may retry it.
     fn may_act(&self, action: &str, arguments: &Value) -> Result<(), String> {
         if self.context.rooms.persistence.store().is_some() && !self.world.is_recorded() {
             return Err(NOT_KEPT.into());
@@ -162,8 +161,8 @@ impl Room {
             .map_err(|refusal| refusal.to_string())
     }
 
-    /// Whether a client may do its first durable action, which is remembered for a day. Without a limit, new clients
-    /// would soon displace clients that may still repeat an action.
+    /// Whether a client may do its first durable action. The room remembers the client for a day. Without a limit, new
+    /// clients would soon displace clients that may still retry an action.
     fn may_begin(&mut self, player: PlayerId, key: ClientKey) -> Result<(), String> {
         let once = self.world.once();
         if once.knows(key.0) {
@@ -193,8 +192,8 @@ impl Room {
 }
 
 impl Durable {
-    /// Delays durable events until the store has committed them, and returns the other events with those that were
-    /// delayed until now. Call it before the step is recorded.
+    /// Delays durable events until the store has committed them. Returns the other events, together with the delayed events
+    /// that are committed now. Call it before the step is recorded.
     fn hold_back(
         &mut self,
         context: &RoomContext,
@@ -205,7 +204,7 @@ impl Durable {
         let mut confirmed = Vec::new();
         while let Ok((waiting, outcome)) = self.committed.try_recv() {
             match waiting {
-                // Events that cannot be stored took place in this room, so they are sent too.
+                // Events that cannot be stored are sent too, because they took effect in this room.
                 Waiting::Events(last) => {
                     while self.unsent.front().is_some_and(|(number, _)| *number <= last) {
                         now.extend(self.unsent.pop_front().map(|(_, event)| event));
@@ -229,7 +228,7 @@ impl Durable {
         } else {
             now.extend(durable);
         }
-        // After its events, so that a client receives them before the confirmation.
+        // Called after the events are sent, so that a client receives the events of an action before its confirmation.
         for waiting in std::mem::take(&mut self.acted) {
             world.when_kept(self.completion(waiting));
         }
@@ -251,7 +250,7 @@ impl Durable {
     }
 }
 
-/// A numbered action of a player, and whether the store has committed it.
+/// A numbered action of a player, and whether the store committed it.
 type Confirmed = (PlayerId, String, u32, Result<(), Lost>);
 
 #[cfg(test)]

@@ -15,16 +15,18 @@ use crate::recorded_world::RecordedWorld;
 use crate::rule_report::RuleReport;
 use crate::worlds::Change;
 
-/// Reports that are sent to editors who join later.
+/// Maximum reports that are kept for editors who join later.
 const REPORTS_KEPT: usize = 16;
 
-/// Lines that rules print in a second and that are sent on; more are dropped and counted, and their number is sent.
+/// Maximum printed lines of rules that are sent to editors in a second. Further lines are dropped, and editors receive their
+/// number.
 const PRINTED_LINES_MAX: u64 = 60;
 
-/// Errors of rules that are reported in a second, likewise. Rules that fail in every step may fail with a new text each time.
+/// Maximum errors of rules that are reported in a second. Further errors are dropped, and editors receive their number.
+/// Rules that fail in every step may produce a new text each time.
 const FAILURES_MAX: u64 = 10;
 
-/// A number of reports in each second of a world. Reports beyond it are dropped and counted.
+/// Limits the reports in each second of a world. Reports over the limit are dropped and counted.
 struct Budget {
     max: u64,
     /// The step in which the current second began.
@@ -92,20 +94,20 @@ impl Editing {
         }
     }
 
-    /// Takes the assets of new rules.
+    /// Uses the assets of new rules.
     fn take_with_rules(&mut self, assets: Assets) {
         self.assets_before = Some(std::mem::replace(&mut self.assets, assets));
     }
 
-    /// Takes assets that changed while the rules stayed. A rollback does not restore the earlier ones: their author meant the
-    /// new assets for both versions.
+    /// Uses assets that changed while the rules stayed the same. A rollback of the rules does not restore the earlier
+    /// assets, because the author made the new assets for these rules, too.
     fn take_alone(&mut self, assets: Assets) {
         self.has_new_assets |= self.assets != assets;
         self.assets = assets;
         self.assets_before = None;
     }
 
-    /// Restores the assets before the newest rules, which are not in force.
+    /// Restores the assets before the newest rules, because those rules were rejected.
     fn take_back(&mut self) {
         if let Some(before) = self.assets_before.take() {
             self.assets = before;
@@ -122,17 +124,17 @@ impl Editing {
         &self.assets
     }
 
-    /// Hands new rules of the folder to the world, if there are any that load.
+    /// Gives the world the new rules of the folder, if they load.
     pub(super) fn reload(&mut self, context: &RoomContext, world: &mut RecordedWorld, members: &Members) {
         match context.offered.change_since(&mut self.seen) {
             None => {}
-            // The script keeps its variables when only assets changed.
+            // If only assets changed, the rules are not reloaded, so the script keeps its variables.
             Some(Change::Version(sources, assets))
                 if !self.is_faulty && world.sources() == Some(&sources) =>
             {
                 self.take_alone(assets);
             }
-            // The outcome is among the world's reports.
+            // The world's reports contain the outcome.
             Some(Change::Version(sources, assets)) => {
                 self.is_faulty = false;
                 self.take_with_rules(assets);
@@ -146,7 +148,7 @@ impl Editing {
         }
     }
 
-    /// Passes on the outcomes of new rules, and the lines that rules printed.
+    /// Reports the outcomes of new rules, and the lines that rules printed.
     pub(super) fn report_rules(
         &mut self,
         context: &RoomContext,
@@ -212,8 +214,8 @@ impl Editing {
         self.publish_report(context, members, report);
     }
 
-    /// Counts a report, and sends it to editors. A script that fails in every step may report the same error sixty
-    /// times a second: a report that editors already have is not sent again, and new ones are sent within a budget.
+    /// Counts a report, and sends it to editors. A script that fails in every step may report the same error sixty times a
+    /// second. Therefore a report that editors already have is not sent again, and the number of new reports is limited.
     fn report(&mut self, context: &RoomContext, members: &Members, report: RuleReport) {
         context.rooms.metrics.report_rules(report.outcome);
         if self.reports.contains(&report) {
@@ -224,7 +226,7 @@ impl Editing {
         }
     }
 
-    /// Logs a report and sends it to clients that may edit, now or when they join.
+    /// Logs a report. Sends it to editors now, and to editors who join later.
     fn publish_report(&mut self, context: &RoomContext, members: &Members, report: RuleReport) {
         let RuleReport { outcome, version, text } = &report;
         match outcome {
@@ -242,8 +244,8 @@ impl Editing {
 /// The changes that new rules and assets made in a step.
 #[derive(Clone, Copy)]
 pub(super) struct Reloaded {
-    /// Whether other rules are in force than before.
+    /// Whether the rules in force changed.
     pub(super) has_new_rules: bool,
-    /// Whether other rules or assets are in force than before.
+    /// Whether the rules or assets in force changed.
     pub(super) is_redefined: bool,
 }

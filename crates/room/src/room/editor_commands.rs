@@ -1,4 +1,4 @@
-//! Commands that editors give the server as lines of chat.
+//! Commands for the server, which editors enter as lines of chat.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const NOT_PAST: &str = "This room is the present. To look back, open its address
 /// The answer to an editor who bans its own name.
 const YOURSELF: &str = "you cannot ban yourself";
 
-/// Bans that one notice lists.
+/// Maximum bans in one notice.
 const LISTED_MAX: usize = 20;
 
 impl Room {
@@ -57,7 +57,7 @@ impl Room {
         }
     }
 
-    /// Bans a client by token name, key and address.
+    /// Bans a client by the name in its token, its key and its address.
     fn ban(&self, editor: &Arc<ClientHandle>, request: BanRequest) {
         let Self { context, members, publishing, .. } = self;
         let BanRequest { lasts, is_of_world, is_token, name, why } = request;
@@ -116,8 +116,8 @@ impl Room {
     }
 }
 
-/// Returns the marks by which a client is banned: the name in its token, and its key. The address is added for a client
-/// without a token, unless it is this machine's or the editor's own.
+/// Returns the marks by which a client is banned: the name in its token, and its key. For a client without a token, its
+/// address is added, unless the address belongs to this machine or to the editor.
 fn marks_of(known: Known<'_>, editor: Option<IpAddr>) -> Vec<BannedBy> {
     let mut marks = Vec::new();
     marks.extend(known.token.map(BannedBy::token));
@@ -131,7 +131,7 @@ fn marks_of(known: Known<'_>, editor: Option<IpAddr>) -> Vec<BannedBy> {
     marks
 }
 
-/// Returns the callback that warns the editor if the ban is lost with the process.
+/// Returns the callback that warns the editor if the ban cannot be stored and therefore ends with the process.
 fn warn_unless_kept(editor: &Arc<ClientHandle>) -> nowcast_store::MarkCompletion {
     let editor = Arc::clone(editor);
     Box::new(move |kept| {

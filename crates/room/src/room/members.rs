@@ -1,4 +1,4 @@
-//! The players of a room: their seats, their answers, and the admission of newcomers to the world.
+//! The players of a room: their seats, the answers to their clients, and the admission of newcomers to the world.
 
 mod held;
 mod naming;
@@ -21,7 +21,7 @@ use crate::names::{Name, Names};
 use crate::recorded_world::RecordedWorld;
 use crate::refusal::Refusal;
 
-/// Refused actions a second that are answered. A client that has more refused for several seconds is removed.
+/// Maximum refused actions a second that are answered. A client that exceeds this rate for several seconds is removed.
 const REFUSALS_HZ: f64 = 4.0;
 const REFUSALS_BURST: f64 = 40.0;
 
@@ -30,11 +30,11 @@ pub(super) struct Members {
     pub(super) seated: Vec<Member>,
     /// Seats of disconnected clients whose players are still in the world.
     pub(super) held: Vec<HeldSeat>,
-    /// The names that tokens state.
+    /// The names that tokens assigned.
     pub(super) names: Names,
     /// The number of the newest player.
     last_player: u32,
-    /// Ownership granted in this step, with the numbers of the requests.
+    /// The ownership that was granted in this step, with the numbers of the requests.
     granted: Vec<(PlayerId, EntityId, u32)>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Member {
     /// The input in force in the world, and its number.
     pub(super) input: Input,
     pub(super) input_number: u16,
-    /// The age of the player's view that was last applied to the world, in milliseconds.
+    /// The last age of the player's view that was applied to the world, in milliseconds.
     pub(super) behind_ms: u16,
     refusals: Allowance,
     moves_refused: Allowance,
@@ -55,13 +55,13 @@ pub(super) struct Member {
 pub(super) struct Newcomer {
     pub(super) client: Arc<ClientHandle>,
     pub(super) id: PlayerId,
-    /// Whether the client was reunited with its former player.
+    /// Whether the client resumed its former player.
     pub(super) is_resumed: bool,
     pub(super) notice: Option<&'static str>,
 }
 
 impl Members {
-    /// The members of a room that opens: the players of held seats.
+    /// Creates the members of a room that opens: the players whose seats are held.
     pub(super) fn new(held: Vec<HeldSeat>, last_player: u32) -> Self {
         Self { seated: Vec::new(), held, names: Names::default(), last_player, granted: Vec::new() }
     }
@@ -93,7 +93,7 @@ impl Members {
         }
     }
 
-    /// Has the world join all clients that wait in the lobby.
+    /// Joins all clients that wait in the lobby to the world.
     pub(super) fn admit(
         &mut self,
         context: &RoomContext,
@@ -103,7 +103,7 @@ impl Members {
     ) -> Vec<Newcomer> {
         let mut newcomers = Vec::new();
         let mut waiting = context.lobby.take_waiting();
-        // Names of tokens are handled first, so that no other client takes one of them in the same tick.
+        // Clients with a name in their token are handled first, so that no other client gets such a name in the same tick.
         waiting.sort_by_key(|client| matches!(client.name, Name::Asked(_)));
         for client in waiting {
             if client.has_left() {
@@ -145,7 +145,7 @@ impl Members {
         Newcomer { client, id, is_resumed: false, notice }
     }
 
-    /// Gives a client the player back that it had before.
+    /// Gives a returning client its former player.
     fn resume(
         &mut self,
         context: &RoomContext,
@@ -182,7 +182,7 @@ impl Members {
         newcomers
     }
 
-    /// Seats a newcomer that was greeted.
+    /// Seats a newcomer, which must have been greeted.
     pub(super) fn seat(&mut self, context: &RoomContext, newcomer: Newcomer, behind_ms: u16) {
         context.rooms.metrics.clients.inc();
         let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
@@ -197,7 +197,7 @@ impl Members {
         });
     }
 
-    /// Answers that an action of a player was not carried out. A client with very many refused actions is removed.
+    /// Answers that an action of a player was rejected. A client with too many refused actions is removed.
     pub(super) fn refuse(&mut self, context: &RoomContext, player: PlayerId, refusal: &WorldRefusal) {
         let action = match refusal {
             WorldRefusal::Owner { request, entity, number, why } => {
@@ -215,8 +215,8 @@ impl Members {
         }
     }
 
-    /// Answers that a request of an owner was not carried out. Poses are sent many times a second, so refused poses remove no
-    /// client.
+    /// Answers that an ownership request was rejected. A client is not removed for refused poses, because owners send poses
+    /// many times a second.
     fn deny(
         &mut self,
         context: &RoomContext,
@@ -235,7 +235,7 @@ impl Members {
         }
     }
 
-    /// Answers lines of chat that were not passed on.
+    /// Answers lines of chat that were dropped.
     pub(super) fn refuse_lines(&self, lines: Vec<RefusedLine>) {
         for RefusedLine { speaker, text, reason } in lines {
             if let Some(member) = self.find(speaker) {
@@ -244,7 +244,7 @@ impl Members {
         }
     }
 
-    /// Notes the owners that entities have since this step.
+    /// Records the owners that entities got in this step.
     pub(super) fn note_granted(&mut self, granted: Vec<(PlayerId, EntityId, u32)>) {
         self.granted = granted;
     }

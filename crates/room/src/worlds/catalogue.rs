@@ -85,7 +85,7 @@ impl Catalogue {
     /// Offers a world whose rules are a program.
     ///
     /// # Errors
-    /// If the name is not the name of a room, or if another world has it.
+    /// Fails if the name is not the name of a room, or if another world has it.
     pub fn offer_program(&mut self, name: &str, make: MakeWorld) -> Result<(), OfferError> {
         self.offer(name, || Ok(Offer::Program(make)))
     }
@@ -94,7 +94,7 @@ impl Catalogue {
     /// `folder` is the folder of the sources, for error messages. Pass later versions to the returned handle.
     ///
     /// # Errors
-    /// If the name is not the name of a room, if another world has it, or if the scripts do not load.
+    /// Fails if the name is not the name of a room, if another world has it, or if the scripts do not load.
     pub fn offer_script(
         &mut self,
         name: &str,

@@ -101,7 +101,7 @@ impl From<OfferError> for WorldError {
 /// Offers the worlds of a configuration, and watches their folders while the returned watchers exist.
 ///
 /// # Errors
-/// If a world cannot be offered, or if there is none.
+/// Fails if a world cannot be offered, or if there is none.
 pub(crate) fn offer(worlds: &[WorldConfig]) -> Result<(Catalogue, Vec<FolderWatch>), WorldError> {
     let mut catalogue = Catalogue::default();
     let mut watchers = Vec::new();

@@ -1,4 +1,5 @@
-//! Seats of disconnected clients. Their players stay in the world until the client returns, or until the time is over.
+//! Seats of disconnected clients. The player of such a client stays in the world until the client returns, or until its time
+//! is over.
 
 use std::time::Instant;
 
@@ -19,13 +20,13 @@ use crate::room::context::RoomContext;
 pub(in crate::room) struct HeldSeat {
     pub(in crate::room) id: PlayerId,
     pub(in crate::room) key: ClientKey,
-    /// The player leaves at this time.
+    /// The time at which the player leaves.
     pub(in crate::room) until: Instant,
 }
 
 impl Members {
-    /// Removes members whose clients are gone. The seats of clients that may return are held, unless the room
-    /// `is_past`: viewers of history have no players.
+    /// Removes members whose clients are gone. The seats of clients that may return are held. If the room `is_past`, no seat
+    /// is held, because viewers of history have no players.
     pub(in crate::room) fn dismiss_leavers(
         &mut self,
         context: &RoomContext,
@@ -55,13 +56,13 @@ impl Members {
     }
 
     fn dismiss(&mut self, world: &mut RecordedWorld, chat: &mut RoomChat, id: PlayerId) {
-        // A leave is always accepted.
+        // The world always accepts a leave.
         let _ = world.apply(Command::Leave { player: id });
         chat.forget(id);
         self.names.forget(id);
     }
 
-    /// Returns the former player of a client, if it is still in the world. From now on the player belongs to this
+    /// Returns the former player of a client, if the player is still in the world. From now on the player belongs to this
     /// client alone.
     pub(in crate::room) fn take_seat_of(
         &mut self,
@@ -87,7 +88,7 @@ impl Members {
         Some(newcomer.id)
     }
 
-    /// Releases the held seat that ends first if the world is full: a client that joins takes precedence.
+    /// If the world is full, releases the held seat that ends first. A client that joins takes precedence over a held seat.
     pub(in crate::room) fn make_room(
         &mut self,
         world: &mut RecordedWorld,
@@ -145,7 +146,7 @@ impl Members {
     }
 }
 
-/// The input of a player without a client.
+/// Returns the input of a player without a client.
 pub(in crate::room) fn standing(input: Input) -> Input {
     Input { forward: 0.0, right: 0.0, jump: false, ..input }
 }

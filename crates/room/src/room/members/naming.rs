@@ -10,10 +10,10 @@ use crate::recorded_world::RecordedWorld;
 use crate::room::context::RoomContext;
 use crate::room::replicated_state::ReplicatedState;
 
-/// The text for a player whose token contains its name, and who asks for another.
+/// The text for a player whose token assigns a name, and who asks for another name.
 const NAME_BOUND: &str = "Your token contains your name, so it cannot change.";
 
-/// The text for a player who asks for the name of a player with a token.
+/// The text for a player who asks for a name that a token assigned to another player.
 const NAME_TAKEN: &str =
     "A player here has a token with that name, or with one that looks like it: choose another.";
 
@@ -23,12 +23,12 @@ impl Members {
         match &client.name {
             Name::Verified(name) => (self.names.disambiguate(name), None),
             Name::Asked(name) if self.names.are_free(name) => (name.clone(), None),
-            // The world names it as a guest with a number.
+            // The world gives the player a guest name with a number.
             Name::Asked(_) => (String::new(), Some(NAME_TAKEN)),
         }
     }
 
-    /// Reserves the name in a new client's token. Other members with that name lose it.
+    /// Reserves the name in a new client's token. Other members with that name are renamed.
     pub(in crate::room) fn bind_name(
         &mut self,
         world: &mut RecordedWorld,
@@ -46,7 +46,7 @@ impl Members {
             let is_free = replicated.player(*id).is_none_or(|known| names.are_free(&known.name));
             if !names.is_bound(*id) && !is_free {
                 client.notice(NAME_TAKEN);
-                // The world drops it only if very many commands wait. Then the next rename changes the name.
+                // The world drops this command only if very many commands wait. Then the next rename changes the name.
                 let _ = world.apply(Command::Rename { player: *id, name: String::new() });
             }
         }
