@@ -26,8 +26,8 @@ pub(crate) struct Names {
     bound: BTreeMap<PlayerId, Likeness>,
 }
 
-/// The two normal forms of a name. Two names look alike if they have the same form by appearance, or by case folding. `Ian`
-/// has the form `lan` by appearance, and `ian` by case folding.
+/// The two normal forms of a name. Two names look alike if a form of one name equals a form of the other. `Ian` has the form
+/// `lan` by appearance, and `ian` by case folding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Likeness([String; 2]);
 

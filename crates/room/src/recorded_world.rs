@@ -201,7 +201,7 @@ impl RecordedWorld {
     /// rules are a program has no rules to replace.
     pub(crate) fn reload(&mut self, sources: Sources) {
         if let Engine::Script(live) = &mut self.engine {
-            // Rejected rules may also have changed the world while they were tried, and no journal has that change.
+            // The reload may have called `World::settle` even if the rules were rejected, and no journal has that call.
             let _ = live.reload(sources);
             self.begin_anew();
         }

@@ -67,7 +67,7 @@ const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 /// One room. It runs on its own thread, so that neither physics nor a script delays a socket or another room.
 pub(crate) struct Room {
     context: RoomContext,
-    /// Dropped after the other fields, however the room ends.
+    /// Dropped after `Room::drop` has run, however the room ends.
     registration: RoomRegistration,
     /// Ends the room when a step takes too long.
     watch: Arc<StepWatch>,

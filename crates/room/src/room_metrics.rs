@@ -1,4 +1,4 @@
-//! Metrics of each open room on `/metrics`. They end with the room.
+//! Metrics of each open room on `/metrics`. They are shown while the room exists.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,13 +13,14 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 
-/// Bounds of the tick histograms in seconds: fine around a typical tick, and exact at 16 ms, the length of a step.
+/// Bounds of the tick histograms in seconds. They are close together around a typical tick. One bound is 16 ms, the length
+/// of a step.
 pub(crate) const TICK_BOUNDS: [f64; 20] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.001_5, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.012, 0.014,
     0.016, 0.02, 0.025, 0.035, 0.05, 0.1,
 ];
 
-/// A class of messages to clients, by cost.
+/// A class of messages to clients whose bytes are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Definitions, entities, players, screens.
@@ -42,7 +43,7 @@ impl Class {
     }
 }
 
-/// Distance bands of an entity from a client's avatar, in the order of [`ViewerStats::oldest_steps`].
+/// Bands of an entity's distance from a client's avatar, in the order of [`ViewerStats::oldest_steps`].
 const DISTANCES: [&str; 3] = ["near", "middle", "far"];
 
 /// The counters of one room.
@@ -50,15 +51,15 @@ pub struct RoomMetrics {
     room: String,
     world: String,
     pub(crate) tick_seconds: Histogram,
-    /// The part of the tick for rules and physics.
+    /// The part of a tick that rules and physics take.
     pub(crate) step_seconds: Histogram,
     pub(crate) clients: Gauge,
     pub(crate) entities: Gauge,
     pub(crate) bodies_awake: Gauge,
     pub(crate) steps_skipped: Counter,
-    /// Group updates that did not fit in a round of a client.
+    /// Updates of entity groups that did not fit in a round of a client.
     pub(crate) put_off: Counter,
-    /// Entities in sight, each client's counted.
+    /// Entities in interest sets, summed over all clients.
     pub in_sight: Gauge,
     script_work: Share,
     bytes: [Counter; Class::ALL.len()],
@@ -84,25 +85,25 @@ impl RoomMetrics {
         }
     }
 
-    /// Counts the bytes sent to clients, before packets and their headers.
+    /// Counts the bytes sent to clients, without packet headers.
     pub fn count_bytes(&self, class: Class, bytes: usize) {
         self.bytes[class as usize].inc_by(bytes as u64);
     }
 
-    /// Counts the movement bytes sent to one client, and the group updates that did not fit in its round.
+    /// Counts the movement bytes sent to one client, and the updates of entity groups that did not fit in its round.
     pub fn note_movement(&self, bytes: usize, put_off: u64) {
         self.count_bytes(Class::Movement, bytes);
         self.put_off.inc_by(put_off);
     }
 
-    /// Records the ages of a client's state, as its viewer knows them at the start of a round.
+    /// Records the ages of a client's state, which its viewer knows at the start of a round.
     pub fn note_ages(&self, replicated: &ViewerStats) {
         for (age, steps) in self.ages.iter().zip(replicated.oldest_steps) {
             age.note(steps);
         }
     }
 
-    /// Forgets the ages that were recorded before the previous call. Call it once a second.
+    /// Discards the ages that were recorded before the previous call. Call it once a second.
     pub(crate) fn forget_ages(&self) {
         self.ages.iter().for_each(WorstAge::turn);
     }
@@ -116,18 +117,18 @@ impl RoomMetrics {
         [("room", &self.room), ("world", &self.world)]
     }
 
-    /// The same, and one more.
+    /// The label of a room, and another label.
     fn labels_and<'a>(&'a self, name: &'a str, value: &'a str) -> [(&'a str, &'a str); 3] {
         let [room, world] = self.labels();
         [room, world, (name, value)]
     }
 }
 
-/// A number from 0 on.
+/// A counter that starts at 0.
 #[derive(Default)]
 struct Share(AtomicU64);
 
-/// The largest of the newest ages, in steps of the world: of this second, and of the one before.
+/// The maximum ages of this second and of the second before, in steps of the world.
 #[derive(Default)]
 struct WorstAge {
     now: AtomicU32,
@@ -149,12 +150,12 @@ impl WorstAge {
     }
 }
 
-/// The open rooms, as `/metrics` shows them. Rooms hold their metrics; metrics that no room holds are not shown.
+/// The open rooms whose metrics `/metrics` shows. Each room holds its metrics. Metrics that no room holds are not shown.
 #[derive(Clone, Default)]
 pub(crate) struct OpenRooms(Arc<Mutex<Vec<Weak<RoomMetrics>>>>);
 
 impl OpenRooms {
-    /// The metrics of a room that opens.
+    /// Creates the metrics of a room that opens.
     pub(crate) fn open(&self, room: &str, world: &str) -> Arc<RoomMetrics> {
         let figures = Arc::new(RoomMetrics::new(room, world));
         let mut open = self.lock();
@@ -163,7 +164,8 @@ impl OpenRooms {
         figures
     }
 
-    /// All rooms by name. If two have the same name, one of them is about to end, and the newer one is listed.
+    /// Returns all rooms by name. If two rooms have the same name, the older one is about to end, and only the newer one is
+    /// listed.
     fn list(&self) -> Vec<Arc<RoomMetrics>> {
         let mut rooms: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
         rooms.reverse();
@@ -173,12 +175,12 @@ impl OpenRooms {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<RoomMetrics>>> {
-        // No update under this lock can be left half done.
+        // Each update under this lock is complete after one statement, so poisoning is ignored.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The metric's name, its help text, and the function that reads it.
+/// The metric's name, its help text, and the function that reads its value.
 type Figure = (&'static str, &'static str, fn(&RoomMetrics) -> &dyn EncodeMetric);
 
 const FIGURES: [Figure; 8] = [
@@ -262,7 +264,7 @@ mod tests {
         page
     }
 
-    /// The values of the lines that begin with a name and contain all of these labels.
+    /// Returns the values of the lines that begin with a name and contain all of these labels.
     fn values(page: &str, name: &str, labels: &[&str]) -> Vec<f64> {
         let named = |line: &&str| line.strip_prefix(name).is_some_and(|rest| rest.starts_with('{'));
         let lines = page.lines().filter(named).filter(|line| labels.iter().all(|label| line.contains(label)));

@@ -1,4 +1,4 @@
-//! The open rooms: their limits, their seats, and their ends.
+//! The table of open rooms, with their limits and their seats.
 
 mod health;
 mod seat;
@@ -27,21 +27,21 @@ pub use self::health::Health;
 use self::health::Troubles;
 pub use self::seat::{Opener, Seat};
 
-/// Period in which each address may open its maximum number of open rooms again, after a burst.
+/// The time in which each address, after a burst, may open as many rooms as it may have open at the same time.
 const OPENINGS_PERIOD: Duration = Duration::from_secs(60);
 
-/// The burst, as a multiple of the rooms that an address may have open.
+/// The burst, as a multiple of the number of rooms that an address may have open.
 const OPENINGS_BURST: usize = 4;
 
-/// Memory for the script and the values of one world, and the values of one step that were not taken yet.
+/// Maximum memory of the script and the values of one world, with the values of one step that were not read yet.
 const ROOM_BYTES_MAX: usize = nowcast_script::Limits::DEFAULT.memory_bytes_max
     + nowcast_world::Limits::DEFAULT.kept_bytes_max
     + nowcast_world::Limits::DEFAULT.event_bytes_max;
 
-/// Maximum addresses whose openings are remembered; the table is halved when it is full.
+/// Maximum addresses whose openings are counted. The table is halved when it is full.
 const OPENERS_MAX: usize = 4_096;
 
-/// Starts the thread of a room, whose clients enter through this lobby.
+/// Starts the thread of a room. The room's clients enter through this lobby.
 pub(crate) type OpenRoom = fn(&str, Arc<Lobby>, Arc<Rooms>) -> io::Result<()>;
 
 /// The rooms that are open.
@@ -49,32 +49,32 @@ pub struct Rooms {
     /// The configuration of all rooms.
     pub config: RoomsConfig,
     pub(crate) metrics: Arc<Metrics>,
-    /// The worlds that rooms show.
+    /// The worlds on offer.
     pub catalogue: Catalogue,
     /// Stores the worlds of rooms.
     pub persistence: Arc<PersistenceThread>,
-    /// The clients that may not enter.
+    /// The bans of clients.
     pub(crate) bans: Bans,
     open_room: OpenRoom,
     /// The rates at which addresses open rooms.
     openings: Mutex<Addresses>,
     open: Mutex<BTreeMap<String, Open>>,
-    /// Rooms that could not be opened, or that were ended.
+    /// The rooms that could not be opened, and the rooms that were ended because of a slow step.
     pub troubles: Troubles,
     stopping: AtomicBool,
-    /// The start of the server.
+    /// The time at which the server started.
     pub(crate) began: Instant,
 }
 
 struct Open {
     lobby: Arc<Lobby>,
-    /// The network of the client that opened it, if known.
+    /// The network of the client that opened the room, if known.
     opened_by: Option<IpAddr>,
-    /// Whether it shows the history of a room.
+    /// Whether this room shows the history of a room.
     is_past: bool,
     /// Players, counted from their admission until the end of their connection.
     seats: usize,
-    /// The same by network.
+    /// Players by network, counted in the same way.
     seats_by_network: HashMap<IpAddr, usize>,
 }
 
@@ -89,7 +89,7 @@ pub struct RoomSummary {
 }
 
 impl Rooms {
-    /// Creates rooms, of which none is open. `open_room` starts the thread of a room.
+    /// Creates the table without an open room. `open_room` starts the thread of a room.
     pub(crate) fn new(
         config: RoomsConfig,
         catalogue: Catalogue,
@@ -137,14 +137,14 @@ impl Rooms {
         self.metrics.rooms_abandoned_bytes_max.inc_by(ROOM_BYTES_MAX as i64);
     }
 
-    /// Notes that an abandoned thread ended.
+    /// Records that an abandoned thread ended.
     pub(crate) fn abandoned_room_ended(&self) {
         self.troubles.abandoned_room_ended();
         self.metrics.rooms_abandoned.dec();
         self.metrics.rooms_abandoned_bytes_max.dec_by(ROOM_BYTES_MAX as i64);
     }
 
-    /// Whether a seat is free now. Nothing is reserved or opened.
+    /// Whether a seat is free now. Reserves no seat, and opens no room.
     pub fn may_enter(&self, name: &str, opener: Opener) -> Result<(), Refusal> {
         self.check(name, opener, &self.lock())
     }
@@ -173,9 +173,9 @@ impl Rooms {
                 let rooms_max = past_rooms_max;
                 if past < rooms_max { Ok(()) } else { Err(Refusal::TooManyPast { rooms_max }) }
             }
-            // An abandoned thread still uses a processor.
+            // An abandoned thread counts as a room, because it still uses a processor.
             None if self.troubles.abandoned() >= rooms_max => Err(Refusal::TooManyRooms { rooms_max }),
-            // Rooms that were asked to end, but have not ended yet, also count against the limit.
+            // Rooms that were asked to end and have not ended yet also count toward the limit.
             None if taken(open).count() >= rooms_max || present(open).count() >= 2 * rooms_max => {
                 Err(Refusal::TooManyRooms { rooms_max })
             }
@@ -193,12 +193,12 @@ impl Rooms {
         if self.is_trusted(opener) { rooms_max } else { rooms_per_address_max }
     }
 
-    /// Clients on this machine are trusted if no tokens are required.
+    /// If no tokens are required, clients on this machine are trusted.
     fn is_trusted(&self, opener: Opener) -> bool {
         !self.config.needs_tokens && opener.is_local
     }
 
-    /// Ends as many empty rooms as the new room needs, the longest empty ones first.
+    /// Ends as many empty rooms as the new room needs. Rooms that have been empty for the longest time end first.
     fn have_empty_rooms_give_way(&self, opener: Opener, open: &BTreeMap<String, Open>) {
         let rooms_max = self.config.rooms_max;
         let of_network = || present(open).filter(|(_, room)| room.is_of(opener));
@@ -238,7 +238,7 @@ impl Rooms {
         Ok(Seat::new(Arc::clone(self), room_name, lobby, network))
     }
 
-    /// The number of players of a network in a room; 0 if they are not limited.
+    /// The number of players of a network in a room, or 0 if the network is not limited.
     fn seats_of(&self, room: &Open, network: Option<IpAddr>) -> usize {
         let limited = network.filter(|network| !(self.config.is_loopback_only && network.is_loopback()));
         limited.and_then(|network| room.seats_by_network.get(&network)).copied().unwrap_or_default()
@@ -251,7 +251,7 @@ impl Rooms {
         openings.attempt(address, Instant::now()).map_err(|_| Refusal::OpensTooOften)
     }
 
-    /// The open rooms that show the present, ordered by name.
+    /// Returns the open rooms that show the present, ordered by name.
     pub fn list(&self) -> Vec<RoomSummary> {
         let players_max = self.config.players_max;
         present(&self.lock())
@@ -264,7 +264,7 @@ impl Rooms {
             .collect()
     }
 
-    /// The offered worlds, and the rooms that show them.
+    /// Returns the offered worlds with the rooms that show them.
     pub fn worlds(&self) -> Vec<WorldSummary> {
         let mut worlds = self.catalogue.list();
         for room in self.list() {
@@ -287,7 +287,7 @@ impl Rooms {
         self.bans.find(room, &self.catalogue.of_room(room).name, client.known())
     }
 
-    /// Asks every room to end.
+    /// Requests that every room ends.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
     }
@@ -306,7 +306,7 @@ impl Rooms {
         self.lock().get(name).is_none_or(|room| room.seats == 0)
     }
 
-    /// Removes a room in which no client has a seat. Returns whether it is removed.
+    /// Removes a room from the table if no client has a seat in it. Returns whether the room was removed.
     pub(crate) fn close_if_deserted(&self, name: &str) -> bool {
         let mut open = self.lock();
         let deserted = open.get(name).is_none_or(|room| room.seats == 0);
@@ -317,7 +317,7 @@ impl Rooms {
         deserted
     }
 
-    /// Removes a room whose thread ends, unless a newer room already has its name.
+    /// Removes a room whose thread ends, unless a newer room already uses its name.
     pub(crate) fn forget(&self, name: &str, lobby: &Arc<Lobby>) {
         let mut open = self.lock();
         if open.get(name).is_some_and(|room| Arc::ptr_eq(&room.lobby, lobby)) {
@@ -352,23 +352,23 @@ impl Open {
         opener.address.is_some() && self.opened_by == opener.network()
     }
 
-    /// Returns the time since which the room is empty, if it is empty and no client is about to enter.
+    /// If the room is empty and no client is about to enter, returns the time since which it is empty.
     fn empty_since(&self) -> Option<Instant> {
         self.lobby.empty_since().filter(|_| self.seats == 0)
     }
 }
 
-/// The rooms that do not show history.
+/// Counts the rooms that do not show history.
 fn present(open: &BTreeMap<String, Open>) -> impl Iterator<Item = (&String, &Open)> {
     open.iter().filter(|(_, room)| !room.is_past)
 }
 
-/// The rooms that are not empty.
+/// Counts the rooms that are not empty.
 fn taken(open: &BTreeMap<String, Open>) -> impl Iterator<Item = (&String, &Open)> {
     present(open).filter(|(_, room)| room.empty_since().is_none())
 }
 
-/// Ends `count` of the empty rooms, the longest empty ones first.
+/// Ends `count` of the empty rooms. Rooms that have been empty for the longest time end first.
 fn give_way<'a>(rooms: impl Iterator<Item = (&'a String, &'a Open)>, count: usize) {
     let mut empty: Vec<_> = rooms.filter_map(|(_, room)| Some((room.empty_since()?, &room.lobby))).collect();
     empty.sort_by_key(|(since, _)| *since);

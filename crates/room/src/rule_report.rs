@@ -7,8 +7,8 @@ use nowcast_world_protocol::session::Outcome;
 pub struct RuleReport {
     /// The outcome.
     pub outcome: Outcome,
-    /// Counted from 1 for each version that was tried in the room.
+    /// The number of the version. Versions that were tried in the room are counted from 1.
     pub version: u64,
-    /// With file, line and cause. Empty if there is nothing to report.
+    /// A text with file, line and cause. Empty if there is nothing to report.
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! The messages that wait for one client: events in a bounded queue, and the newest snapshot only.
+//! The messages that wait for one client: events in a bounded queue, and only the newest snapshot.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,9 +12,9 @@ use crate::snapshot::Snapshot;
 
 /// The messages that wait for one client.
 ///
-/// Events are sent once each, in order. A snapshot is state: a newer snapshot replaces a waiting one. One rule, the
-/// barrier, orders the two: an event queued before a snapshot is sent before the snapshot. Therefore no `move` names an
-/// entity that the client has not received yet.
+/// Each event is sent once, in order. A snapshot is state: a newer snapshot replaces a waiting one. One rule, the barrier,
+/// orders events and snapshots: an event queued before a snapshot is sent before it. Therefore no `move` names an entity
+/// that the client has not received yet.
 #[derive(Default)]
 pub struct SendQueue {
     waiting: Mutex<Waiting>,
@@ -27,16 +27,16 @@ struct Waiting {
     events: VecDeque<SharedFrame>,
     event_bytes: usize,
     snapshot: Option<Arc<Snapshot>>,
-    /// The number of `events` that are sent before `snapshot`.
+    /// The number of `events` that must be sent before `snapshot`.
     events_before: usize,
-    /// Chat lines that were dropped after `events` and not reported to the client.
+    /// The number of chat lines that were dropped after the last of `events` and are not reported to the client yet.
     missed: u64,
     closing: Option<Closing>,
 }
 
 /// The first messages for a client, and the snapshot that they describe.
 pub struct Greeting {
-    /// The events that describe the world.
+    /// The messages that describe the world.
     pub messages: Vec<SharedFrame>,
     /// The state that they describe.
     pub baseline: Arc<Snapshot>,
@@ -44,20 +44,20 @@ pub struct Greeting {
 
 /// The next message to send.
 pub enum Outgoing {
-    /// The beginning.
+    /// The first messages for the client.
     Greeting(Box<Greeting>),
     /// An event, encoded.
     Event(SharedFrame),
-    /// The number of chat lines that were dropped here.
+    /// The number of chat lines that were dropped at this place.
     Missed(u64),
-    /// The newest state, to be encoded against the client's baseline snapshot.
+    /// The newest snapshot, to be encoded relative to the client's baseline snapshot.
     Snapshot(Arc<Snapshot>),
-    /// The end, with its reason.
+    /// The end of the connection, with its reason.
     Close(Closing),
 }
 
 impl SendQueue {
-    /// Queues an event. A client with too many unread events is closed.
+    /// Queues an event. If the client has too many unread events, the connection is closed.
     pub(crate) fn push_event(&self, message: SharedFrame) {
         let mut waiting = self.lock();
         if waiting.event_bytes + cost(&message) > EVENTS_BYTES_MAX {
@@ -69,8 +69,8 @@ impl SendQueue {
         self.changed.notify_one();
     }
 
-    /// Queues a line of chat, or drops it if too many wait. The client receives the number of missed lines once it has
-    /// read the lines before. Returns the number of dropped lines.
+    /// Queues a line of chat, or drops it if too many wait. The client receives the number of missed lines after it has read
+    /// the earlier lines. Returns the number of dropped lines.
     pub(crate) fn push_line(&self, message: SharedFrame) -> u64 {
         let mut waiting = self.lock();
         let is_missed = waiting.missed > 0 || waiting.event_bytes + cost(&message) > CHAT_BYTES_MAX;
@@ -87,14 +87,14 @@ impl SendQueue {
         is_missed.into()
     }
 
-    /// Queues the first messages. They do not count against the client's limits, because the client is not responsible
-    /// for the size of the world.
+    /// Queues the first messages. They do not count toward the client's limits, because the client is not responsible for
+    /// the size of the world.
     pub(crate) fn greet(&self, greeting: Greeting) {
         self.lock().greeting = Some(Box::new(greeting));
         self.changed.notify_one();
     }
 
-    /// Replaces the waiting snapshot. Returns whether there was one.
+    /// Queues a snapshot. Returns whether it replaced a waiting snapshot.
     pub(crate) fn put_snapshot(&self, snapshot: Arc<Snapshot>) -> bool {
         let mut waiting = self.lock();
         waiting.events_before = waiting.events.len();
@@ -109,7 +109,7 @@ impl SendQueue {
         self.lock().snapshot.is_some()
     }
 
-    /// Ends the queue. The next message to send is the reason.
+    /// Ends the queue. The next message to send is then the reason.
     pub(crate) fn close(&self, closing: Closing) {
         self.lock().close(closing);
         self.changed.notify_one();
@@ -125,7 +125,7 @@ impl SendQueue {
         }
     }
 
-    /// The next message to send, if there is one now.
+    /// Returns the next message to send, if there is one now.
     pub fn take(&self) -> Option<Outgoing> {
         let mut waiting = self.lock();
         if let Some(closing) = &waiting.closing {
@@ -172,8 +172,8 @@ impl Waiting {
     }
 }
 
-/// Returns the charge for a waiting event, in bytes. A large definition is shared by all clients, and the client is not
-/// responsible for its size, so only part of it is charged.
+/// Returns the charge for a waiting event, in bytes. Only a part of a large definition is charged. All clients share the
+/// definition, and a client is not responsible for its size.
 fn cost(message: &SharedFrame) -> usize {
     message.len().min(EVENT_COST_MAX) + EVENT_OVERHEAD_BYTES
 }
@@ -188,7 +188,7 @@ mod tests {
         Arc::new(Snapshot::new(0, &nothing, None))
     }
 
-    /// Returns the output in a comparable form: events by their text, snapshots by their index.
+    /// Returns the output in a form that tests can compare: events by their text, snapshots by their index.
     fn drain(queue: &SendQueue, snapshots: &[&Arc<Snapshot>]) -> Vec<String> {
         std::iter::from_fn(|| match queue.take()? {
             Outgoing::Event(message) => Some(message.text().to_owned()),

@@ -1,5 +1,4 @@
-//! A room at one step, and its encodings. Each encoding is computed once, and shared by all recipients of the same
-//! bytes.
+//! A room at one step, and its encodings. Each encoding is computed once, and all recipients of the same bytes share it.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -19,25 +18,25 @@ const ANGLE_BITS: u32 = 16;
 
 /// The poses of all movable entities at one step.
 ///
-/// A client that received the difference between two snapshots has the complete second one. So one tick names a
+/// A client that received the difference between two snapshots has the complete second one. So one tick identifies a
 /// client's state, and clients with the same state receive the same bytes. A client that missed any number of snapshots
-/// receives one difference, not the ones it missed.
+/// receives one difference instead of the missed snapshots.
 pub struct Snapshot {
     tick: u64,
     /// Ordered by id.
     exact: Vec<(EntityId, Pose)>,
-    /// The rounded poses, once a client needs them.
+    /// The rounded poses. They are computed when a client needs them.
     rounded: OnceLock<Vec<RoundedPose>>,
-    /// An earlier snapshot of the same world with rounded poses, until this one has them.
+    /// An earlier snapshot of the same world with rounded poses. It is dropped when the poses of this snapshot are rounded.
     earlier: Mutex<Option<Arc<Self>>>,
     moves: Mutex<Moves>,
 }
 
-/// The moves encoded so far, by the baseline of their readers.
+/// The moves encoded so far, by the baseline of their recipients.
 #[derive(Default)]
 struct Moves {
     made: Vec<(Key, Arc<OnceLock<SharedFrame>>)>,
-    /// Whether newer snapshots exist. Only a late client still receives this one, so its encodings are not kept.
+    /// Whether newer snapshots exist. Then only a late client still receives this snapshot, so its encodings are not kept.
     retired: bool,
 }
 
@@ -77,12 +76,12 @@ impl Snapshot {
         self.tick
     }
 
-    /// Whether its poses are rounded already.
+    /// Whether the poses of this snapshot are already rounded.
     pub(crate) fn is_rounded(&self) -> bool {
         self.rounded.get().is_some()
     }
 
-    /// The rounded poses. The first caller computes them; others wait.
+    /// Returns the rounded poses. The first caller computes them, and other callers wait for it.
     fn poses(&self) -> &[RoundedPose] {
         self.rounded.get_or_init(|| {
             let earlier = self.earlier.lock().expect("nobody panics while holding it").take();
@@ -101,8 +100,8 @@ impl Snapshot {
     /// The `move` for a client that has `baseline`.
     pub fn since(&self, baseline: &Self, encoding: Encoding, metrics: &Metrics) -> SharedFrame {
         let key = Key { encoding, baseline_tick: baseline.tick };
-        // The slot is found under the lock, and filled outside of it. Callers with the same key wait for the one that
-        // encodes; callers with another key do not.
+        // The lock is held to find the slot, and is released before the slot is filled. Callers with the same key wait until
+        // one of them has encoded. Callers with another key do not wait.
         let slot = self.slot(key);
         slot.get_or_init(|| {
             let started = Instant::now();
@@ -115,7 +114,7 @@ impl Snapshot {
         .clone()
     }
 
-    /// Forgets the encodings, because newer snapshots are out.
+    /// Drops the encodings, because newer snapshots exist.
     pub(crate) fn retire(&self) {
         let mut moves = self.moves.lock().expect("nobody panics while holding it");
         moves.retired = true;
@@ -183,7 +182,7 @@ fn shorten_angle(angle: f64) -> f64 {
     (angle * 10_000.0).round() / 10_000.0 + 0.0
 }
 
-/// Position and Euler angles of a pose, as in `spawn`, rounded like all others.
+/// Returns the position and the Euler angles of a pose for `spawn`, rounded like all poses.
 pub(crate) fn rounded(pose: &Pose) -> ([f64; 3], [f64; 3]) {
     let pose = RoundedPose::new(0, pose);
     (pose.position(), pose.euler().map(shorten_angle))
@@ -224,7 +223,7 @@ mod tests {
         Arc::new(Snapshot::new(live.world().tick(), live.world(), earlier.cloned()))
     }
 
-    /// Lets Ada come, and returns her avatar.
+    /// Joins Ada to the world, and returns her avatar.
     fn join(live: &mut Live) -> EntityId {
         live.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("there is room");
         live.step();

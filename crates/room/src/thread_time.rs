@@ -1,8 +1,8 @@
-//! The processor time of a thread, on Linux; other systems report nothing.
+//! The processor time of a thread on Linux. On other systems, the functions return `None`.
 
 use std::time::Duration;
 
-/// The processor time that the calling thread has used.
+/// Returns the processor time that the calling thread has used.
 #[cfg(target_os = "linux")]
 pub(crate) fn thread_cpu_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -51,7 +51,7 @@ impl Room {
             PlayerCommand::Input { input, number } => {
                 let member = &mut self.members.seated[index];
                 member.input = input;
-                // If a client counts steps, the input takes effect at its steps, so this command is ignored.
+                // If a client counts steps, `input_number` is set with each step instead.
                 if !client.counts_steps() {
                     member.input_number = number;
                 }

@@ -1,4 +1,4 @@
-//! The name of a room, and its place in the server.
+//! The name of a room, and the parts of the server that the room uses.
 
 use std::sync::Arc;
 

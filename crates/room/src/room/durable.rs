@@ -192,8 +192,8 @@ impl Room {
 }
 
 impl Durable {
-    /// Delays durable events until the store has committed them. Returns the other events, together with the delayed events
-    /// that are committed now. Call it before the step is recorded.
+    /// Delays durable events until the store has committed them. Returns the other events, together with the events whose
+    /// delay is over. Call it before the step is recorded.
     fn hold_back(
         &mut self,
         context: &RoomContext,
@@ -228,7 +228,7 @@ impl Durable {
         } else {
             now.extend(durable);
         }
-        // Called after the events are sent, so that a client receives the events of an action before its confirmation.
+        // Registered after the events, so that a client receives the events of an action before its confirmation.
         for waiting in std::mem::take(&mut self.acted) {
             world.when_kept(self.completion(waiting));
         }

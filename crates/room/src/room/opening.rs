@@ -1,4 +1,4 @@
-//! The world of a room that opens: a new one, or the stored one.
+//! The world of a room that opens: a new world, or the stored world.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,30 +22,30 @@ use crate::worlds::{CurrentRules, MakeWorld, Offered};
 /// A world that a room may step.
 pub(super) struct Opened {
     pub(super) world: RecordedWorld,
-    /// The number of the folder's newest version that it has seen.
+    /// The number of the folder's newest version that the world has seen.
     pub(super) seen: u64,
-    /// The number of the newest player.
+    /// The highest number of a player so far.
     pub(super) last_player: u32,
-    /// The seats of its players whose clients have keys.
+    /// The seats of the players whose clients have keys.
     pub(super) held: Vec<HeldSeat>,
 }
 
 impl Opened {
-    /// A world without players.
+    /// Creates the opened world without players.
     pub(super) fn new(world: RecordedWorld, seen: u64) -> Self {
         Self { world, seen, last_player: 0, held: Vec::new() }
     }
 }
 
-/// Reason why a room has no world.
+/// The reason why a room has no world.
 pub(super) enum OpenError {
     /// The rules raise an error when the world begins.
     Begin { world: String, fault: Fault },
     /// The stored world cannot be read.
     Store(StoreError),
-    /// The stored world can be read, and its rules do not accept it.
+    /// The stored world can be read, but its rules do not accept it.
     Unfit { room: String, cause: String },
-    /// The past cannot be shown.
+    /// The requested history cannot be shown.
     Past(Refusal),
 }
 
@@ -80,7 +80,7 @@ impl OpenError {
     }
 }
 
-/// Makes the world of a room, or resumes the stored one.
+/// Creates the world of a room, or resumes the stored world.
 pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opened, OpenError> {
     let Some(store) = rooms.persistence.store() else {
         let (engine, seen) = begin(offered, rooms)?;
@@ -125,7 +125,7 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
     Ok(resumed.go_on(&saved, &state, store, offered, rooms))
 }
 
-/// Makes a new world.
+/// Creates a new world.
 fn begin(offered: &Offered, rooms: &Rooms) -> Result<(Engine, u64), OpenError> {
     let config = &rooms.config;
     let (rules, seen) = offered.rules();
@@ -161,7 +161,7 @@ fn begun(
 pub(super) struct Resumed {
     pub(super) engine: Engine,
     seen: u64,
-    /// Whether the resumed world is exact to the last bit.
+    /// Whether the resumed world equals the stored world to the last bit.
     pub(super) is_exact: bool,
     /// Rules that are newer than those of the stored world.
     newer: Option<Sources>,
@@ -200,7 +200,7 @@ impl Resumed {
         let mut held = Vec::new();
         let mut left = 0;
         for (player, input) in players {
-            // A leave is always accepted, and the queue for the first step has room for all players.
+            // A leave is always accepted, and the queue for the first step has space for all players.
             let _ = match seats.get(&player) {
                 Some(key) if !patience.is_zero() => {
                     held.push(HeldSeat { id: player, key: *key, until });
@@ -228,7 +228,7 @@ impl Resumed {
     }
 }
 
-/// Resumes a world of scripts, with the rules that it had. Faults are reported.
+/// Resumes a world of scripts with the rules that are stored with it. Reports faults.
 pub(super) fn resume_script(
     saved: &SavedWorld,
     sources: &Sources,
@@ -261,7 +261,7 @@ pub(super) fn resume_script(
             Ok(resumed(live, false, newer))
         }
         Err(ResumeError::World(error)) => Err(error.to_string()),
-        // This release refuses rules that an older one accepted.
+        // This release refuses rules that an older release accepted.
         Err(ResumeError::Rules(fault)) => {
             warn!(room = %saved.name, %fault, "the former rules of the world no longer load: it continues with the present rules");
             let mut live =
@@ -272,7 +272,7 @@ pub(super) fn resume_script(
     }
 }
 
-/// Resumes a program's world, if the program makes the same world as before.
+/// Resumes a program's world, if the program still creates the same world.
 pub(super) fn resume_program(saved: &SavedWorld, make: &MakeWorld, rooms: &Rooms) -> Option<Resumed> {
     let config = &rooms.config;
     let made = make(config.seed, config.players_max);
@@ -296,8 +296,8 @@ fn is_divergence(error: &ReturnError<RestoreError>) -> bool {
     matches!(error, ReturnError::Replay(ReplayError::Diverged { .. } | ReplayError::Refused { .. }))
 }
 
-/// Returns the time for which the seats of a resumed world are held. It is counted from its newest record, but not from
-/// before the start of this process, because no client could return before that.
+/// Returns the time for which the seats of a resumed world are held. The time is counted from the world's newest record, or
+/// from the start of this process if that is later. No client could return before this process started.
 fn seats_held_for(saved: &SavedWorld, rooms: &Rooms) -> Duration {
     let since_kept = Duration::from_millis(now_ms().saturating_sub(saved.time_ms()));
     rooms.config.seat_held.saturating_sub(since_kept.min(rooms.began.elapsed()))

@@ -1,5 +1,4 @@
-//! A room that shows the history of its world. It has no players, its state cannot be changed, and past steps can be
-//! replayed.
+//! A room that shows the history of its world. It has no players. Its state cannot be changed. It can replay past steps.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,24 +24,24 @@ use crate::refusal::Refusal;
 use crate::rooms::Rooms;
 use crate::worlds::{CurrentRules, Offered};
 
-/// The place on screens where the page finds the shown moment. Its value is a map: `room`; `from` and `to`, between
-/// which the store has moments, and `at`, in milliseconds since 1970; `playing`; `exact`, whether the recorded hashes
-/// agree.
+/// The place on screens where the page finds the shown moment. Its value is a map. `room` is the name of the room. `from`
+/// and `to` are the oldest and the newest stored moment, and `at` is the shown one, in milliseconds since 1970. `playing`
+/// states whether history is played. `exact` states whether the recorded hashes agree.
 const PLACE: &str = "@past";
 
-/// The stretch of time that is loaded with a moment.
+/// The duration of the history that is loaded after a moment.
 const NEXT: Duration = Duration::from_secs(60);
 
-/// Steps after which the shown moment is sent again while it moves: half a second.
+/// Steps between two transmissions of the shown moment while history is played: half a second.
 const SENT_TICKS: u64 = STEP_HZ as u64 / 2;
 
-/// A moment that is closer is the present, which the room itself shows.
+/// A moment that is less than this time ago counts as the present, which the present room shows.
 const PRESENT_MS: u64 = 2_000;
 
 /// A step in milliseconds, rounded up.
 const MS_PER_STEP: u64 = 1_000_u64.div_ceil(STEP_HZ as u64);
 
-/// The welcome text.
+/// The text that welcomes a viewer.
 const WELCOME: &str = "This room shows the past: look around, nothing can be changed.";
 
 /// The refusal of an action.
@@ -52,17 +51,17 @@ const READ_ONLY: &str = "this is the past: nothing can be done here";
 const NOBODY_HEARS: &str =
     "Chat is not sent in the past. Commands of the server: /at -5m, /play, /pause, /copy NEW.";
 
-/// The moment that a room shows.
+/// The moment of history that a room shows.
 pub(super) struct Past {
     name: WorldName,
     /// The world at the moment that was loaded.
     saved: SavedWorld,
-    /// The time of that moment, in milliseconds since 1970.
+    /// The time of the loaded moment, in milliseconds since 1970.
     loaded_ms: u64,
-    /// The entries after that moment that were shown, and the next ones.
+    /// The entries after the loaded moment that were already shown. `next` has the following entries.
     shown: Vec<Entry>,
     next: VecDeque<Entry>,
-    /// The last tick of the loaded entries, and its time.
+    /// The last tick of the loaded entries. `through_ms` is its time.
     through_tick: u64,
     through_ms: u64,
     /// The times of the oldest and the newest moment in the store.
@@ -70,7 +69,7 @@ pub(super) struct Past {
     assets: Assets,
     is_exact: bool,
     is_playing: bool,
-    /// The newest moment that a viewer asked for.
+    /// The moment that a viewer requested last.
     wanted: Option<Moment>,
     /// Whether the shown moment has to be sent.
     is_changed: bool,
@@ -88,7 +87,7 @@ struct Loaded {
     span: (u64, u64),
 }
 
-/// Makes the world of a room that shows history.
+/// Creates the world of a room that shows history.
 pub(super) fn open(
     room: &str,
     at: At,
@@ -119,8 +118,8 @@ pub(super) fn open(
     Ok((Opened::new(RecordedWorld::new(engine, None), 0), Some(past)))
 }
 
-/// Loads the world at a moment, or at the first stored one. It waits for the disk, and steps the world from the
-/// snapshot before the moment to the moment.
+/// Loads the world at a moment, or at the first stored moment. Waits for the disk. Steps the world from the snapshot before
+/// the moment to the moment.
 fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> Result<Loaded, Refusal> {
     let failed = |cause: String| {
         warn!(room = %name, cause, "the past cannot be shown");
@@ -149,18 +148,19 @@ fn restore(saved: &SavedWorld, offered: &Offered, rooms: &Rooms) -> Result<(Engi
 }
 
 impl Past {
-    /// The time of the shown moment, in milliseconds since 1970. The world's clock may have been slower than real time.
+    /// Returns the time of the shown moment, in milliseconds since 1970. Accounts for a world that ran slower than real
+    /// time.
     fn at_ms(&self, tick: u64) -> u64 {
         let (ticks, ms) = self.ahead();
         self.loaded_ms + ms * tick.saturating_sub(self.saved.tick).min(ticks) / ticks.max(1)
     }
 
-    /// The number of steps after the loaded moment that are known, and their duration in milliseconds.
+    /// Returns the number of loaded steps after the loaded moment, and their duration in milliseconds.
     fn ahead(&self) -> (u64, u64) {
         (self.through_tick - self.saved.tick, self.through_ms.saturating_sub(self.loaded_ms))
     }
 
-    /// The tick of a moment that is loaded and later than the shown one, so that stepping leads to it.
+    /// Returns the tick of a moment that can be reached by steps, because it is loaded and later than the shown moment.
     fn tick_ahead(&self, moment: Moment, tick: u64) -> Option<u64> {
         let Moment::TimeMs(time_ms) = moment else { return None };
         let (ticks, ms) = self.ahead();
@@ -169,9 +169,9 @@ impl Past {
         (wanted > tick).then_some(wanted)
     }
 
-    /// Returns the value for pages.
+    /// Returns the value that pages find on the screen.
     fn state(&self, tick: u64) -> Value {
-        // Numbers that every language reads without loss.
+        // Times are sent as `f64`, which holds them exactly and which every language can read.
         let time = |ms: u64| Value::F64(ms as f64);
         let pairs = [
             ("room", Value::from(self.name.as_str())),
@@ -184,7 +184,7 @@ impl Past {
         Value::Map(pairs.map(|(key, value)| (Value::from(key), value)).into())
     }
 
-    /// The shown world, in the form that the store takes.
+    /// Returns the shown world in the form that the store accepts.
     fn saved_at(&self, name: WorldName, tick: u64) -> SavedWorld {
         let mut saved = SavedWorld { name, ..self.saved.clone() };
         if tick > saved.tick {
@@ -198,8 +198,8 @@ impl Past {
 }
 
 impl Room {
-    /// Runs the tick of a room that shows history: commands of viewers, and the next moment. Returns the newcomers, and whether
-    /// clients need the definition again.
+    /// Runs the tick of a room that shows history: runs the commands of viewers, and shows the next moment. Returns the
+    /// newcomers, and whether clients need the definition again.
     pub(super) fn look_back(&mut self) -> (Vec<Newcomer>, bool) {
         let Some(mut past) = self.past.take() else { return (Vec::new(), false) };
         self.take_viewer_commands(&mut past);
@@ -236,7 +236,7 @@ impl Room {
         }
     }
 
-    /// Runs a line of a viewer.
+    /// Runs a viewer's line of chat.
     fn run_past_command(&self, past: &mut Past, client: &ClientHandle, line: &str) {
         if !is_command(line) {
             return client.notice(NOBODY_HEARS);
@@ -258,7 +258,7 @@ impl Room {
         }
     }
 
-    /// Stores the moment as the world of a new room. It waits for the disk.
+    /// Stores the shown moment as the world of a new room. Waits for the disk.
     fn copy(&self, past: &Past, new: &str) -> Result<UtcTime, String> {
         if !is_room_name(new) {
             return Err("a room is called by 1 to 32 of a-z 0-9 - _".into());
@@ -289,14 +289,14 @@ impl Room {
             .collect()
     }
 
-    /// Shows another moment. A moment that cannot be shown is refused, and the present one stays.
+    /// Shows another moment. If that moment cannot be shown, the viewers are informed, and the shown moment stays.
     fn go_to(&mut self, past: &mut Past, moment: Moment) -> bool {
         past.is_changed = true;
         if let Some(tick) = past.tick_ahead(moment, self.world.world().tick()) {
             while self.world.world().tick() < tick {
                 self.step_on(past);
             }
-            // Viewers do not see the events on the way.
+            // Discards events, because viewers do not receive the events of skipped steps.
             while self.world.poll_event().is_some() {}
             return false;
         }
@@ -319,7 +319,7 @@ impl Room {
         (past.next, past.through_tick, past.through_ms) = (next.into(), through_tick, through_ms);
         past.shown.clear();
         self.world.replace(engine);
-        // Another world may have an entity of the same number that changed in the same step.
+        // The new world may have an entity with the same number that changed in the same step.
         self.publishing.replicated.invalidate();
         let definition = self.world.world().scene().definition();
         let mut dictionary = Dictionary::new(definition, &past.assets, past.version);
@@ -332,7 +332,7 @@ impl Room {
         true
     }
 
-    /// Shows the next step. At the end of the loaded stretch it loads the next one.
+    /// Shows the next step. Loads more history at the end of the loaded history.
     fn play_on(&mut self, past: &mut Past) -> bool {
         let tick = self.world.world().tick();
         if tick >= past.through_tick {
@@ -356,7 +356,8 @@ impl Room {
         while self.world.poll_report().is_some() {}
     }
 
-    /// Loads the stretch after the loaded one, up to the present. There is a gap if rules changed or the server was down.
+    /// Loads the history after the loaded history, up to the present. Passes over a gap if the rules changed or the server
+    /// was down.
     fn load_on(&mut self, past: &mut Past, tick: u64) -> bool {
         let at_ms = past.at_ms(tick);
         let next = if at_ms + PRESENT_MS >= now_ms() {

@@ -1,4 +1,4 @@
-//! Publication of a room's steps: the state that clients have, and its encodings.
+//! Transmission of a room's steps to its clients: the state that clients have, and its encodings.
 
 use nowcast_replication::InterestGrid;
 use nowcast_script::Assets;
@@ -12,19 +12,19 @@ use crate::client_sink::{ClientEvent, Greeting, RoomView, SharedEncodings, StepC
 use crate::dictionary::Dictionary;
 use crate::recorded_world::RecordedWorld;
 
-/// Number of groups into which clients of one rate are divided. The groups are due one step after the other, because a
-/// burst of snapshots would result if all were due in one step. Clients of one group share encodings.
+/// Number of groups into which clients of one rate are divided. The groups are due in different steps, because snapshots for
+/// all clients in one step would be a burst. Clients of one group share encodings.
 pub(crate) const PHASES: u64 = 6;
 
 /// The state that the clients of a room have, and its encodings.
 pub(super) struct Publishing {
     pub(super) dictionary: Dictionary,
     pub(super) replicated: ReplicatedState,
-    /// The sections of space, and the entities in them.
+    /// The sections of space with their entities.
     interest_grid: InterestGrid,
-    /// Encodings that clients of one protocol share.
+    /// Encodings that clients of one protocol share while the room exists.
     of_room: SharedEncodings,
-    /// The same, of this step.
+    /// Encodings of this step that clients of one protocol share.
     of_step: SharedEncodings,
 }
 
@@ -57,7 +57,7 @@ impl Publishing {
         changes
     }
 
-    /// Sends the changes and events of the step to all members. Newcomers are not among them: their greeting has the whole
+    /// Sends the changes and events of the step to all members. Newcomers are not members yet. Their greeting has the whole
     /// state.
     pub(super) fn send_changes(&self, room: SteppedRoom<'_>, members: &Members, step: &StepChanges<'_>) {
         let is_quiet = *step.changes == Changes::default()
@@ -73,8 +73,8 @@ impl Publishing {
         }
     }
 
-    /// Sends a new client its number, the whole state of the world, and the events that the rules emit for it alone as
-    /// it joins.
+    /// Sends a new client its number, the whole state of the world, and the events that the rules emitted for this client
+    /// alone when it joined.
     pub(super) fn greet(&self, room: SteppedRoom<'_>, newcomer: &Newcomer, world_events: &[WorldEvent]) {
         let Newcomer { client, id, is_resumed, .. } = newcomer;
         let greeting = Greeting { player: *id, is_resumed: *is_resumed, network_hz: client.network_hz() };
@@ -88,7 +88,7 @@ impl Publishing {
         }
     }
 
-    /// Offers the poses of the step to all members, and ends the step.
+    /// Offers the poses of the step to all members, and discards the encodings of this step.
     pub(super) fn publish(&self, room: SteppedRoom<'_>, members: &Members) {
         let inputs = members.inputs();
         let view = self.view(room, &inputs);

@@ -20,7 +20,7 @@ pub(super) struct RoomRegistration {
 }
 
 impl RoomRegistration {
-    /// Notes that the room completed a tick.
+    /// Records that the room completed a tick.
     pub(super) fn ticked(&mut self) {
         if !self.has_ticked {
             self.has_ticked = true;
@@ -35,7 +35,7 @@ impl Drop for RoomRegistration {
         match self.watch.outcome() {
             WatchOutcome::InTime => {}
             WatchOutcome::Abandoned => {
-                // The name is free already, and another room may have it.
+                // The room's name is already free, and another room may have taken it.
                 self.rooms.abandoned_room_ended();
                 return self.lobby.end(&step_watch::closing(&self.name, &self.rooms));
             }

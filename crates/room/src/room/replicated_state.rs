@@ -1,7 +1,7 @@
-//! The state that a room's clients have of its world, and the changes since.
+//! The state of a room's world that its clients have, and the changes since then.
 //!
-//! Changes are the difference between the world and the state that was sent, not a list of the engine's events. So they
-//! are correct even when a world was restored to an earlier step.
+//! Changes are computed as the difference between the world and the state that was sent. They are not collected from the
+//! engine's events. So they are correct even after a world was restored to an earlier step.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -17,15 +17,16 @@ use crate::dictionary::{Dictionary, attribute_bytes};
 pub struct ReplicatedState {
     /// Ordered by id.
     entities: Vec<Arc<EntityDescription>>,
-    /// The same for readers on other threads.
+    /// The descriptions of all entities, for readers on other threads.
     descriptions: SnapshotPool<EntityDescriptions>,
     players: BTreeMap<PlayerId, ReplicatedPlayer>,
     screens: Screens,
-    /// Whether an entity may differ although the step of its last change is the same.
+    /// Whether an entity may differ from its sent description although the step of its last change is the same.
     is_stale: bool,
 }
 
-/// The descriptions of all entities after one step: immutable, for clients whose interest sets they enter.
+/// The descriptions of all entities after one step. Immutable. A client reads the description of an entity that enters its
+/// interest set.
 #[derive(Clone, Default)]
 pub struct EntityDescriptions {
     entities: BTreeMap<EntityId, Arc<EntityDescription>>,
@@ -39,7 +40,7 @@ impl EntityDescriptions {
 }
 
 impl ApplyDelta for EntityDescriptions {
-    /// Entities with another description than before; `None` for entities that are gone.
+    /// The entities whose descriptions changed. `None` for removed entities.
     type Change = Vec<(EntityId, Option<Arc<EntityDescription>>)>;
 
     fn apply(&mut self, change: &Self::Change) {
@@ -62,12 +63,12 @@ pub struct EntityDescription {
     fingerprint: u64,
     /// Whether the plain protocol does not replicate it.
     is_private: bool,
-    /// The encoding for sessions, once one needs it.
+    /// The encoding for sessions, once a session needs it.
     bytes: OnceLock<Arc<[u8]>>,
 }
 
 impl EntityDescription {
-    /// The encoding for sessions, made once for all of them.
+    /// Returns the encoding for sessions, which is computed once for all of them.
     pub fn bytes(&self) -> Arc<[u8]> {
         Arc::clone(self.bytes.get_or_init(|| nowcast_wire::encode_to_vec(&self.entity).into()))
     }
@@ -83,13 +84,14 @@ pub(crate) struct ReplicatedPlayer {
 /// The changes of one step.
 #[derive(Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Entities that are new or whose whole description is sent again, ordered by id.
+    /// Entities whose whole description is sent, because they are new or because they changed beyond their attributes.
+    /// Ordered by id.
     pub described: Vec<EntityId>,
-    /// Entities with changes only in their attributes, ordered by id.
+    /// Entities of which only attributes changed, ordered by id.
     pub attributes: Vec<EntityId>,
-    /// Entities that are gone, ordered by id, without private ones, which the plain protocol does not replicate.
+    /// Removed entities, ordered by id. Without private entities, which the plain protocol does not replicate.
     pub gone: Vec<EntityId>,
-    /// Players who joined, or have another name or avatar.
+    /// Players who joined, or whose name or avatar changed.
     pub players: Vec<PlayerId>,
     /// Players who left.
     pub left: Vec<PlayerId>,
@@ -97,27 +99,27 @@ pub struct Changes {
     pub screens: Vec<ScreenValue>,
 }
 
-/// The value at one place of a screen.
+/// The value at one place on a screen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScreenValue {
     /// The number of the place on sessions.
     pub number: u32,
-    /// The player whose screen it is; `None` for the screens of all.
+    /// The player whose screen has the value. `None` for a value on all screens.
     pub player: Option<PlayerId>,
     /// The name of the place on the screen.
     pub place: String,
-    /// The value there; nil if the place is cleared.
+    /// The value. Nil if the place is cleared.
     pub value: Value,
 }
 
 impl ReplicatedState {
-    /// Compares the whole world again in the next update, because the world has other rules or was restored.
+    /// Makes the next update compare the whole world, because its rules changed or it was restored.
     pub(crate) fn invalidate(&mut self) {
         self.is_stale = true;
     }
 
-    /// Shows a value of the room on all screens, in addition to the values of the world. The place must be one that no
-    /// world can use.
+    /// Shows a value of the room on all screens, in addition to the values of the world. No world may be able to use this
+    /// place.
     pub(crate) fn show(&mut self, place: &'static str, value: Value) {
         self.screens.of_room = Some((place, value));
     }
@@ -209,7 +211,7 @@ impl ReplicatedState {
         }
     }
 
-    /// The descriptions of all entities, ordered by id.
+    /// Returns the descriptions of all entities, ordered by id.
     pub(crate) fn entities(&self) -> &[Arc<EntityDescription>] {
         &self.entities
     }
@@ -225,7 +227,7 @@ impl ReplicatedState {
         self.descriptions.newest()
     }
 
-    /// All players, ordered by number.
+    /// Returns all players, ordered by number.
     pub(crate) fn players(&self) -> impl Iterator<Item = (PlayerId, &ReplicatedPlayer)> {
         self.players.iter().map(|(id, player)| (*id, player))
     }
@@ -241,12 +243,12 @@ impl ReplicatedState {
     }
 }
 
-/// The values on screens, and the numbers that sessions have for their places.
+/// The values on screens, and the numbers of their places on sessions.
 #[derive(Default)]
 struct Screens {
     shown: BTreeMap<(Option<PlayerId>, String), (u32, Value)>,
     free: Vec<u32>,
-    /// The value that the room itself shows.
+    /// The value that the room itself shows, if there is one.
     of_room: Option<(&'static str, Value)>,
 }
 
@@ -275,7 +277,7 @@ impl Screens {
             if shown.get(&key).is_some_and(|(_, known)| known == value) {
                 continue;
             }
-            // The numbers in use are as many as the values on screens, which the world bounds.
+            // There is one number for each value on screens, and the world limits the number of these values.
             let number = match shown.get(&key) {
                 Some((number, _)) => *number,
                 None => free.pop().unwrap_or(shown.len() as u32),
@@ -321,7 +323,7 @@ fn describe(
     }
 }
 
-/// Returns the place of an entity that has no rows of movement, by the same rule as [`World::poses`].
+/// Returns the position of an entity, if the entity has no rows of movement by the rule of [`World::poses`].
 fn place_of(scene: &Scene, entity: &EntityRef<'_>) -> Option<Place> {
     let body = scene.kind_of(entity.kind).body.as_ref()?;
     let is_put = matches!(body.motion, Motion::Fixed | Motion::Sensor) && entity.parent.is_none();

@@ -1,8 +1,8 @@
 //! Ends a room whose step takes too long, from a separate thread.
 //!
-//! A script in an endless loop is stopped where its work is counted. A thread that still does not return is abandoned:
-//! its room is removed from the list, and its results are dropped when it returns. Such a step is not recorded, so that
-//! the journal ends with the last complete one.
+//! A script in an endless loop is stopped at the next point where its work is counted. A thread that still does not return
+//! is abandoned. Its room is removed from the list, and its results are discarded when it returns. Such a step is not
+//! recorded, so that the journal ends with the last complete step.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -16,24 +16,24 @@ use crate::lobby::Lobby;
 use crate::refusal::Refusal;
 use crate::rooms::Rooms;
 
-/// The time that the thread has to end its step once the script is stopped.
+/// The time within which the thread must end its step once the script is stopped.
 const STOP_PATIENCE: Duration = Duration::from_millis(700);
 
-/// A step may take this long when the server ends.
+/// The time that a step may still take when the server shuts down.
 const STEP_AT_SHUTDOWN: Duration = Duration::from_millis(500);
 
-/// A step that takes longer than this part of the limit counts together with the slow steps before it.
+/// A step that takes longer than 1/`SLOW_PART` of the limit is slow. The times of consecutive slow steps are added.
 const SLOW_PART: u32 = 10;
 
-/// Opening a room replays the journal since the last snapshot, and may take this many limits.
+/// Opening a room may take this many times the limit of a step, because it replays the journal since the last snapshot.
 pub(super) const OPENING_FACTOR: u32 = 6;
 
 /// The activity of a room's thread.
 #[derive(Default)]
 struct Activity {
-    /// The beginning of the present step, and the number of limits that it may take.
+    /// The beginning of the present step, and the multiple of the limit that the step may take.
     busy: Option<(Instant, u32)>,
-    /// The duration of the consecutive slow steps before this one.
+    /// The total duration of the consecutive slow steps before the present step.
     slow: Duration,
     is_abandoned: bool,
 }
@@ -41,15 +41,15 @@ struct Activity {
 /// The end of a watched room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WatchOutcome {
-    /// The step ended by itself.
+    /// No step took too long.
     InTime,
-    /// Its step took too long, and ended when it was stopped.
+    /// A step took too long, and ended after its script was stopped.
     Stopped,
-    /// Its step took too long, and did not come to an end.
+    /// A step took too long, and did not end after its script was stopped.
     Abandoned,
 }
 
-/// Reports the duration of a room's step to the thread that watches it.
+/// Reports the activity of a room's thread to the thread that watches the room.
 #[derive(Default)]
 pub(super) struct StepWatch {
     pub(super) stop: Stop,
@@ -57,12 +57,13 @@ pub(super) struct StepWatch {
 }
 
 impl StepWatch {
-    /// The room's thread begins to run rules.
+    /// Records that the room's thread begins to run rules.
     pub(super) fn enter(&self, factor: u32) {
         self.lock().busy = Some((Instant::now(), factor));
     }
 
-    /// The rules came to an end. Returns whether their step counts: it does not if it was stopped or the room was abandoned.
+    /// Records that the rules ended. Returns whether the step is valid. It is invalid if it was stopped, or if the room was
+    /// abandoned.
     pub(super) fn leave(&self, step_max: Duration) -> bool {
         let mut activity = self.lock();
         if let Some((since, _)) = activity.busy.take() {
@@ -80,7 +81,7 @@ impl StepWatch {
         }
     }
 
-    /// The time by which the present step exceeds its limit.
+    /// Returns the time by which the present step exceeds its limit, if it does.
     fn overtime(&self, step_max: Duration) -> Option<Duration> {
         let activity = self.lock();
         let (since, factor) = activity.busy?;
@@ -89,7 +90,7 @@ impl StepWatch {
         (elapsed + slow).checked_sub(step_max * factor)
     }
 
-    /// Abandons the thread, unless its step has ended in the meantime.
+    /// Abandons the thread, unless its step has ended in the meantime. Returns whether it abandoned the thread.
     fn abandon(&self) -> bool {
         let mut activity = self.lock();
         activity.is_abandoned = activity.busy.is_some();
@@ -97,18 +98,18 @@ impl StepWatch {
     }
 
     fn lock(&self) -> MutexGuard<'_, Activity> {
-        // It is plain data, and valid between any two statements.
+        // Each statement leaves the activity valid, so poisoning is ignored.
         self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The close reason for clients of a room that is ended.
+/// Returns the close reason for clients of a room that ends because of a slow step.
 pub(super) fn closing(room: &str, rooms: &Rooms) -> Closing {
     let step_max = rooms.config.step;
     Closing::Refused(Refusal::Stopped { room: room.to_owned(), step_max })
 }
 
-/// Starts the thread that watches a room, which ends with the room.
+/// Starts the thread that watches a room. The thread ends with the room.
 pub(super) fn watch(
     name: &str,
     watch: &Arc<StepWatch>,

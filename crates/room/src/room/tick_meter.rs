@@ -11,11 +11,11 @@ use crate::thread_time::thread_cpu_time;
 /// Measures the ticks of a room.
 #[derive(Default)]
 pub(super) struct TickMeter {
-    /// The part of the server's gauge of awake bodies that this room has added.
+    /// The number that this room has added to the server's gauge of awake bodies.
     awake_shown: i64,
 }
 
-/// The beginning of a tick, on the monotonic clock and on the thread's own.
+/// The beginning of a tick, on the monotonic clock and on the thread's processor clock.
 pub(super) struct Started {
     pub(super) at: Instant,
     cpu_time: Option<Duration>,
@@ -54,7 +54,7 @@ impl TickMeter {
         }
     }
 
-    /// Shows the number of awake bodies.
+    /// Sets the number of awake bodies in the gauges.
     pub(super) fn show_awake(&mut self, context: &RoomContext, awake: i64) {
         context.rooms.metrics.bodies_awake.inc_by(awake - self.awake_shown);
         context.metrics.bodies_awake.set(awake);

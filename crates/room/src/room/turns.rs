@@ -1,4 +1,4 @@
-//! Steps of clients that count them, and the ages of players' views.
+//! Steps of the clients that count steps, and the ages of players' views.
 
 use std::time::Instant;
 
@@ -10,15 +10,15 @@ use crate::client_handle::ClientHandle;
 use crate::player_command::{Given, PlayerCommand};
 use crate::session::input_buffer::DueStep;
 
-/// Granularity of the age of a view, in milliseconds.
+/// Granularity of the measured age of a view, in milliseconds.
 const VIEW_AGE_GRAIN_MS: u16 = 4;
 
-/// Number of step numbers for clients.
+/// The number of different step numbers that clients know.
 const TICKS: f64 = 4_294_967_296.0;
 
 impl Room {
-    /// Steps the walker of a client that counts its steps. Earlier commands of the client are applied first, so that an
-    /// action finds the walker at its position on the client.
+    /// Steps the walker of a client that counts its steps. The client's earlier commands must be applied first, so that an
+    /// action takes place where the walker was on the client.
     pub(super) fn take_turn(&mut self, index: usize, client: &ClientHandle, id: PlayerId) {
         let Self { context, world, members, was_used, .. } = self;
         let may_stride = world.world().scene().may_stride(id);
@@ -51,7 +51,7 @@ impl Room {
         }
     }
 
-    /// Informs the world of the age of a player's view when it gave an action, if the rules ask for it.
+    /// Tells the world how old a player's view was when the player gave an action, if the rules use this age.
     pub(super) fn set_view_age(&mut self, index: usize, given: Given, now: Instant) {
         let Self { context, world, members, tick, .. } = self;
         if !world.world().scene().definition().rewinds {
@@ -65,7 +65,8 @@ impl Room {
         let behind_ms = behind_ms.min(REWIND_MS_MAX);
         let member = &mut members.seated[index];
         let player = member.id;
-        // The value of this step is not in the world yet, and new rules may have dropped the earlier one.
+        // A value applied in this step is not in the world yet, so `applied` is compared. New rules may have dropped an
+        // earlier value, so `known` is compared.
         let applied = std::mem::replace(&mut member.behind_ms, behind_ms);
         let known = world.world().scene().player(player).map(|player| player.behind_ms);
         if applied != behind_ms || known != Some(behind_ms) {
@@ -74,7 +75,8 @@ impl Room {
     }
 }
 
-/// Returns the time from the moment that a client states it showed to the step after `tick`; `None` for a moment in the future.
+/// Returns the time from the moment that the client says it showed to the step after `tick`. Returns `None` for a moment in
+/// the future.
 fn stated_behind_ms(tick: u64, shown: f64) -> Option<u16> {
     // Clients know the steps modulo 2^32 (`spec/WORLD.md`, section 5).
     let steps = (tick as f64 - shown).rem_euclid(TICKS);
@@ -82,11 +84,11 @@ fn stated_behind_ms(tick: u64, shown: f64) -> Option<u16> {
     (steps < TICKS / 2.0).then_some(ms.min(f64::from(u16::MAX)) as u16)
 }
 
-/// Returns the same for a client that did not state a moment, by its view delay and the round trip.
+/// Estimates the age of the view of a client that did not state a moment, from its view delay and the round trip.
 fn measured_behind_ms(given: &Given, now: Instant) -> Option<u16> {
-    // The world is in the state that was sent a step ago.
+    // When the action is applied, the world is still in the state that was sent a step ago.
     let behind = (given.saw? + now.saturating_duration_since(given.at)).saturating_sub(STEP);
-    // Smaller differences are within the precision of the network's measurements.
+    // Smaller differences are below the precision of network measurements.
     Some(u16::try_from(behind.as_millis()).unwrap_or(u16::MAX) / VIEW_AGE_GRAIN_MS * VIEW_AGE_GRAIN_MS)
 }
 

@@ -7,13 +7,13 @@ use nowcast_world::{EntityId, Event, PlayerId, Refusal, To, Value, World};
 /// An event that clients receive once.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorldEvent {
-    /// A line of chat, to all.
+    /// A line of chat, for all players.
     Said {
-        /// The player who says it.
+        /// The speaker.
         player: PlayerId,
-        /// The player's name.
+        /// The speaker's name.
         name: String,
-        /// The line.
+        /// The text of the line.
         text: String,
     },
     /// An event that the rules emit.
@@ -24,13 +24,13 @@ pub enum WorldEvent {
         name: String,
         /// Its payload.
         payload: Value,
-        /// Whether no client may receive it before the store has committed it.
+        /// Whether clients may receive the event only after the store has committed it.
         durable: bool,
     },
 }
 
 impl WorldEvent {
-    /// Whether no client may receive it before the store has committed it.
+    /// Whether clients may receive the event only after the store has committed it.
     pub(crate) fn is_durable(&self) -> bool {
         matches!(self, Self::Emitted { durable: true, .. })
     }
@@ -41,12 +41,12 @@ impl WorldEvent {
 pub enum Audience {
     /// All players.
     All,
-    /// These players alone.
+    /// Only these players.
     These(Arc<[PlayerId]>),
 }
 
 impl Audience {
-    /// Returns the present audience in the world.
+    /// Returns the players in the world that receive an event at present.
     fn of(to: To, world: &World) -> Self {
         match to {
             To::All => Self::All,
@@ -79,7 +79,7 @@ impl Audience {
 #[derive(Default)]
 pub(crate) struct Step {
     pub(crate) world_events: Vec<WorldEvent>,
-    /// Commands that were not carried out, and why.
+    /// Rejected commands with their reasons.
     pub(crate) refused: Vec<(PlayerId, Refusal)>,
     /// New owners, with the numbers of their requests.
     pub(crate) granted: Vec<(PlayerId, EntityId, u32)>,
@@ -88,7 +88,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Sorts the events of a step. Changes of states are found by comparing, so their events are skipped here.
+    /// Sorts the events of a step. Skips events about changes of state, because these changes are found by comparison.
     pub(crate) fn of(events: impl Iterator<Item = Event>, world: &World) -> Self {
         let mut step = Self::default();
         for event in events {

@@ -4,26 +4,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time for which `/healthz` reports a room that could not be opened, unless a later room opens.
+/// The time for which `/healthz` reports a room that could not be opened. The report ends earlier if another room opens.
 const FAILURE_REMEMBERED: Duration = Duration::from_secs(60);
 
-/// Whether rooms can be opened, for `/healthz`.
+/// The state of the rooms, for `/healthz`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Health {
     /// Rooms can be opened.
     Good,
-    /// The maximum number of rooms is open. Clients can enter them.
+    /// The maximum number of rooms is open. Clients can still enter these rooms.
     Full {
         /// The limit.
         rooms_max: usize,
     },
-    /// The process ends.
+    /// The server shuts down.
     ShuttingDown,
-    /// The last attempt to open a room failed; the text has the reason.
+    /// The last attempt to open a room failed, for this reason.
     Failing(String),
 }
 
-/// The rooms that could not be opened, or that were ended because of a step.
+/// The rooms that could not be opened, and the rooms that were ended because of a slow step.
 #[derive(Default)]
 pub struct Troubles {
     /// The time and the cause of the last failure to open a room, if no room was opened since.
@@ -35,7 +35,7 @@ pub struct Troubles {
 }
 
 impl Troubles {
-    /// Records that a room was opened and works.
+    /// Records that a room was opened and runs.
     pub(crate) fn opened(&self) {
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -64,13 +64,13 @@ impl Troubles {
         self.abandoned.load(Ordering::Acquire)
     }
 
-    /// The cause of a recent failure to open a room.
+    /// Returns the cause of a recent failure to open a room, if no room was opened since.
     pub(super) fn failure(&self) -> Option<String> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
         failure.filter(|(at, _)| at.elapsed() < FAILURE_REMEMBERED).map(|(_, cause)| cause)
     }
 
-    /// Describes rooms that were ended, for operators.
+    /// Describes, for operators, the rooms that were ended because of a slow step.
     pub fn describe(&self) -> Option<String> {
         match self.abandoned() {
             0 => {}

@@ -10,12 +10,12 @@ use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
 use crate::lobby::Lobby;
 
-/// A client that enters a room, and opens it if it is not open.
+/// A client that requests a seat. If the room is not open, this client opens it.
 #[derive(Clone, Copy, Debug)]
 pub struct Opener {
     /// The client's address, if it is known.
     pub address: Option<IpAddr>,
-    /// Whether the client is on this machine, and no proxy is between.
+    /// Whether the client is on this machine and is not connected through a proxy.
     pub is_local: bool,
 }
 
@@ -25,7 +25,7 @@ impl Opener {
     }
 }
 
-/// A seat in a room, held from before the handshake until after the connection's end.
+/// A seat in a room. It is held from before the handshake until after the end of the connection.
 pub struct Seat {
     rooms: Arc<Rooms>,
     room: String,

@@ -20,14 +20,14 @@ fn rooms_of(catalogue: Catalogue, config: RoomsConfig) -> Arc<Rooms> {
     Arc::new(Rooms::new(config, catalogue, Arc::default(), metrics, Room::open))
 }
 
-/// Worlds of one program.
+/// A catalogue with one world whose rules are this program.
 fn offering(make: MakeWorld) -> Catalogue {
     let mut catalogue = Catalogue::default();
     catalogue.offer_program("plaza", make).expect("it is well named");
     catalogue
 }
 
-/// Worlds of one script.
+/// A catalogue with one world whose rules are this script.
 fn offering_script(text: &str) -> Catalogue {
     let mut catalogue = Catalogue::default();
     let sources = nowcast_script::Sources::of_main(text);
@@ -65,7 +65,7 @@ fn a_room_whose_script_escapes_its_work_limit_is_ended_and_its_clients_are_close
 fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once() {
     static GATE: (Mutex<bool>, std::sync::Condvar) = (Mutex::new(false), std::sync::Condvar::new());
     static IS_FIRST: AtomicBool = AtomicBool::new(true);
-    /// A behaviour whose step lasts until the gate is open.
+    /// A behaviour whose step does not return before the gate is open.
     struct Stuck;
     impl nowcast_world::Behaviour for Stuck {
         fn step(&mut self, _scene: &mut nowcast_world::Scene) {
@@ -128,7 +128,7 @@ fn ada(sink: Arc<dyn ClientSink>) -> Arc<ClientHandle> {
     Arc::new(ClientHandle::new(Name::Asked("Ada".into()), sink, 60, false, false))
 }
 
-/// Waits for a condition that another thread causes.
+/// Waits until another thread makes a condition true.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !holds() {

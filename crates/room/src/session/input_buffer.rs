@@ -1,48 +1,50 @@
-//! The times at which the input of a client that counts its steps takes effect: each step of the client is taken once,
-//! in its order, with the input that it had on the client (`spec/MOVEMENT.md`, section 9).
+//! The times at which the input of a client that counts its steps takes effect (`spec/MOVEMENT.md`, section 9). The server
+//! takes each step of the client once, in order, with the input that the step had on the client.
 //!
-//! A server that continued with old input while newer input is in transit would move the walker to a position that its
-//! client never had. So a walker waits for its client's input: it stands still in a step of the world without known
-//! input. The missed steps make room for the next late message, and are caught up later, by two steps in one where
-//! nothing else moves nearby.
+//! If the server continued with old input while newer input is in transit, the walker would move to a position that it never
+//! had on its client. So the walker waits for its client's input. In a step of the world for which no input is known, the
+//! walker stands still. After such a wait, the next late message arrives in time. The walker catches up the missed steps
+//! later. Where nothing else moves nearby, it takes two steps in one step of the world.
 
 use std::collections::VecDeque;
 
 use nowcast_world::Input;
 
-/// Steps that controls wait at least: as late as they may come without being felt.
+/// Minimum number of steps by which input is delayed. People do not notice this delay.
 const WAIT_STEPS: i32 = 3;
 /// A client without input for this many steps has come to rest.
 const REST_STEPS: u32 = 60;
-/// Maximum steps for which input waits after a rest.
+/// Maximum number of steps by which input is delayed after a rest.
 const WAIT_STEPS_MAX: i32 = 8;
-/// After this many messages in time the buffer is a step shorter.
+/// After this many messages in a row that are not late, the delay becomes one step shorter.
 const TIMELY_MESSAGES: u32 = 300;
-/// Controls of a client at rest that come later than this have lost their place, and hold at once.
+/// Input of a client at rest takes effect at once, and not at its own step, if it is more steps late than this.
 const LATE_STEPS_MAX: i32 = PATIENCE_STEPS as i32;
-/// A client whose steps are farther from the expected ones than this has another clock than before.
+/// If a client's step differs from the expected step by more than this, the client's clock was changed.
 const APART_STEPS_MAX: i32 = 120;
-/// Changes that may wait.
+/// Maximum changes of input that wait.
 const CHANGES_MAX: usize = 128;
-/// Maximum steps in a row for which a walker waits, one second; then it stands still without its client. A message that
-/// a stream loses twice usually arrives within that time.
+/// Maximum steps in a row for which a walker waits: one second. After that, the walker takes steps with input that asks for
+/// nothing. If a stream loses a message twice, the message usually still arrives within this time.
 const PATIENCE_STEPS: u32 = 60;
-/// After this many taken steps, the walker may wait one more step.
+/// After this many steps with known input, the walker may wait one more step.
 const PATIENCE_EVERY_STEPS: u32 = 4;
-/// One step in this many is a double step, so a walker is at most a quarter faster.
+/// At most one in this many steps is a double step, so a walker is at most a quarter faster.
 const STRIDE_EVERY_STEPS: u32 = 4;
-/// Input that is known in advance is measured for this many steps before it counts as too much.
+/// The number of steps for which the amount of input known in advance is measured. Only input that was spare during this
+/// time is used to catch up.
 const WINDOW_STEPS: u32 = 60;
 /// Number of known steps that remain buffered when steps are caught up.
 const RESERVE_STEPS: i32 = 2;
 
-// Only steps in which the walker stood still may be taken again.
+// The walker may repeat only steps in which it stood still.
 const _: () = assert!(LATE_STEPS_MAX as u32 <= REST_STEPS && PATIENCE_STEPS <= REST_STEPS);
-// A player that is waited for is not taken for a stranger when it comes. Its controls may be different in each step.
+// After the longest wait, the steps of a client must still be near the expected ones, so that its clock does not count as
+// changed.
 const _: () = assert!(PATIENCE_STEPS as i32 + WAIT_STEPS_MAX < APART_STEPS_MAX);
 const _: () = assert!(CHANGES_MAX as i32 >= APART_STEPS_MAX);
 
-/// The input of one client from one of its steps on.
+/// A change of one client's input, which applies from one of its steps on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Change {
     /// The client's step.
@@ -51,56 +53,57 @@ pub struct Change {
     pub input: Input,
 }
 
-/// Faults of a message of a client.
+/// The faults found in a message of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BufferedInput {
-    /// Controls came for a step that had been taken without them.
+    /// Input arrived for a step that had already been taken without it.
     pub is_late: bool,
-    /// The client's clock changed, or runs too fast: steps are left out.
+    /// Steps of the client are skipped, because its clock changed or runs too fast.
     pub is_elsewhere: bool,
 }
 
-/// The act of a walker in a step of the world.
+/// What a walker does in a step of the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum DueStep {
-    /// Takes the client's step of this number, with this input if it differs from the last one. If there is a `first`,
-    /// the walker takes one more step before it in the same step of the world, with that input.
+    /// Takes the client's step of this number. `input` is the new input, if it changed. If there is a `first`, the walker
+    /// takes another step with that input before, in the same step of the world.
     Steps { number: u16, input: Option<Input>, first: Option<Input> },
-    /// Waits for input of the client, at the position after the client's step of this number.
+    /// Waits for the client's input. The walker stays at its position after the client's step of this number.
     Waits { number: u16 },
-    /// The walker waited long enough, and takes the step of this number with this input, which asks for nothing.
+    /// The maximum wait is over. The walker takes the step of this number with an input that asks for nothing. `input` has
+    /// this input if it changed.
     GivesUp { number: u16, input: Option<Input> },
 }
 
-/// The input of one client at each step. The session's task adds to it, and the room's thread takes from it.
+/// The input of one client at each of its steps. The session's task adds input, and the room's thread takes it.
 #[derive(Debug)]
 pub(crate) struct InputBuffer {
-    /// The waiting input, by the client's steps.
+    /// The waiting changes of input, ordered by the client's steps.
     waiting: VecDeque<Change>,
-    /// The newest change that is known, in force or waiting.
+    /// The step of the newest known change, which may be in force or waiting.
     newest: Option<u16>,
     /// The client's step that is taken next.
     next: u16,
-    /// The client's step up to which all controls are known.
+    /// The client's step up to which all input is known.
     known: u16,
     current: Input,
     /// The walker's last input.
     replicated: Option<Input>,
-    /// Number of steps for which the input has asked for nothing.
+    /// Number of consecutive steps whose input asked for nothing.
     still_steps: u32,
-    /// Number of steps for which input is to wait after a rest.
+    /// Number of steps by which input is delayed after a rest.
     wait: i32,
     timely: u32,
     /// Number of steps for which the walker may still wait for the client.
     patience: u32,
-    /// Whether the walker stands still because its wait is over.
+    /// Whether the walker stands still because it waited for the maximum time.
     has_given_up: bool,
-    /// Steps that the walker waited, or the world left out, and that are not caught up yet. No walker takes more steps
-    /// than time passed.
+    /// Steps that the walker did not take, because it waited or because the world skipped steps, and that are not caught up
+    /// yet. Because of this count, a walker never takes more steps than the elapsed time allows.
     owed: u32,
-    /// Steps of the world that this client took part in.
+    /// Number of steps of the world in which this client took part.
     turns: u32,
-    /// The fewest steps that were known in advance, in this window and in the one before.
+    /// The minimum number of steps that were known in advance, in this window and in the window before.
     least: [i32; 2],
 }
 
@@ -126,17 +129,17 @@ impl Default for InputBuffer {
 }
 
 impl InputBuffer {
-    /// The client is at `now`, and its controls changed so, oldest first.
+    /// Adds a message of the client. `now` is the client's step, and `changes` are the changes of its input, oldest first.
     pub(crate) fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
         let mut heard = BufferedInput::default();
         let lead = apart(now, self.next);
         let is_new = self.newest.is_none();
         let stands = self.rests();
         let is_elsewhere = lead.abs() > APART_STEPS_MAX;
-        // While the walker stands still, a correction of the wait has no visible effect.
+        // While the walker stands still, a correction of the delay has no visible effect.
         if is_new || is_elsewhere || stands && !(self.wait..=self.wait + 2).contains(&lead) {
             let next = now.wrapping_sub(self.wait as u16);
-            // Steps that were stood and are taken again are made up for, as those that were waited.
+            // Steps in which the walker stood, and which it now repeats, are caught up like steps for which it waited.
             let again = if is_new || is_elsewhere { 0 } else { apart(self.next, next).max(0) };
             self.owed = again.unsigned_abs().min(PATIENCE_STEPS);
             self.next = next;
@@ -162,7 +165,7 @@ impl InputBuffer {
             if late > 0 {
                 late_steps = late_steps.max(late);
                 if stands && !self.has_given_up && late <= LATE_STEPS_MAX {
-                    // It stood all the while, so the steps since then are as good as not taken.
+                    // The walker stood still since then, so it can repeat those steps.
                     self.next = change.step;
                     self.owed = self.owed.saturating_add(late.unsigned_abs()).min(PATIENCE_STEPS);
                 } else {
@@ -178,7 +181,7 @@ impl InputBuffer {
         heard
     }
 
-    /// Learns the wait after a rest for which no input is late.
+    /// Adjusts the delay after a rest, so that no input is late.
     fn learn(&mut self, lead: i32, late_steps: i32) {
         if late_steps > 0 && lead + late_steps > self.wait {
             self.wait = (lead + late_steps).min(WAIT_STEPS_MAX);
@@ -197,19 +200,19 @@ impl InputBuffer {
         self.newest.is_some()
     }
 
-    /// Notes that the world left out this many steps, because its machine was held up: the walker stood still, as when
-    /// it waits.
+    /// Records that the world skipped this many steps, because its machine was delayed. The walker stood still in them, as
+    /// it does when it waits.
     pub(crate) fn leave_out(&mut self, steps: u32) {
         self.owed = self.owed.saturating_add(steps).min(PATIENCE_STEPS);
     }
 
-    /// Whether the client's step of this number was not taken yet, and will be.
+    /// Whether the client's step of this number will still be taken.
     pub(crate) fn is_ahead(&self, step: u16) -> bool {
         self.counts() && (0..=APART_STEPS_MAX).contains(&apart(step, self.next))
     }
 
-    /// Returns the walker's act in the next step of the world; `None` before the client counted any step. `may_stride`
-    /// is true if it can take two steps in one.
+    /// Returns what the walker does in the next step of the world. Returns `None` before the client counted any step.
+    /// `may_stride` states whether the walker can take two steps in one step of the world.
     pub(crate) fn take(&mut self, may_stride: bool) -> Option<DueStep> {
         self.newest?;
         self.turns = self.turns.wrapping_add(1);
@@ -238,7 +241,7 @@ impl InputBuffer {
         Some(DueStep::Steps { number, input: self.tell(), first })
     }
 
-    /// Nothing is known of the next step.
+    /// Returns what the walker does if the input of the next step is not known.
     fn do_without(&mut self) -> DueStep {
         if self.patience > 0 {
             self.patience -= 1;
@@ -251,7 +254,7 @@ impl InputBuffer {
         DueStep::GivesUp { number, input: self.tell() }
     }
 
-    /// The input in force, if it differs from the walker's last input.
+    /// Returns the input in force, if it differs from the walker's last input.
     fn tell(&mut self) -> Option<Input> {
         let Input { yaw, run, .. } = self.current;
         let standing = Input { forward: 0.0, right: 0.0, yaw, run, jump: false };
@@ -259,7 +262,7 @@ impl InputBuffer {
         (self.replicated.replace(input) != Some(input)).then_some(input)
     }
 
-    /// Whether the input has asked for nothing for long enough that the walker has come to rest.
+    /// Whether the walker has come to rest, because its input has asked for nothing for long enough.
     fn rests(&self) -> bool {
         self.waiting.is_empty() && self.still_steps >= REST_STEPS
     }
@@ -280,7 +283,7 @@ impl InputBuffer {
     }
 }
 
-/// The number of steps from `b` to `a`.
+/// Returns the number of steps from `b` to `a`.
 fn apart(a: u16, b: u16) -> i32 {
     i32::from(a.wrapping_sub(b) as i16)
 }

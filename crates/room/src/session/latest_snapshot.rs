@@ -1,4 +1,4 @@
-//! The snapshot of a room after a step, for the drivers of its sessions.
+//! The newest snapshot of a room, for the drivers of its sessions.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
@@ -8,10 +8,10 @@ use nowcast_world::PlayerId;
 
 use crate::room::replicated_state::EntityDescriptions;
 
-/// Places for snapshots: one being read, one being written, and two for delayed readers.
+/// Number of places for snapshots: one to read, one to write, and two for delayed readers.
 const PLACES: usize = 4;
 
-/// A room after a step: immutable, so that any number of drivers use it while the room continues.
+/// The immutable state of a room after a step. Any number of drivers can read it while the room continues.
 #[derive(Default)]
 pub struct RoomSnapshot {
     /// The room's count of steps.
@@ -35,12 +35,12 @@ pub struct SeenPlayer {
     pub id: PlayerId,
     /// The position of the avatar, in metres.
     pub eye: Option<[f32; 3]>,
-    /// The number of its controls that are in force.
+    /// The number of the player's input in force.
     pub controls: u16,
 }
 
 impl RoomSnapshot {
-    /// A player in the snapshot; a player without eye and input if it is not in the snapshot.
+    /// Returns a player of the snapshot. If the snapshot does not have the player, returns one without eye and input.
     pub fn player(&self, id: PlayerId) -> SeenPlayer {
         match self.players.binary_search_by_key(&id, |player| player.id) {
             Ok(at) => self.players[at],
@@ -63,8 +63,8 @@ pub struct LatestSnapshot {
 }
 
 impl LatestSnapshot {
-    /// Publishes a snapshot. A place is skipped if its reader is delayed while it takes a snapshot. If all places are
-    /// skipped, so is this snapshot, and the next one replaces it.
+    /// Publishes a snapshot. Skips a place that a delayed reader still locks. If all places are locked, this snapshot is not
+    /// published, and the next one replaces it.
     pub fn put(&self, snapshot: RoomSnapshot) {
         let snapshot = Arc::new(snapshot);
         let newest = self.newest.load(Ordering::Relaxed);
@@ -77,19 +77,19 @@ impl LatestSnapshot {
                 self.newest.store(at, Ordering::Release);
             }
         }
-        // The place of the previous snapshot is free when it has no reader.
+        // Frees the place of the previous snapshot, unless a reader locks it.
         if is_put && let Ok(mut before) = self.places[newest].try_write() {
             *before = None;
         }
     }
 
-    /// The newest snapshot; `None` before the first one.
+    /// Returns the newest snapshot, or `None` before the first one.
     pub fn newest(&self) -> Option<Arc<RoomSnapshot>> {
         for _ in 0..PLACES {
             let newest = self.newest.load(Ordering::Acquire);
-            // A room that panicked while it wrote has ended, and closes its clients.
+            // The lock is poisoned only if the room panicked while it wrote. Such a room has ended, and closes its clients.
             let snapshot = self.places[newest].read().ok()?.clone();
-            // It is missing if the room published a newer one in the meantime.
+            // The snapshot is missing if the room published a newer one in the meantime.
             if snapshot.is_some() || newest == self.newest.load(Ordering::Acquire) {
                 return snapshot;
             }
@@ -122,7 +122,7 @@ mod tests {
             }
             assert_eq!(latest_snapshot.newest().unwrap().tick, tick);
         }
-        // The last free place is taken as well: its content remains, and no reader waits.
+        // A reader locks the last free place, too. The newest snapshot remains, and no reader waits.
         let at = latest_snapshot.newest.load(Ordering::Acquire);
         let other =
             (0..PLACES).find(|place| latest_snapshot.places[*place].try_write().is_ok() && *place != at);

@@ -1,12 +1,12 @@
-//! The encodings of a room that its clients on sessions share. A `ClientSink` on a session uses them: it sends the
-//! deliveries of an outbox, and publishes the room's snapshot once for all sessions.
+//! The encodings of a room that its clients on sessions share. The `ClientSink` of a session sends the deliveries of an
+//! outbox, and publishes the room's snapshot once for all sessions.
 //!
 //! | file | contents |
 //! | --- | --- |
 //! | `step_update.rs` | the update of one step, encoded once for all clients |
 //! | `latest_snapshot.rs` | the snapshot of a room after a step, for the drivers |
-//! | `outbox.rs` | deliveries of a room to one client, on their path to the driver |
-//! | `input_buffer.rs` | the step at which the input of a client that counts steps comes into force |
+//! | `outbox.rs` | deliveries of a room to one client, until the driver reads them |
+//! | `input_buffer.rs` | the step at which the input of a client that counts steps takes effect |
 
 pub(crate) mod input_buffer;
 mod latest_snapshot;

@@ -1,7 +1,7 @@
-//! Messages of a room for one client on a session, on their path to the session's driver.
+//! Messages of a room for one client on a session, which wait for the session's driver.
 //!
-//! A room only sends: it never waits for a driver, which may be filling packets. `client_replicator.rs` reads the deliveries and
-//! does the rest.
+//! A room only sends. It never waits for a driver, which may be filling packets. `client_replicator.rs` reads the deliveries
+//! and puts them into the client's channel.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,18 +15,18 @@ use crate::closing::Closing;
 use crate::room::replicated_state::ScreenValue;
 use crate::room_metrics::RoomMetrics;
 
-/// Maximum number of waiting deliveries. A driver that reads none of them has been stuck for many seconds.
+/// Maximum number of waiting deliveries. A driver that lets this many wait has not run for many seconds.
 const DELIVERIES_MAX: usize = 4_096;
 
 /// One delivery to a client.
 pub enum Delivery {
-    /// The client's number and the world's state; the first message about the world.
+    /// The client's number and the world's state. It is the first message about the world.
     Welcome(Box<Welcome>),
     /// The update of a step.
     StepUpdate(Arc<StepUpdate>),
     /// An event that concerns this client alone, encoded.
     Event(Vec<u8>),
-    /// The client lost its baselines of movement.
+    /// The client lost its baselines of movement, and needs new ones.
     Forget,
 }
 
@@ -38,9 +38,9 @@ pub struct Welcome {
     pub tick: u64,
     /// The welcome message, encoded.
     pub event: Vec<u8>,
-    /// The present state for all clients.
+    /// The present state that all clients have.
     pub all: Arc<StepUpdate>,
-    /// The values on its screen.
+    /// The values on the client's own screen.
     pub screens: Vec<ScreenValue>,
     /// The room's latest snapshot.
     pub latest_snapshot: Arc<LatestSnapshot>,
@@ -50,13 +50,13 @@ pub struct Welcome {
     pub bytes_per_round_max: usize,
 }
 
-/// The room's end.
+/// The room's end of the outbox.
 pub struct DeliverySender {
     deliveries: Sender<Delivery>,
     flags: Arc<Flags>,
 }
 
-/// The driver's end.
+/// The driver's end of the outbox.
 pub struct DeliveryReceiver {
     deliveries: Receiver<Delivery>,
     flags: Arc<Flags>,
@@ -71,7 +71,7 @@ struct Flags {
     closing: OnceLock<Closing>,
 }
 
-/// A pair of ends.
+/// Creates an outbox, and returns both its ends.
 pub fn outbox() -> (DeliverySender, DeliveryReceiver) {
     let (sender, receiver) = channel();
     let flags = Arc::<Flags>::default();
@@ -82,13 +82,13 @@ pub fn outbox() -> (DeliverySender, DeliveryReceiver) {
 }
 
 impl DeliverySender {
-    /// Sends a delivery. A client with too many waiting deliveries is closed.
+    /// Sends a delivery. If too many deliveries wait, the client is closed.
     pub fn send(&self, delivery: Delivery) {
         if self.flags.waiting.fetch_add(1, Ordering::AcqRel) >= DELIVERIES_MAX {
             self.flags.waiting.fetch_sub(1, Ordering::AcqRel);
             return self.close(Closing::TooSlow);
         }
-        // Without a receiver, the client has left.
+        // If there is no receiver, the client has left.
         let _ = self.deliveries.send(delivery);
     }
 
@@ -97,14 +97,14 @@ impl DeliverySender {
         self.flags.is_due.store(true, Ordering::Release);
     }
 
-    /// Ends the client, before all that waits. The first reason stays.
+    /// Ends the client's connection before the waiting deliveries are sent. Later calls do not replace the first reason.
     pub fn close(&self, closing: Closing) {
         let _ = self.flags.closing.set(closing);
     }
 }
 
 impl DeliveryReceiver {
-    /// Reason why the client is ended, if it is.
+    /// Returns the reason why the client's connection must end, if it must.
     pub fn closing(&self) -> Option<&Closing> {
         self.flags.closing.get()
     }
@@ -114,7 +114,7 @@ impl DeliveryReceiver {
         self.flags.is_due.swap(false, Ordering::AcqRel)
     }
 
-    /// The next delivery.
+    /// Returns the next delivery.
     pub fn take(&self) -> Option<Delivery> {
         let delivery = self.deliveries.try_recv().ok()?;
         self.flags.waiting.fetch_sub(1, Ordering::AcqRel);

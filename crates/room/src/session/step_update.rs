@@ -16,18 +16,18 @@ use crate::room::replicated_state::{
 };
 use crate::room::world_events::{Audience, WorldEvent};
 
-/// A state, and its only recipient, if it has one.
+/// A state. If a player is named, only this player receives it.
 type State = (Option<PlayerId>, u64, Vec<u8>);
 
-/// The new description of an entity, and its section.
+/// A change of an entity: its new description, and its section.
 struct EntityUpdate {
     id: EntityId,
     /// The section before this step.
     from: Option<SectionId>,
     to: Option<SectionId>,
-    /// Whether clients that had it before need the new description.
+    /// Whether clients that already have the entity need the new description.
     is_changed: bool,
-    /// `None` if the entity is gone.
+    /// The new description. `None` if the entity was removed.
     entity: Option<Arc<EntityDescription>>,
 }
 
@@ -43,15 +43,16 @@ pub struct StepUpdate {
     created: Vec<NewSection>,
     /// Entities that changed or moved to another section, ordered by id.
     entities: Vec<EntityUpdate>,
-    /// The changed states, by key, in the order in which they are put; empty for removed ones. A state with a player is
-    /// for that player alone. A key of one player may later belong to all, so the two stay in one order.
+    /// The changed states with their keys, in the order in which they are set. The bytes of a removed state are empty. A
+    /// state with a player is for that player alone. States for one player and states for all stay in one list, because a
+    /// key of one player may later belong to all.
     states: Vec<State>,
     events: Vec<(Audience, Vec<u8>)>,
     said: Vec<Vec<u8>>,
 }
 
 impl StepUpdate {
-    /// Encodes the update of a step for sessions. `dictionary` is there when the definition changed.
+    /// Encodes the update of a step for sessions. `dictionary` is present if the definition changed.
     pub fn of(
         changes: &Changes,
         replicated: &ReplicatedState,
@@ -90,7 +91,7 @@ impl StepUpdate {
         update
     }
 
-    /// Encodes the state that all clients have, for a newcomer, without its own screen and its entities.
+    /// Encodes the state that all clients have, for a newcomer. The newcomer's own screen and its entities are not included.
     pub fn all(replicated: &ReplicatedState, dictionary: &Dictionary) -> Self {
         let states = replicated.players().map(|(id, player)| state_of_player(id, player)).collect();
         Self { define: Some(define(dictionary)), states, ..Self::none() }
@@ -106,12 +107,13 @@ impl StepUpdate {
         self.at
     }
 
-    /// The room's count of steps then.
+    /// The room's count of steps after the step.
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// Whether the update may wait for the next round of movement: it only has entities that moved to another section.
+    /// Whether the update may wait for the next round of movement, because it only has entities that moved to another
+    /// section.
     pub fn can_wait(&self) -> bool {
         let Self { define, entities, states, events, said, .. } = self;
         let is_calm = define.is_none() && states.is_empty() && events.is_empty() && said.is_empty();
@@ -128,7 +130,7 @@ impl StepUpdate {
         self.define.as_deref()
     }
 
-    /// Returns the changes of the entities in a player's interest set, now or before.
+    /// Returns the changes of the entities that are in a player's interest set, or were in it before this step.
     pub fn entities_for(&self, interest_set: &InterestSet) -> impl Iterator<Item = (u64, Arc<[u8]>)> {
         let sees = |section: Option<SectionId>| section.is_some_and(|section| interest_set.sees(section));
         self.entities.iter().filter_map(move |EntityUpdate { id, from, to, is_changed, entity }| {
@@ -165,15 +167,15 @@ impl StepUpdate {
 
 /// Encodes the value on a screen as a state.
 pub fn state_of_screen(shown: &ScreenValue) -> (u64, Vec<u8>) {
-    // A cleared place keeps its key until the key names another place.
+    // The key of a cleared place stays reserved until it names another place.
     let ScreenValue { number, player, place, value } = shown;
     let (place, value): (String, Value) = (place.clone(), value.clone());
     let screen = Screen { place, personal: player.is_some(), value };
     (StateKey::Screen(*number).number(), encode_to_vec(&screen))
 }
 
-/// Returns the states for a player whose interest set changed: the entities that left it in this step, and those that
-/// entered it, as a whole.
+/// Returns the states for a player whose interest set changed: the entities that left it in this step, and the full
+/// descriptions of the entities that entered it.
 pub fn states_of_change(
     look: &InterestChange,
     descriptions: &EntityDescriptions,
@@ -196,7 +198,7 @@ fn out_of_sight(tick: u32) -> Arc<[u8]> {
     Arc::from(&tick.to_le_bytes()[..])
 }
 
-/// Returns the changed entities, and those that moved to another section.
+/// Returns the entities that changed, and the entities that moved to another section.
 fn entity_updates(
     changes: &Changes,
     replicated: &ReplicatedState,
@@ -209,7 +211,7 @@ fn entity_updates(
     let moved = interest_grid.relocations().iter().map(|relocation| (*relocation, false));
     let mut update: Vec<_> = changed.chain(moved).collect();
     update.sort_by_key(|(relocation, is_changed)| (relocation.id, *is_changed));
-    // An entity that changed and moved is sent once.
+    // An entity that changed and also moved is sent only once.
     update.dedup_by(|(later, later_changed), (kept, is_changed)| {
         let is_same = later.id == kept.id;
         *is_changed |= is_same && *later_changed;

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use nowcast_script::{ASSETS_BYTES_MAX, ASSETS_MAX, Asset, Assets};
 
-/// Assets that are served. An asset is kept while a world's folder or a room names it, and for some time after. A page
-/// that received its name a moment ago may not have fetched it yet.
+/// Assets that pages can fetch. An asset is kept while a world's folder or a room uses it, and for some time after that. A
+/// page that just received the asset's name may not have fetched the asset yet.
 #[derive(Default)]
 pub(crate) struct AssetCache(Mutex<Shelved>);
 
 #[derive(Default)]
 struct Shelved {
-    /// By hash. Two worlds may have equal files without sharing one.
+    /// The assets in use, by hash. Two worlds may have equal files in separate memory.
     named: BTreeMap<String, Vec<Weak<Asset>>>,
     /// Replaced assets, oldest first: at most [`ASSETS_MAX`] of [`ASSETS_BYTES_MAX`] together.
     past: VecDeque<Arc<Asset>>,
@@ -21,11 +21,11 @@ struct Shelved {
 
 impl AssetCache {
     fn lock(&self) -> MutexGuard<'_, Shelved> {
-        // No update under this lock is half done when a thread panics.
+        // No panic leaves an update under this lock half done, so poisoning is ignored.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Serves these from now on.
+    /// Serves these assets from now on.
     pub(super) fn put(&self, assets: &Assets) {
         let Shelved { named, .. } = &mut *self.lock();
         named.retain(|_, same| {
@@ -40,7 +40,7 @@ impl AssetCache {
         }
     }
 
-    /// Keeps for some time the assets of `before` that `now` lacks.
+    /// Keeps the assets of `before` that are not in `now` for some time.
     pub(super) fn retire(&self, before: &Assets, now: &Assets) {
         let Shelved { past, past_bytes, .. } = &mut *self.lock();
         let stays = |asset: &Arc<Asset>| now.get(&asset.name).is_some_and(|same| same.hash == asset.hash);
@@ -54,7 +54,7 @@ impl AssetCache {
         }
     }
 
-    /// The asset with this hash, if a folder or a room still names it.
+    /// Returns the asset with this hash, if it is still kept.
     pub(crate) fn get(&self, hash: &str) -> Option<Arc<Asset>> {
         self.lock().named.get(hash)?.iter().find_map(Weak::upgrade)
     }

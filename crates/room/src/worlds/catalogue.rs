@@ -37,7 +37,7 @@ enum Offer {
     Script(Arc<ScriptVersions>),
 }
 
-/// The current rules of a world.
+/// The rules in force in a world.
 pub(crate) enum CurrentRules {
     Program(MakeWorld),
     /// The newest version that loads.
@@ -47,7 +47,7 @@ pub(crate) enum CurrentRules {
 /// The versions of one world's scripts and assets, of which rooms use the newest that loads.
 pub struct ScriptVersions {
     asset_cache: Arc<AssetCache>,
-    /// Counts changes. Rooms compare it in each step.
+    /// The number of changes so far. Rooms compare it in each step.
     number: AtomicU64,
     found: Mutex<Found>,
 }
@@ -57,19 +57,19 @@ struct Found {
     good: Sources,
     /// The asset files.
     assets: Assets,
-    /// The reason why the newest version does not load, if it does not.
+    /// The reason why the current contents of the folder do not load, if they do not.
     fault: Option<String>,
 }
 
 /// A change in the folder of a room's world.
 pub(crate) enum Change {
-    /// A version that loads, with its asset files. Either of the two may be unchanged.
+    /// A version that loads, with its asset files. The rules or the asset files may be unchanged.
     Version(Sources, Assets),
-    /// A version that does not load, and the reason.
+    /// A version that does not load, with the reason.
     Fault(String),
 }
 
-/// One offered world, and the rooms that show it: a line of `/api/worlds`.
+/// One offered world with the rooms that show it: an entry of `/api/worlds`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorldSummary {
@@ -133,12 +133,12 @@ impl Catalogue {
         self.offered.is_empty()
     }
 
-    /// The world that a room shows.
+    /// Returns the world that a room shows.
     pub(crate) fn of_room(&self, room: &str) -> &Arc<Offered> {
         self.named_by(room).unwrap_or_else(|| self.offered.first().expect("a catalogue offers something"))
     }
 
-    /// Whether the name of a room selects its world, or there is only one world.
+    /// Whether the name of a room selects its world, or only one world is offered.
     pub(crate) fn names(&self, room: &str) -> bool {
         self.offered.len() == 1 || self.named_by(room).is_some()
     }
@@ -147,16 +147,16 @@ impl Catalogue {
         let is_named = |offered: &&Arc<Offered>| {
             room.strip_prefix(&offered.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
-        // For rooms such as `park-north-2`, the world `park-north` is preferred to `park`, because its name is longer.
+        // The longest matching name is chosen. A room named `park-north-2` shows the world `park-north`, not `park`.
         self.offered.iter().filter(is_named).max_by_key(|offered| offered.name.len())
     }
 
-    /// The worlds on offer, without rooms.
+    /// Returns the offered worlds without their rooms.
     pub(crate) fn list(&self) -> Vec<WorldSummary> {
         self.offered.iter().map(|offered| offered.summary()).collect()
     }
 
-    /// The asset with this hash, if a world or a room still names it.
+    /// Returns the asset with this hash, if it is still kept.
     #[must_use]
     pub fn asset(&self, hash: &str) -> Option<Arc<Asset>> {
         self.asset_cache.get(hash)
@@ -164,7 +164,7 @@ impl Catalogue {
 }
 
 impl Offered {
-    /// The rules in force, and their number for [`Offered::change_since`].
+    /// Returns the rules in force, and their number for [`Offered::change_since`].
     pub(crate) fn rules(&self) -> (CurrentRules, u64) {
         match &self.rules {
             Offer::Program(make) => (CurrentRules::Program(Arc::clone(make)), 0),
@@ -175,7 +175,7 @@ impl Offered {
         }
     }
 
-    /// The asset files of the newest version that loads.
+    /// Returns the asset files of the newest version that loads.
     pub(crate) fn assets(&self) -> Assets {
         match &self.rules {
             Offer::Program(_) => Assets::default(),
@@ -183,8 +183,7 @@ impl Offered {
         }
     }
 
-    /// Returns the change since the last call of the room. `seen` is the number of the newest change that the room has
-    /// seen.
+    /// Returns the change since a room's last call. `seen` is the number of the newest change that the room has seen.
     pub(crate) fn change_since(&self, seen: &mut u64) -> Option<Change> {
         let Offer::Script(newest) = &self.rules else { return None };
         let number = newest.number.load(Ordering::Acquire);
@@ -228,21 +227,21 @@ impl ScriptVersions {
     }
 
     fn lock(&self) -> MutexGuard<'_, Found> {
-        // The value is always replaced as a whole, so a panic leaves it valid.
+        // The value is always replaced as a whole, so poisoning is ignored.
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The assets of the newest version that loads. An unchanged file is taken from here and not checked again.
+    /// Returns the assets of the newest version that loads. An unchanged file can be reused without another check.
     #[must_use]
     pub fn assets(&self) -> Assets {
         self.lock().assets.clone()
     }
 
-    /// Takes the current contents of the world's folder, or the error with which they were read. Returns the hash of a
-    /// new version that loads, or the problem of one that does not; `None` if nothing changed. Blocks while the version
-    /// loads.
+    /// Takes the current contents of the world's folder, or the error of the attempt to read them. Returns the hash of a new
+    /// version that loads, or the problem of a version that does not load. Returns `None` if nothing changed. Blocks while
+    /// the version loads.
     pub fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
-        // Done without the lock, because a version may take long to load, or never finish.
+        // The version is loaded without the lock, because loading may take long or never finish.
         let loaded = read.and_then(|(sources, assets)| {
             load(&sources, &assets, None)?;
             Ok((sources, assets))
@@ -260,7 +259,7 @@ impl ScriptVersions {
         let outcome = loaded.as_ref().map(|(sources, _)| sources.hash()).map_err(Clone::clone);
         match loaded {
             Ok((sources, assets)) => {
-                // Done before a room announces them to a page.
+                // The assets are served before a room announces them to a page.
                 self.asset_cache.put(&assets);
                 self.asset_cache.retire(&found.assets, &assets);
                 *found = Found { good: sources, assets, fault: None };
@@ -272,7 +271,7 @@ impl ScriptVersions {
     }
 }
 
-/// Describes the first of several faults, and states the number of the others; `None` if there is none.
+/// Describes the first fault, and states the number of further faults. Returns `None` if there is no fault.
 #[must_use]
 pub fn describe_faults(faults: &[Fault]) -> Option<String> {
     match faults {
@@ -282,14 +281,14 @@ pub fn describe_faults(faults: &[Fault]) -> Option<String> {
     }
 }
 
-/// Returns an error if no world can be created from these rules and files, or if its definition cannot be sent. Rules
-/// that do not finish are interrupted, and abandoned if they cannot be interrupted.
+/// Returns an error if no world can be created from these rules and files, or if its definition cannot be sent. Rules that
+/// do not finish are interrupted. Rules that cannot be interrupted are abandoned.
 fn load(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<(), String> {
     let (sources, assets, folder) = (sources.clone(), assets.clone(), folder.map(Path::to_owned));
     within(LOAD_TIME_MAX, move || load_here(&sources, &assets, folder.as_deref()))
 }
 
-/// Maximum time for rules to load, and then to end after an interrupt.
+/// Maximum time for rules to load, and again for them to end after an interrupt.
 const LOAD_TIME_MAX: Duration = Duration::from_secs(10);
 const STOP_PATIENCE: Duration = Duration::from_millis(700);
 
@@ -302,7 +301,7 @@ fn within(
     let (sender, done) = channel();
     let watched = stop.clone();
     let thread = thread::Builder::new().name("world load".to_owned()).spawn(move || {
-        // The receiver is gone if the thread was abandoned.
+        // There is no receiver any more if the thread was abandoned.
         let _ = sender.send(watched.watch(work));
     });
     thread.map_err(|error| format!("the system has no thread to load the rules: {error}"))?;

@@ -19,15 +19,15 @@ pub enum OfferError {
     /// The script does not load.
     #[error("world {world}: {fault}")]
     Script {
-        /// Which world.
+        /// The name of the world.
         world: String,
-        /// Place, problem and cure.
+        /// The place, the problem and the cure.
         fault: String,
     },
-    /// The name cannot be the name of a room.
+    /// The name of the world is not a valid name of a room.
     #[error("the world's name {0:?} is not 1 to 32 of a-z, 0-9, - and _")]
     BadName(String),
-    /// Two worlds are called the same.
+    /// Two worlds have the same name.
     #[error("two worlds are called {0:?}")]
     TwoOfName(String),
 }

@@ -17,7 +17,7 @@ struct Play {
     turns: Vec<DueStep>,
 }
 
-/// Beyond the end of the numbers during the test.
+/// A start from which the step numbers wrap around during the test.
 const START: u16 = u16::MAX - 200;
 
 impl Play {
@@ -26,7 +26,7 @@ impl Play {
         Self { input_buffer, script, walked: Vec::new(), input: STAND, waits: 0, turns: Vec::new() }
     }
 
-    /// Delivers the client's message at its step `now`: the changes of its last 90 steps.
+    /// Delivers the message that the client sent at its step `now`, with the changes of its last 90 steps.
     fn hear(&mut self, now: u16) -> BufferedInput {
         let input = |step: u16| (self.script)(step);
         let first = now.saturating_sub(90);
@@ -51,7 +51,7 @@ impl Play {
         }
     }
 
-    /// Lets the client take steps up to `until`; `delay` gives the steps for which each message is in transit.
+    /// Lets the client take steps up to `until`. `delay` returns the number of steps for which a message is in transit.
     fn run(&mut self, until: u16, delay: impl Fn(u16) -> u16) {
         for world in 0..until + 40 {
             // Messages do not overtake one another.
@@ -74,13 +74,13 @@ impl Play {
         assert!(numbers.windows(2).all(|pair| apart(pair[1], pair[0]) == 1), "{of}: {numbers:?}");
     }
 
-    /// The newest step of the client that was taken.
+    /// Returns the newest step of the client that was taken.
     fn came_to(&self) -> u16 {
         self.walked.last().expect("it walks").0.wrapping_sub(START)
     }
 }
 
-/// A generator of Marsaglia, 2003.
+/// A xorshift generator of random numbers (Marsaglia, 2003).
 struct Random(u32);
 
 impl Random {
@@ -96,7 +96,7 @@ fn at(step: u16, input: Input) -> Change {
     Change { step, input }
 }
 
-/// Walks to and fro, with pauses.
+/// Input that walks to and fro, with pauses.
 fn pacing(step: u16) -> Input {
     match step / 40 % 4 {
         0 => STAND,
@@ -106,12 +106,12 @@ fn pacing(step: u16) -> Input {
     }
 }
 
-/// Turns in each step, as a mouse does.
+/// Input that turns in each step, as with a mouse.
 fn looking_about(step: u16) -> Input {
     Input { yaw: f32::from(step % 97) / 20.0, ..WALK }
 }
 
-/// A TCP stream after a loss: nothing arrives for a while, then everything at once.
+/// Delays of a TCP stream after a loss: nothing arrives for a while, then everything at once.
 fn stalls(sent: u16) -> u16 {
     6 + if sent % 150 >= 130 { 150 - sent % 150 } else { 0 }
 }
@@ -168,7 +168,7 @@ fn steps_that_the_world_left_out_are_made_up_for() {
         if now % 2 == 0 {
             play.hear(now);
         }
-        // The machine was held up three times.
+        // The machine was delayed three times.
         match now {
             100..115 | 300..310 | 320..335 => {}
             115 | 310 | 335 => {
@@ -241,7 +241,7 @@ fn the_walker_of_a_silent_client_waits_for_a_second_and_then_stands_still() {
     let waits = play.turns.iter().filter(|turn| matches!(turn, DueStep::Waits { .. })).count();
     assert_eq!(waits as u32, PATIENCE_STEPS);
     assert_eq!(play.input, STAND);
-    // Its key is still down: the walker continues when messages arrive again, without another change.
+    // The client's key is still down. The walker continues when messages arrive again, although the input does not change.
     play.hear(100);
     for _ in 0..WAIT_STEPS {
         play.turn();
@@ -257,7 +257,7 @@ fn a_resting_client_is_not_waited_for_and_its_late_first_step_is_taken_in_place(
         play.turn();
         play.turn();
     }
-    // No message arrives for two seconds, as from a client that stands still.
+    // No message arrives for two seconds. A client that stands still sends none.
     (0..120).for_each(|_| play.turn());
     assert_eq!(play.waits, 0);
     assert_eq!(play.hear(204), BufferedInput::default());

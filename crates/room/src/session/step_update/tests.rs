@@ -21,7 +21,7 @@ struct Known {
 }
 
 impl Known {
-    /// Builds the state of a viewer that sees the whole world.
+    /// Builds the state of a client that sees the whole world.
     fn of(world: &World, player: PlayerId) -> Self {
         let scene = world.scene();
         let entities = world.entities().iter().map(|entity| {
@@ -82,7 +82,7 @@ impl Known {
         };
     }
 
-    /// Builds it from the states of a session.
+    /// Builds the same state from the states of a session.
     fn of_states(states: &BTreeMap<u64, Vec<u8>>) -> Self {
         let mut known = Self::default();
         for (key, bytes) in states.iter().filter(|(_, bytes)| !bytes.is_empty()) {
@@ -115,7 +115,7 @@ impl Client {
         self.states.extend(states.map(|(key, value)| (key, value.as_ref().to_vec())));
     }
 
-    /// Applies an update as a client does that sees everything.
+    /// Applies an update as a client that sees the whole world.
     fn hear(&mut self, update: &StepUpdate, id: PlayerId) {
         let interest_set = self.interest_set.get_or_insert_with(|| InterestSet::new(id.0));
         interest_set.add_created(update.created());
@@ -124,7 +124,7 @@ impl Client {
         self.put(update.states_for(id));
     }
 
-    /// Is greeted as a newcomer.
+    /// Applies the greeting of a newcomer.
     fn greeted(
         world: &World,
         replicated: &ReplicatedState,
@@ -147,7 +147,7 @@ impl Client {
     }
 }
 
-/// Rules that do random things that rules can do. Refused calls have no effect.
+/// Rules that make random calls. Refused calls have no effect.
 struct Whims;
 
 impl Behaviour for Whims {
@@ -223,9 +223,9 @@ enum Deed {
     Leave(prop::sample::Index),
     Rename(prop::sample::Index),
     Step,
-    /// New rules are loaded, and the present world is stored for a rollback.
+    /// New rules are loaded, and the present world is kept for a rollback.
     Redefine,
-    /// The rules are rolled back, and the world with them; players who joined or left stay so.
+    /// The rules and the world are rolled back. Players who joined stay, and players who left stay away.
     TakeBack,
 }
 
@@ -241,7 +241,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     prop::collection::vec(deed, 1..60)
 }
 
-/// A world, the state that was sent, and the state that its clients have.
+/// A world, the state that was sent, and the state that the clients have.
 struct Room {
     world: World,
     which: bool,
