@@ -240,7 +240,7 @@ async fn soon<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn a_sender_that_ends_announces_it_to_the_service() {
+async fn a_sender_that_ends_announces_its_end_to_the_service() {
     for carrier in ["webtransport", "websocket"] {
         let mut heard = Heard::by_a_service("left").await;
         for _ in 0..10 {
@@ -253,7 +253,7 @@ async fn a_sender_that_ends_announces_it_to_the_service() {
 }
 
 #[tokio::test]
-async fn a_sender_that_is_interrupted_announces_it_to_the_service() {
+async fn a_sender_that_is_interrupted_announces_its_end_to_the_service() {
     use rustix::process::{Pid, Signal, kill_process};
     let mut heard = Heard::by_a_service("interrupted").await;
     let commands: [(&[&str], i32); 3] = [

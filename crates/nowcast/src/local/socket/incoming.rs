@@ -137,8 +137,8 @@ impl Incoming {
 }
 
 impl Lane {
-    /// Whether a report is due, because reports are collected. The peer needs one before its window is used up, and one when all
-    /// messages have been received.
+    /// Whether a report must be sent now. Reports are collected, but the peer needs a report before its window is used up, and
+    /// when all messages have been received.
     fn is_worth_a_report(&self) -> bool {
         let Receipt { delivered, replaced, bytes } = self.unreported;
         self.queue.is_empty()

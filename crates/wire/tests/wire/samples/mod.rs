@@ -378,7 +378,7 @@ pub(crate) fn invalid() -> Vec<Json> {
     body("a dictionary code out of range", number(N::U8), "00 04 02 03 070809 ff", "dictionary code");
     body("a text dictionary without entries", list(Type::Text), "00 04 02 00", "dictionary size");
     body(
-        "a range beyond its end",
+        "a value beyond the end of its range",
         root(Type::Range(Range { low: 0.0, high: 4.0, step: 1.0 })),
         "05",
         "range",
