@@ -1,6 +1,6 @@
-//! How long a step takes when 200 people run about in the sample playground, take its blocks and throw them:
-//! `cargo run --release -p nowcast-server --example crowd -- [people] [seconds]`. Beyond the 256 people of a world the rest are
-//! refused.
+//! Measures the time of a step while 200 people run about in the sample playground, take its blocks and throw them: `cargo
+//! run --release -p nowcast-server --example crowd -- [people] [seconds]`. A world admits 256 people, and refuses further
+//! ones.
 
 use std::path::Path;
 use std::time::Instant;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut live = Live::new(read_world(&folder)?, 1, Limits::DEFAULT)?;
     for player in (1..=people).map(PlayerId) {
         live.apply(Command::Join { player, name: format!("bot {}", player.0) })?;
-        // One in each step, because finding a free spot among many costs the rules some work.
+        // One person joins in each step, because the rules need some work to find a free position.
         live.step();
     }
     let mut random = 1u64;

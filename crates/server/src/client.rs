@@ -19,24 +19,24 @@ use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
 
-/// Code of a client's close frame which states that the client reconnects at once.
+/// The code of a client's close frame by which the client says that it will reconnect at once.
 const COMES_BACK: u16 = 3_000;
 
-/// A client that is joined to a room.
+/// A client that joined a room.
 pub(crate) struct Client {
     pub(crate) seat: Seat,
     pub(crate) handle: Arc<ClientHandle>,
     pub(crate) sink: Arc<PlainSink>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) timeouts: Timeouts,
-    /// When the newest message of the client arrived. Never held over an await.
+    /// The time at which the client's newest message arrived. The lock is never held across an `await`.
     pub(crate) heard_at: Mutex<Instant>,
 }
 
 type Socket = WebSocketStream<Connection>;
 
 impl Client {
-    /// Runs until the connection ends. `received` holds the bytes that arrived with the handshake's last packet.
+    /// Runs the client until the connection ends. `received` has the bytes that arrived together with the handshake.
     pub(crate) async fn run(self, mut connection: Connection, received: Vec<u8>) {
         let address = connection.peer().address;
         let config = WebSocketConfig::default()
@@ -81,7 +81,7 @@ impl Client {
         let mut rates = Rates::new(Instant::now());
         let mut quiet = Quiet::default();
         loop {
-            // Until the queue has room, further messages stay in the socket, so TCP flow control slows the client.
+            // Until the queue has space, further messages stay in the socket, so TCP flow control slows the client.
             self.handle.until_commands_fit().await;
             let message = match timeout(self.timeouts.idle, stream.next()).await {
                 Err(_) => return Closing::Idle,
@@ -136,8 +136,8 @@ impl Client {
         Ok(())
     }
 
-    /// Sends the waiting messages. Each message is chosen when the kernel can send it at once; a flush of this
-    /// connection waits until then. A slow client therefore receives the newest state and no backlog.
+    /// Sends the waiting messages. A flush of this connection waits until the kernel can send further bytes at once, and
+    /// only then the next message is chosen. A slow client therefore receives the newest state instead of a backlog.
     async fn send_waiting(&self, socket: &mut SplitSink<Socket, Message>) -> Closing {
         let mut known: Option<Arc<Snapshot>> = None;
         let mut pinged = Instant::now();
@@ -194,7 +194,7 @@ impl Client {
     }
 }
 
-/// Converts a message to the form that the WebSocket library sends. The bytes stay shared.
+/// Converts a message to the type of the WebSocket library. The bytes stay shared.
 fn into_message(frame: SharedFrame) -> Message {
     match frame {
         SharedFrame::Text(text) => Message::Text(Utf8Bytes::try_from(text).expect("a text frame is UTF-8")),
@@ -207,7 +207,7 @@ async fn close(mut socket: Socket, closing: &Closing, patience: Duration) {
     socket.get_mut().expect_end();
     let is_sent = match closing::frame(closing) {
         Some(frame) => timeout(patience, socket.close(Some(frame))).await.is_ok_and(|result| result.is_ok()),
-        // The library has answered the client's close frame, or the connection is gone.
+        // The library has answered the client's close frame, or the connection is broken.
         None => timeout(patience, socket.flush()).await.is_ok(),
     };
     let connection = socket.into_inner();

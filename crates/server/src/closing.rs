@@ -5,7 +5,7 @@ use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
 
-/// The close frame; `None` if the peer cannot read one.
+/// Returns the close frame, or `None` if the peer cannot read one.
 pub(crate) fn frame(closing: &Closing) -> Option<CloseFrame> {
     match closing {
         Closing::Bye | Closing::Vanished => None,

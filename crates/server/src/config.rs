@@ -19,12 +19,12 @@ use crate::worlds::WorldConfig;
 /// Configuration of a [`Server`](crate::Server): addresses, worlds and limits.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The worlds: at least one. A room whose name is not the name of a world shows the first world.
+    /// The worlds: at least one. A room whose name selects no world shows the first world.
     pub worlds: Vec<WorldConfig>,
     /// The services on sessions, besides worlds, of the program that embeds the server.
     pub services: Vec<ServiceConfig>,
-    /// The addresses to listen on. The default is loopback in both families, because `localhost` may mean either. An
-    /// address family that this machine lacks is skipped if another family works.
+    /// The addresses to listen on. The default is the loopback address of IPv4 and of IPv6, because `localhost` may mean
+    /// either. If this machine lacks one address family, the addresses of this family are skipped.
     pub hosts: Vec<IpAddr>,
     /// The TCP port; 0 lets the system choose one.
     pub port: u16,
@@ -32,17 +32,17 @@ pub struct Config {
     pub network_hz: u32,
     /// The seed of every world.
     pub seed: u64,
-    /// The rules of admission: with tokens or without, and the allowed origins of pages.
+    /// The rules of admission: whether tokens are required, and the allowed origins of pages.
     pub entry: Policy,
     /// Whether WebTransport is served, on UDP with the same port number.
     pub webtransport: bool,
-    /// The UDP port that the server announces to clients, if it differs from the port of this process: behind a relay,
-    /// or in a container with mapped ports.
+    /// The UDP port that the server announces to clients, if it differs from the port of this process. It differs behind a
+    /// relay, or in a container with mapped ports.
     pub announced_udp_port: Option<u16>,
     /// The server's identity for WebTransport and HTTPS. The port accepts TLS and plain HTTP.
     pub certificate: CertificateConfig,
-    /// Whether browsers of other machines that use plain HTTP are redirected to HTTPS on the same port. For
-    /// certificates that browsers accept.
+    /// Whether browsers of other machines that use plain HTTP are redirected to HTTPS on the same port. Use it only with a
+    /// certificate that browsers accept.
     pub redirect_to_https: bool,
     /// Maximum counts.
     pub limits: Limits,
@@ -53,9 +53,9 @@ pub struct Config {
     /// The folder of the stored worlds (`docs/STORAGE.md`). Only one process may use it at a time. Without a folder, a
     /// world ends with its room.
     pub data: Option<PathBuf>,
-    /// How much history of these worlds is stored.
+    /// The retention of the stored history of these worlds.
     pub retention: Retention,
-    /// The writer of the program's logs, if `/metrics` is to show the number of dropped lines.
+    /// The writer of the program's logs. If present, `/metrics` shows its number of dropped lines.
     pub logs: Option<LogWriter>,
 }
 
@@ -83,44 +83,47 @@ impl Default for Config {
     }
 }
 
-/// The pages that other machines may open without a token. This machine may open all pages, except through a proxy,
-/// because a proxy forwards requests of others.
+/// The pages that other machines may open without a token. Clients on this machine may open all pages. Requests through a
+/// proxy on this machine may not, because a proxy forwards requests of other machines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exposed {
-    /// `/metrics`.
+    /// Whether they may open `/metrics`.
     pub metrics: bool,
-    /// `/lab`, the page that measures a browser's connection to this server. It costs bandwidth.
+    /// Whether they may open `/lab`, the page that measures a browser's connection to this server. The measurement uses
+    /// bandwidth.
     pub lab: bool,
 }
 
 /// Maximum waiting times of a server.
 #[derive(Clone, Debug)]
 pub struct Timeouts {
-    /// From the start of a connection, or the end of its last request, to the end of the next request's head.
+    /// Maximum time from the start of a connection, or from the end of its last request, to the end of the next request's
+    /// head.
     pub handshake: Duration,
-    /// Total time of a plain HTTP connection; a slow download may take this long.
+    /// Maximum total time of a plain HTTP connection. A slow download may take this long.
     pub http: Duration,
     /// Maximum time without a message or a pong from a client.
     pub idle: Duration,
-    /// Between two pings to a client.
+    /// Time between two pings to a client.
     pub ping: Duration,
     /// Maximum time without space in a client's socket.
     pub stalled: Duration,
     /// Maximum time for a client to read its close frame and answer it.
     pub closing: Duration,
-    /// From the leave of a room's last player to the end of the room.
+    /// Time from the leave of a room's last player to the end of the room.
     pub room_empty: Duration,
-    /// The same, if no player ever did anything in the room.
+    /// Time from the leave of the last player to the end of a room in which no player ever did anything.
     pub room_unused: Duration,
     /// Maximum time for a session without a carrier to resume on another carrier.
     pub session_resumed: Duration,
-    /// Time for a client to reconnect after it was lost, or after a restart of the process. Until then, the player of a
-    /// client with a key stays unchanged (`spec/WORLD.md`, section 1). Counted from the newest packet of the client.
+    /// Time for a client to reconnect after it was lost, or after a restart of the process. During this time, the player of
+    /// a client with a key stays unchanged (`spec/WORLD.md`, section 1). The time is counted from the newest packet of the
+    /// client.
     pub seat_held: Duration,
     /// Maximum time of one step of a world. A room ends if one step takes longer, or if consecutive slow steps together
     /// take longer.
     pub step: Duration,
-    /// Maximum time for clients to end after a shutdown. The store has another 300 ms to end.
+    /// Maximum time for clients to close their connections after a shutdown begins. The store has another 300 ms.
     pub shutdown: Duration,
 }
 
@@ -152,17 +155,19 @@ const CLIENT_BYTES_MAX: usize = 512 * 1024;
 /// Maximum texts that a client may send at once, by the rates of lines and names.
 const TEXTS_AT_ONCE_MAX: usize = 8;
 
-/// Bytes handed to the socket at once. Later messages can still be replaced by newer state.
+/// Maximum bytes that are handed to the socket at once. Messages that are not handed over yet can still be replaced by newer
+/// state.
 pub(crate) const WRITE_BATCH_BYTES: usize = 16 * 1024;
 
 /// Bytes of HTTP that wait unsent in the kernel before the socket counts as full. Messages have a lower limit.
 pub(crate) const UNSENT_BYTES_MAX: u32 = 16 * 1024;
 
-/// Size of the kernel's send buffer for a client. It holds the bytes in flight, so it limits the rate on a long link.
+/// Size of the kernel's send buffer for a client. The buffer holds the bytes in flight, so its size limits the rate on a
+/// link with a long delay.
 pub(crate) const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
 const _: () = assert!(WRITE_BATCH_BYTES < EVENTS_BYTES_MAX);
-// The send queue, the WebSocket's output, an incomplete message, and the client's own message.
+// The sum of the send queue, the WebSocket's output, an incomplete message, and the client's own message.
 const _: () = assert!(
     EVENTS_BYTES_MAX + 2 * WRITE_BATCH_BYTES + (4 + TEXTS_AT_ONCE_MAX) * MESSAGE_BYTES_MAX
         <= CLIENT_BYTES_MAX
@@ -170,7 +175,7 @@ const _: () = assert!(
 const _: () = assert!(UNSENT_BYTES_MAX as usize <= SEND_BUFFER_BYTES);
 
 impl Config {
-    /// The part of the configuration that rooms use.
+    /// Returns the part of the configuration that rooms use.
     pub(crate) fn rooms(&self) -> RoomsConfig {
         let Limits { rooms_max, rooms_per_address_max, past_rooms_max, .. } = self.limits;
         RoomsConfig {
@@ -190,7 +195,7 @@ impl Config {
         }
     }
 
-    /// Checks the constraints that the types do not express. The message names the cause and the cure.
+    /// Checks the constraints that the types do not express. The error message names the cause and the cure.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !NETWORK_HZ.contains(&self.network_hz) {
             return Err(format!(

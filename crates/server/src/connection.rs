@@ -1,4 +1,4 @@
-//! One TCP connection: its options, its byte counters, its permit under the limits, and its end.
+//! One TCP connection: its options, its byte counters, its share of the limits, and its end.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -26,12 +26,12 @@ use crate::metrics::Metrics;
 /// Bytes that are read and discarded after a close frame, before the connection is reset.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 
-/// Bytes that a client may send before a message of the plain protocol is complete. Without this limit, empty fragments
-/// would keep a processor busy for ever, because message rates do not count them.
+/// Maximum bytes that a client may send before a message of the plain protocol is complete. Without this limit, empty
+/// fragments would keep a processor busy for ever, because message rates do not count fragments.
 const UNFINISHED_BYTES_MAX: usize = 4 * MESSAGE_BYTES_MAX;
 
-/// Bytes a second that a client may send on a session, and its burst: several times the total of all message rates. A
-/// client over this limit sends bytes that are no packets, such as empty fragments.
+/// Maximum bytes a second that a client may send on a session, and the maximum burst. The value is several times the total
+/// of all message rates. A client over this limit sends bytes that are not packets, such as empty fragments.
 const SESSION_BYTES_PER_SECOND_MAX: usize = 1024 * 1024;
 
 /// One TCP connection.
@@ -41,7 +41,7 @@ pub(crate) struct Connection {
     received: Counter,
     sent: Counter,
     limit: Limit,
-    /// Whether a flush waits until the kernel would send further bytes at once.
+    /// Whether a flush waits until the kernel can send further bytes at once.
     waits_for_room: bool,
     flooded: Counter,
     _permit: ConnectionPermit,
@@ -49,11 +49,11 @@ pub(crate) struct Connection {
 
 /// The read limit at which the connection is closed.
 enum Limit {
-    /// HTTP has limits of its own.
+    /// No limit: HTTP has its own limits.
     Http,
-    /// Messages: every `Unfinished` bytes have to complete one.
+    /// The limit for the plain protocol: a message must be complete before too many bytes are [`Unfinished`].
     Messages(Unfinished),
-    /// Bytes a second.
+    /// The limit for a session, in bytes a second.
     Rate(Bucket),
 }
 
@@ -62,7 +62,7 @@ enum Limit {
 pub(crate) struct Unfinished(Arc<AtomicUsize>);
 
 impl Unfinished {
-    /// A message is complete.
+    /// Records that a message is complete.
     pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -89,8 +89,8 @@ impl Connection {
         tls: &TlsAcceptor,
         metrics: &Metrics,
     ) -> io::Result<Self> {
-        // A snapshot leaves at once. The kernel takes no more than it can soon send, because the messages that wait
-        // here are newer.
+        // A snapshot must leave at once. The kernel accepts only the bytes that it can send soon. The other messages wait
+        // here, where newer state can replace them.
         stream.set_nodelay(true)?;
         let socket = SockRef::from(&stream);
         socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
@@ -111,13 +111,13 @@ impl Connection {
         })
     }
 
-    /// Expects messages of the plain protocol from now on. A read fails when this many bytes complete no message. A
-    /// flush waits until the kernel has sent nearly all its bytes, so a sender that flushes before each message chooses
-    /// the message at the last moment.
+    /// Expects messages of the plain protocol from now on. A read fails when too many bytes complete no message. A flush
+    /// waits until the kernel has sent nearly all its bytes. So a sender that flushes before each message chooses the
+    /// message at the last moment.
     pub(crate) fn expect_messages(&mut self) -> Unfinished {
         self.waits_for_room = true;
         if let Err(error) = prepare_stream(self.stream.tcp()) {
-            // The next use of the socket fails as well, and ends the connection.
+            // The next use of the socket fails too, and ends the connection.
             debug!(%error, "a socket rejects its options");
         }
         let unfinished = Unfinished::default();
@@ -131,7 +131,7 @@ impl Connection {
         self.limit = Limit::Rate(Bucket::new(bytes, bytes, Instant::now()));
     }
 
-    /// Whether this many bytes more are too many.
+    /// Counts these bytes. Returns whether the client exceeds its limit.
     fn is_too_much(&mut self, bytes: usize) -> bool {
         match &mut self.limit {
             Limit::Http => false,
@@ -154,7 +154,7 @@ impl Connection {
         self.waits_for_room = false;
     }
 
-    /// The peer, before any request has arrived.
+    /// Returns the peer of a connection on which no request has arrived yet.
     pub(crate) fn peer(&self) -> Peer {
         Peer::connected(self.address, self.stream.is_encrypted())
     }
@@ -242,11 +242,11 @@ impl OverTcp for Connection {
     }
 }
 
-/// Counts of open connections by address, with their limits.
+/// The numbers of open connections by address, with their limits.
 pub(crate) struct ConnectionLimits {
     metrics: Arc<Metrics>,
     addresses: Mutex<Addresses>,
-    /// Networks of proxies, whose addresses stand for many clients.
+    /// The networks of proxies. The address of a proxy stands for many clients.
     proxies: Vec<Network>,
 }
 
@@ -266,7 +266,7 @@ impl ConnectionLimits {
         Self { metrics, addresses: Mutex::new(addresses), proxies }
     }
 
-    /// Reserves a connection for this address, or counts the reason for its refusal.
+    /// Reserves a connection for this address. If that fails, counts the refusal by its reason.
     pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionPermit> {
         let mut addresses = self.lock();
         let is_shared = self.proxies.iter().any(|network| network.contains(address));
@@ -289,7 +289,7 @@ impl ConnectionLimits {
         }
     }
 
-    /// Whether this address may join a room now. A join is the most expensive request of an unknown client: it costs an
+    /// Whether this address may join a room now. A join is the most expensive request of an unknown client. It needs an
     /// avatar, a description of the whole world, and updates for all other clients.
     pub(crate) fn may_join(&self, address: IpAddr) -> bool {
         self.lock().attempt(address, Instant::now()).is_ok()
@@ -321,9 +321,9 @@ mod tests {
 
     use super::*;
 
-    /// About the size of a `move` in a busy room.
+    /// The approximate size of a `move` in a busy room.
     const MESSAGE: [u8; 1_000] = [7; 1_000];
-    /// If nothing moves for this long on one machine, nothing will move.
+    /// If no bytes move for this long on one machine, no more bytes will move.
     const QUIET: Duration = Duration::from_millis(200);
 
     /// A connection whose peer reads nothing.

@@ -1,4 +1,4 @@
-//! Admission of clients: one order of checks for WebTransport, WebSocket and the plain protocol.
+//! Admission of clients: the same checks in the same order for WebTransport, WebSocket and the plain protocol.
 
 use nowcast::admission::{AdmissionRequest, Entry, Now, Policy};
 use nowcast::endpoint::ConnectRequest;
@@ -27,16 +27,16 @@ pub(crate) enum Entrance {
     Plain,
 }
 
-/// Admits a client to a room or a service, or refuses the client by the first check that fails:
+/// Admits a client to a room or a service. Refuses the client by the first check that fails:
 ///
 /// 1. address, page, encryption and token ([`Admission::check`](nowcast::admission::Admission::check));
 /// 2. the role for viewing history;
 /// 3. a free seat in the room;
 /// 4. the rate of joins of the address;
-/// 5. the clients that a service admits;
-/// 6. the sessions of the address.
+/// 5. whether a service admits the client;
+/// 6. the number of sessions of the address.
 ///
-/// A carrier that resumes a session already has a seat, so only checks 2, 3 and 6 apply. Nothing is reserved here.
+/// A carrier that resumes a session already has a seat, so only checks 2, 3 and 6 apply. These checks reserve nothing.
 pub(crate) fn admit(
     shared: &Shared,
     request: ConnectRequest<'_>,
@@ -51,7 +51,7 @@ pub(crate) fn admit(
     let admission = &shared.sessions.admission;
     let asked = match entrance {
         Entrance::Session => asked,
-        // The plain protocol never resumes. It needs encryption only to protect a token.
+        // The plain protocol has no resumption. It needs encryption only to protect a token.
         Entrance::Plain if admission.policy().key.is_none() => asked.resuming(false).encrypted(),
         Entrance::Plain => asked.resuming(false),
     };
@@ -77,24 +77,24 @@ pub(crate) fn admit(
     Ok((acceptor.clone(), entry))
 }
 
-/// The client that enters a room, as rooms limit it.
+/// Returns the properties of a client by which rooms limit it.
 pub(crate) fn opener_of(entry: &Entry) -> Opener {
     Opener { address: entry.address.map(|address| address.ip()), is_local: entry.is_local }
 }
 
-/// Whether an admitted client has shown a token.
+/// Whether an admitted client presented a token.
 fn has_token(shared: &Shared, query: Option<&str>) -> bool {
     shared.config.entry.key.is_some()
         && query.is_some_and(|query| query.split('&').any(|parameter| parameter.starts_with("token=")))
 }
 
-/// Whether a client may edit the world: its token has the role, or it is a program on this machine and no tokens are
+/// Whether a client may edit the world, because its token has the role, or because it is on this machine and no tokens are
 /// required.
 pub(crate) fn may_edit(entry: &Entry, policy: &Policy) -> bool {
     has_role(entry, policy, EDITOR)
 }
 
-/// Whether a client may join as a program, by the same rule.
+/// Whether a client may join as a program. The rule is the same as for editors.
 pub(crate) fn may_be_program(entry: &Entry, policy: &Policy) -> bool {
     has_role(entry, policy, PROGRAM)
 }

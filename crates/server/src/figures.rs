@@ -1,4 +1,4 @@
-//! Reads a server's `/metrics` page: the part of Prometheus' text format that operators' tools and the lab need.
+//! Reads a server's `/metrics` page. Supports the part of Prometheus' text format that operators' tools and the lab need.
 
 use std::io;
 use std::time::Duration;
@@ -12,7 +12,7 @@ const PAGE_BYTES_MAX: u64 = 4 << 20;
 /// Maximum wait for a page.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// All figures of one moment.
+/// All metrics of a page, read at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     samples: Vec<Sample>,
@@ -21,16 +21,16 @@ pub struct Figures {
 /// One metric. The page may come from an untrusted server, so escape names and labels before display.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The counted quantity.
+    /// The name of the metric.
     pub name: String,
     /// Pairs of a label's name and its value, in the order of the page.
     pub labels: Vec<(String, String)>,
-    /// The figure.
+    /// The value of the metric.
     pub value: f64,
 }
 
 impl Sample {
-    /// The value of a label.
+    /// Returns the value of a label.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -68,18 +68,18 @@ impl Figures {
         Figures { samples: page.lines().filter_map(sample).collect() }
     }
 
-    /// All figures of this name.
+    /// Returns all metrics with this name.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> {
         self.samples.iter().filter(move |sample| sample.name == name)
     }
 
-    /// The first metric of this name that has these labels.
+    /// Returns the first metric with this name that has these labels.
     #[must_use]
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         self.named(name).find(|sample| sample.has(labels)).map(|sample| sample.value)
     }
 
-    /// The histogram of this name with these labels.
+    /// Returns the histogram with this name and these labels.
     #[must_use]
     pub fn histogram(&self, name: &str, labels: &[(&str, &str)]) -> Buckets {
         let name = format!("{name}_bucket");
@@ -119,8 +119,8 @@ impl Buckets {
         self.counts.last().map_or(0.0, |(_, count)| *count)
     }
 
-    /// The quantile `p`, interpolated linearly within its bucket like in Prometheus. In the last, open bucket it is the
-    /// lower bound, which is too low. `None` if no value was counted.
+    /// Returns the quantile `p`, interpolated linearly within its bucket as in Prometheus. In the last, open bucket, the
+    /// result is the lower bound, which is too low. Returns `None` if no value was counted.
     #[must_use]
     pub fn quantile(&self, p: f64) -> Option<f64> {
         let rank = p * self.count();
@@ -139,7 +139,7 @@ impl Buckets {
     }
 }
 
-/// The body of a response that is a metrics page.
+/// Returns the body of a response that is a metrics page.
 fn page_of(answer: &str) -> io::Result<&str> {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer, ""));
     let status = head.lines().next().unwrap_or_default();
@@ -151,7 +151,7 @@ fn page_of(answer: &str) -> io::Result<&str> {
     }
 }
 
-/// `name{label="value",…} figure`.
+/// Parses a line: `name{label="value",…} value`.
 fn sample(line: &str) -> Option<Sample> {
     let line = line.trim_end();
     if line.is_empty() || line.starts_with('#') {

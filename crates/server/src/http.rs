@@ -1,4 +1,4 @@
-//! The routes.
+//! The HTTP routes of a server.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::session::admission;
 use crate::shared::{Host, Shared};
 use crate::web;
 
-/// The routes of a server.
+/// Builds the routes of a server.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let pages = Router::new()
         .route("/healthz", get(healthz))
@@ -64,7 +64,7 @@ async fn check_host(State(shared): State<Arc<Shared>>, mut request: Request, nex
     }
 }
 
-/// Rejects foreign web pages under any host name if all programs of this machine may join.
+/// If all programs of this machine may join, rejects requests of foreign web pages, whatever host name they use.
 async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let origin = origin_of(request.headers());
     let page = Page { host: Host::of(&request), origin: origin.as_deref() };
@@ -83,8 +83,8 @@ async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: N
     next.run(request).await
 }
 
-/// The HTTPS address of a page that another machine requests over plain HTTP. Browsers allow WebTransport and headsets
-/// only in secure contexts; pages from loopback are always secure.
+/// Returns the HTTPS address of a page that another machine requests over plain HTTP. Browsers allow WebTransport and
+/// headsets only in secure contexts. Pages from loopback are always secure.
 fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
     let peer = request.extensions().get::<Peer>()?;
     let is_page = request.headers().get(ACCEPT)?.to_str().ok()?.contains("text/html");
@@ -93,13 +93,15 @@ fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
     (is_page && shared.sessions.admission.wants_encryption(*peer)).then_some(address)
 }
 
-/// `ok` while clients are admitted, with the problems of the store; 503 from the beginning of a shutdown, and while rooms cannot be opened.
+/// Answers `ok`, with the problems of the store, while clients are admitted. Answers 503 during a shutdown, and while rooms
+/// cannot be opened.
 async fn healthz(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (status, text) = match shared.rooms.health() {
         Health::Good => match shared.rooms.persistence.trouble().or_else(|| shared.rooms.troubles.describe())
         {
             None => (StatusCode::OK, "ok\n".to_owned()),
-            // Clients are admitted all the same. Other machines do not see the store's path.
+            // Clients are admitted despite the problem. Only this machine sees the text, because it contains the store's
+            // path.
             Some(trouble) if is_local(&request) => (StatusCode::OK, format!("ok, but {trouble}\n")),
             Some(_) => {
                 (StatusCode::OK, "ok, but some worlds are not stored or cannot be loaded\n".to_owned())
@@ -143,7 +145,8 @@ async fn list_worlds(State(shared): State<Arc<Shared>>) -> Response {
     ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
 }
 
-/// Serves a world's asset by its hash, or a file of the web client. Names of client files never look like hashes.
+/// Serves a world's asset by its hash, or a file of the web client by its name. No such file has a name that looks like a
+/// hash.
 async fn show_asset(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -155,10 +158,10 @@ async fn show_asset(
     let tag = format!("\"{}\"", asset.hash);
     let is_known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
     let caching = [
-        // Content-addressed: cacheable forever.
+        // The content of a hash never changes, so caches may keep it for ever.
         (CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned()),
         (ETAG, tag),
-        // `check_page` has checked the origin; assets need no credentials.
+        // `check_page` has checked the origin, and assets need no credentials.
         (ACCESS_CONTROL_ALLOW_ORIGIN, "*".to_owned()),
     ];
     if is_known {
@@ -172,7 +175,7 @@ async fn show_asset(
     (caching, describing, Bytes::from_owner(Arc::clone(&asset.content))).into_response()
 }
 
-/// Refuses the operator's pages to other machines without the role `operator`.
+/// Refuses the operator's pages to other machines, unless the client has the role `operator`.
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let exposed = shared.config.exposed;
     let (is_exposed, flag) = match request.uri().path() {
@@ -191,13 +194,13 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     (StatusCode::FORBIDDEN, [(CACHE_CONTROL, "no-store")], text).into_response()
 }
 
-/// Whether a program on this machine sends the request for itself.
+/// Whether the request comes from a program on this machine that is no proxy.
 fn is_local(request: &Request) -> bool {
     request.extensions().get::<Peer>().expect("every request is given its peer").is_local
 }
 
-/// Whether a request has a valid token with the role `operator`, in its query or in `Authorization`. The token is for
-/// all rooms, or for a room of this name.
+/// Whether a request has a valid token with the role `operator`, in its query or in `Authorization`. The token must be valid
+/// for all rooms, or for a room of this name.
 fn has_operator_token(shared: &Shared, request: &Request, name: &str) -> bool {
     let Some(key) = &shared.config.entry.key else { return false };
     let query = request.uri().query().unwrap_or_default();

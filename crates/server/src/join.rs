@@ -1,5 +1,5 @@
-//! How clients of the plain protocol join: `GET /ws/ROOM?encoding=…&name=…&hz=…`, upgraded to a WebSocket (RFC 6455,
-//! section 4.2).
+//! The join of clients of the plain protocol: `GET /ws/ROOM?encoding=…&name=…&hz=…`, which is upgraded to a WebSocket (RFC
+//! 6455, section 4.2).
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -27,10 +27,10 @@ use crate::refusal::{of_admission, of_upgrade, status};
 use crate::shared::{Host, Shared};
 use crate::used_tokens::hold_token;
 
-/// The longest `name` parameter in bytes; the world shortens it to 24 characters.
+/// Maximum size of the `name` parameter in bytes. The world shortens the name to 24 characters.
 const NAME_BYTES_MAX: usize = 512;
 
-/// A refusal as the plain protocol answers it: a status and one line.
+/// A refusal in the form of the plain protocol: a status and one line of text.
 pub(crate) struct PlainRefusal(Refusal);
 
 impl IntoResponse for PlainRefusal {
@@ -44,7 +44,7 @@ impl IntoResponse for PlainRefusal {
     }
 }
 
-/// The parameters in the query of the address, as texts.
+/// The unchecked parameters in the query of the address.
 #[derive(Debug, Deserialize)]
 struct Query {
     #[serde(default)]
@@ -177,7 +177,7 @@ impl Parameters {
         Ok(Self { encoding, name: query.name, network_hz, secret, is_program })
     }
 
-    /// Makes the client of an admitted entry.
+    /// Creates the client of an admitted entry.
     fn into_client(self, shared: &Shared, entry: &Entry) -> Result<(ClientHandle, Arc<PlainSink>), Refusal> {
         let Self { encoding, name, network_hz, secret, is_program } = self;
         let policy = &shared.config.entry;
@@ -196,7 +196,7 @@ impl Parameters {
     }
 }
 
-/// A client's secret, in 32 hexadecimal digits.
+/// Parses a client's secret of 32 hexadecimal digits.
 fn read_secret(text: &str) -> Result<[u8; SECRET_BYTES], Refusal> {
     read_hex(text).ok_or_else(|| Refusal::Parameter("key is not 32 hexadecimal digits".into()))
 }

@@ -1,8 +1,8 @@
 //! Hosts worlds over HTTP and WebSocket.
 //!
-//! **The server is authoritative.** Clients send commands. The server decodes them, checks bounds and rates, and only
-//! then applies them to the world. A client receives the state of the world at the moment when its socket has space, so
-//! no stale state waits in a buffer.
+//! **The server is authoritative.** Clients send commands. The server decodes each command, checks its bounds and its rate,
+//! and only then applies it to the world. The state for a client is encoded when the client's socket has space, so no stale
+//! state waits in a buffer.
 //!
 //! A world's rules are scripts in a folder (`docs/WORLDS.md`), or a behaviour in Rust:
 //!
@@ -48,9 +48,9 @@
 //! # Where things are
 //!
 //! `server` accepts a connection, `http` answers it, and `join` upgrades it if it is a WebSocket. `entrance` admits
-//! clients of all protocols. The connection then becomes a `client` of the plain protocol: one task that reads and
-//! writes. `session` has the client on a session. Both enter a room of [`nowcast_room`], which steps a world and sends
-//! to them. `worlds` reads the folders of worlds, and offers new rules to their rooms.
+//! clients of all protocols. After the upgrade, `client` runs a client of the plain protocol in one task, which reads and
+//! writes. `session` runs a client on a session. Clients of both protocols enter a room of [`nowcast_room`], which steps a
+//! world and sends to its clients. `worlds` reads the folders of worlds, and offers new rules to their rooms.
 
 mod client;
 mod closing;

@@ -3,22 +3,22 @@
 /// All limits of a server.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Rooms at the same time. Each has a thread of its own.
+    /// Rooms at the same time. Each room has its own thread.
     pub rooms_max: usize,
-    /// Of these, rooms that clients of one address (an IPv4 address, or an IPv6 /64) opened.
+    /// Open rooms that were opened by clients of one address (an IPv4 address, or an IPv6 /64).
     pub rooms_per_address_max: usize,
-    /// Rooms at the same time that show the history of a room. They do not count as rooms above.
+    /// Rooms at the same time that show the history of a room. They do not count toward [`Self::rooms`].
     pub past_rooms_max: usize,
     /// Players in one room at the same time.
     pub players_max: usize,
-    /// Of these, players from one address (an IPv4 address, or an IPv6 /64). A server that listens on loopback alone does not limit
-    /// loopback addresses.
+    /// Players in one room from one address (an IPv4 address, or an IPv6 /64). A server that listens only on loopback does
+    /// not limit loopback addresses.
     pub players_per_address_max: usize,
     /// TCP connections at the same time, joined or not.
     pub connections_max: usize,
     /// TCP connections from one address at the same time.
     pub connections_per_address_max: usize,
-    /// Joins a second from one address, after a burst of as many joins as connections allowed.
+    /// Joins a second from one address. The burst has as many joins as the address may have connections.
     pub joins_per_address_hz: f64,
 }
 

@@ -1,9 +1,9 @@
 //! Log output that cannot block or crash the program.
 //!
-//! A disk can be full, and the reader of a pipe can be dead or stuck. A writer that waits for them blocks each thread
-//! that logs. A writer that fails makes the logging library panic. [`LogWriter`] does neither: lines pass through a
-//! bounded queue to a thread that writes them. Lines that do not fit in the queue, or cannot be written, are dropped
-//! and counted.
+//! A disk can be full, and the reader of a pipe can be dead or stuck. A writer that waits for the disk or the reader blocks
+//! each thread that logs. A writer that fails makes the logging library panic. [`LogWriter`] neither waits nor fails. Lines
+//! pass through a bounded queue to a thread that writes them. Lines that do not fit in the queue or cannot be written are
+//! dropped and counted.
 //!
 //! ```
 //! use std::io::Write;
@@ -26,16 +26,16 @@ use std::time::{Duration, Instant};
 use prometheus_client::metrics::counter::Counter;
 use tracing::{error, warn};
 
-/// Lines that wait for the writer.
+/// Maximum lines that wait for the writer.
 const LINES_MAX: usize = 1_024;
 
-/// Longer lines are cut, so the queue holds at most 4 MiB.
+/// Maximum bytes of a line. Longer lines are cut, so the queue has at most 4 MiB.
 const LINE_BYTES_MAX: usize = 4_096;
 
 /// Interval between reports of dropped lines.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Interval between attempts to write to an output that another program made non-blocking and that is full.
+/// Interval between attempts to write to a full output that another program made non-blocking.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Interval between checks whether the queue has space for a flush marker.
@@ -53,7 +53,7 @@ pub struct LogWriter {
 #[derive(Debug)]
 enum Entry {
     Line(Vec<u8>),
-    /// Sent when all earlier lines have been written to the output.
+    /// A flush marker. It is answered when all earlier lines have been written to the output.
     Flush(SyncSender<()>),
 }
 
@@ -70,7 +70,7 @@ impl LogWriter {
         Ok(Self { queue, dropped })
     }
 
-    /// Lines that were not written because the queue was full, or because the output rejected them.
+    /// Returns the number of lines that were not written, because the queue was full or because the output rejected them.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.get()
@@ -93,7 +93,7 @@ impl LogWriter {
         flushed.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok()
     }
 
-    /// The counter of dropped lines, for `/metrics`.
+    /// Returns the counter of dropped lines, for `/metrics`.
     pub(crate) fn counter(&self) -> Counter {
         self.dropped.clone()
     }
@@ -116,8 +116,8 @@ impl Write for LogWriter {
     }
 }
 
-/// Logs panics through this writer. The standard hook writes to the standard error directly. If that blocks, the
-/// panicking thread would hold its locks for ever.
+/// Logs panics through this writer. The standard hook writes directly to the standard error. If that write blocks, the
+/// panicking thread holds its locks for ever.
 pub fn log_panics() {
     panic::set_hook(Box::new(|panic| {
         let thread = thread::current();
@@ -136,10 +136,10 @@ pub fn log_panics() {
 struct Writing<O> {
     output: O,
     dropped: Counter,
-    /// The number of dropped lines that was last reported, and when.
+    /// The number of dropped lines in the last report, and the time of that report.
     told: u64,
     told_at: Option<Instant>,
-    /// Whether the output ends in the middle of a line, because it rejected the rest.
+    /// Whether the output ends in the middle of a line, because the output rejected the rest of the line.
     is_torn: bool,
 }
 
@@ -148,7 +148,7 @@ impl<O: Write> Writing<O> {
         loop {
             match entries.recv_timeout(REPORT_INTERVAL) {
                 Ok(Entry::Line(line)) => self.line(&line),
-                // The thread that waited may have stopped waiting.
+                // The thread that called `flush` may have stopped waiting.
                 Ok(Entry::Flush(done)) => drop(done.try_send(())),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -167,8 +167,8 @@ impl<O: Write> Writing<O> {
         }
     }
 
-    /// Reports the dropped lines once writing works again. The report is logged like all lines, so it has the same
-    /// form.
+    /// Reports the dropped lines once writing works again. The report is logged in the same way as all lines, so it has the
+    /// same form.
     fn report(&mut self) {
         let lines = self.dropped.get();
         let missed = lines - self.told;
@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// An output with room for this many bytes. It rejects further bytes until the test makes room.
+    /// An output with space for this many bytes. It rejects further bytes until the test makes space.
     #[derive(Clone, Default)]
     struct Disk(Arc<Mutex<(Vec<u8>, usize)>>);
 
@@ -263,7 +263,7 @@ mod tests {
         struct Stuck(Receiver<()>);
         impl Write for Stuck {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                // Blocks until the test ends.
+                // An output that blocks until the test ends.
                 let _ = self.0.recv();
                 Ok(bytes.len())
             }

@@ -18,7 +18,7 @@ pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0
 
 /// Every counter of a server.
 pub(crate) struct Metrics {
-    /// The counters of its rooms.
+    /// The counters of the server's rooms.
     pub(crate) rooms: Arc<nowcast_room::Metrics>,
     pub(crate) connections: Gauge,
     pub(crate) bytes_received: Counter,
@@ -40,10 +40,10 @@ struct Direction {
     direction: &'static str,
 }
 
-/// From clients to the server.
+/// Bytes from clients to the server.
 const IN: Direction = Direction { direction: "in" };
 
-/// From the server to clients.
+/// Bytes from the server to clients.
 const OUT: Direction = Direction { direction: "out" };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -90,12 +90,12 @@ impl Metrics {
             resident_bytes,
             open_files,
             cpu_seconds,
-            // Last, because `own` borrows it until here.
+            // The registry is moved last, because `own` borrows it until here.
             registry,
         }
     }
 
-    /// Shows the store's figures, too.
+    /// Adds the metrics of the store to the page.
     pub(crate) fn watch_store(&mut self, figures: StoreFigures) {
         self.registry.register_collector(Box::new(figures));
     }
@@ -124,7 +124,7 @@ impl Metrics {
         self.refuse(known.map_or("other", |(_, label)| label));
     }
 
-    /// The page of `/metrics`.
+    /// Returns the page of `/metrics`.
     pub(crate) fn render(&self) -> String {
         self.measure_process();
         let mut page = String::with_capacity(8 * 1024);
@@ -132,7 +132,7 @@ impl Metrics {
         page
     }
 
-    /// Reads the metrics of the process from the system. They stay 0 where the system does not report them.
+    /// Reads the metrics of the process from the system. Metrics that the system does not report stay 0.
     fn measure_process(&self) {
         if let Some(resident) = process::resident_bytes() {
             self.resident_bytes.set(resident);
@@ -141,7 +141,7 @@ impl Metrics {
             self.open_files.set(files);
         }
         if let Some(seconds) = process::cpu_seconds() {
-            // The counter accepts differences only.
+            // The counter accepts only increments.
             self.cpu_seconds.inc_by((seconds - self.cpu_seconds.get()).max(0.0));
         }
     }

@@ -1,4 +1,4 @@
-//! Counters of the system for this process, on Linux; other systems report nothing.
+//! The system's counters for this process on Linux. On other systems, the functions return `None`.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{cpu_seconds, open_files, resident_bytes};
@@ -11,22 +11,23 @@ mod linux {
         Some(std::fs::read_dir("/proc/self/fd").ok()?.count() as i64)
     }
 
-    /// Resident memory of this process, independent of the machine's page size.
+    /// Returns the resident memory of this process.
     pub(crate) fn resident_bytes() -> Option<i64> {
         resident_bytes_in(&std::fs::read_to_string("/proc/self/status").ok()?)
     }
 
-    /// `/proc/self/status` counts in units of 1,024 bytes, named kB. `/proc/self/statm` counts in pages.
+    /// `/proc/self/status` counts in units of 1,024 bytes, named kB. `/proc/self/statm` counts in pages, whose size depends
+    /// on the machine.
     fn resident_bytes_in(status: &str) -> Option<i64> {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         let kibibytes: i64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         kibibytes.checked_mul(1_024)
     }
 
-    /// User and system time are the 14th and 15th figure of `/proc/self/stat`, in ticks of 10 ms.
+    /// Returns user and system time, which are the 14th and the 15th number in `/proc/self/stat`, in ticks of 10 ms.
     pub(crate) fn cpu_seconds() -> Option<f64> {
         let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-        // The program's name may contain spaces; it ends at the last parenthesis.
+        // The program's name may contain spaces. It ends at the last parenthesis.
         let mut figures = text.rsplit_once(')')?.1.split_whitespace().skip(11);
         let user: f64 = figures.next()?.parse().ok()?;
         let system: f64 = figures.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Refusals of the endpoint as refusals of clients, and their answers in both protocols.
+//! Conversion of the endpoint's refusals to refusals of clients, and the answers to them in both protocols.
 
 use axum::http::StatusCode;
 use nowcast::AcceptRefusal;
@@ -6,7 +6,7 @@ use nowcast::admission::AdmissionRefusal;
 use nowcast::endpoint::{RefusalAnswer, UpgradeError};
 use nowcast_room::{AdmissionAnswer, Refusal};
 
-/// The refusal of a client that admission does not admit.
+/// Returns the refusal of a client that the endpoint does not admit.
 pub(crate) fn of_admission(refusal: AdmissionRefusal) -> Refusal {
     let label = if matches!(refusal, AdmissionRefusal::Origin(_)) { "origin" } else { refusal.word() };
     let (code, cure, cause) = (refusal.word(), refusal.cure(), refusal.to_string());
@@ -14,7 +14,7 @@ pub(crate) fn of_admission(refusal: AdmissionRefusal) -> Refusal {
     Refusal::Admission(Box::new(AdmissionAnswer { code, status, label, cause, cure }))
 }
 
-/// The refusal of a session for which the acceptor has no place.
+/// Returns the refusal of a session for which the acceptor has no place.
 pub(crate) fn of_acceptor(refusal: AcceptRefusal) -> Refusal {
     let (code, status, label, cure) = match refusal {
         AcceptRefusal::TooMany => ("too_many", 429, "sessions_per_address_max", "close one first"),
@@ -24,17 +24,17 @@ pub(crate) fn of_acceptor(refusal: AcceptRefusal) -> Refusal {
     Refusal::Admission(Box::new(AdmissionAnswer { code, status, label, cause, cure }))
 }
 
-/// The refusal of a request that is no valid upgrade to a WebSocket.
+/// Returns the refusal of a request that is not a valid upgrade to a WebSocket.
 pub(crate) fn of_upgrade(error: UpgradeError) -> Refusal {
     Refusal::Upgrade { cause: error.to_string(), status: error.status().as_u16() }
 }
 
-/// The status of the answer in the plain protocol.
+/// Returns the status of the answer in the plain protocol.
 pub(crate) fn status(refusal: &Refusal) -> StatusCode {
     StatusCode::from_u16(refusal.status()).unwrap_or(StatusCode::FORBIDDEN)
 }
 
-/// The answer to a client on a session.
+/// Returns the answer to a client on a session.
 pub(crate) fn answer(refusal: &Refusal) -> RefusalAnswer {
     RefusalAnswer::new(refusal.code(), refusal.to_string(), refusal.cure())
 }

@@ -1,4 +1,4 @@
-//! Listening, accepting, ending.
+//! The server: listening, accepting connections, and shutting down.
 
 use std::future::Future;
 use std::io;
@@ -35,7 +35,7 @@ use crate::shared::{Sessions, Shared};
 use crate::used_tokens::UsedTokenMarks;
 use crate::worlds::{self, WorldError};
 
-/// The time that a shutdown leaves for the disk after the clients' time has passed.
+/// The time that a shutdown gives the disk after the time for clients is over.
 const STORE_PATIENCE: Duration = Duration::from_millis(300);
 
 /// Maximum size of a request's head, with its address and all headers.
@@ -53,7 +53,7 @@ pub enum BindError {
     /// The folder of the stored worlds cannot be opened.
     #[error(transparent)]
     Store(#[from] Box<StoreError>),
-    /// The sockets cannot be had.
+    /// The sockets cannot be opened.
     #[error(transparent)]
     Sockets(#[from] nowcast::BindError),
     /// The certificate for WebTransport is missing or invalid.
@@ -61,7 +61,7 @@ pub enum BindError {
     Certificate(#[from] nowcast::CertificateError),
 }
 
-/// A server that listens. See the [crate's page](crate) for an example.
+/// A listening server. See the [crate's page](crate) for an example.
 pub struct Server {
     listeners: Vec<TcpListener>,
     accepted: Accepted,
@@ -72,7 +72,7 @@ pub struct Server {
     stop: watch::Sender<bool>,
 }
 
-/// Inspects a server, and ends it, from any thread.
+/// A handle that inspects and shuts down a server, from any thread.
 #[derive(Clone)]
 pub struct Handle {
     addresses: Vec<SocketAddr>,
@@ -81,11 +81,11 @@ pub struct Handle {
 }
 
 impl Server {
-    /// Listens on every address of the configuration. No request is answered before [`Server::run`].
+    /// Listens on every address of the configuration. The server answers no request before [`Server::run`] is called.
     ///
     /// # Errors
     /// Fails if the configuration has a mistake, if a port or an address is not available, if the rules of a world do
-    /// not load, or if the certificate or the data folder cannot be read. The message names cause and cure.
+    /// not load, or if the certificate or the data folder cannot be read. The error message names the cause and the cure.
     pub async fn bind(config: Config) -> Result<Self, BindError> {
         config.check().map_err(BindError::Config)?;
         let (catalogue, watchers) = worlds::offer(&config.worlds)?;
@@ -137,7 +137,7 @@ impl Server {
         Ok(Self { listeners: tcp, accepted, services, quic, shared, stop: watch::Sender::new(false) })
     }
 
-    /// The addresses on which the server listens. With port 0, this is the way to learn the port that the system chose.
+    /// Returns the addresses on which the server listens. With port 0, they have the port that the system chose.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
@@ -147,8 +147,9 @@ impl Server {
         Handle { addresses: self.addresses(), shared: Arc::clone(&self.shared), stop: self.stop.clone() }
     }
 
-    /// Serves until `shutdown` completes or [`Handle::shutdown`] is called. Then every client is closed with code 1001.
-    /// The future completes when all clients have left, or after [`Timeouts::shutdown`](crate::Timeouts::shutdown).
+    /// Serves until `shutdown` completes or [`Handle::shutdown`] is called. Then every client's connection is closed with
+    /// code 1001. The future completes when all clients have left, or after
+    /// [`Timeouts::shutdown`](crate::Timeouts::shutdown).
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let mut stop = self.stop.subscribe();
         let mut accepting = JoinSet::new();
@@ -186,7 +187,7 @@ impl Server {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        // The disk may use the time that the clients did not use.
+        // The store may also use the time that the clients did not use.
         let closed = close_store(Arc::clone(&self.shared.rooms), until + STORE_PATIENCE);
         let (ended, ()) = tokio::join!(timeout_at(until.into(), ended), closed);
         if ended.is_err() {
@@ -202,28 +203,28 @@ impl Handle {
         &self.addresses
     }
 
-    /// Ends the server; see [`Server::run`].
+    /// Shuts the server down. See [`Server::run`].
     pub fn shutdown(&self) {
         self.stop.send_replace(true);
     }
 
-    /// The page that `/metrics` shows.
+    /// Returns the page that `/metrics` shows.
     pub fn metrics(&self) -> String {
         self.shared.metrics.render()
     }
 }
 
-/// Writes the last changes of all rooms and closes the store, before a time.
+/// Writes the last changes of all rooms and closes the store, within a time limit.
 async fn close_store(rooms: Arc<Rooms>, until: Instant) {
-    // Rooms store their last snapshots when they end. Rooms that do not end in time lose them.
+    // Rooms store their last snapshots when they end. The snapshots of rooms that do not end in time are lost.
     while !rooms.is_empty() && Instant::now() + STORE_PATIENCE < until {
         sleep(Duration::from_millis(5)).await;
     }
     let (tell, closed) = oneshot::channel();
-    // Uses a separate thread, because the runtime's end would wait for a runtime thread.
+    // Uses a separate thread, because the end of the runtime would wait for a thread of the runtime.
     let closing = thread::Builder::new().name("store end".to_owned()).spawn(move || {
         rooms.persistence.close(until.saturating_duration_since(Instant::now()));
-        // The receiver waits no longer than the deadline.
+        // The receiver may have stopped waiting at the deadline.
         let _ = tell.send(());
     });
     match closing {
@@ -236,7 +237,7 @@ async fn close_store(rooms: Arc<Rooms>, until: Instant) {
 /// Interval between checks of the store.
 const STORE_LOOK: Duration = Duration::from_secs(1);
 
-/// Prunes the store when that is due, and logs when the store begins to have a problem.
+/// Prunes the store when pruning is due. Logs a problem of the store when the problem begins.
 async fn watch_store(persistence: Arc<PersistenceThread>, retention: Retention) {
     let mut look = interval(STORE_LOOK);
     let mut schedule = PruneSchedule::default();
@@ -266,7 +267,7 @@ struct Admitting {
 }
 
 impl Reception for Admitting {
-    /// Serves a connection, if it is within the limits.
+    /// Serves a connection if the limits allow it.
     fn receive(&self, stream: TcpStream, address: SocketAddr) {
         let Some(permit) = self.shared.connection_limits.take(address.ip()) else { return };
         let (tls, router) = (self.tls.clone(), self.router.clone());
@@ -280,8 +281,8 @@ impl Reception for Admitting {
             match opened {
                 Ok(Ok(connection)) => serve(connection, router, shared, stop).await,
                 Ok(Err(error)) => {
-                    // A connection that ends before its first byte is not an error. Bytes that are not TLS are
-                    // reported.
+                    // A connection that ends before its first byte is not an error. A failed TLS handshake counts as a
+                    // refusal.
                     if error.kind() == io::ErrorKind::InvalidData {
                         shared.metrics.refuse("tls_handshake");
                     }
@@ -359,8 +360,8 @@ fn accept_config(config: &Config) -> AcceptConfig {
     }
 }
 
-/// Returns the admission policy. The limit of an address applies to all protocols together, so the admission of
-/// sessions has no lower one.
+/// Returns the admission policy of sessions. The server's limit for an address applies to all protocols together, so this
+/// policy adds no lower limit.
 fn policy(config: &Config) -> Policy {
     let mut policy = config.entry.clone();
     let Limits { connections_max, connections_per_address_max, joins_per_address_hz, .. } = config.limits;
@@ -371,7 +372,7 @@ fn policy(config: &Config) -> Policy {
     policy
 }
 
-/// Completes when the server was asked to stop, or is already gone.
+/// Completes when the shutdown of the server begins, or when the server no longer exists.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }

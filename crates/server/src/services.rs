@@ -1,4 +1,4 @@
-//! Services on sessions, besides worlds, of the program that embeds a server.
+//! Services that the program that embeds a server offers on sessions, besides worlds.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,12 +8,11 @@ use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Channel};
 
 type Serve = dyn Fn(Channel) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
-/// A service name on a server, which is no room. A client that connects to it gets a channel served by the embedding
-/// program.
+/// A service of the embedding program. A client that connects to the service's name gets a channel that the program serves.
 ///
-/// From the server's own machine, the service admits every client that the server admits. From other machines, it
-/// admits clients with a token, or all clients if the service is [exposed](Self::exposed). On sessions no room has the
-/// name.
+/// The service admits every client on the server's machine that the server admits. It admits clients of other machines if
+/// they have a token or if the service is [exposed](Self::exposed). On sessions, the name selects the service even if a room
+/// could have this name.
 ///
 /// ```
 /// use nowcast_server::ServiceConfig;
@@ -47,7 +46,7 @@ impl ServiceConfig {
         Self { limits, ..self }
     }
 
-    /// Whether other machines are let in without a token.
+    /// Sets whether clients of other machines are admitted without a token.
     #[must_use]
     pub fn exposed(self, is_exposed: bool) -> Self {
         Self { is_exposed, ..self }
@@ -78,7 +77,7 @@ impl OpenService {
         &self.config.name
     }
 
-    /// Whether the service admits a client that the server admits. The token was verified before.
+    /// Whether the service admits a client that the server admits. The token must already be verified.
     pub(crate) fn admits(&self, is_local: bool, has_token: bool) -> bool {
         self.config.is_exposed || has_token || is_local
     }

@@ -22,21 +22,21 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     /// The services besides rooms.
     pub(crate) services: Vec<OpenService>,
-    /// Keep the folders of worlds watched.
+    /// The watchers of the folders of worlds.
     pub(crate) _watchers: Vec<FolderWatch>,
 }
 
-/// State of sessions, shared by all requests.
+/// State for sessions, shared by all requests.
 pub(crate) struct Sessions {
     pub(crate) acceptor: Acceptor,
     pub(crate) certificates: Arc<Certificates>,
-    /// The UDP port that is announced to clients, if WebTransport is served.
+    /// The UDP port that the server announces to clients, if it serves WebTransport.
     pub(crate) udp_port: Option<u16>,
     /// Decides on admission, for all protocols.
     pub(crate) admission: Arc<Admission>,
 }
 
-/// The host of a request, parsed before the request is answered.
+/// The host of a request. It is parsed before the request is answered.
 #[derive(Clone)]
 pub(crate) struct Host(pub(crate) Option<String>);
 

@@ -1,4 +1,4 @@
-//! Records used single-use tokens, so that the next process knows them.
+//! Records used single-use tokens, so that they stay invalid after a restart of the server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use tracing::warn;
 /// Seconds by which the clocks of the issuer and the server may differ, with a margin.
 const SKEW_S: u64 = 10;
 
-/// Maximum wait of a joining client for the disk.
+/// Maximum time that a joining client waits for the disk.
 const KEPT_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Keeps the ids of used tokens as marks of the store.
+/// Stores the ids of used tokens as marks in the store.
 pub(crate) struct UsedTokenMarks(pub(crate) Arc<PersistenceThread>);
 
 impl UsedTokenStore for UsedTokenMarks {
@@ -39,7 +39,7 @@ impl UsedTokenStore for UsedTokenMarks {
         let expires_ms = token.exp.saturating_add(SKEW_S).saturating_mul(1_000).min(i64::MAX as u64);
         let note = token.holder.map(|holder| hex(&holder)).unwrap_or_default();
         let mark = Mark { kind: MarkKind::TokenUsed, key: token.id.as_bytes().to_vec(), note, expires_ms };
-        // The store counts a token that cannot be stored.
+        // If the use cannot be stored, the store counts the failure.
         let _ = store.mark(mark, now_ms(), Box::new(|kept| kept.map_or_else(|_| (), |_| then())));
     }
 }
@@ -48,7 +48,7 @@ impl UsedTokenStore for UsedTokenMarks {
 pub(crate) struct TokenKept(oneshot::Receiver<()>);
 
 impl TokenKept {
-    /// Waits until the use is stored, but not for a disk that is behind. The store counts a failure.
+    /// Waits until the use is stored, but only for a limited time. The store counts a failure.
     pub(crate) async fn wait(self) {
         let _ = timeout(KEPT_PATIENCE, self.0).await;
     }
@@ -57,10 +57,10 @@ impl TokenKept {
 /// Binds a single-use token to the client that joined with it, so that this client can rejoin with it.
 ///
 /// # Errors
-/// Fails if another client joined with the token.
+/// Fails if another client already joined with the token.
 pub(crate) fn hold_token(token: &SingleUse, key: Option<ClientKey>) -> Result<TokenKept, AdmissionRefusal> {
     let (tell, kept) = oneshot::channel();
-    // The receiver is gone if the client is.
+    // There is no receiver if the client has left.
     token.hold(key.map(|key| key.0), Box::new(move || _ = tell.send(())))?;
     Ok(TokenKept(kept))
 }

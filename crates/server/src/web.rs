@@ -1,4 +1,4 @@
-//! The web client, embedded into the program.
+//! The web client that is embedded into the program.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use nowcast_world_protocol::is_room_name;
 
 use crate::shared::{Host, Shared};
 
-/// Scripts and styles come from this server only. Inline code and evaluation are forbidden, and no page may frame this
-/// one.
+/// Scripts and styles may come only from this server. Inline code and `eval` are forbidden, and no page may embed this page
+/// in a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      font-src 'self'; media-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; \
      form-action 'self'; frame-ancestors 'none'";
 
-/// The page that replaces a web client that was not built.
+/// The page that is served if the web client was not built.
 const NOT_BUILT: &str = include_str!("not_built.html");
 
 /// Whether this program contains the web client. Without it, a server answers with a page that explains how to build
@@ -47,8 +47,8 @@ async fn client(State(shared): State<Arc<Shared>>, request: Request) -> Response
     page("index.html", &shared, &request)
 }
 
-/// The page of a room. The page itself enters the room in lower case where the address has capital letters, and says so. A
-/// name that no room can have is answered 404, and the page shows the start screen with the reason.
+/// The page of a room. If the address has capital letters, the page enters the room in lower case, and says so. For a name
+/// that no room can have, the answer is 404, and the page shows the start screen with the reason.
 async fn room(State(shared): State<Arc<Shared>>, Path(name): Path<String>, request: Request) -> Response {
     let mut response = page("index.html", &shared, &request);
     if !is_room_name(&name.trim().to_lowercase()) {
@@ -73,8 +73,8 @@ fn page(path: &str, shared: &Shared, request: &Request) -> Response {
     }
 }
 
-/// The policy for a page requested at this host. The page also connects to the port of WebTransport, which differs from
-/// its own port behind a relay or a container with mapped ports.
+/// Returns the content security policy for a page that was requested at this host. The page also connects to the port of
+/// WebTransport. Behind a relay, or in a container with mapped ports, that port differs from the port of the page.
 fn policy_for(host: Option<&str>, udp_port: Option<u16>) -> Cow<'static, str> {
     let authority = host.and_then(|host| host.parse::<Authority>().ok());
     let (Some(authority), Some(port)) = (authority, udp_port) else { return POLICY.into() };
@@ -85,7 +85,7 @@ fn policy_for(host: Option<&str>, udp_port: Option<u16>) -> Cow<'static, str> {
     POLICY.replace("connect-src 'self';", &other).into()
 }
 
-/// A file of the client.
+/// Serves a file of the client.
 pub(crate) async fn file(Path(path): Path<String>, headers: HeaderMap) -> Response {
     match assets::load(&path) {
         Some(asset) => respond(&path, asset, &headers, POLICY),
@@ -94,8 +94,8 @@ pub(crate) async fn file(Path(path): Path<String>, headers: HeaderMap) -> Respon
 }
 
 fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap, policy: &str) -> Response {
-    // Names below assets/ contain a hash of the content, so browsers may cache them for ever. All other files are
-    // revalidated.
+    // Names below `assets/` contain a hash of the content, so browsers may cache these files for ever. Browsers must
+    // revalidate all other files.
     let caching =
         if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let tags = [(CACHE_CONTROL, caching), (ETAG, asset.tag), (VARY, "accept-encoding")];
@@ -104,7 +104,7 @@ fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap, policy: &str) 
     }
     let describing = [(CONTENT_TYPE, asset.content_type), (CONTENT_SECURITY_POLICY, policy)];
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    // Brotli is some 15 % smaller, so it comes first.
+    // Brotli is preferred, because its files are about 15 % smaller.
     let smaller = [("br", asset.brotli), ("gzip", asset.gzipped)];
     for (coding, body) in smaller {
         if let Some(body) = body
@@ -116,7 +116,7 @@ fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap, policy: &str) 
     (tags, describing, asset.content.clone()).into_response()
 }
 
-/// Whether an `Accept-Encoding` names a coding, with a weight other than 0 if it has one.
+/// Whether an `Accept-Encoding` header accepts a coding: whether it names the coding, without a weight of 0.
 fn accepts(accepted: &str, coding: &str) -> bool {
     accepted.split(',').any(|entry| {
         let (name, parameters) = entry.split_once(';').unwrap_or((entry, ""));
@@ -141,19 +141,19 @@ mod assets {
     #[allow_missing = true]
     struct Files;
 
-    /// The end of the name of a file that the page's build compressed by Brotli, behind the name of the file itself.
+    /// The suffix that the page's build adds to the name of a file when it compresses the file by Brotli.
     const BROTLI: &str = ".br";
 
     /// One file of the web client, ready to be sent.
     #[derive(Clone, Copy)]
     pub(super) struct Asset {
         pub(super) content: &'static Bytes,
-        /// The file compressed by Brotli, if the build of the page compressed it.
+        /// The file compressed by Brotli, if the page's build did so.
         pub(super) brotli: &'static Option<Bytes>,
         /// The file compressed by gzip, if compression helps.
         pub(super) gzipped: &'static Option<Bytes>,
         pub(super) content_type: &'static str,
-        /// A quoted entity tag.
+        /// The entity tag, in quotes.
         pub(super) tag: &'static str,
     }
 
@@ -165,7 +165,7 @@ mod assets {
         tag: String,
     }
 
-    /// All files, prepared at the first request; that takes some 30 ms.
+    /// Returns all files. They are prepared at the first request, which takes about 30 ms.
     static PREPARED: LazyLock<HashMap<String, Prepared>> = LazyLock::new(|| {
         Files::iter()
             .filter(|path| !path.ends_with(BROTLI))
@@ -205,7 +205,7 @@ mod assets {
 mod assets {
     use bytes::Bytes;
 
-    /// One file of the web client. Without the feature `web` there is none.
+    /// One file of the web client. Without the feature `web`, there are no files.
     #[derive(Clone, Copy)]
     pub(super) struct Asset {
         pub(super) content: &'static Bytes,

@@ -1,4 +1,4 @@
-//! Player actions in a world, and the recipients of their results: actions, attributes, screens, events.
+//! Actions of players in a world, and which clients receive the results: attributes, screens, events.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -100,7 +100,7 @@ async fn events_reach_all_players_near_ones_or_one() {
     let mut ada = server.join("plaza", "name=Ada").await;
     let mut ben = server.join("plaza", "name=Ben&encoding=msgpack").await;
     let mut cleo = Guest::join(&server, "plaza", "Cleo", CarrierKind::WebSocket).await;
-    // The two stand 1.5 m apart; near is 2 m.
+    // The two players stand 1.5 m apart. `near` reaches 2 m.
     for (whom, word) in [("near", "psst"), ("me", "hm"), ("all", "hello")] {
         ada.act("tell", &[("whom", whom.into()), ("word", word.into())]).await;
     }
@@ -206,7 +206,7 @@ async fn an_invalid_action_is_refused_by_name_without_effect() {
     assert_eq!(ada.view.refused, ben.view.refused, "both protocols give the same answer");
     assert_eq!(server.metric(REFUSED), 2.0 * wrong.len() as f64);
 
-    // A number outside its range is clamped, and a missing argument has its default.
+    // A number outside its range is clamped, and a missing argument gets its default.
     ada.act("light", &[("warmth", 7.into())]).await;
     ada.until_view("the light", |view| {
         view.of_kind("lamp").all(|(_, lamp)| lamp.attributes == json!({ "lit": false, "warmth": 1.0 }))
@@ -253,7 +253,7 @@ async fn a_client_with_persistently_refused_actions_is_removed() {
     let server = TestServer::start().await;
     let mut witness = server.join("plaza", "name=Witness").await;
     let mut stubborn = server.join("plaza", "name=Stubborn").await;
-    // The actions stay within their rate, so the refusals end the client.
+    // The actions stay within their rate, so the client is closed because of the refusals.
     let mut turns = tokio::time::interval(Duration::from_millis(55));
     let guest = Guest::join(&server, "plaza", "Guest", CarrierKind::WebSocket).await;
     let fly =

@@ -1,4 +1,4 @@
-//! A world's asset files: announced by hash, fetched by hash, and changed while players are in the world.
+//! A world's asset files: clients receive their hashes, fetch them by hash, and receive changes while they are in the world.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ world.on("join", function(player) player:spawn_avatar(Person, { at = vector.crea
 world.action("count", {}, function() calls += 1 world.show("calls", calls) end)
 "#;
 
-/// A world's folder, removed with the test.
+/// A world's folder. It is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -29,7 +29,7 @@ impl Folder {
         folder
     }
 
-    /// Saves a file all at once, as editors do.
+    /// Replaces a file in one step, as editors do.
     fn write(&self, path: &str, content: &[u8]) {
         let new = self.0.join(".new");
         std::fs::write(&new, content).expect("a file can be written");
@@ -51,7 +51,7 @@ impl Drop for Folder {
     }
 }
 
-/// The header of a picture of this height.
+/// Returns the header of a picture of this height.
 fn picture(height: u8) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0" as &[u8], &[height], b"-moss"].concat()
 }

@@ -1,4 +1,4 @@
-//! Broken or hostile clients: each receives a close reason and is counted, and no other client is affected.
+//! Broken or hostile clients. Each receives a close reason and is counted. No other client is affected.
 
 use std::time::Duration;
 
@@ -89,7 +89,8 @@ async fn messages_over_their_rate_are_dropped_and_a_flood_is_closed() {
     for line in 0..7 {
         chatty.say(ClientMessage::Chat { text: format!("line {line}") }).await;
     }
-    // The burst of five passes. Lines over it are dropped and counted. Elapsed time may have admitted one more.
+    // The burst of five lines passes. Further lines are dropped and counted. Because of the elapsed time, one more line may
+    // have passed.
     assert_eq!(witness.until_chat().await.1, "line 0");
     server.until_metric(r#"nowcast_messages_dropped_total{reason="rate"}"#, |count| count >= 1.0).await;
 
@@ -200,7 +201,7 @@ async fn a_client_killed_in_the_middle_of_a_message_leaves_the_world() {
     let mut witness = server.join("plaza", "").await;
     let mut victim = server.join("plaza", "").await;
     let (victim_id, avatar) = (victim.id, victim.avatar());
-    // The head promises 100 bytes; three come.
+    // The head announces 100 bytes, and three arrive.
     victim.socket.get_mut().write_all(b"\x81\xe4\0\0\0\0{\"t").await.unwrap();
     drop(victim);
     witness
@@ -221,7 +222,7 @@ async fn a_silent_client_is_closed_and_an_idle_one_that_answers_pings_stays() {
     })
     .await;
     let quiet = server.join("plaza", "").await;
-    // The client sends nothing, but reading answers the server's pings.
+    // The client sends no messages. Its reads answer the server's pings.
     let mut quiet = tokio::spawn(quiet.until_closed());
     // The client never reads, so it answers no ping. The messages sent to it in the meantime fit in the kernel's
     // buffers.
@@ -275,10 +276,10 @@ async fn a_client_that_never_reads_is_closed_and_holds_no_memory() {
 async fn bytes_that_are_not_http_are_answered_and_closed() {
     let server = TestServer::with(|config| config.timeouts.handshake = Duration::from_millis(300)).await;
     assert!(server.raw("\x15\x03\x01 hello\r\n\r\n").await.starts_with("HTTP/1.1 400"));
-    // The bytes begin like TLS, and continue like no protocol.
+    // The bytes begin like TLS. The rest belongs to no protocol.
     let answer = server.raw("\x16\x03\x01\x00\x05hello").await;
     assert!(answer.is_empty() || answer.starts_with('\x15'), "at most an alert of TLS: {answer}");
-    // One head never ends, and one never begins.
+    // One client never ends its head, and the other never begins it.
     for beginning in ["GET / HTTP/1.1\r\nHost: te", ""] {
         let answer = server.raw(beginning).await;
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
@@ -327,7 +328,7 @@ async fn fragments_that_never_complete_a_message_close_the_client() {
 
 #[tokio::test]
 async fn a_session_that_sends_fragments_for_ever_is_closed() {
-    /// The first fragment, and all that follow: empty, masked, never the last.
+    /// The first fragment, and the fragment that is repeated. Both are empty and masked, and neither is the last.
     const FIRST: [u8; 6] = [0x02, 0x80, 0, 0, 0, 0];
     const NEXT: [u8; 6] = [0x00, 0x80, 0, 0, 0, 0];
     let server = TestServer::start().await;

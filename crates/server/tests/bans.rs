@@ -1,4 +1,4 @@
-//! Bans: affected clients, marks, scopes and durations; and that bans survive a restart.
+//! Bans: affected clients, marks, scopes, durations, and restarts of the server.
 
 mod common;
 
@@ -118,7 +118,7 @@ async fn a_banned_client_receives_the_reason_and_stays_out_until_the_ban_is_lift
     assert_eq!(closed.code.0, BANNED.1);
     let counted = r#"nowcast_client_closed_total{code="73",reason="banned"}"#;
     server.until_metric(counted, |count| count >= 1.0).await;
-    // Another room, and another name, are not banned.
+    // The ban does not apply in another room or to another name.
     drop(server.join("yard-2", &format!("token={ben}&hz=60")).await);
     drop(server.join("yard", &format!("token={}&hz=60", token("Ada", None))).await);
 
@@ -128,8 +128,8 @@ async fn a_banned_client_receives_the_reason_and_stays_out_until_the_ban_is_lift
     noticed(&mut eve, "taken back").await;
     drop(server.join("yard", &format!("token={ben}&hz=60")).await);
 
-    // The ban covers all rooms of the world, whether or not a player of that name is in this one. Players in other
-    // rooms are removed, too.
+    // The ban applies in all rooms of the world, even if no player of that name is in this room. Players in other rooms are
+    // removed, too.
     let elsewhere = server.join("yard-2", &format!("token={ben}&hz=60")).await;
     pause(&mut eve).await;
     say(&mut eve, "/ban --token Eve").await;
@@ -142,7 +142,7 @@ async fn a_banned_client_receives_the_reason_and_stays_out_until_the_ban_is_lift
     server.stop().await;
 }
 
-/// Chat has a rate.
+/// Waits for 120 steps, because chat has a rate limit.
 async fn pause(player: &mut Player) {
     let tick = player.view.tick;
     player.until_view("time", |view| view.tick >= tick + 120).await;
@@ -159,13 +159,13 @@ async fn a_ban_survives_a_restart_of_the_server() {
     say(&mut eve, "/ban Mallory").await;
     noticed(&mut eve, "banned: ").await;
     assert_eq!(mallory.until_closed().await.0, BANNED.0);
-    // A name that the server does not know cannot be banned. The editor receives an answer.
+    // A name that the server does not know cannot be banned. The editor receives a reason.
     let ghost = TestServer::join_at(process.address, "yard", "name=Ghost").await;
     eve.until_view("a ghost", |view| view.players.values().any(|person| person.name == "Ghost")).await;
     say(&mut eve, "/ban Ghost").await;
     noticed(&mut eve, "cannot be identified").await;
     drop(ghost);
-    // The next commit stores the ban, like all data.
+    // The test waits for the next commit, which stores the ban.
     pause(&mut eve).await;
     process.kill();
 

@@ -1,4 +1,5 @@
-//! Admission of browsers: pages of other sites, of this machine, of other machines, and through proxies.
+//! Admission of browsers: pages of other sites, clients on this machine, clients on other machines, and clients behind
+//! proxies.
 
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
@@ -46,7 +47,7 @@ async fn a_foreign_page_can_neither_join_nor_read_a_server_on_this_machine() {
             assert_eq!(status(&server, path, &page).await, "403", "{origin} {path}");
         }
     }
-    // After DNS rebinding, the foreign page uses this server under its own name.
+    // After DNS rebinding, the foreign page reaches this server under the page's own host name.
     let rebound = format!("Host: evil.example:{port}\r\n");
     for path in ["/", "/r/plaza", "/metrics", "/api/rooms", "/nowcast/plaza", "/healthz"] {
         assert_eq!(status(&server, path, &rebound).await, "403", "{path}");
@@ -135,7 +136,7 @@ async fn only_a_trusted_proxy_may_name_the_client_address() {
         }
         assert_eq!(status(&proxied, "/ws/plaza", &from(client)).await, "429", "{client} has its own rate");
     }
-    // A session from another machine must be encrypted on its way to the proxy.
+    // A session from another machine must be encrypted between the client and the proxy.
     let session = format!("{}Sec-WebSocket-Protocol: nowcast.1\r\n", from("192.0.2.3"));
     assert_eq!(
         status(&proxied, "/nowcast/plaza", &format!("{session}X-Forwarded-Proto: http\r\n")).await,
@@ -161,7 +162,7 @@ async fn only_a_trusted_proxy_may_name_the_client_address() {
     direct.stop().await;
 }
 
-/// A server on an address of this machine that is not loopback; `None` if there is no such address.
+/// Starts a server on an address of this machine that is not loopback. Returns `None` if there is no such address.
 async fn reachable(self_signed: bool) -> Option<TestServer> {
     let Some(address) = addresses_of_this_machine().into_iter().find(IpAddr::is_ipv4) else {
         eprintln!("NOT TESTED: this machine has no address but loopback");

@@ -1,4 +1,4 @@
-//! A chatting crowd, and a client whose connection is too slow for it.
+//! Chat of many players, and a client whose connection is too slow for it.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ const TALKERS: usize = 30;
 const SENT: &str = r#"nowcast_bytes_total{direction="out"}"#;
 const MISSED: &str = "nowcast_chat_lines_missed_total";
 
-/// The longest line that there is.
+/// The longest possible line.
 fn line() -> String {
     "🦀".repeat(300)
 }
@@ -86,7 +86,7 @@ async fn a_slow_session_receives_the_number_of_dropped_lines_and_stays() {
     server.stop().await;
 }
 
-/// Joins on a session with small receive limits, and reads nothing.
+/// Joins on a session with small receive limits. The client reads nothing.
 async fn slow_session(server: &TestServer) -> Channel {
     let limits = Limits { window_bytes: 16 * 1024, message_bytes_max: 4 * 1024, ..Limits::default() };
     let connector = Connector::new().session(Config { limits, ..Config::default() });

@@ -1,7 +1,7 @@
-//! Attacks do not affect other clients. The tests compare the intervals between a witness's updates before and during
-//! an attack.
+//! Attacks do not affect other clients. The tests compare the intervals between the updates of another client, the witness,
+//! before and during an attack.
 //!
-//! `NOWCAST_IDLE_SOCKETS=2000 cargo test --release -p nowcast-server --test disturbance -- --nocapture` is the long form.
+//! `NOWCAST_IDLE_SOCKETS=2000 cargo test --release -p nowcast-server --test disturbance -- --nocapture` is a longer test.
 
 mod common;
 
@@ -19,12 +19,12 @@ use tokio_tungstenite::tungstenite::Message;
 const HZ: u32 = 20;
 const MALFORMED_FRAMES: usize = 10_000;
 
-/// Attempts of each attack. In one of them the machine, not the server, may be too slow, so the majority decides.
+/// Number of attempts of each attack. In one attempt the machine may be too slow for other reasons, so the majority decides.
 const ATTEMPTS: usize = 5;
 const UNDISTURBED_MIN: usize = ATTEMPTS / 2 + 1;
 
-/// Maximum processor time of a tick in any attempt. A room whose ticks need more falls behind. Other programs of the
-/// machine do not count in it.
+/// Maximum processor time of a tick in any attempt. A room whose ticks need more time falls behind. The time of other
+/// programs on the machine is not included.
 const TICK_CPU_SECONDS_MAX: f64 = 0.016;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -154,12 +154,12 @@ where
     }
 }
 
-/// Processor time of the ticks so far.
+/// Returns the processor time of all ticks so far.
 fn tick_cpu_seconds(server: &TestServer) -> Buckets {
     Figures::parse(&server.handle.metrics()).histogram("nowcast_tick_cpu_seconds", &[])
 }
 
-/// Milliseconds between the updates that arrive until an event happens.
+/// Returns the times between updates until an event happens, in milliseconds.
 async fn intervals_until(witness: &mut Player, happened: impl Future<Output = ()>) -> Vec<f64> {
     let mut happened = std::pin::pin!(happened);
     let mut intervals = Vec::new();

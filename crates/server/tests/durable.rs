@@ -1,4 +1,4 @@
-//! Durable actions, and clients that reconnect: across SIGKILL, lost connections and new rules.
+//! Durable actions and reconnecting clients, with SIGKILL, lost connections and new rules.
 
 mod common;
 
@@ -68,7 +68,7 @@ fn key(of: u8) -> [u8; 16] {
     [of; 16]
 }
 
-/// The parameters with which a client of the plain protocol joins with its key.
+/// Returns the parameters for a client of the plain protocol that joins with its key.
 fn with_key(name: &str, of: u8) -> String {
     format!("name={name}&hz=60&key={}", format!("{of:02x}").repeat(16))
 }
@@ -77,7 +77,7 @@ fn left(view: &View) -> u64 {
     view.screen("left").and_then(Json::as_f64).map_or(0, |number| number as u64)
 }
 
-/// The number of times that each name was counted.
+/// Returns how often each name was counted.
 fn seen(view: &View) -> Vec<(String, u32)> {
     let text = view.screen("seen").and_then(Json::as_str).unwrap_or_default();
     let pairs = text.split_whitespace().filter_map(|pair| pair.split_once('='));
@@ -92,7 +92,7 @@ fn named(number: u32) -> Value {
     Value::from(format!("n{number}"))
 }
 
-/// A client of either protocol that counts.
+/// A client of either protocol that sends counting actions.
 enum Counter {
     Plain(Box<Player>),
     Session(Box<Guest>),
@@ -171,11 +171,11 @@ async fn after_twenty_kills_each_confirmed_count_exists_once_and_each_other_once
         }
         ada.until("the earlier actions", |view| open.iter().all(|number| view.done.contains(number))).await;
         if kill < KILLS {
-            // The retried actions and these together stay within the number of actions that may run at once.
+            // Together with the retried actions, these actions stay within the limit of pending actions.
             for _ in 0..=random.bits() % (ACTIONS_AT_ONCE / 2) {
                 last += 1;
                 ada.count(last).await;
-                // Sometimes one waits for the answer, sometimes not.
+                // The client waits for the answer in some cases only.
                 if !random.bits().is_multiple_of(3) {
                     ada.until("an answer", |view| view.done.contains(&last) || !view.undone.is_empty()).await;
                 }
@@ -243,7 +243,7 @@ async fn after_a_kill_clients_of_both_protocols_resume_their_players() {
     ada.until("Eve's leave", |ada| left(&ada.view) == 1 && ada.view.players.len() == 2).await;
     let other = Guest::join_with(process.address, "yard", "Ada", key(3)).await;
     assert!(!other.view.resumed && other.id > first.max(second));
-    // No input applied while no client was there. From now on her input applies.
+    // No input was in force while no client was connected. From now on, her input is in force.
     let place = ada.place(avatar).unwrap();
     ada.steer(&Input { forward: 1.0, ..Input::default() });
     ada.until("her next step", |ada| ada.place(avatar).is_some_and(|now| now[2] < place[2] - 1.0)).await;
@@ -329,7 +329,7 @@ async fn without_a_store_a_numbered_action_happens_once_and_is_confirmed_after_i
     guest.act_once(2, "count", &[("what", "hat".into())]);
     guest.until("both answers", |guest| guest.view.done == [1, 2]).await;
     assert_eq!(count_of(&guest.view, "hat"), 2);
-    // Another client has its own numbers.
+    // The numbers of another client are independent.
     let mut ben = server.join("yard", &with_key("Ben", 2)).await;
     ben.act_once(1, "count", &[("what", "hat".into())]).await;
     ben.until_view("his answer", |view| view.done == [1] && count_of(view, "hat") == 3).await;
@@ -349,7 +349,7 @@ async fn a_refused_action_is_answered_by_number_and_has_no_effect() {
     ada.until_view("the answer", |view| view.done == [2] && count_of(view, "hat") == 1).await;
     // An action over the rate has no effect, but is answered.
     for number in 3..33 {
-        // An applied action is confirmed on every retry.
+        // An applied action is confirmed again on each retry.
         ada.act_once(2, "count", &[("what", "hat".into())]).await;
         ada.act_once(number, "count", &[("what", named(number))]).await;
     }
@@ -424,7 +424,7 @@ async fn actions_after_the_data_folder_was_removed_are_refused_and_healthz_says_
     ada.until_view("the answer", |view| view.done == [1]).await;
     std::fs::remove_dir_all(&folder.0).expect("the store made it");
     let mut number = 1;
-    // The first actions may run before the store notices the loss. None of them is confirmed.
+    // The first actions may run before the store notices the missing files. None of these actions is confirmed.
     while !ada.view.refused.iter().any(|(_, reason)| reason.contains("was not carried out")) {
         number += 1;
         ada.act_once(number, "count", &[("what", named(number))]).await;

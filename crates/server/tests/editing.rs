@@ -12,7 +12,7 @@ use nowcast_server::{Rules, WorldConfig};
 use nowcast_world_protocol::plain::{ClientMessage, Input, Outcome};
 use serde_json::json;
 
-/// A world's folder, removed with the test.
+/// A world's folder. It is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -30,7 +30,7 @@ impl Folder {
         &self.0
     }
 
-    /// Saves new rules at once, as an editor does.
+    /// Replaces the rules in one step, as an editor does.
     fn write(&self, rules: &str) {
         let (new, main) = (self.0.join("world.luau.new"), self.0.join("world.luau"));
         std::fs::write(&new, rules).expect("a file can be written");
@@ -137,7 +137,7 @@ async fn rules_that_do_not_load_change_nothing_and_editors_receive_file_and_line
     ada.view.screens.clear();
     assert_eq!(ada.view.without_places(), before, "all else is as it was");
 
-    // Clients that join later receive it, too, as does a request for the list of worlds.
+    // Clients that join later also receive the error. The list of worlds contains it, too.
     let late = Guest::join(&server, "edited", "Cleo", CarrierKind::WebSocket).await;
     assert_eq!(late.view.version, 1);
     let mut late = late;
@@ -174,7 +174,7 @@ async fn only_editors_receive_reports_about_rules() {
     server.stop().await;
 }
 
-/// Rules that change many things, and raise an error after a second.
+/// Rules that change many things and then, after a second, raise an error.
 fn failing() -> String {
     let bad = r#"
 local Ghost = world.kind("ghost", { body = { shape = "sphere", radius = 0.2 } })
@@ -238,7 +238,7 @@ async fn rules_that_fail_in_their_first_steps_are_rolled_back_with_all_their_eff
         assert!(view.screens.keys().all(|(_, personal)| !personal), "{who}: {:?}", view.screens);
     }
 
-    // She stops, although she walked when the rules were replaced.
+    // She must stop, although she walked when the rules were replaced.
     let (mut place, mut same) = (None, 0);
     while same < 30 {
         let tick = ada.view.tick;
@@ -297,7 +297,7 @@ async fn rules_that_fail_with_a_new_text_in_every_step_are_reported_ten_times_a_
     .await;
     let (failed, dropped) = (server.metric(FAILED), server.metric(DROPPED));
     let reported = ada.view.reports.iter().filter(|(_, _, text)| !is_summary(text)).count();
-    // A second has 60 steps and as many errors.
+    // The 60 steps of a second raise 60 errors.
     assert!(failed >= 120.0 && dropped >= failed / 2.0, "{failed} errors, {dropped} dropped");
     assert!((20..=60).contains(&reported), "{reported} of {failed} errors were reported");
     server.stop().await;

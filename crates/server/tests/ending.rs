@@ -12,7 +12,7 @@ async fn all_clients_are_informed_when_the_server_ends_and_the_port_is_free_agai
     let address = server.address;
     let ada = tokio::spawn(server.join("plaza", "").await.until_closed());
     let bob = tokio::spawn(server.join("park", "encoding=msgpack").await.until_closed());
-    // A browser's idle connection, and one that has sent nothing, do not delay the end.
+    // An idle connection of a browser and a connection without any request must not delay the end.
     let _idle = tokio::net::TcpStream::connect(address).await.unwrap();
     server.until_metric("nowcast_clients", |clients| clients == 2.0).await;
     server.stop().await;
@@ -64,7 +64,7 @@ async fn an_unavailable_port_or_address_is_named_with_a_cure() {
 async fn both_families_of_the_loopback_share_one_port() {
     let server = Server::bind(Config { worlds: vec![plaza()], port: 0, ..Config::default() }).await.unwrap();
     let addresses = server.addresses();
-    // A machine without IPv6 has one; the port is the same in any case.
+    // A machine without IPv6 has one address. All addresses have the same port.
     assert!(!addresses.is_empty());
     assert!(
         addresses.iter().all(|address| address.ip().is_loopback() && address.port() == addresses[0].port())

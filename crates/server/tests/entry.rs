@@ -1,4 +1,4 @@
-//! Joining with tokens: on sessions and by the plain protocol.
+//! Joins with tokens on sessions and by the plain protocol.
 
 mod common;
 
@@ -75,7 +75,7 @@ async fn a_token_admits_its_own_name_over_any_carrier() {
         assert!(error.to_string().contains("unauthorised"), "{error}");
         let error = connect(&server, "plaza", None, carrier).await.expect_err("a token is needed");
         assert!(error.to_string().contains("a token is needed"), "{error}");
-        // Two players of one name at the same time would get numbers.
+        // The first player must leave, because two players of one name would get numbers.
         channel.close(0, "done");
         server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
     }
@@ -136,7 +136,7 @@ async fn a_single_use_token_stays_used_in_the_next_process() {
     server.stop().await;
 }
 
-/// The end of a session that joins with this key and is refused.
+/// Returns the end of a session that joins with this key and is refused.
 async fn refused(address: SocketAddr, token: &str, key: [u8; 16]) -> Option<u32> {
     let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token);
     let channel =
@@ -168,7 +168,7 @@ async fn a_single_use_token_readmits_its_own_client_after_a_kill_and_no_other() 
     let parameters = format!("token={plain}&key={secret}");
     let ada = TestServer::join_at(process.address, "plaza", &parameters).await;
     let first = ada.id;
-    // The kill follows the welcome at once: a welcomed use is stored.
+    // The process is killed right after the welcome. A client is welcomed only when the use of its token is stored.
     process.kill();
 
     let process = Process::start(&folder.0);

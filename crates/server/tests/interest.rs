@@ -1,4 +1,4 @@
-//! The entities that clients receive: near ones, global ones, their own, and those that become visible again.
+//! The entities that clients receive: near ones, global ones, their own, and entities that come back into range.
 
 use crate::common::session::Guest;
 use crate::common::{TestServer, script};
@@ -37,7 +37,7 @@ async fn road() -> TestServer {
     TestServer::with(|config| config.worlds = vec![script("road", ROAD)]).await
 }
 
-/// The positions along the road of the entities of a kind, in a client's view.
+/// Returns the positions along the road of the entities of a kind in a client's view.
 fn places(guest: &Guest, kind: &str) -> Vec<i32> {
     let ids = guest.view.of_kind(kind).map(|(id, _)| id);
     let mut places: Vec<i32> = ids.filter_map(|id| guest.place(id)).map(|[x, ..]| x.round() as i32).collect();

@@ -79,7 +79,7 @@ async fn a_client_has_the_correct_state_even_after_missed_snapshots() {
 
     let [slow, fast] = [rest(&mut seldom, mover.avatar()).await, rest(&mut often, mover.avatar()).await];
     for axis in 0..3 {
-        // A walker that comes to rest may still move by one last rounding step.
+        // A walker that comes to rest may still move once more by the rounding of positions.
         assert!((slow[axis] - fast[axis]).abs() < 1.5e-4, "{slow:?} {fast:?}");
     }
 }
@@ -148,7 +148,7 @@ async fn rooms_have_separate_worlds_and_end_when_deserted() {
     server.join("one", "").await;
 }
 
-/// The position of an entity, as soon as it is known.
+/// Returns the position of an entity as soon as it is known.
 async fn position(player: &mut common::Player, id: u32) -> [f64; 3] {
     player.until_view("the entity", |view| view.entities.contains_key(&id)).await;
     player.view.entities[&id].place.expect("this protocol always sends the position")
@@ -160,7 +160,7 @@ fn moved(message: &ServerMessage, id: u32) -> Option<[f64; 3]> {
     Some([entity.position_x, entity.position_y, entity.position_z])
 }
 
-/// The resting position of an entity: it has moved, and is then unchanged for three snapshots.
+/// Waits until an entity has moved and its position is then unchanged for three snapshots. Returns this position.
 async fn rest(player: &mut common::Player, id: u32) -> [f64; 3] {
     let mut last = None;
     let mut still = 0;

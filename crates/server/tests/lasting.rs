@@ -1,4 +1,5 @@
-//! Worlds that survive their process: SIGKILL, a graceful end, new rules, a second process, unloadable worlds.
+//! Worlds that survive their process. The tests cover SIGKILL, a graceful end, new rules, a second process, and worlds that
+//! cannot be loaded.
 
 mod common;
 
@@ -103,7 +104,8 @@ async fn a_built_tower_stands_after_a_kill_and_equals_the_recording() {
     drop(ada);
     process.end();
 
-    // The second process ended with a snapshot. The replay up to it passes the kill, and every hash is correct.
+    // The second process ended with a snapshot. The replay up to that snapshot includes the time of the kill, and every hash
+    // is correct.
     let report = SqliteReader::open(&folder.0).unwrap().check(&yard(), restore_kept).unwrap();
     assert_eq!((report.damage, report.holes), (Vec::new(), 0));
     assert!(report.snapshots >= 2 && report.ticks > kept.tick() - saved.snapshot.tick, "{}", report.ticks);
@@ -135,7 +137,7 @@ async fn state_seen_a_fifth_of_a_second_before_a_kill_survives() {
             let before = shown(&ada.view, "count");
             ada.until_view("the next count", |view| shown(view, "count") > before).await;
             seen.push((Instant::now(), shown(&ada.view, "count")));
-            // A client may not act faster than this for long.
+            // The rate of actions does not allow a client to act faster than this for long.
             steps(&mut ada, 6).await;
         }
         let killed = Instant::now();
@@ -330,7 +332,7 @@ async fn a_world_that_cannot_be_loaded_is_refused_and_left_unchanged() {
     assert_eq!(saved.expect("it is still there").snapshot, snapshot);
 }
 
-/// A program's world: a tower of this many storeys.
+/// A world whose rules are a program. It has a tower of this many storeys.
 fn tower(storeys: u32) -> WorldConfig {
     let make = move |seed, _| {
         let ground = Body::fixed(ColliderShape::Box { size: [20.0, 2.0, 20.0] });

@@ -1,4 +1,4 @@
-//! Owner commands, on sessions and in the plain protocol, and the rejection of forbidden ones.
+//! Owner commands on sessions and in the plain protocol, and the rejection of forbidden commands.
 
 use std::time::Duration;
 

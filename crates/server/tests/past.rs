@@ -1,4 +1,4 @@
-//! Rooms that show history: permission to view, the shown state, playing on, and copies of a moment.
+//! Rooms that show history: permission to view, the shown state, playback, and copies of a moment.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -55,13 +55,13 @@ fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as u64
 }
 
-/// A time in the notation of room names, to the millisecond.
+/// Formats a time in the notation of room names, to the millisecond.
 fn moment(time_ms: u64) -> String {
     let seconds = UtcTime(time_ms).to_string().replace(['-', ':', 'Z'], "");
     format!("{seconds}.{:03}Z", time_ms % 1_000)
 }
 
-/// Builds blocks, some apart in time, and returns when there are `count`: 0, 1, 2, …
+/// Builds blocks with the numbers 0, 1, 2, …, with pauses between them. Returns when there are `count` blocks.
 async fn build(ada: &mut Player, count: usize) -> Vec<u64> {
     // A world is stored from its first player action on.
     ada.act("clear", &[]).await;
@@ -107,7 +107,7 @@ async fn history_shows_the_old_state_and_the_present_continues() {
     assert!((at - times[2] as f64).abs() < 40.0, "{at} is shown, and {} was requested", times[2]);
     assert!(number(&eve.view, "from") <= times[0] as f64 && number(&eve.view, "to") >= at);
 
-    // The same room shows another moment, and sends only the differences.
+    // The same room shows another moment. It sends only the differences.
     say(&mut eve, &format!("/at {}", moment(times[1]))).await;
     eve.until_view("one block", |view| {
         blocks(view) == 1 && view.screen("count").and_then(Json::as_f64) == Some(1.0)
@@ -196,7 +196,7 @@ async fn earlier_rules_apply_in_their_own_time() {
     eve.until_view("newer rules", |view| blocks(view) == 2 && view.actions.contains_key("rain")).await;
     say(&mut eve, &format!("/at {}", moment(times[1]))).await;
     eve.until_view("older rules", |view| blocks(view) == 1 && !view.actions.contains_key("rain")).await;
-    // Playing passes over the time in which no server ran.
+    // Playback passes over the time in which no server ran.
     say(&mut eve, "/play").await;
     eve.until_view("the second block", |view| blocks(view) == 2 && view.actions.contains_key("rain")).await;
     server.stop().await;
@@ -218,7 +218,7 @@ async fn a_moment_can_be_copied_to_a_separate_room() {
         say(&mut eve, &format!("/copy {name}")).await;
         eve.until_view(why, |view| view.notices.iter().any(|text| text.contains(why))).await;
     }
-    // Chat has a rate.
+    // The test waits, because chat has a rate limit.
     steps(&mut eve, 120).await;
     say(&mut eve, "/copy yard-old").await;
     eve.until_view("the copy", |view| view.notices.iter().any(|text| text.contains("/r/yard-old"))).await;

@@ -1,4 +1,4 @@
-//! A client in Rust that predicts its avatar, on a real server.
+//! A client in Rust predicts its avatar on a real server.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,11 @@ use crate::common::{PATIENCE, TestServer};
 
 /// The distance that the avatar walks, in metres.
 const WAY: f32 = 1.0;
-/// Positions from the server are rounded to 1/1,024 m on each axis, and smaller errors than 3 mm are not corrected.
+/// Maximum difference of positions. The server rounds positions to 1/1,024 m on each axis, and errors below 3 mm are not
+/// corrected.
 const TOLERANCE: f32 = 0.005;
 
-/// A predicted avatar: the client, and where the avatar began.
+/// The client of a predicted avatar, and the avatar's first position.
 struct Walk {
     client: WorldClient,
     predictor: Predictor,
@@ -25,7 +26,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Takes the steps of a frame. Returns whether the avatar has walked its way, and both sides agree on where it stands.
+    /// Takes the steps of a frame. Returns whether the avatar has walked its distance and client and server agree on its
+    /// position.
     fn frame(&mut self) -> bool {
         let now = self.begin.elapsed();
         let Self { client, predictor, start, has_arrived, .. } = self;

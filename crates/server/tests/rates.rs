@@ -1,4 +1,4 @@
-//! Clients that send more than their rates allow, and clients whose messages waited during a cut.
+//! Clients that exceed their rates, and clients whose messages waited while the connection was interrupted.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn owner_requests_over_the_rate_are_denied() {
     server.stop().await;
 }
 
-/// Relays bytes between clients and a server, except during a cut.
+/// Relays bytes between clients and a server. During an interruption, it relays nothing.
 struct Relay {
     address: std::net::SocketAddr,
     is_cut: watch::Sender<bool>,
@@ -136,7 +136,7 @@ async fn a_plain_client_that_was_cut_off_for_four_seconds_may_send_the_waiting_m
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let ada_id = ada.id;
-    // No message of the client arrives in this time; the test needs that.
+    // The test needs a time in which no message of the client arrives.
     sleep(Duration::from_secs(4)).await;
     for line in 0..12 {
         ada.say(ClientMessage::Chat { text: format!("line {line}") }).await;

@@ -13,10 +13,10 @@ const HELD: Duration = Duration::from_secs(4);
 fn seat_of_a_lost_session_is_released_30_seconds_after_its_last_packet() {
     let here = tokio::runtime::Runtime::new().expect("threads can be started");
     let server = here.block_on(TestServer::with(|config| {
-        // As with the default of 30 s, the seat's time is over when this time has passed since the last packet.
+        // When this time has passed since the last packet, the seat must be free. The default of 30 s works in the same way.
         (config.timeouts.session_resumed, config.timeouts.seat_held) = (HELD, HELD);
     }));
-    // A separate runtime ends like a killed program, without a last message.
+    // A separate runtime can be ended without a last message, like a killed program.
     let elsewhere = tokio::runtime::Runtime::new().expect("threads can be started");
     let address = server.address;
     let ada = elsewhere.block_on(Guest::join_with(address, "plaza", "Ada", [7; 16]));

@@ -1,4 +1,4 @@
-//! The tests of a server in one program.
+//! All tests of a server, in one program.
 
 mod acting;
 mod assets;

@@ -1,4 +1,4 @@
-//! Clients on sessions: over both carriers, together with plain clients, and with violations of the protocol.
+//! Clients on sessions: over both carriers, together with plain clients, and clients that violate the protocol.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ fn the_avatar_of_a_vanished_client_stops_before_the_session_ends() {
     let (server, mut ben, ada_id, elsewhere) = here.block_on(async {
         let server = TestServer::start().await;
         let ben = Guest::join(&server, "plaza", "Ben", CarrierKind::WebSocket).await;
-        // Ada's program has a separate runtime, which ends like a killed program, without a last message.
+        // Ada's program has a separate runtime. It can be ended without a last message, like a killed program.
         let elsewhere = tokio::runtime::Runtime::new().expect("threads can be started");
         let address = server.address;
         let (said, heard) = tokio::sync::oneshot::channel();
@@ -149,7 +149,8 @@ async fn a_walker_waits_a_second_for_its_client_and_then_stops() {
     let waited = r#"nowcast_prediction_total{outcome="waited"}"#;
     server.until_metric(r#"nowcast_prediction_total{outcome="given_up"}"#, |count| count > 10.0).await;
     assert!((60.0..90.0).contains(&server.metric(waited)), "{} waits", server.metric(waited));
-    // One step and the remaining slide: she does not continue with inputs that the client does not repeat.
+    // The distance of one step, and of the slide after it. She must not continue with inputs that the client does not
+    // repeat.
     let avatar = ada.avatar().expect("she has one");
     ada.take_for(Duration::from_millis(100)).await;
     let stands = ada.place(avatar).expect("it stands somewhere");
@@ -157,7 +158,7 @@ async fn a_walker_waits_a_second_for_its_client_and_then_stops() {
     let after = ada.place(avatar).expect("it stands somewhere");
     assert!((stands[0] - after[0]).hypot(stands[2] - after[2]) < 0.01, "from {stands:?} to {after:?}");
 
-    // After a jump of its counter, the steps between are skipped, and later steps apply.
+    // After a jump of the client's counter, the steps between are skipped, and later steps take effect.
     let steps = Steps { number: 20_000, steps: vec![Step { yaw: 1.0, ..Step::default() }] };
     let of_ada = server.metric(waited);
     ben.channel
@@ -208,7 +209,7 @@ async fn a_client_without_a_valid_name_or_room_receives_the_cause() {
     let silent = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("there is room");
     assert_eq!(timeout(PATIENCE, silent.closed()).await.expect("it ends").code.0, 68);
     let other = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("there is room");
-    // Version 1 had another world protocol. Its `Join` has the same fields, so the server can answer it.
+    // Version 1 of the world protocol differs, but its `Join` has the same fields. So the server can answer it.
     let join = ToWorld::Join { protocol: 1, name: String::new(), network_hz: 0, key: Vec::new() };
     other.try_event(&encode_to_vec(&join)).expect("the lane is empty");
     let closed = timeout(PATIENCE, other.closed()).await.expect("it ends");
@@ -278,7 +279,7 @@ async fn an_embedding_program_serves_names_beside_the_rooms() {
             timeout(PATIENCE, Connector::new().carriers([carrier]).connect(&url)).await.unwrap().unwrap();
         assert_eq!(channel.command(b"well?", PATIENCE).await.unwrap(), b"well?", "{carrier}");
     }
-    // Rooms still admit clients.
+    // Checks that rooms still admit clients.
     Guest::join(&server, "plaza", "Ada", CarrierKind::WebSocket).await;
     server.stop().await;
 

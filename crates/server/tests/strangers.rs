@@ -23,7 +23,7 @@ fn operator_token() -> String {
     claims.sign(&key()).expect("a secret signs")
 }
 
-/// A server for all clients, on which a token assigns a name.
+/// A server that admits clients without tokens. A token assigns a name.
 async fn mixed() -> TestServer {
     TestServer::with(|config| {
         config.entry.key = Some(key());
@@ -51,7 +51,7 @@ async fn until_notice(player: &mut Player) -> String {
 #[tokio::test]
 async fn a_tokens_name_belongs_to_its_holder_and_stays() {
     let server = mixed().await;
-    // An earlier guest with this name is renamed when the holder joins.
+    // A guest who already has this name is renamed when the bearer of the token joins.
     let mut early = server.join("plaza", "name=ADA&hz=60").await;
     assert_eq!(early.name(), "ADA");
     let mut ada = server.join("plaza", &format!("hz=60&token={}", token("Ada"))).await;
@@ -59,7 +59,7 @@ async fn a_tokens_name_belongs_to_its_holder_and_stays() {
     let id = early.id;
     assert_eq!(name_other_than(&mut early, "ADA").await, format!("guest-{id}"));
 
-    // A guest can neither join with the name nor change to it, even with a letter of another script.
+    // A guest can neither join with the name nor change to it. The same holds for the name with a letter of another script.
     let mut late = server.join("plaza", "name=%D0%90da&hz=60").await;
     let guest = format!("guest-{}", late.id);
     assert_eq!(late.name(), guest);
@@ -69,7 +69,7 @@ async fn a_tokens_name_belongs_to_its_holder_and_stays() {
     late.say(ClientMessage::Name { name: "Eve".into() }).await;
     assert_eq!(name_other_than(&mut late, &guest).await, "Eve");
 
-    // The holder keeps the name. A second holder of the same name gets a number.
+    // The bearer of the token keeps the name. A second bearer of a token with the same name gets a number.
     ada.say(ClientMessage::Name { name: "Eve".into() }).await;
     assert!(until_notice(&mut ada).await.contains("cannot change"));
     let second = server.join("plaza", &format!("hz=60&token={}", token("ada"))).await;
@@ -77,7 +77,7 @@ async fn a_tokens_name_belongs_to_its_holder_and_stays() {
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_bound"}"#), 1.0);
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_taken"}"#), 1.0);
 
-    // A leave frees the name.
+    // When the bearers have left, guests can use the name.
     drop((ada, second));
     server.until_metric("nowcast_clients", |clients| clients == 2.0).await;
     late.say(ClientMessage::Name { name: "Ada".into() }).await;
@@ -88,7 +88,7 @@ async fn a_tokens_name_belongs_to_its_holder_and_stays() {
 const UPGRADE: &str = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
      Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-/// The head of the answer to a request with these headers.
+/// Returns the head of the answer to a request with these headers.
 async fn head(server: &TestServer, path: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(server.address).await.expect("the server listens");
     let request = format!("GET {path} HTTP/1.1\r\n{headers}\r\n");
@@ -132,7 +132,7 @@ async fn clients_behind_a_proxy_on_this_machine_have_no_local_privileges() {
     }
     server.stop().await;
 
-    // Clients of a trusted proxy that names no client address are not local.
+    // If a trusted proxy states no client address, its clients do not count as local.
     let server = TestServer::with(|config| {
         config.entry.proxies = vec!["127.0.0.1".parse().expect("it is an address")];
     })
@@ -150,7 +150,7 @@ async fn clients_behind_a_proxy_on_this_machine_have_no_local_privileges() {
 #[tokio::test]
 async fn one_address_cannot_take_all_rooms() {
     let server = TestServer::with(|config| {
-        // If tokens are required, clients on this machine have the same limits as others.
+        // If tokens are required, clients on this machine have the same limits as other clients.
         config.entry.key = Some(key());
         config.entry.anonymous = true;
         config.limits.rooms_max = 4;

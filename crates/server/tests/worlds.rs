@@ -11,7 +11,7 @@ use nowcast_server::{Config, Server};
 use nowcast_world_protocol::plain::{ClientMessage, Encoding, Outcome};
 use serde_json::Value as Json;
 
-/// The body of an answer, as JSON.
+/// Returns the body of an answer as JSON.
 fn body(answer: &str) -> Json {
     let (_, body) = answer.split_once("\r\n\r\n").expect("it has a head");
     serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
@@ -132,7 +132,7 @@ async fn a_runaway_script_disconnects_no_client_and_does_not_affect_another_room
     server.stop().await;
 }
 
-/// A world for one.
+/// A world for one player.
 const HERMITAGE: &str = r#"
 local world = require("@nowcast/world")
 world.settings { players_max = 1 }
@@ -170,7 +170,7 @@ async fn a_client_refused_by_a_full_world_receives_the_reason_and_leaves_no_trac
     let closed = tokio::time::timeout(common::PATIENCE, channel.closed()).await.expect("it ends");
     assert_eq!(closed.code.0, 70, "{closed}");
 
-    // The name of the refused token is free.
+    // The name in the refused token must be free.
     hermit.say(ClientMessage::Name { name: "Ada".into() }).await;
     let id = hermit.id;
     hermit.until_view("her name", |view| view.players[&id].name == "Ada").await;

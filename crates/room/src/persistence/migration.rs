@@ -26,17 +26,17 @@ pub struct Migration {
 pub enum Change {
     /// The rules add a kind.
     KindAdded {
-        /// Which.
+        /// Name of the kind.
         kind: String,
     },
     /// The rules remove a kind.
     KindRemoved {
-        /// Which.
+        /// Name of the kind.
         kind: String,
     },
     /// The rules change the form, body or look of a kind.
     KindChanged {
-        /// Which.
+        /// Name of the kind.
         kind: String,
     },
     /// Entities change to another kind, which replaces their present kind.
@@ -59,21 +59,21 @@ pub enum Change {
     AttributeAdded {
         /// Name of the kind.
         kind: String,
-        /// Which.
+        /// Name of the attribute.
         attribute: String,
     },
     /// The values of an attribute are discarded.
     AttributeRemoved {
         /// Name of the kind.
         kind: String,
-        /// Which.
+        /// Name of the attribute.
         attribute: String,
     },
     /// An attribute changes its type. Values that do not fit are replaced by the default.
     AttributeChanged {
         /// Name of the kind.
         kind: String,
-        /// Which.
+        /// Name of the attribute.
         attribute: String,
     },
     /// The rules add an action.

@@ -62,7 +62,7 @@ pub struct BufferedInput {
     pub is_elsewhere: bool,
 }
 
-/// What a walker does in a step of the world.
+/// The behaviour of a walker in a step of the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum DueStep {
     /// Takes the client's step of this number. `input` is the new input, if it changed. If there is a `first`, the walker

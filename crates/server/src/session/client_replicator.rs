@@ -1,5 +1,5 @@
-//! Replication to one client on a session, on its driver's thread: its interest set, its part of the updates, and
-//! movement, written when a packet leaves.
+//! Replication to one client on a session. It runs on the thread of the session's driver. It keeps the interest set, selects
+//! the client's part of the updates, and writes movement when a packet leaves.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,32 +15,32 @@ use nowcast_room::{Class, Closing, Metrics, RoomMetrics};
 use nowcast_world::{PlayerId, STEP_HZ};
 use nowcast_world_protocol::session::{CHAT_LANE, MISSED_KEY, Missed, REPLICATION_LANE, WORLD_LANE};
 
-/// Maximum entities that enter a client's interest set in one round. The others follow in the next rounds, the nearest
-/// first. A description has about 40 bytes.
+/// Maximum entities that enter a client's interest set in one round. The other entities follow in the next rounds, the
+/// nearest first. A description has about 40 bytes.
 const ENTITIES_PER_ROUND_MAX: usize = 400;
 
 /// Maximum entities in a newcomer's first interest set.
 const ENTITIES_AT_ONCE_MAX: usize = 1_000;
 
-/// One client's end of a room: reads deliveries and the room's latest snapshot.
+/// The replication of one client. Reads deliveries and the room's latest snapshot.
 ///
 /// **Invariant**: the deliveries that were read are exactly those up to the step of the snapshot in use. So the description of an
 /// entity that enters the interest set agrees with the earlier updates, and later updates continue from it. A room sends the
 /// deliveries of a step before it publishes the step's snapshot.
 pub(super) struct ClientReplicator {
     receiver: DeliveryReceiver,
-    /// The next delivery, of a step whose snapshot is not published yet.
+    /// The next delivery, if the snapshot of its step is not published yet.
     ahead: Option<Delivery>,
     metrics: Arc<Metrics>,
-    /// Since the client was welcomed.
+    /// The client's view. Present from the welcome on.
     view: Option<View>,
-    /// Lines of chat that the client was not sent.
+    /// The number of lines of chat that were not sent to the client.
     missed: u32,
-    /// Whether the client was sent their number.
+    /// Whether that number was sent to the client.
     is_missed_sent: bool,
 }
 
-/// The view of a client.
+/// The part of the world that a client receives.
 struct View {
     player: PlayerId,
     latest_snapshot: Arc<LatestSnapshot>,
@@ -48,7 +48,8 @@ struct View {
     viewer: Viewer,
     /// The counters of the client's room.
     metrics: Arc<RoomMetrics>,
-    /// Entities in the interest set, as counted in the room's gauge, and the second of that count.
+    /// The number of entities in the interest set, as last added to the room's gauge. `counted_second` is the second of that
+    /// count.
     in_sight: i64,
     counted_second: Option<u64>,
 }
@@ -60,7 +61,7 @@ impl ClientReplicator {
 
     /// Reads the deliveries, and begins a round if one is due.
     fn deliver(&mut self, batch: &mut PutBatch) {
-        // A round is requested after its snapshot was published, so the snapshot is read after the request.
+        // A round is requested after its snapshot was published. So the snapshot must be read after the request.
         let is_due = self.receiver.take_round();
         let mut snapshot = self.view.as_ref().and_then(|view| view.latest_snapshot.newest());
         while let Some(delivery) = self.ahead.take().or_else(|| self.receiver.take()) {
@@ -121,8 +122,8 @@ impl ClientReplicator {
         }
     }
 
-    /// Sends an update: first the definition, then states, then events, so that a client has the effects of an event when it
-    /// receives the event.
+    /// Sends an update: first the definition, then states, then events. So when a client receives an event, it already has
+    /// the event's effects.
     fn update(&mut self, batch: &mut PutBatch, update: &StepUpdate) {
         let Some(View { player, interest_set, .. }) = &mut self.view else { return };
         let (player, at) = (*player, update.at());
@@ -161,7 +162,7 @@ impl ClientReplicator {
         self.send_missed(batch, at);
     }
 
-    /// Sends the entities that entered the interest set, and those that left it.
+    /// Sends the entities that entered the interest set and the entities that left it.
     fn look(&mut self, batch: &mut PutBatch, snapshot: &RoomSnapshot, at: Instant, entities_max: usize) {
         let Some(View { player, interest_set, .. }) = &mut self.view else { return };
         let eye = snapshot.player(*player).eye;
@@ -194,7 +195,8 @@ impl ClientReplicator {
         }
     }
 
-    /// Sends the number of missed lines of chat, if it changed. The session takes no further line before it has taken the number.
+    /// Sends the number of missed lines of chat, if it changed. The session accepts no further line before it has accepted
+    /// this number.
     fn send_missed(&mut self, batch: &mut PutBatch, at: Instant) {
         if !self.is_missed_sent {
             self.is_missed_sent = true;
@@ -203,7 +205,7 @@ impl ClientReplicator {
         }
     }
 
-    /// Takes the messages that the session refused. Returns the reason if the client must be removed.
+    /// Handles the messages that the session refused. If the client must be removed, returns the reason.
     fn take_refused(&mut self, refused: Vec<RefusedPut>) -> Option<Closing> {
         for RefusedPut { lane, key, why } in refused {
             match why {
@@ -216,13 +218,13 @@ impl ClientReplicator {
                 }
                 // The client reads too slowly.
                 Refused::Full => return Some(Closing::TooSlow),
-                // Without the message the client would have a world with holes.
+                // Without this message, the client's world would be incomplete.
                 Refused::TooLarge { bytes, bytes_max } => {
                     let what =
                         format!("the world has a message of {bytes} bytes, the client takes {bytes_max}");
                     return Some(Closing::Protocol(what));
                 }
-                // A client whose channel is closed has left anyway.
+                // A client whose channel is closed has already left.
                 _ => {}
             }
         }
@@ -256,7 +258,7 @@ impl Replication for ClientReplicator {
 
     fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
         let Some(View { player, latest_snapshot, viewer, metrics, .. }) = &mut self.view else { return };
-        // The newest there is when the packet leaves.
+        // Uses the newest snapshot at the time when the packet leaves.
         let Some(snapshot) = latest_snapshot.newest() else { return };
         let (before, put_off) = (out.len(), viewer.stats.postponed);
         viewer.set_controls(snapshot.frames.tick(), snapshot.player(*player).controls);

@@ -26,13 +26,13 @@ use crate::entrance::{may_be_program, may_edit, opener_of};
 use crate::shared::Shared;
 use crate::used_tokens::hold_token;
 
-/// The longest name that is looked at; the world shortens it to 24 characters.
+/// Maximum size of a name in bytes. The world shortens the name to 24 characters.
 const NAME_BYTES_MAX: usize = 512;
 
-/// Messages that may come before the first event of a client.
+/// Maximum messages that may arrive before the first event of a client.
 const EARLY_MESSAGES_MAX: usize = 16;
 
-/// Takes in a channel that was opened to a room.
+/// Serves a channel that was opened to a room.
 pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
     let channel = Arc::new(channel);
     let closing = match enter(&channel, &shared).await {
@@ -57,8 +57,8 @@ pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
     channel.close(closing.session_code(), &closing.reason());
 }
 
-/// Messages of a client before its `Join`. Lanes overtake one another, and input is a state, which may arrive before
-/// the event; all of it waits.
+/// Messages of a client that arrived before its `Join`. The order is not guaranteed between lanes, or between a state and an
+/// event. So these messages wait until the client has joined.
 #[derive(Default)]
 struct Early(Vec<Message>);
 
@@ -92,7 +92,7 @@ async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
     }
 }
 
-/// A client that has a seat, and its messages before its first event.
+/// A client that has a seat, and its messages that arrived before its first event.
 struct Joined {
     seat: Seat,
     handle: Arc<ClientHandle>,
@@ -134,12 +134,12 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, C
         shared.metrics.refuse(refusal.label());
         Closing::Refused(refusal)
     })?;
-    // A name in a token is stated by the operator, any other name by the client.
+    // The operator assigns a name in a token. The client chooses any other name.
     let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
     let key = secret.map(|secret| ClientKey::of(&secret, &name, is_program));
     if let Some(token) = &entry.single_use {
-        // No client is welcomed before its token is stored: after a kill right afterwards, any client could use the
-        // token once more.
+        // No client is welcomed before the use of its token is stored. Otherwise the token could be used again if the
+        // process were killed right afterwards.
         hold_token(token, key).map_err(|_| Closing::TokenUsed)?.wait().await;
     }
     let sink = Arc::new(SessionSink::new(Arc::clone(channel), network_hz, &shared.metrics.rooms));
@@ -201,8 +201,8 @@ impl ClientSession {
         closing
     }
 
-    /// Receives the next message. It stays in the channel, whose window delays the client, while the room has not taken
-    /// the commands before it.
+    /// Receives the next message. While the room has not taken enough of the earlier commands, messages stay in the channel,
+    /// whose window then stops the client.
     async fn receive(&self) -> Result<Message, Error> {
         self.handle.until_commands_fit().await;
         self.channel.receive().await
@@ -235,7 +235,7 @@ impl ClientSession {
         self.intake.submit(command, rates)
     }
 
-    /// The age of the client's view, as far as the server can measure it.
+    /// Returns the age of the client's view, if the server can measure it.
     fn view_age(&self) -> Option<Duration> {
         self.channel.status().rtt.map(|rtt| rtt + self.handle.view_delay())
     }
@@ -260,7 +260,7 @@ impl ClientSession {
         self.intake.submit(PlayerCommand::Input { input, number: controls.number }, rates)
     }
 
-    /// Applies the input of a client that counts its steps: each change takes effect at its step.
+    /// Applies the input of a client that counts its steps. Each change takes effect at its step.
     fn steer_by_steps(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         let Steps { number, steps } = read(message)?;
         if steps.is_empty() || steps.len() > STEPS_MAX {
@@ -282,7 +282,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Notes the client's view delay: the age of the state that it shows, without the time on the network.
+    /// Records the client's view delay: the age of the state that the client shows, without the time on the network.
     fn view(&self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         let View { delay_ms } = read(message)?;
         if delay_ms > VIEW_DELAY_MS_MAX {
@@ -299,10 +299,10 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Stops the avatar of a client that is gone or cut off.
+    /// Stops the avatar of a client that left or whose connection is interrupted.
     fn check_input_timeout(&mut self, changes: &mut StatusChanges) {
         if self.handle.counts_steps() {
-            // Its walker waits for the steps, and then stands still.
+            // The walker of a client that counts steps waits for the steps, and then stands still.
             return;
         }
         let is_interrupted = matches!(changes.now(), (Phase::Interrupted, _));
@@ -353,7 +353,7 @@ fn closed(error: Error) -> Closing {
     }
 }
 
-/// Returns the reason why the room closed a session, by the code that was sent.
+/// Returns the reason for which the room closed a session, from the code that was sent.
 fn closed_by_room(code: CloseCode, reason: String) -> Closing {
     let known = [
         Closing::TooSlow,

@@ -1,17 +1,17 @@
-//! The input of one client. The avatar of a silent client stands still.
+//! The input of one client that counts no steps. The watchdog stops the avatar of a silent client.
 
 use std::time::Duration;
 
 use nowcast_world::Input;
 
-/// Period of the check whether messages of a client arrive.
+/// Interval between checks whether messages of a client arrive.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
 
-/// A client that has not answered for this time beyond a round trip does not steer. Its avatar stays until the session
-/// ends, because the client may return.
+/// A client loses control of its avatar if nothing arrives from it for this time plus a round trip. The avatar stays until
+/// the session ends, because the client may return.
 pub(super) const SILENCE_MAX: Duration = Duration::from_millis(500);
 
-/// The newest controls of a client, and whether they hold.
+/// The newest input of a client, and whether it is in force.
 #[derive(Default)]
 pub(super) struct InputWatchdog {
     newest: Input,
@@ -19,19 +19,19 @@ pub(super) struct InputWatchdog {
 }
 
 impl InputWatchdog {
-    /// Takes new input of the client.
+    /// Records new input of the client.
     pub(super) fn steer(&mut self, input: Input) {
         *self = Self { newest: input, is_halted: false };
     }
 
-    /// Notes whether messages of the client arrive now. Returns the input in force from now on, if it changes.
+    /// Records whether messages of the client arrive now. If the input in force changes, returns the new input.
     pub(super) fn hear(&mut self, is_heard: bool) -> Option<Input> {
         let standing = Input { forward: 0.0, right: 0.0, jump: false, ..self.newest };
         if is_heard != self.is_halted || standing == self.newest {
             return None;
         }
         self.is_halted = !is_heard;
-        // Held keys stay held: input that arrived is not sent again.
+        // The earlier input is in force again, because the client does not repeat it.
         Some(if is_heard { self.newest } else { standing })
     }
 }

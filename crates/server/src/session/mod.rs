@@ -1,14 +1,14 @@
-//! The world on sessions, as its clients see it: see `spec/WORLD.md`.
+//! The protocol of a world on sessions (`spec/WORLD.md`).
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `session_sink.rs` | a room's end of one client, and the movement that all sessions of the room share |
+//! | `session_sink.rs` | the sink of one client, and the movement that all sessions of the room share |
 //! | `admission.rs` | admission of `/nowcast/ROOM` and of WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
-//! | `input_watchdog.rs` | the input of a client that counts no steps, and until when it holds |
-//! | `client_replicator.rs` | replication to one client, on its driver's thread when a packet leaves |
+//! | `input_watchdog.rs` | the input of a client that counts no steps, which ends when the client is silent |
+//! | `client_replicator.rs` | replication to one client, on the thread of its session's driver |
 //!
-//! The encodings that all sessions of a room share are those of [`nowcast_room::session`].
+//! [`nowcast_room::session`] has the encodings that all sessions of a room share.
 
 pub(crate) mod admission;
 mod client_replicator;
@@ -26,11 +26,11 @@ use nowcast_room::CHAT_BYTES_MAX;
 
 use crate::config::MESSAGE_BYTES_MAX;
 
-/// Maximum of unread bytes that the client sends: a few seconds of the busiest client.
+/// Maximum unread bytes from a client: what the busiest client sends in a few seconds.
 const WINDOW_BYTES: u32 = 16 * 1024;
 
-/// Bounds of the messages that wait for a client: all entities of a large world on the first lane, chat on the second,
-/// nothing on the third, whose source stores them.
+/// Bounds of the messages that wait for a client. The first lane has space for all entities of a large world, and the second
+/// lane for chat. On the third lane no messages wait, because its source has the state.
 const WAITING: [Bounds; 3] = [
     Bounds { entries_max: 65_536, bytes_max: 16 * 1024 * 1024 },
     Bounds { entries_max: 1_024, bytes_max: CHAT_BYTES_MAX },

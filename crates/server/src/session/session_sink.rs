@@ -1,4 +1,4 @@
-//! A room's end of a client on a session.
+//! The sink through which a room sends to a client on a session.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use nowcast_world_protocol::session::{FromWorld, PROTOCOL};
 
 use super::client_replicator::ClientReplicator;
 
-/// Bytes of movement a second for one client. Beyond that, far entities are sent less often.
+/// Maximum bytes of movement a second for one client. If more is needed, far entities are sent less often.
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
 
-/// A room's end of a client's channel. Nothing here waits for the session: deliveries wait in an outbox, and the session's
-/// driver puts them into the channel.
+/// The sink of a client on a session. No call waits for the session. Deliveries wait in an outbox, and the session's driver
+/// puts them into the channel.
 pub(crate) struct SessionSink {
     channel: Arc<Channel>,
     sender: DeliverySender,
     network_hz: u32,
-    /// Whether a delivery of this step is to be sent when the step's snapshot is published, and not with the next round.
+    /// Whether a delivery of this step must be sent when the step's snapshot is published, instead of with the next round.
     is_urgent: AtomicBool,
 }
 
@@ -35,7 +35,7 @@ impl SessionSink {
         Self::with_source(channel, network_hz, metrics, |replicator| Box::new(replicator))
     }
 
-    /// `source` may put something between the driver and the client's replication.
+    /// Creates the sink. `source` may wrap the client's replication for tests.
     fn with_source(
         channel: Arc<Channel>,
         network_hz: u32,
@@ -58,7 +58,7 @@ impl SessionSink {
         self.channel.source_has_more();
     }
 
-    /// Forgets which movement the client acknowledged, because the client lost it.
+    /// Discards the acknowledgements of movement, because the client lost its state.
     pub(crate) fn forget(&self) {
         self.sender.send(Delivery::Forget);
         self.channel.source_has_more();
@@ -103,8 +103,8 @@ impl ClientSink for SessionSink {
         }
     }
 
-    /// Publishes the snapshot of this step, once for all sessions, and wakes the driver if a round is due or a delivery of
-    /// this step is urgent.
+    /// Publishes the snapshot of this step, once for all sessions. Wakes the driver if a round is due or a delivery of this
+    /// step is urgent.
     fn publish(&self, view: &RoomView<'_>, is_due: bool) {
         view.of_room.get_or_init(Publication::default).publish(view);
         if is_due {
@@ -119,7 +119,7 @@ impl ClientSink for SessionSink {
         self.event(&message_of(event));
     }
 
-    /// Ends the session. The client's task is notified by its next read.
+    /// Ends the session. The next read of the client's task returns the end.
     fn close(&self, closing: Closing) {
         self.sender.close(closing);
         self.channel.source_has_more();
@@ -152,7 +152,7 @@ fn message_of(event: ClientEvent<'_>) -> FromWorld {
     }
 }
 
-/// The state that all clients have, for newcomers.
+/// Returns the encoded state that all clients have, for newcomers.
 struct StateOfAll(Arc<StepUpdate>);
 
 impl StateOfAll {
@@ -161,7 +161,7 @@ impl StateOfAll {
     }
 }
 
-/// The update of a step, for all sessions.
+/// Returns the encoded update of a step, for all sessions.
 struct UpdateOfAll(Arc<StepUpdate>);
 
 impl UpdateOfAll {
@@ -172,7 +172,7 @@ impl UpdateOfAll {
     }
 }
 
-/// A room's movement, and the snapshot in which the drivers of its sessions find it.
+/// A room's movement, and the snapshots by which the drivers of its sessions read it.
 #[derive(Default)]
 struct Publication {
     history: RefCell<History>,
@@ -207,7 +207,7 @@ impl Publication {
     }
 }
 
-/// The entities that can move and are replicated to at least one client, ordered by id.
+/// Returns the entities that can move and are replicated to at least one client, ordered by id.
 fn moving(world: &World, interest_grid: &InterestGrid) -> impl Iterator<Item = Moving> {
     let mut placed = interest_grid.entities().peekable();
     world.poses().filter_map(move |(id, pose)| {

@@ -1,4 +1,4 @@
-//! Reads a world's folder, and watches it for changes.
+//! Reads a world's folder, and watches the folder for changes.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -19,19 +19,20 @@ use tracing::debug;
 
 use super::WorldError;
 
-/// Depth of nested folders that are read.
+/// Maximum depth of nested folders that are read.
 const DEPTH_MAX: usize = 16;
 
 /// Maximum files and folders that are visited below a world's folder.
 const FILES_MAX: usize = 65_536;
 
-/// Time without a change after which the folder is read: editors write a file in several steps.
+/// Time without a change after which the folder is read. Editors write a file in several steps, so reading at the first
+/// change would be too early.
 const SETTLE: Duration = Duration::from_millis(15);
 
-/// Number of waits after which a folder is read although its files keep changing.
+/// Maximum number of these waits. After that, the folder is read even if its files keep changing.
 const SETTLES_MAX: usize = 20;
 
-/// Interval between checks whether the folder is still the same one.
+/// Interval between checks whether the path still leads to the same folder.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The reason why a world cannot be read from a folder.
@@ -40,7 +41,7 @@ pub enum FolderError {
     /// The folder has no main module.
     #[error("{} is no world: it has no {MAIN} (`nowcast new DIR` makes a world)", .0.display())]
     NoWorld(PathBuf),
-    /// The system refuses.
+    /// The system reported an error.
     #[error("cannot read {}: {cause}", path.display())]
     Io {
         /// The path.
@@ -59,14 +60,14 @@ pub enum FolderError {
     /// A module is too large.
     #[error("{} has {bytes} bytes, but a module has {max} at most", path.display())]
     TooLarge {
-        /// Which.
+        /// The path of the module.
         path: PathBuf,
         /// Size in bytes.
         bytes: u64,
         /// The largest size.
         max: usize,
     },
-    /// A module is no text.
+    /// A module is not text.
     #[error("{} is not UTF-8", .0.display())]
     NotText(PathBuf),
     /// There are too many assets.
@@ -80,7 +81,7 @@ pub enum FolderError {
     /// An asset is too large.
     #[error("{} has {bytes} bytes, but an asset has {max} at most: make its textures smaller, or split it", path.display())]
     AssetTooLarge {
-        /// Which.
+        /// The path of the asset.
         path: PathBuf,
         /// Size in bytes.
         bytes: u64,
@@ -114,8 +115,7 @@ pub enum FolderError {
     AssetName(PathBuf),
 }
 
-/// Reads every module of a world's folder, with its path in the folder. Hidden files and files that are not Luau are
-/// skipped.
+/// Reads every module of a world's folder, with its path in the folder. Skips hidden files and files that are not Luau.
 ///
 /// # Errors
 /// [`FolderError`] names the file and the problem.
@@ -148,8 +148,8 @@ pub fn read_world(folder: &Path) -> Result<Sources, FolderError> {
     Ok(sources)
 }
 
-/// Reads and checks every asset of a world's folder, and returns all faults. Hidden files and files without an asset
-/// name are skipped. Assets that `known` already has are shared with it.
+/// Reads and checks every asset of a world's folder, and returns all faults. Skips hidden files and files whose names are
+/// not asset names. Assets that `known` already has are reused.
 ///
 /// # Errors
 /// [`FolderError`] if a file cannot be read, or exceeds the limits of a world.
@@ -190,17 +190,17 @@ pub fn read_assets(folder: &Path, known: &Assets) -> Result<(Assets, Vec<Fault>)
     Ok(Assets::read(files, known))
 }
 
-/// A world's folder without links in its path. No file outside of it is read.
+/// Returns the path of a world's folder without links. No file outside of this folder is read.
 struct Root(PathBuf);
 
 impl Root {
     fn of(folder: &Path) -> Result<Root, FolderError> {
-        // A missing folder is not a world.
+        // A missing folder counts as a folder without a main module.
         folder.canonicalize().map(Root).map_err(|_| FolderError::NoWorld(folder.to_owned()))
     }
 
-    /// Calls `found` with the name and path of every file below a folder that is not hidden. Links to folders are not
-    /// followed, because they may lead back or out. At most `files_left` entries are visited.
+    /// Calls `found` with the name and the path of every file in a folder and its subfolders, except hidden ones. Does not
+    /// follow links to folders, because they may lead back or out of the folder. Visits at most `files_left` entries.
     fn find(
         &self,
         folder: &Path,
@@ -232,8 +232,8 @@ impl Root {
         Ok(())
     }
 
-    /// Reads a regular file inside the folder. It reads at most `max` bytes, even if the file grows in the meantime. A
-    /// link must lead to such a file.
+    /// Reads a regular file inside the folder. Reads at most `max` bytes, even if the file grows in the meantime. A link
+    /// must also lead to a regular file inside the folder.
     fn read(
         &self,
         path: &Path,
@@ -266,13 +266,14 @@ fn io(path: &Path, error: &std::io::Error) -> FolderError {
     FolderError::Io { path: path.to_owned(), cause: error.to_string() }
 }
 
-/// Watches a folder until this is dropped.
+/// Watches a folder until the value is dropped.
 pub(crate) struct FolderWatch {
     _alive: Arc<()>,
 }
 
-/// Calls `changed` on a separate thread when the folder changed and has settled, until the result is dropped. A folder
-/// that is removed and created again, or replaced, counts as a change, and is watched from then on.
+/// Calls `changed` on a separate thread after the folder changed, once no further changes follow. The watch ends when the
+/// result is dropped. If the folder is removed and created again, or replaced, that counts as a change, and the new folder
+/// is watched.
 pub(super) fn watch(
     folder: &Path,
     changed: impl FnMut() + Send + 'static,
@@ -285,16 +286,16 @@ pub(super) fn watch(
         if is_access {
             return;
         }
-        // An unreadable event may be about the folder itself.
+        // An event that cannot be read may concern the folder itself.
         let is_of_root = event.map_or(true, |event| {
             let may_end_watch =
                 matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
             may_end_watch && event.paths.contains(&root)
         });
-        // The thread that listened may have ended.
+        // The thread that receives the events may have ended.
         let _ = sender.send(is_of_root);
     };
-    // A link to a folder is not followed when the world is read either.
+    // Links to folders are not followed when the world is read, so they need not be watched.
     let config = notify::Config::default().with_follow_symlinks(false);
     let watcher = RecommendedWatcher::new(told, config).map_err(|error| refused(error.to_string()))?;
     let mut watched = Watched { folder: folder.to_owned(), watcher, identity: None };
@@ -308,11 +309,11 @@ pub(super) fn watch(
     Ok(FolderWatch { _alive: alive })
 }
 
-/// A folder, and its identity when the watch began.
+/// A watched folder, with its identity when the watch began.
 struct Watched {
     folder: PathBuf,
     watcher: RecommendedWatcher,
-    /// `None` while it is not watched.
+    /// The watch. `None` while the folder is not watched.
     identity: Option<(u64, u64)>,
 }
 
@@ -324,14 +325,14 @@ impl Watched {
         Ok(())
     }
 
-    /// Begins again if another folder has the path now. Returns whether the folder was replaced or removed.
+    /// If another folder has the path now, watches that folder. Returns whether the folder was replaced or removed.
     fn look(&mut self) -> bool {
         let found = identity(&self.folder);
         if found == self.identity {
             return false;
         }
         self.identity = None;
-        // The watch of a removed folder has already ended. A failure is tried again at the next check.
+        // The watch of a removed folder has already ended. If this call fails, the next check tries it again.
         let _ = self.watcher.unwatch(&self.folder);
         if found.is_some()
             && let Err(error) = self.begin()
@@ -342,7 +343,7 @@ impl Watched {
     }
 }
 
-/// The device and inode number of a folder on Unix; elsewhere only whether it exists.
+/// Returns the device and inode number of a folder on Unix. On other systems, returns only whether the folder exists.
 fn identity(folder: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::metadata(folder).ok()?;
     #[cfg(unix)]
@@ -460,7 +461,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("nowcast-links-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("assets")).unwrap();
         std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
-        // Links to folders: back, out, and to everything.
+        // Links to folders: to the world's folder itself, to the root, and to a folder of the system.
         symlink(&folder, folder.join("loop")).unwrap();
         symlink("/", folder.join("everything")).unwrap();
         symlink("/proc", folder.join("assets/proc")).unwrap();
@@ -497,8 +498,8 @@ mod tests {
         told.recv_timeout(patience).expect("the end of the folder is noticed");
         std::fs::create_dir(&folder).unwrap();
         told.recv_timeout(patience).expect("the new folder is noticed");
-        // Its files are watched, not only its creation. The loop makes changes until one is reported that was made
-        // after the last report.
+        // Checks that the files of the new folder are watched, and not only its creation. The loop changes a file until a
+        // change is reported that was made after the last report.
         while told.try_recv().is_ok() {}
         std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
         told.recv_timeout(patience).expect("a file of the new folder is noticed");

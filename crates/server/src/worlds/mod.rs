@@ -22,17 +22,17 @@ use tracing::{info, warn};
 /// [`Config::worlds`](crate::Config::worlds).
 #[derive(Clone, Debug)]
 pub struct WorldConfig {
-    /// 1 to 32 of `a–z 0–9 - _`.
+    /// The name: 1 to 32 characters of `a–z 0–9 - _`.
     pub name: String,
-    /// Its rules.
+    /// The rules of the world.
     pub rules: Rules,
 }
 
 /// The rules of a world. The [crate's page](crate) has an example with rules in Rust.
 #[derive(Clone)]
 pub enum Rules {
-    /// The scripts and assets of a folder (`docs/WORLDS.md`). When a file there changes, rooms take the new version at their next
-    /// step.
+    /// The scripts and assets of a folder (`docs/WORLDS.md`). When a file there changes, rooms use the new version from
+    /// their next step on.
     Folder(PathBuf),
     /// Scripts that never change, without assets.
     Script(Sources),
@@ -64,24 +64,24 @@ pub enum WorldError {
     /// The script does not load.
     #[error("world {world}: {fault}")]
     Script {
-        /// Which world.
+        /// The name of the world.
         world: String,
-        /// Place, problem and cure.
+        /// The place, the problem and the cure.
         fault: String,
     },
-    /// The name cannot be the name of a room.
+    /// The name of the world is not a valid name of a room.
     #[error("the world's name {0:?} is not 1 to 32 of a-z, 0-9, - and _")]
     BadName(String),
-    /// Two worlds are called the same.
+    /// Two worlds have the same name.
     #[error("two worlds are called {0:?}")]
     TwoOfName(String),
     /// No world is offered.
     #[error("there is no world to serve")]
     None,
-    /// Changes of the folder cannot be noticed.
+    /// The folder cannot be watched for changes.
     #[error("changes in {folder} cannot be noticed: {cause}")]
     Watch {
-        /// Which folder.
+        /// The folder.
         folder: PathBuf,
         /// The system's error.
         cause: String,
@@ -98,10 +98,10 @@ impl From<OfferError> for WorldError {
     }
 }
 
-/// Offers the worlds of a configuration, and watches their folders while the returned watchers exist.
+/// Offers the worlds of a configuration. Their folders are watched while the returned watchers exist.
 ///
 /// # Errors
-/// Fails if a world cannot be offered, or if there is none.
+/// Fails if a world cannot be offered, or if the configuration has no world.
 pub(crate) fn offer(worlds: &[WorldConfig]) -> Result<(Catalogue, Vec<FolderWatch>), WorldError> {
     let mut catalogue = Catalogue::default();
     let mut watchers = Vec::new();

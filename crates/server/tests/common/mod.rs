@@ -1,4 +1,4 @@
-//! A server on a free port, and players that join it with a stock WebSocket client.
+//! Starts a server on a free port, and joins players with a stock WebSocket client.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
 
 pub mod process;
@@ -33,12 +33,12 @@ pub fn plaza() -> WorldConfig {
     script("plaza", include_str!("../worlds/plaza/world.luau"))
 }
 
-/// A world of one module.
+/// Returns a world of one module.
 pub fn script(name: &str, text: &str) -> WorldConfig {
     WorldConfig { name: name.into(), rules: Rules::Script(Sources::of_main(text)) }
 }
 
-/// One of the sample worlds.
+/// Returns one of the sample worlds.
 pub fn sample(name: &str) -> WorldConfig {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds").join(name);
     let sources = read_world(&folder).expect("the sample worlds can be read");
@@ -52,7 +52,7 @@ pub fn config() -> Config {
     Config { worlds: vec![plaza()], hosts: vec![[127, 0, 0, 1].into()], port: 0, ..Config::default() }
 }
 
-/// Names and values, as actions take them.
+/// Converts names and values to the arguments of an action.
 pub fn map(pairs: &[(&str, Value)]) -> Value {
     Value::Map(pairs.iter().map(|(name, value)| (Value::from(*name), value.clone())).collect())
 }
@@ -69,7 +69,7 @@ impl TestServer {
         Self::with(|_| {}).await
     }
 
-    /// Starts with a changed configuration.
+    /// Starts a server with a changed configuration.
     pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = config();
         change(&mut config);
@@ -85,7 +85,7 @@ impl TestServer {
         timeout(PATIENCE, self.running).await.expect("the server ends").expect("the server doesn't panic");
     }
 
-    /// One metric of `/metrics`; 0 if it is not listed yet.
+    /// Returns one metric of `/metrics`, or 0 if it is not listed yet.
     pub fn metric(&self, name_and_labels: &str) -> f64 {
         let page = self.handle.metrics();
         let line = page.lines().find_map(|line| line.strip_prefix(name_and_labels)?.strip_prefix(' '));
@@ -104,7 +104,7 @@ impl TestServer {
         }
     }
 
-    /// Sends bytes on a bare connection, and returns all bytes of the answer until the server closes.
+    /// Sends bytes on a TCP connection. Returns all bytes that arrive until the server closes the connection.
     pub async fn raw(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).await.expect("the server listens");
         stream.write_all(request.as_bytes()).await.expect("the server reads");
@@ -118,7 +118,7 @@ impl TestServer {
         self.get_with(path, "").await
     }
 
-    /// The same with more headers, each with its line end.
+    /// Requests a page with more headers. Each header must include its line end.
     pub async fn get_with(&self, path: &str, headers: &str) -> String {
         self.raw(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n"))
             .await
@@ -129,7 +129,7 @@ impl TestServer {
         self.connect_from([127, 0, 0, 1], path).await
     }
 
-    /// The same from another loopback address. Each loopback address counts separately.
+    /// Opens a WebSocket from another loopback address. The server's limits count each loopback address separately.
     pub async fn connect_from(
         &self,
         source: [u8; 4],
@@ -191,13 +191,13 @@ impl TestServer {
     }
 }
 
-/// A client that has joined.
+/// A client of the plain protocol that has joined.
 pub struct Player {
     pub socket: WebSocketStream<TcpStream>,
     pub encoding: Encoding,
     /// The player's number.
     pub id: u32,
-    /// The player's view of the world, from the messages that it read.
+    /// The player's view of the world, built from the messages that it read.
     pub view: View,
 }
 
@@ -206,7 +206,7 @@ impl Player {
         Self { socket, encoding, id: 0, view: View::default() }
     }
 
-    /// The entity that it moves.
+    /// Returns the entity that the player moves.
     pub fn avatar(&self) -> u32 {
         self.view.avatar(self.id).expect("it has an avatar")
     }
@@ -248,11 +248,11 @@ impl Player {
             Frame::Text(text) => Message::Text(text.into()),
             Frame::Binary(bytes) => Message::Binary(bytes.into()),
         };
-        // The server may have closed already; other code checks its close reason.
+        // The server may have closed the connection already. Other code checks the close reason.
         let _ = self.socket.send(message).await;
     }
 
-    /// The next message.
+    /// Reads the next message.
     pub async fn next(&mut self) -> ServerMessage {
         loop {
             let message = timeout(PATIENCE, self.socket.next()).await.expect("the server sends a message");
@@ -298,7 +298,7 @@ impl Player {
                 match self.socket.next().await {
                     Some(Ok(Message::Close(Some(frame)))) => {
                         let answer = (frame.code.into(), frame.reason.to_string());
-                        // Reading on answers the close frame.
+                        // A further read answers the close frame.
                         while let Some(Ok(_)) = self.socket.next().await {}
                         return answer;
                     }

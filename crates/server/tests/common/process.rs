@@ -10,14 +10,14 @@ use nowcast_server::{Config, Server, WorldConfig};
 
 use super::config;
 
-/// The store folder of a process that is to be killed.
+/// The environment variable with the store folder of a process that is to be killed.
 const FOLDER: &str = "NOWCAST_SERVER_CHILD_FOLDER";
 
-/// The only test that such a process runs. Each program that starts such processes has a test of this name, which calls
-/// [`serve_if_child`].
+/// The name of the only test that such a process runs. Each program that starts such processes has a test of this name,
+/// which calls [`serve_if_child`].
 const SERVING: &str = "the_process_that_serves_until_it_is_killed";
 
-/// A folder that is removed with the test.
+/// A folder that is removed when the test ends.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -37,7 +37,7 @@ impl Drop for Folder {
 /// A server in a separate process, which ends when its standard input closes.
 pub struct Process {
     child: Child,
-    /// The other output is not read, but the pipe stays open.
+    /// The rest of the output is not read, but the pipe must stay open.
     _output: BufReader<ChildStdout>,
     pub address: SocketAddr,
 }
@@ -80,12 +80,12 @@ impl Drop for Process {
     }
 }
 
-/// Serves a world in this process until it is killed, if the process was started for that.
+/// If this process was started for it, serves a world until the process is killed.
 pub async fn serve_if_child(world: WorldConfig) {
     serve_if_child_with(world, |_| {}).await;
 }
 
-/// The same with a changed configuration.
+/// Does the same as `serve_if_child` with a changed configuration.
 pub async fn serve_if_child_with(world: WorldConfig, change: impl FnOnce(&mut Config)) {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let mut config = config();

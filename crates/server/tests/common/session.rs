@@ -1,4 +1,4 @@
-//! A client on a session, with all received state.
+//! A client on a session, with its view of the world.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::view::View;
 use super::{PATIENCE, TestServer};
 
-/// A client on a session, with all received state.
+/// A client on a session, with its view of the world.
 pub struct Guest {
     pub channel: Channel,
     pub id: u32,
@@ -49,12 +49,12 @@ impl Guest {
         Self::join_as(channel, Join::new(name).key(key)).await
     }
 
-    /// Joins by a channel that is open.
+    /// Joins on an open channel.
     pub async fn join_by(channel: Channel, name: &str) -> Self {
         Self::join_as(channel, Join::new(name)).await
     }
 
-    /// Sends the join message and waits for nothing.
+    /// Sends the join message without waiting for an answer.
     pub fn introduce(channel: Channel, join: Join) -> Self {
         let join = join.network_hz(60);
         let client = WorldClient::join(channel.clone(), join).expect("the lane is empty");
@@ -113,7 +113,7 @@ impl Guest {
         );
         match update {
             Update::Moved(applied) => {
-                // On other carriers, packets overtake one another.
+                // Only on this carrier packets arrive in order.
                 if self.channel.status().carrier == Some(CarrierKind::WebSocket) {
                     self.view.take_tick(applied.tick.into());
                 }
@@ -167,12 +167,12 @@ impl Guest {
         self.client.set_input(input).expect("a state always fits");
     }
 
-    /// The entity that it moves.
+    /// Returns the entity that the client moves.
     pub fn avatar(&self) -> Option<u32> {
         self.view.avatar(self.id)
     }
 
-    /// The position of an entity.
+    /// Returns the position of an entity.
     pub fn place(&self, id: u32) -> Option<[f32; 3]> {
         self.client.view().transform(EntityId(id)).map(|transform| transform.position)
     }

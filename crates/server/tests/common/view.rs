@@ -14,7 +14,7 @@ pub struct View {
     /// The name of the world in the room.
     pub world: String,
     pub version: u64,
-    /// Names, in the order of the definition.
+    /// The names of the kinds, in the order of the definition.
     pub kinds: Vec<String>,
     /// The names of actions, with the names of their arguments.
     pub actions: BTreeMap<String, Vec<String>>,
@@ -23,7 +23,7 @@ pub struct View {
     pub assets: BTreeMap<String, String>,
     pub entities: BTreeMap<u32, Seen>,
     pub players: BTreeMap<u32, Person>,
-    /// By slot, and whether the screen is for this client alone. Cleared screens are absent.
+    /// The values on screens, by slot and by whether the value is for this client alone. Cleared values are absent.
     pub screens: BTreeMap<(String, bool), Json>,
     pub happened: Vec<(String, Json)>,
     pub refused: Vec<(String, String)>,
@@ -46,7 +46,7 @@ pub struct View {
     screens_by_number: BTreeMap<u32, (String, bool)>,
 }
 
-/// An entity without its current position.
+/// An entity, without its current position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     pub kind: String,
@@ -65,12 +65,12 @@ pub struct Person {
 }
 
 impl View {
-    /// The avatar of a player, if the player has one.
+    /// Returns the avatar of a player, if the player has one.
     pub fn avatar(&self, player: u32) -> Option<u32> {
         self.players.get(&player)?.avatar
     }
 
-    /// The entities of one kind.
+    /// Returns the entities of one kind.
     pub fn of_kind<'v>(&'v self, kind: &'v str) -> impl Iterator<Item = (u32, &'v Seen)> {
         self.entities.iter().filter(move |(_, seen)| seen.kind == kind).map(|(id, seen)| (*id, seen))
     }
@@ -80,12 +80,12 @@ impl View {
         [true, false].iter().find_map(|personal| self.screens.get(&(place.to_owned(), *personal)))
     }
 
-    /// The payloads of events of one name.
+    /// Returns the payloads of the events with one name.
     pub fn heard<'v>(&'v self, name: &'v str) -> impl Iterator<Item = &'v Json> {
         self.happened.iter().filter(move |(event, _)| event == name).map(|(_, payload)| payload)
     }
 
-    /// Steps arrive in order, even after a rollback of the world.
+    /// Checks that steps arrive in order, even after a rollback of the world.
     pub fn take_tick(&mut self, tick: u64) {
         assert!(tick >= self.tick, "step {tick} arrives after step {}", self.tick);
         self.tick = tick;
@@ -228,7 +228,7 @@ impl View {
     /// Handles the value of a screen slot.
     pub fn take_screen(&mut self, number: u32, screen: &session::Screen) {
         let slot = (screen.place.clone(), screen.personal);
-        // A number that names another slot clears the earlier one.
+        // If a number now names another slot, the earlier slot is cleared.
         if let Some(before) = self.screens_by_number.insert(number, slot) {
             self.screens.remove(&before);
         }
@@ -242,12 +242,12 @@ impl View {
         };
     }
 
-    /// The start of the view, for the message of a failed test.
+    /// Returns the start of the view as text, for the message of a failed test.
     pub fn beginning(&self) -> String {
         format!("{self:?}").chars().take(4_000).collect()
     }
 
-    /// Everything except positions, for comparison with another client.
+    /// Returns everything except positions, for comparison with another client.
     pub fn without_places(&self) -> impl PartialEq + std::fmt::Debug + use<> {
         let entities = self.entities.clone().into_iter().map(|(id, seen)| (id, Seen { place: None, ..seen }));
         let common = self.screens.clone().into_iter().filter(|((_, personal), _)| !personal);
@@ -260,7 +260,7 @@ impl View {
     }
 }
 
-/// A value as JSON, with all whole numbers in one form.
+/// Converts a value to JSON, with all whole numbers in one form.
 pub fn json(value: &Value) -> Json {
     let json = serde_json::to_value(Any(value.clone())).expect("every value has a JSON form");
     even(json)

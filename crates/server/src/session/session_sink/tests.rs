@@ -17,7 +17,7 @@ use crate::metrics::Metrics as ServerMetrics;
 /// The seat of a client, and its handle, which exists as long as the client's task.
 type Seated = (Seat, Arc<ClientHandle>);
 
-/// Delays the driver in its next call while the other end of the channel exists.
+/// Blocks the driver in its next call while the other end of the channel exists.
 type Hold = Arc<Mutex<Option<Receiver<()>>>>;
 
 /// The replication of a client whose driver can be delayed.
@@ -44,7 +44,7 @@ impl Source for Delayed {
     fn feed(&mut self, batch: &mut PutBatch) {
         let hold = self.hold.lock().unwrap().take();
         if let Some(until) = hold {
-            // It ends with an error, because nothing is ever sent.
+            // The wait ends with an error, because nothing is ever sent.
             let _ = until.recv();
         }
         self.replicator.feed(batch);
