@@ -14,6 +14,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
+      { find: /^nowcast-session$/, replacement: `${SDK}/session/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${THREE}/index.ts` },
       { find: /^@nowcast\/page$/, replacement: `${PAGE}/index.ts` },

@@ -42,6 +42,14 @@ pub(crate) fn build_sdk() -> anyhow::Result<()> {
     step::run(&["npm", "run", "--silent", "build", "--workspace", "nowcast"])
 }
 
+/// Builds the documents as a site, `packages/site/dist`. The page of commands comes from `program`, if it exists.
+pub(crate) fn build_site(program: &str) -> anyhow::Result<()> {
+    install_packages()?;
+    let line = ["npm", "run", "--silent", "build", "--workspace", "@nowcast/site"];
+    let env = [("NOWCAST_BIN", program)];
+    step::run_with_env(&line, if Path::new(program).exists() { &env } else { &[] })
+}
+
 fn modified(path: &Path) -> Option<SystemTime> {
     path.metadata().and_then(|meta| meta.modified()).ok()
 }

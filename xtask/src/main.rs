@@ -43,6 +43,10 @@ enum Command {
     Tidy,
     /// Build the self-contained release binary with every instrument: target/release/nowcast
     Build,
+    /// Build the documents as a site: packages/site/dist
+    ///
+    /// The page of commands needs the program: build it before by `cargo xtask build`.
+    Docs,
     /// Build the release binary if needed and run it: `cargo xtask nowcast lab ipc`
     #[command(disable_help_flag = true)]
     Nowcast(serve::Args),
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Command::Peers => peers::run(),
         Command::Tidy => tidy::run(),
         Command::Build => serve::build_everything(),
+        Command::Docs => serve::build_site(),
         Command::Nowcast(args) => serve::nowcast(&args),
         Command::Conformance(args) => long::conformance(&args),
         Command::Stall(args) => long::stall(&args),

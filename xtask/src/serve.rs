@@ -50,6 +50,16 @@ pub(crate) fn build_everything() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Builds the documents, with the commands of the program if it was built.
+pub(crate) fn build_site() -> anyhow::Result<()> {
+    client::build_site(&step::target_dir().join("release/nowcast").to_string_lossy())?;
+    eprintln!(
+        "built {}; to read it: npm run preview --workspace @nowcast/site",
+        step::root().join("packages/site/dist").display()
+    );
+    Ok(())
+}
+
 /// Builds the self-contained binary and runs it.
 pub(crate) fn nowcast(args: &Args) -> anyhow::Result<()> {
     nowcast_with(&[], args)

@@ -37,6 +37,7 @@ const STEPS: &[Step] = &[
     Step { name: "typescript builds", run: client::build_all },
     Step { name: "rust lint", run: clippy },
     Step { name: "rust builds", run: build_rust },
+    Step { name: "documents", run: documents },
     Step { name: "sessions across languages", run: sessions_across_languages },
     Step { name: "a stock WebTransport client", run: interop::run },
     Step { name: "rust tests", run: rust_tests },
@@ -161,6 +162,11 @@ fn portable_tests_named<'a>(names: impl Iterator<Item = &'a str>, only: &[&'a st
     line.extend((!only.is_empty()).then_some("--"));
     line.extend(only);
     decoy::run_tests(&line, &[])
+}
+
+/// Builds the site with all pages. It fails if a link leads nowhere.
+fn documents() -> anyhow::Result<()> {
+    client::build_site(&built_programs()?.0)
 }
 
 /// Runs the tests with Rust at one end and the newly built TypeScript at the other. Without the variable these tests are skipped.

@@ -1,0 +1,62 @@
+/** The configuration of VitePress. Building the site writes its pages first (`pages/stage.ts`). */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitepress";
+import { llmsText } from "./pages/llms.js";
+import { anchorOf } from "./pages/markdown.js";
+import { SECTIONS } from "./pages/site-map.js";
+import { stagePages } from "./pages/stage.js";
+
+const HERE = fileURLToPath(new URL("..", import.meta.url));
+const PAGES = join(HERE, ".pages");
+const SDK = join(HERE, "../nowcast/src");
+
+const staged = stagePages(PAGES);
+writeFileSync(join(PAGES, "public/llms.txt"), llmsText());
+
+export default defineConfig({
+  title: "Nowcast",
+  description: "A real-time engine for shared virtual worlds: newest state first, events never lost",
+  lang: "en",
+  srcDir: ".pages",
+  outDir: "dist",
+  cacheDir: ".vitepress/cache",
+  // The pages have no date, so two builds of one commit have the same bytes.
+  lastUpdated: false,
+  cleanUrls: false,
+  markdown: {
+    // A page is text of the repository. Components are named in it, other markup is not.
+    anchor: { slugify: anchorOf },
+    theme: { light: "github-light", dark: "github-dark" },
+  },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: { level: [2, 3] },
+    nav: SECTIONS.map(({ title, pages }) => ({ text: title, link: link(pages[0]!.address) })),
+    sidebar: SECTIONS.map(({ title, pages }) => ({
+      text: title,
+      collapsed: title === "Specification" || title === "Measurements",
+      items: pages.map((page) => ({ text: page.title, link: link(page.address) })),
+    })),
+    footer: {
+      message: "MIT or Apache-2.0. This site loads nothing from other servers and counts no visits.",
+    },
+  },
+  vite: {
+    publicDir: join(PAGES, "public"),
+    resolve: {
+      alias: [
+        { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
+        { find: /^nowcast-session$/, replacement: `${SDK}/session/index.ts` },
+      ],
+    },
+    build: { chunkSizeWarningLimit: 4_000 },
+  },
+  // Every other link was checked when the pages were written.
+  ignoreDeadLinks: [/^\/files\//, /^\/llms/, ...[...staged.copies.keys()].map((path) => `/${path}`)],
+});
+
+function link(address: string): string {
+  return `/${address.replace(/(^|\/)index$/, "$1")}`;
+}

@@ -1,0 +1,88 @@
+/** A WebSocket, as most programs use it: each message is written into one TCP connection and arrives in order. */
+import type { Link, LinkSettings } from "./link.js";
+import { bytesOf, type Deliver, type LoadMessage, type Transport } from "./load.js";
+import { SEGMENT_BYTES, type Segment, TcpSender } from "./tcp-sender.js";
+import type { Timeline } from "./timeline.js";
+
+/** IP, and TCP with times. */
+const HEADER_BYTES = 52;
+
+/** CUBIC, the default of Linux, macOS and Windows; or a sender that knows the capacity and ignores losses: TCP at its best. */
+export type Congestion = "cubic" | "known";
+
+export class TcpTransport implements Transport {
+  congestion: Congestion = "cubic";
+  readonly #forth: Link;
+  readonly #back: Link;
+  readonly #deliver: Deliver;
+  readonly #sender: TcpSender;
+  #writtenBytes = 0;
+  /** Messages that were not delivered, by the byte after their end. */
+  #messages: { readonly end: number; readonly message: LoadMessage }[] = [];
+  /** The receiver has all bytes below this one. */
+  #upTo = 0;
+  /** Segments that wait for an earlier one. */
+  #waiting: Segment[] = [];
+
+  constructor(timeline: Timeline, forth: Link, back: Link, deliver: Deliver) {
+    this.#forth = forth;
+    this.#back = back;
+    this.#deliver = deliver;
+    this.#sender = new TcpSender(
+      timeline,
+      (segment) => this.#transmit(segment),
+      () => (this.congestion === "cubic" ? undefined : knownWindow(forth.settings)),
+    );
+  }
+
+  get bytes(): number {
+    return this.#forth.bytes;
+  }
+
+  get unsentBytes(): number {
+    return this.#sender.unsentBytes;
+  }
+
+  put(messages: readonly LoadMessage[]): void {
+    let bytes = 0;
+    for (const message of messages) {
+      bytes += bytesOf(message);
+      this.#messages.push({ end: this.#writtenBytes + bytes, message });
+    }
+    this.#writtenBytes += bytes;
+    this.#sender.write(bytes);
+  }
+
+  #transmit(segment: Segment): void {
+    const { order, sentAtUs } = segment;
+    this.#forth.send(segment.end - segment.start + HEADER_BYTES, () => {
+      this.#receive(segment);
+      const upTo = this.#upTo;
+      this.#back.send(HEADER_BYTES, () => this.#sender.handle({ upTo, segment, order, sentAtUs }));
+    });
+  }
+
+  /** A segment after a gap waits: nothing behind a lost segment is delivered before that segment. */
+  #receive(segment: Segment): void {
+    if (segment.end > this.#upTo && !this.#waiting.includes(segment)) this.#waiting.push(segment);
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#upTo = next.end;
+      this.#waiting = this.#waiting.filter(({ end }) => end > this.#upTo);
+    }
+    let count = 0;
+    while (count < this.#messages.length && this.#messages[count]!.end <= this.#upTo) {
+      this.#deliver(this.#messages[count]!.message);
+      count += 1;
+    }
+    if (count > 0) this.#messages = this.#messages.slice(count);
+  }
+
+  #next(): Segment | undefined {
+    return this.#waiting.find(({ start, end }) => start <= this.#upTo && end > this.#upTo);
+  }
+}
+
+/** A window of the capacity times the longest round trip, and a few segments more. */
+function knownWindow({ kilobitsPerSecond, roundTripMs, jitterMs }: LinkSettings): number {
+  return 4 + (kilobitsPerSecond * (roundTripMs + 2 * jitterMs)) / 8 / SEGMENT_BYTES;
+}

@@ -1,0 +1,147 @@
+/**
+ * The pages of the site. Each is a file of the repository, or a section of one, at an address of the site. The order is the
+ * order of the sidebar.
+ */
+
+import type { Generated } from "./generated.js";
+
+/** A part of the site, by the purposes of diataxis.fr. */
+export interface Section {
+  readonly title: string;
+  readonly pages: readonly Page[];
+}
+
+export interface Page {
+  /** The address below the root of the site, without a suffix. */
+  readonly address: string;
+  /** The title in the sidebar. */
+  readonly title: string;
+  /** The file, from the root of the repository. */
+  readonly file: string;
+  /** The heading of the second level whose text alone is the page. */
+  readonly section?: string;
+  /** The page is made by `generated.ts`; `file` is its introduction. */
+  readonly generated?: Generated;
+}
+
+export const SECTIONS: readonly Section[] = [
+  {
+    title: "Tutorials",
+    pages: [
+      {
+        address: "tutorials/first-world",
+        title: "Your first world in ten steps",
+        file: "docs/tutorials/first-world.md",
+      },
+      { address: "tutorials/first-page", title: "Your first page", file: "docs/tutorials/first-page.md" },
+      {
+        address: "tutorials/first-channel",
+        title: "Your first channel",
+        file: "docs/tutorials/first-channel.md",
+      },
+    ],
+  },
+  {
+    title: "How to",
+    pages: [
+      { address: "how-to/worlds", title: "Make worlds", file: "docs/WORLDS.md" },
+      { address: "how-to/server", title: "Run a server", file: "docs/SERVER.md" },
+      { address: "how-to/deploy", title: "Deploy in public", file: "docs/how-to/deploy.md" },
+      { address: "how-to/narrow-links", title: "Tune for narrow links", file: "docs/how-to/narrow-links.md" },
+      { address: "how-to/migrate", title: "Migrate to Nowcast", file: "docs/how-to/migrate.md" },
+      { address: "how-to/headsets", title: "Use headsets and voices", file: "docs/HEADSETS.md" },
+      { address: "how-to/sdk", title: "Use the TypeScript SDK", file: "packages/nowcast/README.md" },
+      { address: "how-to/three", title: "Draw with three.js", file: "packages/three/README.md" },
+      { address: "how-to/page-parts", title: "Build a page of parts", file: "packages/page/README.md" },
+      { address: "how-to/react", title: "Use React", file: "packages/react/README.md" },
+      { address: "how-to/react-display", title: "A display in React", file: "examples/react/README.md" },
+      {
+        address: "how-to/predict-rapier",
+        title: "Predict pushed bodies",
+        file: "packages/predict-rapier/README.md",
+      },
+      { address: "how-to/local", title: "Connect local programs", file: "examples/local/README.md" },
+      { address: "how-to/bot", title: "Write a bot", file: "examples/bot/README.md" },
+      { address: "how-to/client", title: "Write a client", file: "examples/minimal/README.md" },
+      { address: "how-to/page", title: "Build a page with Vite", file: "examples/page/README.md" },
+      { address: "how-to/troubleshooting", title: "Troubleshooting", file: "docs/how-to/troubleshooting.md" },
+    ],
+  },
+  {
+    title: "Concepts",
+    pages: [
+      {
+        address: "concepts/updatable-queue",
+        title: "The updatable queue",
+        file: "docs/concepts/updatable-queue.md",
+      },
+      { address: "lab", title: "Playable lab", file: "docs/concepts/lab.md" },
+      { address: "concepts/age", title: "Age", file: "docs/concepts/age.md" },
+      { address: "concepts/prediction", title: "Prediction", file: "docs/concepts/prediction.md" },
+      { address: "concepts/interest", title: "Interest", file: "docs/concepts/interest.md" },
+      { address: "concepts/durability", title: "Durability", file: "docs/concepts/durability.md" },
+      {
+        address: "concepts/which-protocol",
+        title: "Which protocol do I need?",
+        file: "docs/concepts/which-protocol.md",
+      },
+      { address: "concepts/storage", title: "Storage of worlds", file: "docs/STORAGE.md" },
+      { address: "concepts/architecture", title: "Architecture", file: "ARCHITECTURE.md" },
+    ],
+  },
+  {
+    title: "Reference",
+    pages: [
+      { address: "reference/luau", title: "Luau", file: "docs/WORLDS.md", section: "Reference" },
+      {
+        address: "reference/typescript",
+        title: "TypeScript",
+        file: "docs/reference/typescript.md",
+        generated: "typescript",
+      },
+      { address: "reference/cli", title: "Commands", file: "docs/reference/cli.md", generated: "cli" },
+      { address: "reference/metrics", title: "Metrics", file: "docs/SERVER.md", section: "Metrics" },
+      { address: "reference/limits", title: "Limits", file: "docs/reference/limits.md" },
+      { address: "reference/errors", title: "Errors", file: "docs/reference/errors.md" },
+      { address: "reference/costs", title: "Costs of calls in Luau", file: "docs/COSTS.md" },
+      { address: "reference/glossary", title: "Glossary", file: "docs/reference/glossary.md" },
+      {
+        address: "reference/newcomer-tasks",
+        title: "Tasks of a newcomer",
+        file: "docs/reference/newcomer-tasks.md",
+      },
+      { address: "reference/dependencies", title: "Dependencies", file: "docs/DEPENDENCIES.md" },
+      { address: "reference/changelog", title: "Changelog", file: "CHANGELOG.md" },
+    ],
+  },
+  {
+    title: "Specification",
+    pages: [
+      { address: "spec/queue", title: "The updatable queue", file: "spec/QUEUE.md" },
+      { address: "spec/session", title: "Sessions", file: "spec/SESSION.md" },
+      { address: "spec/carriers", title: "Carriers", file: "spec/CARRIERS.md" },
+      { address: "spec/world", title: "Worlds on sessions", file: "spec/WORLD.md" },
+      { address: "spec/plain", title: "The plain protocol", file: "spec/PLAIN.md" },
+      { address: "spec/wire", title: "Wire format", file: "spec/WIRE.md" },
+      { address: "spec/delta", title: "Deltas of frames", file: "spec/DELTA.md" },
+      { address: "spec/movement", title: "Movement of walkers", file: "spec/MOVEMENT.md" },
+      { address: "spec/store", title: "Store", file: "spec/STORE.md" },
+      { address: "spec/minimal", title: "A minimal client", file: "spec/MINIMAL.md" },
+      { address: "spec/transcript", title: "An annotated transcript", file: "spec/TRANSCRIPT.md" },
+    ],
+  },
+  {
+    title: "Measurements",
+    pages: [
+      { address: "measurements/index", title: "Results", file: "docs/measurements/README.md" },
+      { address: "measurements/changing", title: "Links that change", file: "docs/measurements/changing.md" },
+      { address: "measurements/load", title: "Cost of clients", file: "docs/measurements/load.md" },
+      { address: "measurements/codec", title: "Encodings", file: "docs/measurements/codec.md" },
+    ],
+  },
+];
+
+export const PAGES: readonly Page[] = SECTIONS.flatMap(({ pages }) => pages);
+
+/** The first page of the site. */
+export const HOME = "docs/README.md";

@@ -1,0 +1,203 @@
+/** Every block of code of the documents is checked, or the page says why it is not. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import ts from "typescript";
+import { afterAll, describe, expect, it } from "vitest";
+import { type Block, blocksOf, outsideCode } from "../src/pages/markdown.js";
+import { ROOT, readRepositoryFile } from "../src/pages/repository.js";
+import { HOME, PAGES } from "../src/pages/site-map.js";
+import { helpOf, runNowcast } from "./program.js";
+
+interface Placed extends Block {
+  readonly place: string;
+  readonly file: string;
+}
+
+const FILES = [...new Set(["README.md", HOME, ...PAGES.map(({ file }) => file)])];
+const BLOCKS: readonly Placed[] = FILES.flatMap((file) =>
+  blocksOf(readRepositoryFile(file)).map((block) => ({ ...block, file, place: `${file}:${block.line}` })),
+);
+const OF = (...languages: string[]): readonly Placed[] =>
+  BLOCKS.filter(({ language, notRun }) => languages.includes(language) && notRun === undefined);
+
+/** Data, output and grammars are no code. */
+const NO_CODE = ["", "text", "json", "jsonc", "console"];
+/** Blocks of these languages are checked below. */
+const CHECKED = ["sh", "bash", "lua", "ts", "js"];
+/**
+ * Pages whose code other tests run: `crates/nowcast/tests/readme.rs`, `crates/wire/tests/second_reader.py`,
+ * `packages/page/test/browser/page.test.ts` and `packages/react/test/readme.test.ts`.
+ */
+const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
+  "README.md": "rust",
+  "spec/DELTA.md": "python",
+  "packages/page/README.md": "html",
+  "packages/react/README.md": "tsx",
+};
+
+const folder = mkdtempSync(join(tmpdir(), "nowcast-blocks-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it("every_block_is_checked_or_says_why_not", () => {
+  expect(BLOCKS.length).toBeGreaterThan(60);
+  const isCovered = ({ language, notRun, file }: Placed): boolean =>
+    notRun !== undefined ||
+    NO_CODE.includes(language) ||
+    CHECKED.includes(language) ||
+    RUN_ELSEWHERE[file] === language;
+  expect(
+    BLOCKS.filter((block) => !isCovered(block)).map(({ place, language }) => `${place} ${language}`),
+  ).toEqual([]);
+});
+
+describe("commands", () => {
+  /** The commands of `cargo xtask`, from its source. */
+  const xtask = [...readRepositoryFile("xtask/src/main.rs").matchAll(/^ {4}([A-Z]\w+)(?:\(.*\))?,$/gm)].map(
+    ([, name]) => name!.toLowerCase(),
+  );
+
+  /** The fault of a command, or `undefined`. */
+  function faultOf(command: string): string | undefined {
+    const words = command
+      .split("#")[0]!
+      .split(/\s+/)
+      .filter((word) => word !== "" && word !== "\\");
+    if (words[0] === "cargo" && words[1] === "xtask") {
+      const isNowcast = words[2] === "nowcast";
+      if (words[2] !== undefined && !words[2].startsWith("-") && !xtask.includes(words[2]))
+        return `no ${words[2]} in xtask`;
+      return isNowcast ? faultOf(words.slice(2).join(" ")) : undefined;
+    }
+    if (words[0] !== "nowcast") return undefined;
+    let path: string[] = [];
+    for (const word of words.slice(1)) {
+      if (!/^[a-z][\w-]*$/.test(word) || helpOf([...path, word]) === "") break;
+      path = [...path, word];
+      if (!helpOf(path).includes("\nCommands:\n")) break;
+    }
+    if (path.length === 0 && /^[a-z]/.test(words[1] ?? "")) return `no command ${words[1]}`;
+    const flags = words.filter((word) => /^--[a-z]/.test(word)).map((word) => word.split("=")[0]!);
+    const help = helpOf(path);
+    const unknown = flags.find((flag) => !new RegExp(`${flag}(?![\\w-])`).test(help) && flag !== "--help");
+    return unknown === undefined ? undefined : `nowcast ${path.join(" ")} has no ${unknown}`;
+  }
+
+  it("of_blocks_exist_with_their_flags", () => {
+    const lines = BLOCKS.filter(({ language }) =>
+      ["sh", "bash", "console", "text"].includes(language),
+    ).flatMap(({ place, text }) =>
+      text
+        .replace(/\\\n/g, " ")
+        .split("\n")
+        .map((line) => ({ place, line: line.replace(/^\$ /, "") })),
+    );
+    const commands = lines.filter(({ line }) => /^(?:nowcast|cargo xtask)\s+\S/.test(line));
+    expect(commands.length).toBeGreaterThan(40);
+    const faults = commands.map(({ place, line }) => ({ place, fault: faultOf(line) }));
+    expect(faults.filter(({ fault }) => fault !== undefined)).toEqual([]);
+  });
+
+  it("in_sentences_exist_with_their_flags", () => {
+    const found: { file: string; command: string }[] = [];
+    for (const file of FILES.filter((file) => file !== "CHANGELOG.md")) {
+      outsideCode(readRepositoryFile(file), (line) => {
+        for (const [, command] of line.matchAll(/`((?:nowcast|cargo xtask) [^`]+)`/g))
+          found.push({ file, command: command! });
+        return line;
+      });
+    }
+    expect(found.length).toBeGreaterThan(40);
+    const faults = found.map(({ file, command }) => ({ file, command, fault: faultOf(command) }));
+    expect(faults.filter(({ fault }) => fault !== undefined)).toEqual([]);
+  });
+
+  it("of_shells_are_those_of_this_repository_or_the_page_says_why_they_do_not_run", () => {
+    const known =
+      /^(?:#.*|nowcast .*|cargo (?:xtask|run|test) .*|cd \S+|npm (?:start|run|install) ?.*|NOWCAST_\w+=\S+ .*|python3 .*)?$/;
+    const foreign = OF("sh", "bash").flatMap(({ place, text }) =>
+      text
+        .replace(/\\\n/g, " ")
+        .split("\n")
+        .filter((line) => !known.test(line.trim()))
+        .map((line) => `${place}: ${line}`),
+    );
+    expect(foreign).toEqual([]);
+  });
+});
+
+describe("rules", () => {
+  const isWhole = ({ text }: Block): boolean => /require\("@nowcast\/(?:world|test)"\)/.test(text);
+  const isTest = ({ text }: Block): boolean => text.includes('require("@nowcast/test")');
+  /** Names that fragments take from the text around them. */
+  const FREE = ["Ball", "Crate", "Door", "Hand", "ball", "bomb", "crate", "player"];
+
+  function check(name: string, rules: string): string {
+    mkdirSync(join(folder, name), { recursive: true });
+    writeFileSync(join(folder, name, "world.luau"), rules);
+    const { code, output } = runNowcast(["check", name], folder);
+    return code === 0 ? "" : output;
+  }
+
+  it("of_whole_worlds_pass_the_check", () => {
+    // Blocks that a tutorial appends belong to its world, which the test of the tutorials checks.
+    const worlds = OF("lua").filter((block) => isWhole(block) && !isTest(block));
+    expect(worlds.length).toBeGreaterThan(6);
+    const faults = worlds.map(({ place, text }, index) => ({ place, fault: check(`world-${index}`, text) }));
+    expect(faults.filter(({ fault }) => fault !== "")).toEqual([]);
+  });
+
+  it("of_fragments_have_valid_syntax_and_name_members_that_exist", () => {
+    const fragments = OF("lua").filter((block) => !isWhole(block));
+    expect(fragments.length).toBeGreaterThan(8);
+    const faults = fragments.map(({ place, text }, index) => {
+      const body = text.replaceAll("…", "");
+      // The check knows attributes by the kinds that are declared when the module is loaded.
+      const kind =
+        'world.kind("known", { attributes = { heat = "f32", grip = "f32", open = "bool", label = "text" } })';
+      const rules = `local world = require("@nowcast/world")\n${kind}\nworld.on("step", function(${FREE.join(", ")})\n${body}end)\n`;
+      return { place, fault: check(`fragment-${index}`, rules) };
+    });
+    expect(faults.filter(({ fault }) => fault !== "")).toEqual([]);
+  });
+});
+
+describe("typescript", () => {
+  /** Names that a fragment takes from the text around it, and their types. */
+  const FREE_NAMES = new Set([2304, 2552, 18004, 7006, 7031, 2307]);
+
+  it("has_the_types_of_the_packages", () => {
+    const blocks = OF("ts");
+    expect(blocks.length).toBeGreaterThan(8);
+    const sources = new Map(
+      blocks.map((block, index) => [join(ROOT, "packages/site/test", `block-${index}.ts`), block]),
+    );
+    const config = ts.readConfigFile(join(ROOT, "tsconfig.json"), ts.sys.readFile).config as {
+      extends: string;
+    };
+    const { options } = ts.parseJsonConfigFileContent({ ...config, include: [] }, ts.sys, ROOT);
+    const host = ts.createCompilerHost({ ...options, noEmit: true });
+    const read = host.getSourceFile.bind(host);
+    host.getSourceFile = (name, version) => {
+      const block = sources.get(name);
+      // Two blocks of one page may declare the same name.
+      return block === undefined
+        ? read(name, version)
+        : ts.createSourceFile(name, `${block.text}\nexport {};\n`, version, true);
+    };
+    const program = ts.createProgram(
+      [...sources.keys()],
+      { ...options, noUnusedLocals: false, noEmit: true },
+      host,
+    );
+    const faults = [...sources].flatMap(([name, { place, file }]) => {
+      const isGuide = file.startsWith("docs/");
+      const found = [
+        ...program.getSyntacticDiagnostics(program.getSourceFile(name)),
+        ...program.getSemanticDiagnostics(program.getSourceFile(name)),
+      ].filter(({ code }) => isGuide || !FREE_NAMES.has(code));
+      return found.map(({ messageText }) => `${place}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`);
+    });
+    expect(faults).toEqual([]);
+  });
+});

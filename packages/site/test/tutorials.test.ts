@@ -1,0 +1,121 @@
+/** The tutorials, done as they say: their files are written, their commands and their programs run. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { waitFor } from "../../nowcast/test/wait-for.js";
+import { blocksOf } from "../src/pages/markdown.js";
+import { readRepositoryFile } from "../src/pages/repository.js";
+import { runNowcast } from "./program.js";
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function makeFolder(parent: string): string {
+  const folder = mkdtempSync(join(parent, "tutorial-"));
+  folders.push(folder);
+  return folder;
+}
+
+describe("the tutorial of a first world", () => {
+  const blocks = blocksOf(readRepositoryFile("docs/tutorials/first-world.md"));
+  const folder = makeFolder(tmpdir());
+
+  it("makes_a_world_that_passes_its_check_and_its_test_at_each_command", () => {
+    let commands = 0;
+    let rules = "";
+    for (const { comment, text, notRun, language } of blocks) {
+      const [, verb, path] = /^(file|append): (\S+)$/.exec(comment ?? "") ?? [];
+      if (path !== undefined) {
+        const whole = verb === "file" ? text : `${rules}\n${text}`;
+        if (path.endsWith("world.luau")) rules = whole;
+        mkdirSync(dirname(join(folder, path)), { recursive: true });
+        writeFileSync(join(folder, path), whole);
+        const { code, output } = runNowcast(["check", "my-world"], folder);
+        expect(`${path} ${code} ${code === 0 ? "" : output}`).toBe(`${path} 0 `);
+        expect(output).not.toContain("warning");
+      } else if (language === "sh" && notRun === undefined) {
+        const words = text.trim().split(/\s+/);
+        const { code, output } = runNowcast(words.slice(1), folder);
+        expect(`${text.trim()}: ${code} ${code === 0 ? "" : output}`).toBe(`${text.trim()}: 0 `);
+        commands += 1;
+      }
+    }
+    expect(commands).toBe(3);
+  });
+
+  it("has_the_mass_that_its_fifth_step_changes", () => {
+    const page = readRepositoryFile("docs/tutorials/first-world.md");
+    expect(page).toContain("Change `mass = 0.5` to `mass = 2`");
+    expect(blocks.find(({ comment }) => comment === "file: my-world/world.luau")?.text).toContain(
+      "mass = 0.5",
+    );
+  });
+});
+
+/** A port that no program uses. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+describe("programs of the documents", () => {
+  const here = fileURLToPath(new URL(".", import.meta.url));
+
+  /** Runs programs of a page together, in the order in which they stand, and returns their output. */
+  async function run(page: string, names: readonly string[]): Promise<readonly string[]> {
+    const blocks = blocksOf(readRepositoryFile(page));
+    // Below the tests, so that `nowcast` is the source of the SDK.
+    const folder = makeFolder(here);
+    const port = await freePort();
+    const output: string[] = [];
+    const log = vi.spyOn(console, "log").mockImplementation((...values: unknown[]) => {
+      output.push(values.join(" "));
+    });
+    try {
+      const start = (name: string): Promise<unknown> => {
+        const block = blocks.find(({ comment }) => comment === `program: ${name}`)!;
+        const path = join(folder, name);
+        writeFileSync(path, block.text.replaceAll("7777", String(port)));
+        return import(/* @vite-ignore */ path);
+      };
+      const first = start(names[0]!);
+      await Promise.race([first, waitFor(`${names[0]} to listen`, () => accepts(port))]);
+      await Promise.all([first, ...names.slice(1).map(start)]);
+    } finally {
+      log.mockRestore();
+    }
+    return output;
+  }
+
+  it("first_channel_carries_poses_and_the_event", async () => {
+    const output = await run("docs/tutorials/first-channel.md", ["tracker.js", "viewer.js"]);
+    expect(
+      output.filter((line) => /^pose 7: -?\d\.\d\d -?\d\.\d\d, -?\d+ ms old$/.test(line)).length,
+    ).toBeGreaterThan(3);
+    expect(output.filter((line) => line === "button pressed")).toHaveLength(1);
+  });
+
+  it("migration_from_socket_io_asks_and_receives_the_last_state", async () => {
+    const output = await run("docs/how-to/migrate.md", ["server.js", "client.js"]);
+    expect(output).toEqual(["9 bytes", "the newest pose is here"]);
+  });
+});
