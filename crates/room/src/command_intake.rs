@@ -104,7 +104,9 @@ mod tests {
         let (intake, handle, sink) = intake();
         let mut rates = Rates::new(Instant::now());
         for _ in 0..7 {
-            intake.submit(PlayerCommand::Say { text: "hello".into() }, &mut rates).expect("it stays");
+            intake
+                .submit(PlayerCommand::Say { text: "hello".into() }, &mut rates)
+                .expect("the client is not removed");
         }
         assert_eq!(handle.take_commands().len(), 5);
         let answers: Vec<_> = std::iter::from_fn(|| sink.queue.take()).collect();
@@ -113,7 +115,9 @@ mod tests {
         assert_eq!(answers.iter().filter(|next| is_answer(next)).count(), 2);
         for step in 0..200_u16 {
             let input = Input { forward: 1.0, ..Input::default() };
-            intake.submit(PlayerCommand::Input { input, number: step }, &mut rates).expect("it stays");
+            intake
+                .submit(PlayerCommand::Input { input, number: step }, &mut rates)
+                .expect("the client is not removed");
         }
         let commands = handle.take_commands();
         assert!(matches!(commands.back(), Some(PlayerCommand::Input { number: 199, .. })), "{commands:?}");

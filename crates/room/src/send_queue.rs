@@ -194,7 +194,7 @@ mod tests {
             Outgoing::Event(message) => Some(message.text().to_owned()),
             Outgoing::Snapshot(taken) => {
                 let which = snapshots.iter().position(|snapshot| Arc::ptr_eq(snapshot, &taken));
-                Some(format!("snapshot {}", which.expect("it was put")))
+                Some(format!("snapshot {}", which.expect("the snapshot was queued")))
             }
             Outgoing::Greeting(_) => Some("greeting".into()),
             Outgoing::Missed(lines) => Some(format!("{lines} missed")),
@@ -210,7 +210,7 @@ mod tests {
         queue.push_event("spawn 1".into());
         assert!(!queue.put_snapshot(Arc::clone(&old)));
         queue.push_event("spawn 2".into());
-        assert!(queue.put_snapshot(Arc::clone(&new)), "one was replaced");
+        assert!(queue.put_snapshot(Arc::clone(&new)), "an earlier snapshot was replaced");
         queue.push_event("despawn 1".into());
         assert_eq!(drain(&queue, &[&old, &new]), ["spawn 1", "spawn 2", "snapshot 1", "despawn 1"]);
     }
@@ -273,7 +273,7 @@ mod tests {
         for _ in 0..EVENTS_BYTES_MAX / (line.len() + EVENT_OVERHEAD_BYTES) {
             queue.push_event(line.as_str().into());
         }
-        assert!(matches!(queue.take(), Some(Outgoing::Event(_))), "all of them fit");
+        assert!(matches!(queue.take(), Some(Outgoing::Event(_))), "all events fit");
         for _ in 0..2 {
             queue.push_event(line.as_str().into());
         }

@@ -214,7 +214,7 @@ mod tests {
 
     /// A world that has come to rest.
     fn resting() -> Live {
-        let mut live = Live::new(Sources::of_main(CUBES), 1, Limits::DEFAULT).expect("it loads");
+        let mut live = Live::new(Sources::of_main(CUBES), 1, Limits::DEFAULT).expect("the script loads");
         (0..240).for_each(|_| live.step());
         live
     }
@@ -225,9 +225,9 @@ mod tests {
 
     /// Joins Ada to the world, and returns her avatar.
     fn join(live: &mut Live) -> EntityId {
-        live.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("there is room");
+        live.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("the world accepts the command");
         live.step();
-        live.world().scene().player(ADA).and_then(|ada| ada.avatar).expect("she has one")
+        live.world().scene().player(ADA).and_then(|ada| ada.avatar).expect("Ada has an avatar")
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
         let mut live = resting();
         let avatar = join(&mut live);
         let input = Input { forward: 1.0, run: true, ..Input::default() };
-        live.apply(Command::Input { player: ADA, input }).expect("there is room");
+        live.apply(Command::Input { player: ADA, input }).expect("the world accepts the command");
         let snapshots = [0; 3].map(|_| {
             (0..6).for_each(|_| live.step());
             snapshot(&live, None)

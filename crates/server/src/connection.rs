@@ -368,7 +368,7 @@ mod tests {
         };
         tokio::select! {
             () = reads => {}
-            sent = timeout(10 * QUIET, send(&mut connection)) => sent.expect("it is woken"),
+            sent = timeout(10 * QUIET, send(&mut connection)) => sent.expect("the sender is woken"),
         }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct PlainRefusal(Refusal);
 impl IntoResponse for PlainRefusal {
     fn into_response(self) -> Response {
         let mut response = (status(&self.0), format!("{}\n", self.0.line())).into_response();
-        response.headers_mut().insert(CACHE_CONTROL, "no-store".parse().expect("it is a header value"));
+        response.headers_mut().insert(CACHE_CONTROL, "no-store".parse().expect("the text is a header value"));
         if response.status() == StatusCode::UPGRADE_REQUIRED {
             response.headers_mut().extend(upgrade_required_headers());
         }

@@ -217,7 +217,7 @@ async fn an_invalid_action_is_refused_by_name_without_effect() {
     let deep = (0..20).fold(Value::Nil, |inner, _| Value::List(vec![inner]));
     ben.act("show", &[("place", "score".into()), ("value", deep)]);
     ben.until("the refusal", |ben| ben.view.refused.len() > wrong.len()).await;
-    let (action, reason) = ben.view.refused.last().expect("it was refused");
+    let (action, reason) = ben.view.refused.last().expect("an action was refused");
     assert!(action == "show" && reason.contains("16 deep"), "{action}: {reason}");
 
     let long = "x".repeat(65);
@@ -266,7 +266,8 @@ async fn a_client_with_persistently_refused_actions_is_removed() {
         let _ = guest.channel.try_event(&nowcast_wire::encode_to_vec(&fly));
         assert!(server.metric(REFUSED) < 800.0, "nobody minds");
     }
-    let ended = tokio::time::timeout(common::PATIENCE, guest.channel.closed()).await.expect("it ends");
+    let ended =
+        tokio::time::timeout(common::PATIENCE, guest.channel.closed()).await.expect("the session ends");
     assert!(ended.code.0 == 66 && ended.reason.contains("refused actions"), "{ended}");
     let (code, reason) = stubborn.until_closed().await;
     assert_eq!(

@@ -33,7 +33,7 @@ impl Folder {
     fn write(&self, path: &str, content: &[u8]) {
         let new = self.0.join(".new");
         std::fs::write(&new, content).expect("a file can be written");
-        std::fs::rename(&new, self.0.join(path)).expect("it replaces the earlier file");
+        std::fs::rename(&new, self.0.join(path)).expect("the new file replaces the earlier file");
     }
 
     async fn serve(&self) -> TestServer {
@@ -69,7 +69,7 @@ async fn assets_are_announced_by_hash_on_both_protocols_and_cached_for_ever() {
     let hash = &ada.view.assets[MOSS];
     let path = format!("/assets/{hash}");
     let answer = server.get(&path).await;
-    let (head, body) = answer.split_once("\r\n\r\n").expect("it has a head");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("the answer has a head");
     assert!(head.starts_with("HTTP/1.1 200") && body.ends_with("-moss"), "{answer}");
     for header in [
         "content-type: image/png",

@@ -30,7 +30,7 @@ async fn the_process_that_serves_until_it_is_killed() {
 }
 
 fn key() -> TokenKey {
-    TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough")
+    TokenKey::secret(b"32 bytes that nobody else knows.").expect("the secret is long enough")
 }
 
 fn token(name: &str, role: Option<&str>) -> String {
@@ -58,7 +58,7 @@ async fn noticed(player: &mut Player, words: &str) -> String {
     player.until_view(words, |view| view.notices.iter().any(|text| text.contains(words))).await;
     let found = player.view.notices.iter().rev().find(|text| text.contains(words)).cloned();
     player.view.notices.clear();
-    found.expect("it was just there")
+    found.expect("the ban was in the list")
 }
 
 /// Opens a WebSocket of the plain protocol, and waits for its end.
@@ -172,7 +172,7 @@ async fn a_ban_survives_a_restart_of_the_server() {
     let process = Process::start(&folder.0);
     let mut eve = TestServer::join_at(process.address, "yard", "name=Eve&hz=60").await;
     let path = format!("ws://{}/ws/yard?name=Mallory&key={secret}", process.address);
-    let stream = tokio::net::TcpStream::connect(process.address).await.expect("it listens");
+    let stream = tokio::net::TcpStream::connect(process.address).await.expect("the server listens");
     let (socket, _) =
         tokio_tungstenite::client_async(path, stream).await.expect("it is admitted to receive the reason");
     assert_eq!(Player::new(socket, Encoding::Json).until_closed().await.0, BANNED.0);

@@ -17,7 +17,7 @@ const UPGRADE: &str = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocke
 
 /// Returns the status and head of an answer. The connection stays open until the returned stream is dropped.
 async fn ask(server: &TestServer, path: &str, headers: &str) -> (String, TcpStream) {
-    let mut stream = TcpStream::connect(server.address).await.expect("it listens");
+    let mut stream = TcpStream::connect(server.address).await.expect("the server listens");
     stream.write_all(format!("GET {path} HTTP/1.1\r\n{headers}\r\n").as_bytes()).await.expect("it reads");
     let mut head = Vec::new();
     let reading = async {
@@ -30,7 +30,7 @@ async fn ask(server: &TestServer, path: &str, headers: &str) -> (String, TcpStre
 }
 
 async fn status(server: &TestServer, path: &str, headers: &str) -> String {
-    ask(server, path, headers).await.0.split(' ').nth(1).expect("it has a status").to_owned()
+    ask(server, path, headers).await.0.split(' ').nth(1).expect("the answer has a status").to_owned()
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn a_request_that_only_claims_to_resume_counts_as_joining() {
 #[tokio::test]
 async fn only_a_trusted_proxy_may_name_the_client_address() {
     let proxied = TestServer::with(|config| {
-        config.entry.proxies = vec!["127.0.0.1".parse().expect("it is an address")];
+        config.entry.proxies = vec!["127.0.0.1".parse().expect("the text is an address")];
         config.limits.connections_per_address_max = 3;
         config.limits.joins_per_address_hz = 0.001;
     })
@@ -230,7 +230,7 @@ async fn a_self_signed_server_speaks_https_and_http_on_one_port() {
     assert!(redirect.contains(&location), "{redirect}");
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("text/html"), "{page}");
     assert!(offer.contains(r#""websocket":true"#) && offer.contains("certificate_hashes"), "{offer}");
-    assert!(refused.is_empty(), "no authority signed it: {refused}");
+    assert!(refused.is_empty(), "no authority signed the certificate: {refused}");
     assert!(health.ends_with("ok\n"), "{health}");
     server.stop().await;
 }

@@ -77,7 +77,7 @@ async fn a_slow_session_receives_the_number_of_dropped_lines_and_stays() {
     let slow = slow_session(&server).await;
     let mut crowd = crowd(&server).await;
     server.until_metric(MISSED, |lines| lines >= 10.0).await;
-    let missed = timeout(PATIENCE, until_missed(&slow)).await.expect("it is told");
+    let missed = timeout(PATIENCE, until_missed(&slow)).await.expect("the number of missed lines arrives");
     assert!(
         missed > 0 && crowd.try_join_next().is_none(),
         "{missed} missed, and all clients are still there"
@@ -91,7 +91,7 @@ async fn slow_session(server: &TestServer) -> Channel {
     let limits = Limits { window_bytes: 16 * 1024, message_bytes_max: 4 * 1024, ..Limits::default() };
     let connector = Connector::new().session(Config { limits, ..Config::default() });
     let url = format!("nowcast://{}/plaza", server.address);
-    let channel = connector.connect(&url).await.expect("there is room");
+    let channel = connector.connect(&url).await.expect("the room has space");
     let join = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 5, key: Vec::new() };
     channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
     channel
@@ -107,7 +107,7 @@ async fn until_missed(channel: &Channel) -> u32 {
                 missed = decode::<Missed>(&message.bytes).expect("it is well-formed").lines;
             }
             (MessageKind::Event, CHAT_LANE) => {
-                decode::<Said>(&message.bytes).expect("it is a line");
+                decode::<Said>(&message.bytes).expect("the message is a line of chat");
                 if missed > 0 {
                     return missed;
                 }

@@ -71,14 +71,16 @@ async fn clients_killed_in_the_middle_of_a_message_affect_no_other_client() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn idle_sockets_affect_no_other_client() {
-    let count: u32 =
-        std::env::var("NOWCAST_IDLE_SOCKETS").map_or(200, |count| count.parse().expect("it is a number"));
+    let count: u32 = std::env::var("NOWCAST_IDLE_SOCKETS")
+        .map_or(200, |count| count.parse().expect("the value is a number"));
     undisturbed_by("idle sockets", move |server| async move {
         let mut sockets = Vec::new();
         for index in 0..count {
             let socket = TcpSocket::new_v4().expect("there are enough files (ulimit -n)");
             // Uses many source addresses, so that the test does not meet the limit for one address.
-            socket.bind(([127, 0, 1, (index % 250) as u8], 0).into()).expect("it is a loopback address");
+            socket
+                .bind(([127, 0, 1, (index % 250) as u8], 0).into())
+                .expect("the text is a loopback address");
             let mut stream = socket.connect(server.address).await.expect("the server listens");
             if index % 2 == 0 {
                 stream.write_all(b"GET /ws/plaza HTTP/1.1\r\nHost: te").await.expect("the server reads");

@@ -81,7 +81,7 @@ fn left(view: &View) -> u64 {
 fn seen(view: &View) -> Vec<(String, u32)> {
     let text = view.screen("seen").and_then(Json::as_str).unwrap_or_default();
     let pairs = text.split_whitespace().filter_map(|pair| pair.split_once('='));
-    pairs.map(|(name, count)| (name.to_owned(), count.parse().expect("it is a number"))).collect()
+    pairs.map(|(name, count)| (name.to_owned(), count.parse().expect("the value is a number"))).collect()
 }
 
 fn count_of(view: &View, name: &str) -> u32 {
@@ -285,7 +285,7 @@ async fn a_client_whose_connection_broke_resumes_its_seat_and_one_that_said_bye_
     assert_eq!(code, 4014);
     let mut ada = server.join("yard", &with_key("Ada", 1)).await;
     assert!(ada.view.resumed && ada.id == first);
-    let closed = timeout(PATIENCE, guest.channel.closed()).await.expect("it ends");
+    let closed = timeout(PATIENCE, guest.channel.closed()).await.expect("the session ends");
     assert_eq!(closed.code.0, 72, "{closed}");
     assert_eq!(left(&ben.view), 0);
 
@@ -356,7 +356,7 @@ async fn a_refused_action_is_answered_by_number_and_has_no_effect() {
     ada.until_view("all answers", |view| view.done.len() + view.undone.len() == 3 + 60).await;
     assert!(!ada.view.undone[2..].contains(&2));
     let done: BTreeSet<u32> = ada.view.done.iter().copied().collect();
-    assert!(ada.view.undone.len() > 2, "there is a rate");
+    assert!(ada.view.undone.len() > 2, "some actions were over the rate");
     for number in 3..33 {
         let count = count_of(&ada.view, &format!("n{number}"));
         assert_eq!(count, u32::from(done.contains(&number)), "{number}");
@@ -371,7 +371,7 @@ async fn a_refused_action_is_answered_by_number_and_has_no_effect() {
     assert_eq!((code, reason.contains("no key")), (4000, true), "{reason}");
     let guest = Guest::join(&server, "yard", "Ben", CarrierKind::WebSocket).await;
     guest.act_once(1, "count", &[("what", "hat".into())]);
-    let closed = timeout(PATIENCE, guest.channel.closed()).await.expect("it ends");
+    let closed = timeout(PATIENCE, guest.channel.closed()).await.expect("the session ends");
     assert_eq!(closed.code.0, 64, "{closed}");
     server.stop().await;
 }
@@ -398,7 +398,7 @@ async fn only_events_of_durable_actions_wait_for_the_store() {
     assert_eq!((ada.view.heard("counted").count(), ada.view.done.len()), (1, 1));
     other.execute_batch("ROLLBACK").unwrap();
     ada.until_view("the answer", |view| view.done == [1, 2]).await;
-    assert_eq!(ada.view.heard("counted").count(), 2, "it arrives before the answer");
+    assert_eq!(ada.view.heard("counted").count(), 2, "the events arrive before the answer");
     server.stop().await;
 }
 
@@ -431,7 +431,7 @@ async fn actions_after_the_data_folder_was_removed_are_refused_and_healthz_says_
         ada.until_view("the answer", |view| view.undone.contains(&number)).await;
     }
     assert_eq!(ada.view.done, [1]);
-    let (_, reason) = ada.view.refused.last().expect("it was refused");
+    let (_, reason) = ada.view.refused.last().expect("an action was refused");
     assert!(reason.contains("was removed or replaced"), "{reason}");
     let health = server.get("/healthz").await;
     assert!(health.contains("worlds are not stored") && health.contains("removed or replaced"), "{health}");

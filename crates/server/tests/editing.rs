@@ -34,7 +34,7 @@ impl Folder {
     fn write(&self, rules: &str) {
         let (new, main) = (self.0.join("world.luau.new"), self.0.join("world.luau"));
         std::fs::write(&new, rules).expect("a file can be written");
-        std::fs::rename(&new, &main).expect("it replaces the earlier file");
+        std::fs::rename(&new, &main).expect("the new file replaces the earlier file");
     }
 }
 
@@ -99,13 +99,16 @@ async fn new_rules_apply_to_present_players_and_remembered_values_stay() {
     cleo.until_view("version 2", |view| view.version == 2).await;
     assert!(ada.view.actions.contains_key("cheer"));
     let later = server.join("edited-3", "").await;
-    assert!(later.view.version == 1 && later.view.actions.contains_key("cheer"), "its room began with them");
+    assert!(
+        later.view.version == 1 && later.view.actions.contains_key("cheer"),
+        "the other room began with these rules"
+    );
     ada.act("count", &[]).await;
     ben.act("cheer", &[]);
     ada.until_view("the count", |view| count(view) == Some(&json!(11.0))).await;
     ben.until("the count", |ben| count(&ben.view) == Some(&json!(11.0))).await;
     for view in [&ada.view, &ben.view] {
-        let (_, person) = view.of_kind("person").next().expect("they are still there");
+        let (_, person) = view.of_kind("person").next().expect("the persons are still in the world");
         assert_eq!(person.attributes, json!({ "mood": "", "wins": 0.0 }), "described by the new definition");
         assert_eq!(view.reports.last(), Some(&(Outcome::Runs, 2, String::new())));
         assert!(view.refused.is_empty(), "{:?}", view.refused);
@@ -129,13 +132,13 @@ async fn rules_that_do_not_load_change_nothing_and_editors_receive_file_and_line
     let is_told = |view: &View| view.reports.iter().any(|(outcome, _, _)| *outcome == Outcome::Refused);
     ada.until_view("the report", is_told).await;
     ben.until("the report", |ben| is_told(&ben.view)).await;
-    let (_, version, text) = ada.view.reports.last().expect("it was told");
+    let (_, version, text) = ada.view.reports.last().expect("a report was received");
     assert!(*version == 2 && text.starts_with("world.luau:3: "), "{version} {text}");
     assert_eq!(ada.view.reports, ben.view.reports);
     ada.act("count", &[]).await;
     ada.until_view("the count", |view| count(view) == Some(&json!(1.0))).await;
     ada.view.screens.clear();
-    assert_eq!(ada.view.without_places(), before, "all else is as it was");
+    assert_eq!(ada.view.without_places(), before, "the rest of the view is unchanged");
 
     // Clients that join later also receive the error. The list of worlds contains it, too.
     let late = Guest::join(&server, "edited", "Cleo", CarrierKind::WebSocket).await;
@@ -217,7 +220,7 @@ async fn rules_that_fail_in_their_first_steps_are_rolled_back_with_all_their_eff
     // Ada releases her keys while the new rules run.
     ada.say(ClientMessage::Input(Input::default())).await;
     ben.until("the ghosts", |ben| ben.view.of_kind("ghost").count() == 10).await;
-    assert_eq!(ben.view.screen("prompt"), None, "it was shown to the first player only");
+    assert_eq!(ben.view.screen("prompt"), None, "the prompt was shown to the first player only");
 
     let is_back = |view: &View| {
         view.reports.iter().any(|(outcome, version, text)| {
@@ -255,7 +258,7 @@ async fn a_player_that_joins_while_rules_fail_stays() {
     let folder = Folder::new(RULES);
     let server = serve(&folder).await;
     let mut ada = server.join("edited", "name=Ada&hz=60").await;
-    let channel = Guest::open(&server, "edited", CarrierKind::WebSocket).await.expect("there is room");
+    let channel = Guest::open(&server, "edited", CarrierKind::WebSocket).await.expect("the room has space");
     // Version 2 fails in the same step in which a player joins.
     folder.write(&format!("{RULES}\nworld.on('join', function(player) error('no entry') end)"));
     ada.until_view("version 2", |view| view.version == 2).await;
@@ -264,7 +267,7 @@ async fn a_player_that_joins_while_rules_fail_stays() {
         |view: &View| view.version == 1 && view.of_kind("person").count() == 2 && view.players.len() == 2;
     ada.until_view("version 1", |view| is_old_with_two(view)).await;
     cleo.until("version 1", |cleo| is_old_with_two(&cleo.view)).await;
-    assert_eq!(ada.view.without_places(), cleo.view.without_places(), "she has a body by the earlier rules");
+    assert_eq!(ada.view.without_places(), cleo.view.without_places(), "Cleo has a body by the earlier rules");
     assert_eq!(server.metric(r#"nowcast_rules_total{outcome="rolled_back"}"#), 1.0);
 
     let ben = server.join("edited", "name=Ben&hz=60").await;

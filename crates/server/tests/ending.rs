@@ -73,7 +73,7 @@ async fn both_families_of_the_loopback_share_one_port() {
 
 async fn bind(config: Config) -> BindError {
     match Server::bind(config).await {
-        Ok(server) => panic!("it listens on {:?}", server.addresses()),
+        Ok(server) => panic!("the server listens on {:?}", server.addresses()),
         Err(error) => error,
     }
 }

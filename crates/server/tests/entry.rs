@@ -18,7 +18,7 @@ use nowcast_world_protocol::session::{FromWorld, PROTOCOL, Player, StateKey, ToW
 use tokio::time::timeout;
 
 fn key() -> TokenKey {
-    TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough")
+    TokenKey::secret(b"32 bytes that nobody else knows.").expect("the secret is long enough")
 }
 
 fn claims() -> Claims {
@@ -49,15 +49,20 @@ async fn name_of(channel: &Channel, asked: &str) -> String {
     channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
     let mut own = None;
     loop {
-        let message = timeout(PATIENCE, channel.receive()).await.expect("it comes").expect("it goes on");
+        let message = timeout(PATIENCE, channel.receive())
+            .await
+            .expect("a message arrives")
+            .expect("the session continues");
         match (message.kind, message.lane.number()) {
             (nowcast::MessageKind::Event, WORLD_LANE) => {
-                if let FromWorld::Welcome { player, .. } = decode(&message.bytes).expect("it is an event") {
+                if let FromWorld::Welcome { player, .. } =
+                    decode(&message.bytes).expect("the message is an event")
+                {
                     own = Some(StateKey::Player(PlayerId(player)).number());
                 }
             }
             (nowcast::MessageKind::State { key }, WORLD_LANE) if own == Some(key.raw()) => {
-                return decode::<Player>(&message.bytes).expect("it is a player").name;
+                return decode::<Player>(&message.bytes).expect("the message is a player").name;
             }
             _ => {}
         }
@@ -71,7 +76,9 @@ async fn a_token_admits_its_own_name_over_any_carrier() {
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let channel = connect(&server, "plaza", Some(&token), carrier).await.expect("the token is good");
         assert_eq!(name_of(&channel, "Mallory").await, "Ada", "{carrier}");
-        let error = connect(&server, "cellar", Some(&token), carrier).await.expect_err("it is for the plaza");
+        let error = connect(&server, "cellar", Some(&token), carrier)
+            .await
+            .expect_err("the token is for another room");
         assert!(error.to_string().contains("unauthorised"), "{error}");
         let error = connect(&server, "plaza", None, carrier).await.expect_err("a token is needed");
         assert!(error.to_string().contains("a token is needed"), "{error}");
@@ -80,9 +87,11 @@ async fn a_token_admits_its_own_name_over_any_carrier() {
         server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
     }
     let once = claims().once("1").sign(&key()).expect("a secret signs");
-    let first = connect(&server, "plaza", Some(&once), CarrierKind::WebSocket).await.expect("it is new");
+    let first = connect(&server, "plaza", Some(&once), CarrierKind::WebSocket)
+        .await
+        .expect("the token was not used yet");
     let error =
-        connect(&server, "plaza", Some(&once), CarrierKind::WebSocket).await.expect_err("it was used");
+        connect(&server, "plaza", Some(&once), CarrierKind::WebSocket).await.expect_err("the token was used");
     assert!(error.to_string().contains("used"), "{error}");
     drop(first);
     server.stop().await;
@@ -107,7 +116,10 @@ async fn the_plain_protocol_uses_the_same_admission() {
     let parameters = format!("encoding=json&name=Mallory&token={token}");
     let ada = server.join("plaza", &parameters).await;
     assert_eq!(ada.name(), "Ada");
-    assert!(server.connect(&format!("/ws/plaza?{parameters}")).await.is_err(), "it was good for one entry");
+    assert!(
+        server.connect(&format!("/ws/plaza?{parameters}")).await.is_err(),
+        "the token was valid for one join"
+    );
     server.stop().await;
 }
 
@@ -124,14 +136,18 @@ async fn a_single_use_token_stays_used_in_the_next_process() {
     let plain = claims().once("2").sign(&key()).expect("a secret signs");
     let unused = claims().once("3").sign(&key()).expect("a secret signs");
     let server = serve().await;
-    drop(connect(&server, "plaza", Some(&session), CarrierKind::WebSocket).await.expect("it is new"));
+    drop(
+        connect(&server, "plaza", Some(&session), CarrierKind::WebSocket)
+            .await
+            .expect("the token was not used yet"),
+    );
     drop(server.join("plaza", &format!("token={plain}")).await);
     server.stop().await;
 
     let server = serve().await;
     let again = connect(&server, "plaza", Some(&session), CarrierKind::WebSocket).await;
-    assert!(again.expect_err("it was used").to_string().contains("used"));
-    assert!(server.connect(&format!("/ws/plaza?token={plain}")).await.is_err(), "it was used");
+    assert!(again.expect_err("the token was used").to_string().contains("used"));
+    assert!(server.connect(&format!("/ws/plaza?token={plain}")).await.is_err(), "the token was used");
     assert_eq!(server.join("plaza", &format!("token={unused}")).await.name(), "Ada");
     server.stop().await;
 }
@@ -140,7 +156,7 @@ async fn a_single_use_token_stays_used_in_the_next_process() {
 async fn refused(address: SocketAddr, token: &str, key: [u8; 16]) -> Option<u32> {
     let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token);
     let channel =
-        connector.connect(&format!("nowcast://{address}/plaza")).await.expect("it may say who it is");
+        connector.connect(&format!("nowcast://{address}/plaza")).await.expect("a client may name itself");
     let mut guest = Guest::introduce(channel, Join::new("").key(key));
     let welcomed = async {
         loop {
@@ -172,11 +188,18 @@ async fn a_single_use_token_readmits_its_own_client_after_a_kill_and_no_other() 
     process.kill();
 
     let process = Process::start(&folder.0);
-    assert_eq!(refused(process.address, &ours, [8; 16]).await, Some(74), "it belongs to another client");
-    assert_eq!(refused(process.address, &ours, [7; 16]).await, None, "it comes back");
+    assert_eq!(
+        refused(process.address, &ours, [8; 16]).await,
+        Some(74),
+        "the token belongs to another client"
+    );
+    assert_eq!(refused(process.address, &ours, [7; 16]).await, None, "the same client rejoins");
     let stolen = format!("ws://{}/ws/plaza?token={plain}&key={}", process.address, "08".repeat(16));
-    let stream = tokio::net::TcpStream::connect(process.address).await.expect("it listens");
-    assert!(tokio_tungstenite::client_async(stolen, stream).await.is_err(), "it belongs to another client");
+    let stream = tokio::net::TcpStream::connect(process.address).await.expect("the server listens");
+    assert!(
+        tokio_tungstenite::client_async(stolen, stream).await.is_err(),
+        "the token belongs to another client"
+    );
     let ada = TestServer::join_at(process.address, "plaza", &parameters).await;
     assert!(ada.name() == "Ada" || ada.name().starts_with("Ada ("), "{}", ada.name());
     assert!(ada.id >= first);
@@ -218,7 +241,9 @@ async fn no_server_is_open_to_a_network_by_accident() {
         entry,
         ..common::config()
     };
-    let Err(error) = Server::bind(everywhere(Policy::default())).await else { panic!("it is open") };
+    let Err(error) = Server::bind(everywhere(Policy::default())).await else {
+        panic!("the server is open to the network")
+    };
     assert!(error.to_string().contains("give a key for tokens, or allow anonymous entry"), "{error}");
     let anonymous = Policy { anonymous: true, ..Policy::default() };
     assert!(Server::bind(everywhere(anonymous)).await.is_ok());

@@ -13,13 +13,13 @@ async fn pages_carry_a_strict_policy_and_forbid_sniffing() {
         let policy = answer
             .lines()
             .find(|line| line.starts_with("content-security-policy: "))
-            .expect("it has a policy");
+            .expect("the answer has a policy");
         assert!(policy.contains("default-src 'none'; script-src 'self';"), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
         let built = answer.contains("/assets/");
         assert!(
             built || answer.contains("cargo xtask serve"),
-            "it explains how to build the client: {answer}"
+            "the page explains how to build the client: {answer}"
         );
     }
 }
@@ -81,14 +81,18 @@ async fn the_built_client_is_cached_compressed_and_typed() {
     let answer = server.get(&script).await;
     assert!(answer.contains("content-type: text/javascript"), "{}", head(&answer));
     assert!(answer.contains("cache-control: public, max-age=31536000, immutable"), "{}", head(&answer));
-    let tag =
-        answer.lines().find_map(|line| line.strip_prefix("etag: ")).expect("it has a tag").trim().to_owned();
+    let tag = answer
+        .lines()
+        .find_map(|line| line.strip_prefix("etag: "))
+        .expect("the answer has an entity tag")
+        .trim()
+        .to_owned();
 
     let gzipped = server.get_with(&script, "Accept-Encoding: br;q=0, gzip\r\n").await;
     assert!(gzipped.contains("content-encoding: gzip"), "{}", head(&gzipped));
     let length = |answer: &str| -> usize {
         let length = answer.lines().find_map(|line| line.strip_prefix("content-length: "));
-        length.expect("it has a length").trim().parse().expect("it is a number")
+        length.expect("the answer has a length").trim().parse().expect("the value is a number")
     };
     assert!(length(&gzipped) * 2 < length(&answer));
     let brotli = server.get_with(&script, "Accept-Encoding: gzip, deflate, br, zstd\r\n").await;

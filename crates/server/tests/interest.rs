@@ -56,7 +56,7 @@ async fn a_client_receives_near_entities_and_everything_near_when_it_returns() {
     let server = road().await;
     let mut ada = Guest::join(&server, "road", "Ada", CarrierKind::WebSocket).await;
     let mut ben = Guest::join(&server, "road", "Ben", CarrierKind::WebTransport).await;
-    let body_of_ben = ben.avatar().expect("he has one");
+    let body_of_ben = ben.avatar().expect("the player has an avatar");
     ada.until("Ben beside her", |ada| {
         let is_seen = ada.view.entities.contains_key(&body_of_ben) && ada.place(body_of_ben).is_some();
         is_seen && ada.view.players.len() == 2 && sees_only_near(ada, 0)
@@ -66,7 +66,7 @@ async fn a_client_receives_near_entities_and_everything_near_when_it_returns() {
     ben.act("go", &[("x", 300.0.into())]);
     ben.until("the wheels there", |ben| sees_only_near(ben, 300)).await;
     ada.until("Ben out of range", |ada| !ada.view.entities.contains_key(&body_of_ben)).await;
-    assert_eq!(ada.view.players.len(), 2, "he is still here");
+    assert_eq!(ada.view.players.len(), 2, "Ben is still in the room");
 
     ben.act("go", &[("x", 380.0.into())]);
     ben.until("the wheels at the end", |ben| sees_only_near(ben, 380)).await;
@@ -96,7 +96,7 @@ async fn kinds_declare_who_receives_them() {
         assert_eq!([count("sun"), count("road"), count("plan")], [1, 1, 0]);
         let cards: Vec<_> =
             guest.view.of_kind("card").filter_map(|(_, card)| card.attributes["value"].as_f64()).collect();
-        assert_eq!(cards, [f64::from(guest.id)], "its own");
+        assert_eq!(cards, [f64::from(guest.id)], "each client receives its own card");
     }
     cleo.until_view("the whole road", |view| view.of_kind("post").count() == 21).await;
     let secrets = ["card", "plan"].map(|kind| cleo.view.of_kind(kind).count());

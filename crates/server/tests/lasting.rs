@@ -58,7 +58,7 @@ async fn serve(folder: &Folder, world: WorldConfig) -> TestServer {
 }
 
 fn yard() -> WorldName {
-    WorldName::new("yard").expect("it is a name")
+    WorldName::new("yard").expect("the name is valid")
 }
 
 fn shown(view: &View, place: &str) -> u64 {
@@ -89,8 +89,8 @@ async fn a_built_tower_stands_after_a_kill_and_equals_the_recording() {
     process.kill();
 
     let saved = SqliteReader::open(&folder.0).unwrap().load(&yard(), Moment::Last).unwrap();
-    let saved = saved.expect("it was kept");
-    let kept = saved.replay(restore_kept).expect("it equals the recording");
+    let saved = saved.expect("the world was stored");
+    let kept = saved.replay(restore_kept).expect("the replay equals the recording");
 
     let process = Process::start(&folder.0);
     let mut ada = TestServer::join_at(process.address, "yard", "name=Ada&hz=60").await;
@@ -219,11 +219,12 @@ async fn a_world_that_a_client_only_joined_resumes_after_a_kill_with_the_client(
     process.kill();
 
     let saved = SqliteReader::open(&folder.0).unwrap().load(&yard(), Moment::Last).unwrap();
-    let kept = saved.expect("it was kept").replay(restore_kept).expect("it equals the recording");
+    let kept =
+        saved.expect("the world was stored").replay(restore_kept).expect("the replay equals the recording");
     assert!(kept.tick() + 30 > seen, "stored until step {} of {seen}", kept.tick());
     let process = Process::start(&folder.0);
     let again = Guest::join_with(process.address, "yard", "Ada", [7; 16]).await;
-    assert!(again.view.resumed && again.id == id, "it is the player that it was");
+    assert!(again.view.resumed && again.id == id, "the client resumed its player");
     drop(again);
     process.end();
 }
@@ -284,7 +285,7 @@ async fn a_store_that_cannot_write_stops_no_world_and_catches_up() {
     other.execute_batch("ROLLBACK").unwrap();
     drop(other);
     let healed = async { while !server.get("/healthz").await.ends_with("\r\n\r\nok\n") {} };
-    timeout(PATIENCE, healed).await.expect("it catches up");
+    timeout(PATIENCE, healed).await.expect("the store catches up");
     server.stop().await;
 
     let server = serve(&folder, script("yard", RULES)).await;
@@ -329,7 +330,7 @@ async fn a_world_that_cannot_be_loaded_is_refused_and_left_unchanged() {
     ada.until_chat().await;
     server.stop().await;
     let saved = SqliteReader::open(&folder.0).unwrap().load(&yard(), Moment::Last).unwrap();
-    assert_eq!(saved.expect("it is still there").snapshot, snapshot);
+    assert_eq!(saved.expect("the world is still stored").snapshot, snapshot);
 }
 
 /// A world whose rules are a program. It has a tower of this many storeys.
@@ -354,7 +355,7 @@ async fn a_programs_world_resumes_and_one_of_another_program_is_set_aside() {
     let mut ticks = Vec::new();
     for storeys in [3, 3, 4] {
         let server = serve(&folder, tower(storeys)).await;
-        let socket = server.connect("/ws/tower?name=Ada&hz=60").await.expect("there is room");
+        let socket = server.connect("/ws/tower?name=Ada&hz=60").await.expect("the room has space");
         let mut ada = Player::new(socket, Encoding::Json);
         ada.until_view("the beginning", |view| !view.players.is_empty()).await;
         ticks.push(ada.view.tick);

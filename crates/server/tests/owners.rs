@@ -204,7 +204,7 @@ async fn a_stock_client_can_own_and_move_entities() {
 
 #[tokio::test]
 async fn where_tokens_are_required_a_program_needs_the_program_role() {
-    let key = TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough");
+    let key = TokenKey::secret(b"32 bytes that nobody else knows.").expect("the secret is long enough");
     let server = TestServer::with(|config| {
         config.worlds = vec![script("hall", HALL)];
         config.entry.key = Some(key.clone());

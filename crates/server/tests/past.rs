@@ -52,7 +52,7 @@ async fn steps(player: &mut Player, steps: u64) {
 }
 
 fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as u64
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("the time is after 1970").as_millis() as u64
 }
 
 /// Formats a time in the notation of room names, to the millisecond.
@@ -102,7 +102,8 @@ async fn history_shows_the_old_state_and_the_present_continues() {
     .await;
     eve.until_view("the state of the room", |view| state(view, "room") == Some(&Json::from("yard"))).await;
     assert_eq!(state(&eve.view, "exact"), Some(&Json::from(true)));
-    let number = |view: &View, name: &str| state(view, name).and_then(Json::as_f64).expect("it is told");
+    let number =
+        |view: &View, name: &str| state(view, name).and_then(Json::as_f64).expect("the state has this value");
     let at = number(&eve.view, "at");
     assert!((at - times[2] as f64).abs() < 40.0, "{at} is shown, and {} was requested", times[2]);
     assert!(number(&eve.view, "from") <= times[0] as f64 && number(&eve.view, "to") >= at);
@@ -145,8 +146,9 @@ async fn history_shows_the_old_state_and_the_present_continues() {
     drop(eve);
     server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
     server.stop().await;
-    let reader = nowcast_server::store::SqliteReader::open(&folder.0).expect("it is there");
-    let names: Vec<_> = reader.list().expect("it can be read").into_iter().map(|world| world.name).collect();
+    let reader = nowcast_server::store::SqliteReader::open(&folder.0).expect("the store exists");
+    let names: Vec<_> =
+        reader.list().expect("the list can be read").into_iter().map(|world| world.name).collect();
     assert_eq!(names.len(), 1, "no history room is stored: {names:?}");
 }
 
@@ -158,7 +160,7 @@ async fn a_moment_before_the_history_is_its_first_and_steps_are_moments_too() {
     build(&mut ada, 1).await;
     let address = format!("nowcast://{}/yard.-1d", server.address);
     let channel = Connector::new().carriers([CarrierKind::WebSocket]).connect(&address).await;
-    let mut eve = Guest::introduce(channel.expect("there is room"), Join::new("Eve"));
+    let mut eve = Guest::introduce(channel.expect("the room has space"), Join::new("Eve"));
     eve.until("the beginning", |eve| eve.view.screen("@past").is_some() && blocks(&eve.view) == 0).await;
     eve.say("/at 999999999");
     eve.until("the end", |eve| blocks(&eve.view) == 1).await;
@@ -237,7 +239,7 @@ async fn a_moment_can_be_copied_to_a_separate_room() {
 }
 
 fn key() -> TokenKey {
-    TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough")
+    TokenKey::secret(b"32 bytes that nobody else knows.").expect("the secret is long enough")
 }
 
 fn token(name: &str, role: Option<&str>) -> String {
@@ -270,7 +272,7 @@ async fn only_editors_view_history_and_history_rooms_are_limited() {
         let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token);
         async move { connector.connect(&address).await }
     };
-    let refused = connect("yard.-1s", &visitor).await.expect_err("it may not edit").to_string();
+    let refused = connect("yard.-1s", &visitor).await.expect_err("the client is no editor").to_string();
     assert!(refused.contains("viewing history requires"), "{refused}");
     assert!(server.connect(&format!("/ws/yard.-1s?token={visitor}")).await.is_err());
     assert!(server.connect(&format!("/ws/yard.-1s?token={editor}&name=Eve")).await.is_ok());
@@ -278,10 +280,11 @@ async fn only_editors_view_history_and_history_rooms_are_limited() {
         assert!(connect(name, &editor).await.is_err(), "{name}");
     }
     server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
-    let eve = connect("yard.-1s", &editor).await.expect("it may edit");
+    let eve = connect("yard.-1s", &editor).await.expect("the client is an editor");
     let mut eve = Guest::introduce(eve, Join::new(""));
     eve.until("the past", |eve| eve.view.screen("@past").is_some()).await;
-    let full = connect("yard.-2s", &editor).await.expect_err("there is one already").to_string();
+    let full =
+        connect("yard.-2s", &editor).await.expect_err("another room already shows history").to_string();
     assert!(full.contains("1 rooms already show history"), "{full}");
     drop(eve);
     server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;

@@ -35,7 +35,7 @@ impl Walk {
             *has_arrived |= distance(at, *start.get_or_insert(at)) > WAY;
         }
         let forward = if *has_arrived { 0.0 } else { 1.0 };
-        predictor.set_input(Input { forward, ..Input::default() }).expect("it is within its bounds");
+        predictor.set_input(Input { forward, ..Input::default() }).expect("the input is within its bounds");
         predictor.advance(now, client.view());
         if let Some(steps) = predictor.poll_steps(now) {
             client.send_steps(&steps).expect("a state always fits");
@@ -55,7 +55,7 @@ fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
 async fn a_predicted_avatar_stops_where_the_server_has_it() {
     let server = TestServer::start().await;
     for (room, carrier) in [("east", CarrierKind::WebTransport), ("west", CarrierKind::WebSocket)] {
-        let channel = Guest::open(&server, room, carrier).await.expect("there is room");
+        let channel = Guest::open(&server, room, carrier).await.expect("the room has space");
         let client = WorldClient::join(channel, Join::new("Ada")).expect("the lane is empty");
         let predictor = Predictor::default();
         let mut walk = Walk { client, predictor, start: None, begin: Instant::now(), has_arrived: false };

@@ -43,12 +43,12 @@ async fn each_line_of_25_quick_ones_reaches_all_or_is_reported_to_its_speaker_as
 #[tokio::test]
 async fn fifteen_lines_that_wait_for_join_are_all_sent() {
     let server = TestServer::start().await;
-    let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
+    let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("the room has space");
     for line in 0..15 {
         let line = encode_to_vec(&Line { text: format!("line {line}") });
         channel.lane(CHAT_LANE).try_event(&line).expect("the chat lane has space");
     }
-    channel.drained().await.expect("all arrive");
+    channel.drained().await.expect("all messages arrive");
     let mut ada = Guest::join_by(channel, "Ada").await;
     ada.until("her lines", |ada| ada.view.said.len() == 15).await;
     assert_eq!(ada.view.unsaid, []);
@@ -78,7 +78,7 @@ struct Relay {
 impl Relay {
     async fn to(server: std::net::SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
-        let address = listener.local_addr().expect("it listens");
+        let address = listener.local_addr().expect("the server listens");
         let (is_cut, cut) = watch::channel(false);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {

@@ -30,9 +30,9 @@ async fn players_on_both_carriers_and_on_the_plain_protocol_share_one_world() {
     let ben_id = ben.id;
     ada.until("Ben and Cleo", |ada| named(ada, ben_id, "Ben") && named(ada, cleo_id, "Cleo")).await;
 
-    let avatar = ada.avatar().expect("she has one");
-    let start = ada.place(avatar).expect("it stands somewhere");
-    ada.steer(&RUN.to_input().expect("it is within its bounds"));
+    let avatar = ada.avatar().expect("the player has an avatar");
+    let start = ada.place(avatar).expect("the avatar has a position");
+    ada.steer(&RUN.to_input().expect("the input is within its bounds"));
     let is_away = move |guest: &Guest| {
         guest.place(avatar).is_some_and(|[x, _, z]| (x - start[0]).hypot(z - start[2]) > 1.0)
     };
@@ -42,7 +42,7 @@ async fn players_on_both_carriers_and_on_the_plain_protocol_share_one_world() {
     ada.until("the line", |ada| !ada.view.said.is_empty()).await;
     assert_eq!(ada.view.said, [(ben_id, "Ben".into(), "<b>hello</b>".into())]);
     cleo.until_view("the line", |view| view.said == ada.view.said).await;
-    let body = ben.avatar().expect("he has one");
+    let body = ben.avatar().expect("the player has an avatar");
     drop(ben);
     ada.until("Ben to be gone", |ada| {
         !ada.view.players.contains_key(&ben_id) && !ada.view.entities.contains_key(&body)
@@ -65,9 +65,9 @@ fn the_avatar_of_a_vanished_client_stops_before_the_session_ends() {
         let (said, heard) = tokio::sync::oneshot::channel();
         elsewhere.spawn(async move {
             let mut ada = Guest::join_at(address, "plaza", "Ada", CarrierKind::WebTransport).await;
-            ada.steer(&RUN.to_input().expect("it is within its bounds"));
-            ada.channel.drained().await.expect("it arrives");
-            said.send(ada.avatar().expect("she has one")).expect("the test waits");
+            ada.steer(&RUN.to_input().expect("the input is within its bounds"));
+            ada.channel.drained().await.expect("the message arrives");
+            said.send(ada.avatar().expect("the player has an avatar")).expect("the test waits");
             std::future::pending::<()>().await;
         });
         let ada_id = timeout(PATIENCE, heard).await.expect("Ada joins").expect("she sends her join message");
@@ -85,7 +85,7 @@ fn the_avatar_of_a_vanished_client_stops_before_the_session_ends() {
             }
         };
         timeout(PATIENCE, standing).await.expect("Ada stands still");
-        assert!(ben.view.entities.contains_key(&ada_id), "she may come back");
+        assert!(ben.view.entities.contains_key(&ada_id), "Ada may return, so her avatar stays");
         server.stop().await;
     });
 }
@@ -151,11 +151,11 @@ async fn a_walker_waits_a_second_for_its_client_and_then_stops() {
     assert!((60.0..90.0).contains(&server.metric(waited)), "{} waits", server.metric(waited));
     // The distance of one step, and of the slide after it. She must not continue with inputs that the client does not
     // repeat.
-    let avatar = ada.avatar().expect("she has one");
+    let avatar = ada.avatar().expect("the player has an avatar");
     ada.take_for(Duration::from_millis(100)).await;
-    let stands = ada.place(avatar).expect("it stands somewhere");
+    let stands = ada.place(avatar).expect("the avatar has a position");
     ada.take_for(Duration::from_millis(300)).await;
-    let after = ada.place(avatar).expect("it stands somewhere");
+    let after = ada.place(avatar).expect("the avatar has a position");
     assert!((stands[0] - after[0]).hypot(stands[2] - after[2]) < 0.01, "from {stands:?} to {after:?}");
 
     // After a jump of the client's counter, the steps between are skipped, and later steps take effect.
@@ -163,7 +163,7 @@ async fn a_walker_waits_a_second_for_its_client_and_then_stops() {
     let of_ada = server.metric(waited);
     ben.channel
         .try_state(STEPS_KEY, &encode_to_vec(&Steps { number: 9, steps: vec![walk] }))
-        .expect("it is taken");
+        .expect("the channel accepts the state");
     server.until_metric(waited, |count| count > of_ada + 10.0).await;
     ben.channel.try_state(STEPS_KEY, &encode_to_vec(&steps)).expect("a state always fits");
     let elsewhere = r#"nowcast_messages_dropped_total{reason="steps_elsewhere"}"#;
@@ -173,14 +173,14 @@ async fn a_walker_waits_a_second_for_its_client_and_then_stops() {
 #[tokio::test]
 async fn inputs_and_lines_that_arrive_before_join_wait_for_it() {
     let server = TestServer::start().await;
-    let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
+    let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("the room has space");
     channel.try_state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state always fits");
     let line = Line { text: "before I am here".into() };
     channel.lane(CHAT_LANE).try_event(&encode_to_vec(&line)).expect("the chat lane has space");
-    channel.drained().await.expect("both arrive");
+    channel.drained().await.expect("both messages arrive");
     let mut ada = Guest::join_by(channel, "Ada").await;
-    let avatar = ada.avatar().expect("she has one");
-    let start = ada.place(avatar).expect("it stands somewhere");
+    let avatar = ada.avatar().expect("the player has an avatar");
+    let start = ada.place(avatar).expect("the avatar has a position");
     let is_away =
         |ada: &Guest| ada.place(avatar).is_some_and(|[x, _, z]| (x - start[0]).hypot(z - start[2]) > 1.0);
     ada.until("her steps", is_away).await;
@@ -192,9 +192,9 @@ async fn inputs_and_lines_that_arrive_before_join_wait_for_it() {
 #[tokio::test]
 async fn a_client_of_another_service_learns_that_this_is_a_world() {
     let server = TestServer::start().await;
-    let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
+    let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("the room has space");
     channel.try_event(b"hello").expect("the lane is empty");
-    let closed = timeout(PATIENCE, channel.closed()).await.expect("it ends");
+    let closed = timeout(PATIENCE, channel.closed()).await.expect("the session ends");
     assert!(closed.code.0 == 64 && closed.reason.contains("this is a world"), "{closed}");
     server.stop().await;
 }
@@ -206,13 +206,13 @@ async fn a_client_without_a_valid_name_or_room_receives_the_cause() {
         config.timeouts.handshake = Duration::from_millis(300);
     })
     .await;
-    let silent = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("there is room");
-    assert_eq!(timeout(PATIENCE, silent.closed()).await.expect("it ends").code.0, 68);
-    let other = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("there is room");
+    let silent = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("the room has space");
+    assert_eq!(timeout(PATIENCE, silent.closed()).await.expect("the session ends").code.0, 68);
+    let other = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("the room has space");
     // Version 1 of the world protocol differs, but its `Join` has the same fields. So the server can answer it.
     let join = ToWorld::Join { protocol: 1, name: String::new(), network_hz: 0, key: Vec::new() };
     other.try_event(&encode_to_vec(&join)).expect("the lane is empty");
-    let closed = timeout(PATIENCE, other.closed()).await.expect("it ends");
+    let closed = timeout(PATIENCE, other.closed()).await.expect("the session ends");
     assert!(
         closed.code.0 == 5
             && closed.reason.contains("version 1 of the world's protocol, this server speaks 3"),
@@ -223,7 +223,9 @@ async fn a_client_without_a_valid_name_or_room_receives_the_cause() {
     let refusal = Guest::open(&server, "one", CarrierKind::WebTransport).await.expect_err("the room is full");
     assert!(matches!(&refusal, ConnectError::Refused(refusal) if refusal.error == "full"), "{refusal}");
     assert!(refusal.to_string().contains("1 players are in it"), "{refusal}");
-    let refusal = Guest::open(&server, "No.Room", CarrierKind::WebSocket).await.expect_err("it is no room");
+    let refusal = Guest::open(&server, "No.Room", CarrierKind::WebSocket)
+        .await
+        .expect_err("the name is not the name of a room");
     assert!(
         matches!(&refusal, ConnectError::Refused(refusal) if refusal.error == "no_such_name"),
         "{refusal}"
@@ -240,10 +242,10 @@ async fn a_client_that_accepts_only_small_messages_receives_the_required_size() 
     let limits = nowcast::session::Limits { message_bytes_max: 1_024, ..Default::default() };
     let config = nowcast::session::Config { limits, ..Default::default() };
     let url = format!("nowcast://{}/plaza", server.address);
-    let channel = Connector::new().session(config).connect(&url).await.expect("there is room");
+    let channel = Connector::new().session(config).connect(&url).await.expect("the room has space");
     let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 0, key: Vec::new() };
     channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
-    let closed = timeout(PATIENCE, channel.closed()).await.expect("it ends");
+    let closed = timeout(PATIENCE, channel.closed()).await.expect("the session ends");
     assert!(closed.code.0 == 64 && closed.reason.contains("the client takes 1024"), "{closed}");
     server.stop().await;
 }

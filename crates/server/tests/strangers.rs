@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 fn key() -> TokenKey {
-    TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough")
+    TokenKey::secret(b"32 bytes that nobody else knows.").expect("the secret is long enough")
 }
 
 fn token(name: &str) -> String {
@@ -134,7 +134,7 @@ async fn clients_behind_a_proxy_on_this_machine_have_no_local_privileges() {
 
     // If a trusted proxy states no client address, its clients do not count as local.
     let server = TestServer::with(|config| {
-        config.entry.proxies = vec!["127.0.0.1".parse().expect("it is an address")];
+        config.entry.proxies = vec!["127.0.0.1".parse().expect("the text is an address")];
     })
     .await;
     for forwarded in ["", "X-Forwarded-For: unknown\r\n", "X-Forwarded-For: 203.0.113.7\r\n"] {
@@ -159,9 +159,9 @@ async fn one_address_cannot_take_all_rooms() {
     .await;
     let mut seats = Vec::new();
     for room in ["one", "two"] {
-        seats.push(server.connect(&format!("/ws/{room}")).await.expect("there is room"));
+        seats.push(server.connect(&format!("/ws/{room}")).await.expect("the room has space"));
     }
-    assert!(server.connect("/ws/three").await.is_err(), "that would be its third");
+    assert!(server.connect("/ws/three").await.is_err(), "a third room is over the limit");
     let refused = r#"nowcast_connections_refused_total{reason="rooms_per_address_max"}"#;
     assert_eq!(server.metric(refused), 1.0);
     seats.push(server.connect("/ws/one").await.expect("an open room may be entered"));

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 /// Returns the body of an answer as JSON.
 fn body(answer: &str) -> Json {
-    let (_, body) = answer.split_once("\r\n\r\n").expect("it has a head");
+    let (_, body) = answer.split_once("\r\n\r\n").expect("the answer has a head");
     serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
 }
 
@@ -44,7 +44,7 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
     let rooms = body(&server.get("/api/rooms").await);
     let rooms: Vec<String> = rooms["rooms"]
         .as_array()
-        .expect("it is a list")
+        .expect("the value is a list")
         .iter()
         .map(|room| format!("{} {} {}", room["name"], room["world"], room["players"]))
         .collect();
@@ -59,12 +59,12 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
         ]
     );
     let worlds = body(&server.get("/api/worlds").await);
-    let worlds = worlds["worlds"].as_array().expect("it is a list");
+    let worlds = worlds["worlds"].as_array().expect("the value is a list");
     let names: Vec<&str> = worlds.iter().filter_map(|world| world["name"].as_str()).collect();
     assert_eq!(names, ["plaza", "playground", "football", "minimal"], "in the order of the configuration");
     assert_eq!(worlds[0]["rooms"], serde_json::json!(["anywhere", "plaza"]));
     for world in worlds {
-        let version = world["version"].as_str().expect("it is a hash");
+        let version = world["version"].as_str().expect("the version is a hash");
         assert!(version.len() == 16 && world["fault"].is_null(), "{world}");
     }
     // An action in one world has no effect in another.
@@ -82,10 +82,10 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
 #[tokio::test]
 async fn a_server_without_a_world_or_with_one_that_does_not_load_is_not_started() {
     let start = |worlds| async { Server::bind(Config { worlds, ..config() }).await.map(drop) };
-    let error = start(Vec::new()).await.expect_err("there is nothing to serve");
+    let error = start(Vec::new()).await.expect_err("the configuration has no world");
     assert_eq!(error.to_string(), "there is no world to serve");
     let broken = script("park", "local world = require('@nowcast/world')\nworld.kin('tree')");
-    let error = start(vec![plaza(), broken]).await.expect_err("it does not load");
+    let error = start(vec![plaza(), broken]).await.expect_err("the world does not load");
     assert!(error.to_string().starts_with("world park: world.luau:2: "), "{error}");
     let error = start(vec![plaza(), plaza()]).await.expect_err("which of the two?");
     assert_eq!(error.to_string(), r#"two worlds are called "plaza""#);
@@ -142,7 +142,7 @@ world.on("join", function(player) player:spawn_avatar(Person, { at = vector.crea
 
 #[tokio::test]
 async fn a_client_refused_by_a_full_world_receives_the_reason_and_leaves_no_trace() {
-    let key = TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough");
+    let key = TokenKey::secret(b"32 bytes that nobody else knows.").expect("the secret is long enough");
     let token = Claims::new(unix_time() + Duration::from_secs(600)).name("Ada").sign(&key);
     let token = token.expect("a secret signs");
     let server = TestServer::with(|config| {
@@ -167,7 +167,7 @@ async fn a_client_refused_by_a_full_world_receives_the_reason_and_leaves_no_trac
         key: Vec::new(),
     };
     channel.try_event(&nowcast_wire::encode_to_vec(&join)).expect("the lane is empty");
-    let closed = tokio::time::timeout(common::PATIENCE, channel.closed()).await.expect("it ends");
+    let closed = tokio::time::timeout(common::PATIENCE, channel.closed()).await.expect("the session ends");
     assert_eq!(closed.code.0, 70, "{closed}");
 
     // The name in the refused token must be free.

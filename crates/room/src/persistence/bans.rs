@@ -402,7 +402,7 @@ mod tests {
     }
 
     fn ban(scope: BanScope, by: BannedBy) -> Ban {
-        Ban::new(scope, by, None, "Ada", "shouting", now_ms()).expect("it is one")
+        Ban::new(scope, by, None, "Ada", "shouting", now_ms()).expect("the ban is valid")
     }
 
     fn bans() -> Bans {
@@ -424,7 +424,7 @@ mod tests {
                 BannedBy::address("2001:db8:1:2:3:4:5:6".parse().unwrap()),
             ] {
                 let ban = Ban::new(scope.clone(), by, Some(Duration::from_secs(60)), &long, &long, NOW);
-                let ban = ban.expect("it is one");
+                let ban = ban.expect("the ban is valid");
                 let mark = ban.to_mark();
                 assert!(mark.key.len() <= MARK_KEY_BYTES_MAX && mark.note.len() <= MARK_NOTE_BYTES_MAX);
                 assert_eq!(mark.expires_ms, NOW + 60_000);
@@ -442,16 +442,17 @@ mod tests {
     #[test]
     fn an_address_ban_lasts_a_day_by_default_and_30_days_at_most() {
         let by = || BannedBy::address("203.0.113.7".parse().unwrap());
-        let day = Ban::new(room("plaza"), by(), None, "", "", NOW).expect("it is one");
+        let day = Ban::new(room("plaza"), by(), None, "", "", NOW).expect("the ban is valid");
         assert_eq!(day.to_mark().expires_ms, NOW + 24 * 3_600_000);
         let month = Some(ADDRESS_BAN_MAX + Duration::from_secs(1));
         assert_eq!(Ban::new(room("plaza"), by(), month, "", "", NOW), Err(BanError::TooLong));
         assert!(matches!(Ban::new(room("Pla za"), by(), None, "", "", NOW), Err(BanError::Scope(_))));
-        let token = Ban::new(room("plaza"), BannedBy::token("Ada"), None, "Ada", "", NOW).expect("it is one");
+        let token =
+            Ban::new(room("plaza"), BannedBy::token("Ada"), None, "Ada", "", NOW).expect("the ban is valid");
         assert_eq!(token.told(), "you are banned from this room");
         let hour = Some(Duration::from_secs(3_600));
         let world = BanScope::World("park".into());
-        let told = Ban::new(world, by(), hour, "Ada", "shouting", NOW).expect("it is one").told();
+        let told = Ban::new(world, by(), hour, "Ada", "shouting", NOW).expect("the ban is valid").told();
         assert_eq!(told, "you are banned from this world until 2023-11-14T23:13:20Z: shouting");
     }
 
@@ -461,9 +462,10 @@ mod tests {
         let address: IpAddr = "2001:db8:1:2::9".parse().unwrap();
         let neighbour: IpAddr = "2001:db8:1:2:ff::1".parse().unwrap();
         let key = ClientKey([7; 16]);
-        add(&bans, ban(room("plaza"), BannedBy::token("Ada"))).expect("there is room");
-        add(&bans, ban(room("plaza"), BannedBy::Client(key.0))).expect("there is room");
-        add(&bans, ban(BanScope::World("park".into()), BannedBy::address(address))).expect("there is room");
+        add(&bans, ban(room("plaza"), BannedBy::token("Ada"))).expect("the list has space");
+        add(&bans, ban(room("plaza"), BannedBy::Client(key.0))).expect("the list has space");
+        add(&bans, ban(BanScope::World("park".into()), BannedBy::address(address)))
+            .expect("the list has space");
         assert_eq!(bans.number(), 3);
         let ada = Known { token: Some("Ada"), ..Known::default() };
         let client = Known { key: Some(key), token: Some("Ben"), ..Known::default() };
@@ -496,13 +498,13 @@ mod tests {
             BannedBy::Client(hash)
         };
         let short = Some(Duration::ZERO);
-        let over = Ban::new(room("plaza"), by(BANS_MAX + 1), short, "", "", 0).expect("it is one");
-        add(&bans, over).expect("there is room");
+        let over = Ban::new(room("plaza"), by(BANS_MAX + 1), short, "", "", 0).expect("the ban is valid");
+        add(&bans, over).expect("the list has space");
         for number in 0..BANS_MAX {
-            add(&bans, ban(room("plaza"), by(number))).expect("there is room");
+            add(&bans, ban(room("plaza"), by(number))).expect("the list has space");
         }
         assert_eq!(add(&bans, ban(room("plaza"), by(BANS_MAX))), Err(BanError::Full));
-        assert_eq!(add(&bans, ban(room("plaza"), by(0))), Ok(()), "it is there already");
+        assert_eq!(add(&bans, ban(room("plaza"), by(0))), Ok(()), "the ban is already in the list");
     }
 
     #[test]

@@ -388,7 +388,7 @@ world.action("kick", {}, function() end)
             once: Once::default(),
             host: host.to_bytes(),
         };
-        let name = WorldName::new("park").expect("it is a name");
+        let name = WorldName::new("park").expect("the name is valid");
         let through_tick = world.tick() + 4;
         let rest = Batch { from_tick: world.tick(), through_tick, time_ms: 6, ..Batch::default() };
         SavedWorld { name, tick: through_tick, snapshot, batches: vec![rest], damage: Vec::new() }
@@ -396,7 +396,7 @@ world.action("kick", {}, function() end)
 
     fn told(rules: &str, lost: &[String]) -> Vec<String> {
         let migration = migrate(&kept(RULES), Sources::of_main(rules), lost, 9).expect("the rules take it");
-        let world = super::super::restore_kept(&migration.snapshot).expect("it is a world");
+        let world = super::super::restore_kept(&migration.snapshot).expect("the bytes are a world");
         assert_eq!(world.hash(), migration.snapshot.hash);
         migration.changes.iter().map(ToString::to_string).collect()
     }
@@ -407,7 +407,7 @@ world.action("kick", {}, function() end)
         let migration = migrate(&saved, Sources::of_main(RULES), &[], 9).expect("the rules take it");
         assert_eq!(migration.changes, []);
         assert_eq!((migration.snapshot.tick, migration.snapshot.time_ms), (saved.tick, 9));
-        let world = super::super::restore_kept(&migration.snapshot).expect("it is a world");
+        let world = super::super::restore_kept(&migration.snapshot).expect("the bytes are a world");
         assert_eq!((world.tick(), world.hash()), (saved.tick, migration.snapshot.hash));
     }
 
@@ -449,7 +449,7 @@ world.action("kick", {}, function() end)
     fn rules_that_fail_in_their_first_steps_are_refused() {
         let saved = kept(RULES);
         let bad = format!("{RULES}\nworld.on('step', function() error('no') end)");
-        let error = migrate(&saved, Sources::of_main(&bad), &[], 9).expect_err("they fail");
+        let error = migrate(&saved, Sources::of_main(&bad), &[], 9).expect_err("the rules fail");
         assert!(matches!(error, MigrationError::Failed(_)), "{error}");
         let error = migrate(&saved, Sources::of_main("this is no script"), &[], 9).expect_err("no script");
         assert!(matches!(error, MigrationError::Refused(_)), "{error}");
@@ -459,7 +459,8 @@ world.action("kick", {}, function() end)
     fn a_world_of_another_program_is_left_unchanged() {
         let mut saved = kept(RULES);
         saved.snapshot.host = Vec::new();
-        let error = migrate(&saved, Sources::of_main(RULES), &[], 9).expect_err("its rules are unknown");
+        let error =
+            migrate(&saved, Sources::of_main(RULES), &[], 9).expect_err("the rules of the world are unknown");
         assert!(matches!(error, MigrationError::World(_)), "{error}");
     }
 }

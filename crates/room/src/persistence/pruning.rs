@@ -95,12 +95,13 @@ mod tests {
         const BYTES_MAX: u64 = 16 << 20;
         let folder = Folder(std::env::temp_dir().join(format!("nowcast-pruning-{}", std::process::id())));
         let persistence = PersistenceThread::open(Some(&folder.0)).expect("the folder is this test's own");
-        let store = persistence.store().expect("it was opened");
+        let store = persistence.store().expect("the store was opened");
         let retention = Retention { bytes_max: BYTES_MAX, ..Retention::default() };
         let mut rooms: Vec<_> = (0..4)
             .map(|number| {
-                let world = World::new(Definition::default(), number, Box::new(())).expect("it is empty");
-                let name = WorldName::new(&format!("room-{number}")).expect("it is a name");
+                let world = World::new(Definition::default(), number, Box::new(()))
+                    .expect("an empty definition is valid");
+                let name = WorldName::new(&format!("room-{number}")).expect("the name is valid");
                 let recorder = Recorder::new(name, Origin::default(), &world);
                 (world, recorder, persistence.journal_share(&retention))
             })
@@ -125,11 +126,12 @@ mod tests {
             if schedule.take_due(now, written, &retention) {
                 persistence.prune(&retention);
             }
-            most = most.max(std::fs::metadata(folder.0.join("worlds.db")).expect("it is there").len());
+            most = most.max(std::fs::metadata(folder.0.join("worlds.db")).expect("the file exists").len());
         }
         assert!(most > BYTES_MAX / 2, "{most}: the past is kept");
         assert!(most <= BYTES_MAX + BYTES_MAX / SLACK_PART, "{most} bytes of {BYTES_MAX}");
-        let bytes: Vec<u64> = store.list().expect("they are there").iter().map(|world| world.bytes).collect();
+        let bytes: Vec<u64> =
+            store.list().expect("the worlds can be listed").iter().map(|world| world.bytes).collect();
         assert_eq!(bytes.len(), 4);
         assert!(bytes.iter().sum::<u64>() <= BYTES_MAX + BYTES_MAX / PRUNE_PART, "{bytes:?}");
     }

@@ -45,7 +45,7 @@ fn vectors() -> PathBuf {
 }
 
 fn park() -> WorldName {
-    WorldName::new("park").expect("it is a name")
+    WorldName::new("park").expect("the name is valid")
 }
 
 /// A folder that is removed with the test.
@@ -80,7 +80,7 @@ fn bless() {
     let origin = origin(live.world(), Some(&sources), 3);
     let mut recorder = Recorder::new(park(), origin, live.world());
     let apply = |live: &mut Live, recorder: &mut Recorder, command: Command| {
-        live.apply(command.clone()).expect("there is room");
+        live.apply(command.clone()).expect("the world accepts the command");
         recorder.took(live.world(), command);
         live.step();
     };
@@ -94,12 +94,15 @@ fn bless() {
     recorder.snapshot(live.parts().0, &store, 1_700_000_000_000, host.to_bytes());
     let count = Command::Action { player: ADA, name: "count".into(), arguments: Value::Map(Vec::new()) };
     let id = ActionId { client: [5; 16], number: 1 };
-    recorder.apply_once(live.parts().0, id, count.clone(), Box::new(drop)).expect("there is room");
+    recorder
+        .apply_once(live.parts().0, id, count.clone(), Box::new(drop))
+        .expect("the world accepts the command");
     live.step();
     apply(&mut live, &mut recorder, count);
     recorder.flush_all(live.world(), &store, 1_700_000_000_100);
-    store.commit(PATIENCE).expect("it is kept");
-    let bytes = store.reader().and_then(|reader| reader.export(&park(), Moment::Last)).expect("it is there");
+    store.commit(PATIENCE).expect("the world is stored");
+    let bytes =
+        store.reader().and_then(|reader| reader.export(&park(), Moment::Last)).expect("the world is stored");
     fs::create_dir_all(vectors()).expect("the folder of the vectors");
     fs::write(file, bytes).expect("the vector is written");
 }
@@ -115,23 +118,24 @@ fn stored_worlds_of_every_release_resume() {
     }
     let mut kept = 0;
     for entry in fs::read_dir(vectors()).expect("the vectors are there") {
-        let path = entry.expect("it can be read").path();
+        let path = entry.expect("the entry can be read").path();
         if path.extension().is_none_or(|extension| extension != "ncs") {
             continue;
         }
-        let release = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
-        let file = fs::read(&path).expect("it can be read");
-        assert_eq!(read_file(&file).expect("it is a world").0, "park", "{release}");
+        let release = path.file_stem().expect("the file has a name").to_string_lossy().into_owned();
+        let file = fs::read(&path).expect("the file can be read");
+        assert_eq!(read_file(&file).expect("the bytes are a world").0, "park", "{release}");
         let folder = Folder::new(&release);
         let store = folder.open();
         store.import(&park(), &file).unwrap_or_else(|error| panic!("{release}: {error}"));
-        let saved = store.load(&park(), Moment::Last).expect("it is whole").expect("it is there");
+        let saved =
+            store.load(&park(), Moment::Last).expect("the store is intact").expect("the world is stored");
         assert!(saved.once().contains(ActionId { client: [5; 16], number: 1 }), "{release}");
         let world = saved.replay_unchecked(restore_kept).unwrap_or_else(|error| panic!("{release}: {error}"));
         goes_on(&release, &world);
         assert_eq!(state(&world, "count").and_then(|count| count.as_f64()), Some(2.0), "{release}");
 
-        let (offered, sources) = kept_rules(&saved.snapshot).expect("its rules are there");
+        let (offered, sources) = kept_rules(&saved.snapshot).expect("the rules are stored");
         assert_eq!(offered, "park", "{release}");
         let migration = migrate(&saved, sources, &[], 1).unwrap_or_else(|error| panic!("{release}: {error}"));
         let world = restore_kept(&migration.snapshot).expect("the rules take it");
@@ -149,7 +153,8 @@ fn goes_on(release: &str, world: &World) {
     let lamps: Vec<_> = world.entities().iter().filter(|entity| entity.kind == lamp).collect();
     assert_eq!(lamps.len(), 1, "{release}");
     assert_eq!(lamps[0].pose.position, [1.0, 2.0, 3.0], "{release}");
-    let attribute = |name: &str| scene.attribute(lamps[0].id, name).expect("it has it").clone();
+    let attribute =
+        |name: &str| scene.attribute(lamps[0].id, name).expect("the lamp has the attribute").clone();
     assert_eq!(attribute("title"), Value::from("Größe"), "{release}");
     assert_eq!(attribute("heat").as_f64(), Some(0.5), "{release}");
     // An attribute with bounds is quantised.

@@ -163,7 +163,11 @@ mod tests {
         assert_eq!(marks_of(with_token, None), [BannedBy::token("Ada"), BannedBy::Client(key.0)]);
         let stranger = Known { token: None, key: Some(key), address: Some(far) };
         assert_eq!(marks_of(stranger, None), [BannedBy::Client(key.0), BannedBy::address(far)]);
-        assert_eq!(marks_of(stranger, Some(far)), [BannedBy::Client(key.0)], "it is the editor's own");
+        assert_eq!(
+            marks_of(stranger, Some(far)),
+            [BannedBy::Client(key.0)],
+            "the address is the editor's own"
+        );
         for here in ["127.0.0.1", "::1", "::ffff:127.0.0.1"] {
             let local = Known { address: Some(here.parse().unwrap()), ..Known::default() };
             assert_eq!(marks_of(local, None), [], "{here}");

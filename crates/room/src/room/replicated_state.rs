@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     fn live(text: &str) -> Live {
-        Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("it loads")
+        Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("the script loads")
     }
 
     fn dictionary(live: &Live) -> Dictionary {
@@ -380,7 +380,11 @@ mod tests {
         act(&mut live, "switch");
         assert_eq!(replicated.update(live.world(), &dictionary).attributes, [EntityId(1)]);
         act(&mut live, "move");
-        assert_eq!(replicated.update(live.world(), &dictionary).described, [EntityId(1)], "it has no rows");
+        assert_eq!(
+            replicated.update(live.world(), &dictionary).described,
+            [EntityId(1)],
+            "the entity has no rows of movement"
+        );
         live.step();
         assert_eq!(replicated.update(live.world(), &dictionary), Changes::default());
         replicated.invalidate();

@@ -23,7 +23,7 @@ fn rooms_of(catalogue: Catalogue, config: RoomsConfig) -> Arc<Rooms> {
 /// A catalogue with one world whose rules are this program.
 fn offering(make: MakeWorld) -> Catalogue {
     let mut catalogue = Catalogue::default();
-    catalogue.offer_program("plaza", make).expect("it is well named");
+    catalogue.offer_program("plaza", make).expect("the name is valid");
     catalogue
 }
 
@@ -31,7 +31,7 @@ fn offering(make: MakeWorld) -> Catalogue {
 fn offering_script(text: &str) -> Catalogue {
     let mut catalogue = Catalogue::default();
     let sources = nowcast_script::Sources::of_main(text);
-    catalogue.offer_script("plaza", sources, Assets::default(), None).expect("it loads");
+    catalogue.offer_script("plaza", sources, Assets::default(), None).expect("the script loads");
     catalogue
 }
 
@@ -117,7 +117,7 @@ fn empty_world() -> World {
 type Seated = (Seat, Arc<ClientHandle>);
 
 fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seated, Arc<PlainSink>) {
-    let seat = rooms.reserve(room, NOBODY).expect("there is room");
+    let seat = rooms.reserve(room, NOBODY).expect("the room has space");
     let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&rooms.metrics)));
     let client = ada(Arc::<PlainSink>::clone(&sink));
     seat.enter(Arc::clone(&client));
@@ -144,7 +144,7 @@ fn is_closed(sink: &PlainSink) -> bool {
 #[test]
 fn a_room_whose_thread_panics_is_removed_and_its_clients_are_closed() {
     let rooms = rooms(empty_world);
-    let seat = rooms.reserve("plaza", NOBODY).expect("there is room");
+    let seat = rooms.reserve("plaza", NOBODY).expect("the room has space");
     let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&rooms.metrics)));
     let client = ada(Arc::<PlainSink>::clone(&sink));
     seat.enter(Arc::clone(&client));

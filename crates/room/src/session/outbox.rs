@@ -133,7 +133,7 @@ mod tests {
         (0..DELIVERIES_MAX).for_each(|number| sender.send(event(number)));
         assert!(receiver.closing().is_none());
         for number in 0..10 {
-            let Some(Delivery::Event(bytes)) = receiver.take() else { panic!("it was sent") };
+            let Some(Delivery::Event(bytes)) = receiver.take() else { panic!("the event was sent") };
             assert_eq!(bytes, number_bytes(number));
         }
         (0..10).for_each(|number| sender.send(event(number)));

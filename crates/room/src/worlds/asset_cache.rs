@@ -70,7 +70,7 @@ mod tests {
     }
 
     fn hash(assets: &Assets) -> String {
-        assets.get("assets/a.ogg").expect("it is there").hash.clone()
+        assets.get("assets/a.ogg").expect("the asset exists").hash.clone()
     }
 
     #[test]

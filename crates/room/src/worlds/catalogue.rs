@@ -345,7 +345,7 @@ mod tests {
     fn a_room_shows_the_world_of_its_name_and_every_other_room_the_first() {
         let mut catalogue = Catalogue::default();
         for name in ["plaza", "park", "park-north"] {
-            offer(&mut catalogue, name, "").expect("it loads");
+            offer(&mut catalogue, name, "").expect("the script loads");
         }
         for (room, world) in [
             ("plaza", "plaza"),
@@ -367,7 +367,7 @@ mod tests {
         let broken = offer(&mut catalogue, "park", "local x =").unwrap_err().to_string();
         assert!(broken.starts_with("world park: world.luau:1: "), "{broken}");
         assert!(catalogue.is_empty(), "a refused world is not offered");
-        offer(&mut catalogue, "park", "").expect("it loads");
+        offer(&mut catalogue, "park", "").expect("the script loads");
         assert_eq!(offer(&mut catalogue, "park", ""), Err(OfferError::TwoOfName("park".to_owned())));
     }
 
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(newest.take(read("-- one")), None, "nothing changed");
         assert!(matches!(newest.take(read("-- two")), Some(Ok(_))));
         assert!(matches!(newest.take(read("local x =")), Some(Err(_))));
-        assert_eq!(newest.take(read("local x =")), None, "it was told");
+        assert_eq!(newest.take(read("local x =")), None, "the fault was already reported");
         assert_eq!(newest.lock().good, Sources::of_main("-- two"));
         assert!(matches!(newest.take(read("-- two")), Some(Ok(_))), "repaired: rooms receive the new rules");
         assert_eq!(newest.number.load(Ordering::Relaxed), 3);

@@ -47,7 +47,7 @@ mod tests {
         watchdog.steer(walking);
         assert_eq!(watchdog.hear(true), None);
         assert_eq!(watchdog.hear(false), Some(Input { forward: 0.0, ..walking }));
-        assert_eq!(watchdog.hear(false), None, "it stands already");
+        assert_eq!(watchdog.hear(false), None, "the avatar already stands still");
         assert_eq!(watchdog.hear(true), Some(walking));
     }
 

@@ -89,7 +89,7 @@ impl TestServer {
     pub fn metric(&self, name_and_labels: &str) -> f64 {
         let page = self.handle.metrics();
         let line = page.lines().find_map(|line| line.strip_prefix(name_and_labels)?.strip_prefix(' '));
-        line.map_or(0.0, |value| value.parse().expect("it is a number"))
+        line.map_or(0.0, |value| value.parse().expect("the value is a number"))
     }
 
     /// Waits until a figure of `/metrics` has a value.
@@ -109,7 +109,10 @@ impl TestServer {
         let mut stream = TcpStream::connect(self.address).await.expect("the server listens");
         stream.write_all(request.as_bytes()).await.expect("the server reads");
         let mut answer = Vec::new();
-        timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("it ends").expect("it can be read");
+        timeout(PATIENCE, stream.read_to_end(&mut answer))
+            .await
+            .expect("the connection ends")
+            .expect("the answer can be read");
         String::from_utf8_lossy(&answer).into_owned()
     }
 
@@ -154,25 +157,25 @@ impl TestServer {
 
     /// Joins, and waits for the welcome and the world's entities.
     pub async fn join(&self, room: &str, parameters: &str) -> Player {
-        let socket = self.connect(&format!("/ws/{room}?{parameters}")).await.expect("there is room");
+        let socket = self.connect(&format!("/ws/{room}?{parameters}")).await.expect("the room has space");
         Self::welcomed(socket, parameters).await
     }
 
     /// Joins a server that another process runs.
     pub async fn join_at(address: SocketAddr, room: &str, parameters: &str) -> Player {
         let stream = TcpStream::connect(address).await.expect("the server listens");
-        stream.set_nodelay(true).expect("it can be set");
+        stream.set_nodelay(true).expect("the option can be set");
         let request = format!("ws://{address}/ws/{room}?{parameters}");
-        let (socket, _) = client_async_with_config(request, stream, None).await.expect("there is room");
+        let (socket, _) = client_async_with_config(request, stream, None).await.expect("the room has space");
         Self::welcomed(socket, parameters).await
     }
 
     /// Joins with a socket whose receive buffer is as small as possible.
     pub async fn join_narrowly(&self, room: &str, parameters: &str) -> Player {
         let socket = tokio::net::TcpSocket::new_v4().expect("there are files left");
-        socket.set_recv_buffer_size(4_096).expect("it can be set");
+        socket.set_recv_buffer_size(4_096).expect("the option can be set");
         let path = format!("/ws/{room}?{parameters}");
-        let socket = self.upgrade(socket, &path).await.expect("there is room");
+        let socket = self.upgrade(socket, &path).await.expect("the room has space");
         Self::welcomed(socket, parameters).await
     }
 
@@ -180,7 +183,7 @@ impl TestServer {
         let encoding = parameters
             .split('&')
             .find_map(|parameter| parameter.strip_prefix("encoding="))
-            .map_or(Encoding::Json, |name| name.parse().expect("it is an encoding"));
+            .map_or(Encoding::Json, |name| name.parse().expect("the text is an encoding"));
         let mut player = Player::new(socket, encoding);
         let ServerMessage::Welcome { player: id, .. } = player.next().await else {
             panic!("the first message is the welcome");
@@ -208,7 +211,7 @@ impl Player {
 
     /// Returns the entity that the player moves.
     pub fn avatar(&self) -> u32 {
-        self.view.avatar(self.id).expect("it has an avatar")
+        self.view.avatar(self.id).expect("the player has an avatar")
     }
 
     /// Returns its name.

@@ -56,7 +56,7 @@ impl Process {
             let mut line = String::new();
             assert!(output.read_line(&mut line).expect("it is text") > 0, "the process ended early");
             if let Some((_, address)) = line.trim().split_once("listens on ") {
-                break address.parse().expect("it is an address");
+                break address.parse().expect("the text is an address");
             }
         };
         Self { child, _output: output, address }

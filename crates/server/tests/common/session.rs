@@ -37,7 +37,7 @@ impl Guest {
 
     pub async fn join_at(address: SocketAddr, room: &str, name: &str, carrier: CarrierKind) -> Self {
         let url = format!("nowcast://{address}/{room}");
-        let channel = Connector::new().carriers([carrier]).connect(&url).await.expect("there is room");
+        let channel = Connector::new().carriers([carrier]).connect(&url).await.expect("the room has space");
         Self::join_by(channel, name).await
     }
 
@@ -45,7 +45,7 @@ impl Guest {
     pub async fn join_with(address: SocketAddr, room: &str, name: &str, key: [u8; 16]) -> Self {
         let url = format!("nowcast://{address}/{room}");
         let carriers = [CarrierKind::WebSocket];
-        let channel = Connector::new().carriers(carriers).connect(&url).await.expect("there is room");
+        let channel = Connector::new().carriers(carriers).connect(&url).await.expect("the room has space");
         Self::join_as(channel, Join::new(name).key(key)).await
     }
 
@@ -69,7 +69,7 @@ impl Guest {
 
     /// Joins as a program, and waits for the world's definition.
     pub async fn join_as_program(server: &TestServer, room: &str, name: &str) -> Self {
-        let channel = Self::open(server, room, CarrierKind::WebSocket).await.expect("there is room");
+        let channel = Self::open(server, room, CarrierKind::WebSocket).await.expect("the room has space");
         let mut guest = Self::introduce(channel, Join::new(name).program());
         guest.until("the definition", |guest| !guest.view.kinds.is_empty()).await;
         guest
@@ -134,7 +134,7 @@ impl Guest {
             Update::Player(id) => self.view.take_player(id.0, known.player(id).expect("it is there")),
             Update::Left(id) => drop(self.view.players.remove(&id.0)),
             Update::Screen(number) => {
-                self.view.take_screen(number, known.screen(number).expect("it has a value"));
+                self.view.take_screen(number, known.screen(number).expect("the slot has a value"));
             }
             Update::Line(Said { from, name, text }) => self.view.said.push((from, name, text)),
             other @ (Update::Missed(_) | Update::Unknown) => {

@@ -125,7 +125,7 @@ impl View {
                 }
             }
             ServerMessage::Attributes { id, set } => {
-                self.entities.get_mut(id).expect("it was described").attributes = json(&set.0);
+                self.entities.get_mut(id).expect("the entity was described").attributes = json(&set.0);
             }
             ServerMessage::Despawn { ids } => {
                 ids.iter().for_each(|id| assert!(self.entities.remove(id).is_some(), "{id} is not there"));
@@ -277,9 +277,13 @@ fn even(json: Json) -> Json {
 }
 
 fn fields(shape: &[u8]) -> Vec<String> {
-    let shape = Shape::from_bytes(shape).expect("it is a shape");
-    let mut names: Vec<String> =
-        shape.fields().expect("its root is a struct").iter().map(|field| field.name.clone()).collect();
+    let shape = Shape::from_bytes(shape).expect("the bytes are a shape");
+    let mut names: Vec<String> = shape
+        .fields()
+        .expect("the root of a shape is a struct")
+        .iter()
+        .map(|field| field.name.clone())
+        .collect();
     names.sort();
     names
 }

@@ -76,7 +76,7 @@ impl Play {
 
     /// Returns the newest step of the client that was taken.
     fn came_to(&self) -> u16 {
-        self.walked.last().expect("it walks").0.wrapping_sub(START)
+        self.walked.last().expect("the walker has taken a step").0.wrapping_sub(START)
     }
 }
 
@@ -158,7 +158,7 @@ fn a_start_up_to_a_second_late_is_taken_in_its_place_and_made_up_later() {
     let walked: Vec<u16> = set_off.collect();
     assert_eq!(walked[0], 200_u16.wrapping_add(START));
     assert!(walked.windows(2).all(|pair| apart(pair[1], pair[0]) == 1), "{walked:?}");
-    assert!(play.came_to() > 880, "it came to step {}", play.came_to());
+    assert!(play.came_to() > 880, "the walker came to step {}", play.came_to());
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn steps_that_the_world_left_out_are_made_up_for() {
         }
     }
     play.check("held up");
-    assert!(play.came_to() >= 1_190, "it came to step {}", play.came_to());
+    assert!(play.came_to() >= 1_190, "the walker came to step {}", play.came_to());
     let strides =
         play.turns.iter().filter(|turn| matches!(turn, DueStep::Steps { first: Some(_), .. })).count();
     assert!((30..=40).contains(&strides), "{strides} strides");

@@ -58,14 +58,18 @@ impl Known {
             assert!(self.entities.remove(&id.0).is_some(), "{id:?} is gone and was not there");
         }
         for id in &changes.described {
-            self.entities.insert(id.0, replicated.entity(*id).expect("it is there").entity.clone());
+            self.entities
+                .insert(id.0, replicated.entity(*id).expect("the entity or player exists").entity.clone());
         }
         for id in &changes.attributes {
-            let known = self.entities.get_mut(&id.0).expect("it was described");
-            known.attributes.clone_from(&replicated.entity(*id).expect("it is there").entity.attributes);
+            let known = self.entities.get_mut(&id.0).expect("the entity was described");
+            known
+                .attributes
+                .clone_from(&replicated.entity(*id).expect("the entity or player exists").entity.attributes);
         }
         for id in &changes.players {
-            let ReplicatedPlayer { name, avatar } = replicated.player(*id).expect("it is there").clone();
+            let ReplicatedPlayer { name, avatar } =
+                replicated.player(*id).expect("the entity or player exists").clone();
             self.players.insert(id.0, Player { name, avatar: avatar.map(|avatar| avatar.0) });
         }
         let shown = changes.screens.iter().cloned();
@@ -86,7 +90,7 @@ impl Known {
     fn of_states(states: &BTreeMap<u64, Vec<u8>>) -> Self {
         let mut known = Self::default();
         for (key, bytes) in states.iter().filter(|(_, bytes)| !bytes.is_empty()) {
-            match StateKey::of(*key).expect("it is one of the specification") {
+            match StateKey::of(*key).expect("the key is in the specification") {
                 StateKey::Entity(id) => drop(known.entities.insert(id.0, decode(bytes).unwrap())),
                 StateKey::Player(id) => drop(known.players.insert(id.0, decode(bytes).unwrap())),
                 StateKey::Screen(_) => {
@@ -153,7 +157,7 @@ struct Whims;
 impl Behaviour for Whims {
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
         if draw(scene, 4) > 0 {
-            let kind = scene.kind("person").expect("it is defined");
+            let kind = scene.kind("person").expect("the kind is defined");
             let _ = scene.spawn_avatar(player, kind, Spawn::at([0.0, 5.0, 0.0]));
         }
     }
@@ -188,7 +192,7 @@ fn whim(scene: &mut Scene) {
         5 => scene.set_pose(one, Pose { position: place, ..Pose::IDENTITY }),
         6 => scene.set_parent(one, other.filter(|_| number != Value::from(0_u64))),
         7 => whose.map_or(Ok(()), |player| {
-            let kind = scene.kind("person").expect("it is defined");
+            let kind = scene.kind("person").expect("the kind is defined");
             scene.spawn_avatar(player, kind, Spawn::at(place)).map(drop)
         }),
         _ => {
@@ -202,7 +206,7 @@ fn whim(scene: &mut Scene) {
 /// One of two definitions of the same kinds.
 fn definition(which: bool) -> Definition {
     let cube = ColliderShape::cube(1.0);
-    let attributes = |text: &str| Attributes::parse(text).expect("it is written as attributes are");
+    let attributes = |text: &str| Attributes::parse(text).expect("the text has the form of attributes");
     let level = if which { "level: u8?" } else { "level: u16?, label: text" };
     let kind = |name: &str, body: Body| Kind::new(name).with_body(body).with_attributes(attributes(level));
     Definition {
@@ -264,11 +268,12 @@ impl Room {
     }
 
     fn apply(&mut self, command: Command) {
-        self.world.apply(command).expect("there is room");
+        self.world.apply(command).expect("the world accepts the command");
     }
 
     fn restore(&mut self, bytes: &[u8], which: bool) {
-        self.world = World::restore(definition(which), Box::new(Whims), bytes).expect("it was saved");
+        self.world =
+            World::restore(definition(which), Box::new(Whims), bytes).expect("the bytes are a snapshot");
         self.which = which;
         self.dictionary = Dictionary::new(self.world.scene().definition(), &Assets::default(), 1);
         self.replicated.invalidate();

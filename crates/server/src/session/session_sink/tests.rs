@@ -52,7 +52,7 @@ impl Source for Delayed {
 }
 
 fn enter(rooms: &Arc<Rooms>, sink: Arc<dyn ClientSink>) -> Seated {
-    let seat = rooms.reserve("plaza", Opener { address: None, is_local: true }).expect("there is room");
+    let seat = rooms.reserve("plaza", Opener { address: None, is_local: true }).expect("the room has space");
     let client = Arc::new(ClientHandle::new(Name::Asked("Ada".into()), sink, 60, false, false));
     seat.enter(Arc::clone(&client));
     (seat, client)
@@ -77,7 +77,7 @@ async fn a_stuck_driver_delays_no_tick() {
     let mut catalogue = Catalogue::default();
     let make =
         |_, _| World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with nothing");
-    catalogue.offer_program("plaza", Arc::new(make)).expect("it is well named");
+    catalogue.offer_program("plaza", Arc::new(make)).expect("the name is valid");
     let persistence = Arc::new(PersistenceThread::default());
     let rooms = open_rooms(RoomsConfig::default(), catalogue, persistence, Arc::clone(&metrics));
     let other = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&metrics)));
@@ -87,7 +87,7 @@ async fn a_stuck_driver_delays_no_tick() {
     let delayed = |replicator| Box::new(Delayed { replicator, hold: Arc::clone(&hold) }) as Box<dyn Source>;
     let sink = Arc::new(SessionSink::with_source(ours, 60, &metrics, delayed));
     let (_seat, client) = enter(&rooms, Arc::<SessionSink>::clone(&sink));
-    theirs.receive().await.expect("it is welcomed");
+    theirs.receive().await.expect("the client is welcomed");
 
     let (held, until) = channel();
     *hold.lock().unwrap() = Some(until);
@@ -104,7 +104,7 @@ async fn a_stuck_driver_delays_no_tick() {
     assert!(hold.lock().unwrap().is_none(), "the driver was held up");
     drop::<std::sync::mpsc::Sender<()>>(held);
     loop {
-        let message = theirs.receive().await.expect("it goes on");
+        let message = theirs.receive().await.expect("the session continues");
         if message.bytes.windows(9).any(|bytes| bytes == b"driver is") {
             break;
         }
