@@ -81,10 +81,10 @@ async fn both_protocols_describe_one_room_alike() {
     ] {
         assert_eq!(view.without_places(), expected, "{who}");
     }
-    let (_, lamp) = ada.view.of_kind("lamp").next().expect("there is one");
+    let (_, lamp) = ada.view.of_kind("lamp").next().expect("the view has a lamp");
     assert_eq!(lamp.attributes, json!({ "lit": true, "warmth": 0.5 }), "a multiple of its step");
     assert_eq!(lamp.scale, [1.0, 2.0, 1.0]);
-    let (_, post) = guest.view.of_kind("lamp").next().expect("there is one");
+    let (_, post) = guest.view.of_kind("lamp").next().expect("the view has a lamp");
     assert_eq!(post.place, Some([0.0, 2.5, 40.0]), "an entity without rows is placed by its description");
     ada.act("clear", &[]).await;
     for guest in [&mut dora, &mut emil, &mut guest] {

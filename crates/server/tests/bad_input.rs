@@ -288,7 +288,8 @@ async fn bytes_that_are_not_http_are_answered_and_closed() {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let _ = stream.write_all(endless.as_bytes()).await;
     let mut answer = Vec::new();
-    let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("it ends");
+    let _ =
+        tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("the connection ends");
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
     server
         .until_metric(r#"nowcast_connections_refused_total{reason="handshake_timeout"}"#, |count| {

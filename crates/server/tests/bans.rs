@@ -58,7 +58,7 @@ async fn noticed(player: &mut Player, words: &str) -> String {
     player.until_view(words, |view| view.notices.iter().any(|text| text.contains(words))).await;
     let found = player.view.notices.iter().rev().find(|text| text.contains(words)).cloned();
     player.view.notices.clear();
-    found.expect("the ban was in the list")
+    found.expect("the notice was received")
 }
 
 /// Opens a WebSocket of the plain protocol, and waits for its end.
@@ -111,8 +111,10 @@ async fn a_banned_client_receives_the_reason_and_stays_out_until_the_ban_is_lift
     let (code, _) = turned_away(&server, &format!("/ws/yard?token={ben}")).await;
     assert_eq!(code, BANNED.0);
     let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(&ben);
-    let channel =
-        connector.connect(&format!("nowcast://{}/yard", server.address)).await.expect("it is let in");
+    let channel = connector
+        .connect(&format!("nowcast://{}/yard", server.address))
+        .await
+        .expect("the client is admitted");
     let mut session = Guest::introduce(channel, Join::new(""));
     let closed = session.end().await;
     assert_eq!(closed.code.0, BANNED.1);
@@ -173,8 +175,9 @@ async fn a_ban_survives_a_restart_of_the_server() {
     let mut eve = TestServer::join_at(process.address, "yard", "name=Eve&hz=60").await;
     let path = format!("ws://{}/ws/yard?name=Mallory&key={secret}", process.address);
     let stream = tokio::net::TcpStream::connect(process.address).await.expect("the server listens");
-    let (socket, _) =
-        tokio_tungstenite::client_async(path, stream).await.expect("it is admitted to receive the reason");
+    let (socket, _) = tokio_tungstenite::client_async(path, stream)
+        .await
+        .expect("a banned client is admitted to receive the reason");
     assert_eq!(Player::new(socket, Encoding::Json).until_closed().await.0, BANNED.0);
     say(&mut eve, "/unban Mallory").await;
     noticed(&mut eve, "taken back").await;

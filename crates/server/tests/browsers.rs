@@ -18,14 +18,17 @@ const UPGRADE: &str = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocke
 /// Returns the status and head of an answer. The connection stays open until the returned stream is dropped.
 async fn ask(server: &TestServer, path: &str, headers: &str) -> (String, TcpStream) {
     let mut stream = TcpStream::connect(server.address).await.expect("the server listens");
-    stream.write_all(format!("GET {path} HTTP/1.1\r\n{headers}\r\n").as_bytes()).await.expect("it reads");
+    stream
+        .write_all(format!("GET {path} HTTP/1.1\r\n{headers}\r\n").as_bytes())
+        .await
+        .expect("the server reads the request");
     let mut head = Vec::new();
     let reading = async {
         while !head.ends_with(b"\r\n\r\n") {
-            head.push(stream.read_u8().await.expect("it answers with a head"));
+            head.push(stream.read_u8().await.expect("the answer has a head"));
         }
     };
-    timeout(PATIENCE, reading).await.expect("it answers");
+    timeout(PATIENCE, reading).await.expect("the server answers");
     (String::from_utf8_lossy(&head).into_owned(), stream)
 }
 
@@ -241,7 +244,7 @@ async fn an_invalid_origin_prevents_the_start() {
     let entry =
         nowcast_server::admission::Policy { origins: vec!["example.org".into()], ..Default::default() };
     let Err(error) = Server::bind(nowcast_server::Config { entry, ..config }).await else {
-        panic!("it starts")
+        panic!("the server starts")
     };
     assert!(error.to_string().contains("write SCHEME://HOST"), "{error}");
 }

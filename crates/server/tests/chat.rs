@@ -104,7 +104,7 @@ async fn until_missed(channel: &Channel) -> u32 {
         let message = channel.receive().await.expect("the session continues");
         match (message.kind, message.lane.number()) {
             (MessageKind::State { key: MISSED_KEY }, CHAT_LANE) => {
-                missed = decode::<Missed>(&message.bytes).expect("it is well-formed").lines;
+                missed = decode::<Missed>(&message.bytes).expect("the message is well-formed").lines;
             }
             (MessageKind::Event, CHAT_LANE) => {
                 decode::<Said>(&message.bytes).expect("the message is a line of chat");

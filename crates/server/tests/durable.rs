@@ -289,7 +289,7 @@ async fn a_client_whose_connection_broke_resumes_its_seat_and_one_that_said_bye_
     assert_eq!(closed.code.0, 72, "{closed}");
     assert_eq!(left(&ben.view), 0);
 
-    futures_util::SinkExt::close(&mut ada.socket).await.expect("it is open");
+    futures_util::SinkExt::close(&mut ada.socket).await.expect("the connection is open");
     ben.until_view("Ada's leave", |view| left(view) == 1 && view.players.len() == 1).await;
     let ada = server.join("yard", &with_key("Ada", 1)).await;
     assert!(!ada.view.resumed && ada.id > first);

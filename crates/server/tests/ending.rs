@@ -34,7 +34,7 @@ async fn a_client_that_does_not_answer_does_not_delay_the_end() {
 #[tokio::test]
 async fn the_future_given_to_run_ends_the_server_too() {
     let server = Server::bind(config()).await.unwrap();
-    tokio::time::timeout(PATIENCE, server.run(async {})).await.expect("it ends");
+    tokio::time::timeout(PATIENCE, server.run(async {})).await.expect("the server ends");
 }
 
 #[tokio::test]

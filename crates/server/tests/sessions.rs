@@ -70,7 +70,7 @@ fn the_avatar_of_a_vanished_client_stops_before_the_session_ends() {
             said.send(ada.avatar().expect("the player has an avatar")).expect("the test waits");
             std::future::pending::<()>().await;
         });
-        let ada_id = timeout(PATIENCE, heard).await.expect("Ada joins").expect("she sends her join message");
+        let ada_id = timeout(PATIENCE, heard).await.expect("Ada joins").expect("Ada sends her join message");
         (server, ben, ada_id, elsewhere)
     });
     elsewhere.shutdown_background();

@@ -282,7 +282,7 @@ impl Player {
                 }
             }
         };
-        timeout(PATIENCE, waiting).await.expect("it comes")
+        timeout(PATIENCE, waiting).await.expect("a message arrives")
     }
 
     /// Reads until the next chat line. Returns its speaker and text.

@@ -51,10 +51,10 @@ impl Process {
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program can run itself");
-        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut output = BufReader::new(child.stdout.take().expect("the output is piped"));
         let address = loop {
             let mut line = String::new();
-            assert!(output.read_line(&mut line).expect("it is text") > 0, "the process ended early");
+            assert!(output.read_line(&mut line).expect("the output is text") > 0, "the process ended early");
             if let Some((_, address)) = line.trim().split_once("listens on ") {
                 break address.parse().expect("the text is an address");
             }
@@ -63,13 +63,13 @@ impl Process {
     }
 
     pub fn kill(mut self) {
-        self.child.kill().expect("it runs until then");
-        self.child.wait().expect("it is ours");
+        self.child.kill().expect("the process still runs");
+        self.child.wait().expect("the process is a child of this one");
     }
 
     pub fn end(mut self) {
         drop(self.child.stdin.take());
-        assert!(self.child.wait().expect("it is ours").success());
+        assert!(self.child.wait().expect("the process is a child of this one").success());
     }
 }
 

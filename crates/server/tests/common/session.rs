@@ -123,15 +123,17 @@ impl Guest {
                 self.id = welcome.player.0;
                 self.view.take_welcome(welcome);
             }
-            Update::Defined => self.view.take_definition(known.definition().expect("it is defined")),
+            Update::Defined => {
+                self.view.take_definition(known.definition().expect("the definition was received"))
+            }
             Update::Event(event) => self.view.take_event(event),
             Update::Entity(id) => {
-                let seen = known.entity(id).expect("it is in sight");
+                let seen = known.entity(id).expect("the entity is in the interest set");
                 let kind = known.kind(seen.entity.kind).expect("its kind is defined before");
                 self.view.take_entity(id.0, &kind.name, seen);
             }
             Update::Hidden(id) | Update::Gone(id) => drop(self.view.entities.remove(&id.0)),
-            Update::Player(id) => self.view.take_player(id.0, known.player(id).expect("it is there")),
+            Update::Player(id) => self.view.take_player(id.0, known.player(id).expect("the player exists")),
             Update::Left(id) => drop(self.view.players.remove(&id.0)),
             Update::Screen(number) => {
                 self.view.take_screen(number, known.screen(number).expect("the slot has a value"));

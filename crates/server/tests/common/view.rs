@@ -142,7 +142,7 @@ impl View {
                 self.players.insert(*id, Person { name: name.clone(), avatar: *avatar });
             }
             ServerMessage::Left { id } => {
-                self.players.remove(id).expect("it was there");
+                self.players.remove(id).expect("the player existed");
             }
             ServerMessage::Screen { place, personal, value } => {
                 self.show(place.clone(), *personal, &value.0);
