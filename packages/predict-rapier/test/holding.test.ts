@@ -17,7 +17,12 @@ beforeAll(async () => {
   rapier = await loadRapier();
 });
 
-const action = (name: string, hint: object) => ({ name, arguments: [], durable: false, hint });
+const ARGUMENTS = [
+  { name: "block", type: "entity" },
+  { name: "power", type: "range(0, 1, 0.01)" },
+  { name: "pitch", type: "f32" },
+];
+const action = (name: string, hint: object) => ({ name, arguments: ARGUMENTS, durable: false, hint });
 const ACTIONS = [
   action("grab", { target: "block", predict: "grab" }),
   action("throw", { charge: "power", pitch: "pitch", predict: "throw", speed: 9 }),

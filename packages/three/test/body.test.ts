@@ -59,13 +59,13 @@ describe("the form of an entity", () => {
   });
 
   it("is a person if input moves it, unless its look has a shape", () => {
-    const walker = { height: 2.4, walk_speed: 5, run_speed: 9 };
+    const walker = { height: 2.5, radius: 0.25, walk_speed: 5, run_speed: 9 };
     const person = describeBody(entity({ body: undefined, walker, look: { model: "person" } }));
-    expect(person.appearance?.form).toEqual({ shape: "person", height: 2.4 });
+    expect(person.appearance?.form).toEqual({ shape: "person", height: 2.5 });
     expect(person.gait).toEqual({ walkSpeed: 5, runSpeed: 9, acceleration: 42 });
     expect(person).toMatchObject({ isSolid: true, isFixed: false });
     const robot = looks({ body: undefined, walker, look: { shape: "box" } });
-    expect(robot?.form).toEqual({ shape: "box", size: [0.7, 2.4, 0.7] });
+    expect(robot?.form).toEqual({ shape: "box", size: [0.5, 2.5, 0.5] });
   });
 
   it("is nothing for sensors and for entities with neither look nor body", () => {

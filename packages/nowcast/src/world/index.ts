@@ -1,6 +1,16 @@
 /** Shared worlds: joining a world, its contents, and the poses to draw in a frame. */
 
 export {
+  type ActionSource,
+  type Amount,
+  type Binding,
+  bindingOf,
+  readBindings,
+  type TargetRule,
+} from "./describe/binding.js";
+export { type Form, isFields, type Part, readForm, readVector, type Vector } from "./describe/shape.js";
+export { type Walker, walkerOf } from "./describe/walker.js";
+export {
   createInterpolator,
   type InterpolationSource,
   type Interpolator,

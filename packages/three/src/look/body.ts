@@ -1,4 +1,5 @@
 /** The form of an entity, from the declaration of its kind: "Looks" in `docs/WORLDS.md`. */
+import { walkerOf } from "nowcast/world";
 import { type Form, isFields, readForm, readVector, type Vector } from "./form.js";
 
 /** The part of an entity that this file needs. */
@@ -79,14 +80,6 @@ export interface Body {
   readonly holding: number | undefined;
 }
 
-/** A person of the engine: `crates/world/src/walker.rs`. */
-const PERSON = {
-  height: 1.8,
-  radius: 0.35,
-  walk_speed: 3.2,
-  run_speed: 6.4,
-  ground_acceleration: 42,
-} as const;
 const LABEL_CHARACTERS_MAX = 48;
 const GLOW_MAX = 4;
 const NAME_CHARACTERS_MAX = 200;
@@ -129,7 +122,7 @@ export function describeBody(entity: EntityFacts): Body {
     isSolid: !isSensor,
     isFixed: parent === undefined && (isSensor || motion === "fixed"),
     isLoose: motion === "dynamic" && kind.body !== undefined,
-    gait: kind.walker && gaitOf(kind.walker),
+    gait: gaitOf(kind),
     holding: typeof holding === "number" ? holding : undefined,
   };
 }
@@ -212,14 +205,14 @@ function formOf(
 const FORMS = new WeakMap<KindFacts, { readonly form: Form | Figure | undefined }>();
 
 function readFormOf(kind: KindFacts, look: Readonly<Record<string, unknown>>): Form | Figure | undefined {
-  const { walker } = kind;
+  const walker = walkerOf(kind);
   const said = Object.fromEntries(
     Object.entries(look).filter(([, value]) => value !== undefined && value !== null),
   );
   if (walker !== undefined) {
-    const height = clamped(walker["height"], 0.1, 100, PERSON.height);
+    const height = clamped(walker.height, 0.1, 100, 0);
     if (said["shape"] === undefined) return { shape: "person", height };
-    const radius = clamped(walker["radius"], 0.05, 50, PERSON.radius);
+    const radius = clamped(walker.radius, 0.05, 50, 0);
     const capsule = { shape: "capsule", radius, height, size: [2 * radius, height, 2 * radius] };
     return readForm({ ...capsule, ...said }) ?? readForm(capsule);
   }
@@ -228,12 +221,15 @@ function readFormOf(kind: KindFacts, look: Readonly<Record<string, unknown>>): F
   return readForm({ ...body, ...said }) ?? readForm(body);
 }
 
-function gaitOf(walker: Readonly<Record<string, unknown>>): Gait {
-  return {
-    walkSpeed: clamped(walker["walk_speed"], 0, 40, PERSON.walk_speed),
-    runSpeed: clamped(walker["run_speed"], 0, 40, PERSON.run_speed),
-    acceleration: clamped(walker["ground_acceleration"], 0, 1000, PERSON.ground_acceleration),
-  };
+function gaitOf(kind: KindFacts): Gait | undefined {
+  const walker = walkerOf(kind);
+  return (
+    walker && {
+      walkSpeed: clamped(walker.walkSpeed, 0, 40, 0),
+      runSpeed: clamped(walker.runSpeed, 0, 40, 0),
+      acceleration: clamped(walker.groundAcceleration, 0, 1000, 0),
+    }
+  );
 }
 
 /** Reads a colour: `#rgb`, `#rrggbb`, or a number. */

@@ -1,5 +1,6 @@
+import { type Binding, bindingOf } from "../describe/binding.js";
 import type { NumberArray } from "../interpolation/rotation.js";
-import type { Action, EntityId, World, WorldRecord } from "../world.js";
+import type { EntityId, World, WorldRecord } from "../world.js";
 import type { Gait } from "./mover.js";
 import { Contact, type Solid } from "./solid.js";
 
@@ -94,11 +95,9 @@ export class HeldItemPrediction {
   /** Shows the predicted effect of an action that was sent, if the world declares one. */
   act(name: string, args: WorldRecord, actor: Actor, nowMs: number): void {
     const action = this.#world.definition?.actions.find((declared) => declared.name === name);
-    const hint = action?.hint;
-    if (action === undefined || typeof hint !== "object" || hint === null) return;
-    const { predict } = hint as WorldRecord;
-    if (predict === "grab") this.#grab(action, hint as WorldRecord, args, nowMs);
-    else if (predict === "throw") this.#throw(action, hint as WorldRecord, args, actor, nowMs);
+    const binding = action && bindingOf(action);
+    if (binding?.predict === "grab") this.#grab(binding, args, nowMs);
+    else if (binding?.predict === "throw") this.#throw(binding, args, actor, nowMs);
   }
 
   /** Advances by one frame. `solids` are the surrounding bodies, of which the first `count` are valid. */
@@ -144,20 +143,20 @@ export class HeldItemPrediction {
     return typeof held === "number" ? (held as EntityId) : undefined;
   }
 
-  #grab(action: Action, hint: WorldRecord, args: WorldRecord, nowMs: number): void {
-    const id = typeof hint["target"] === "string" ? args[hint["target"]] : undefined;
+  #grab(binding: Binding, args: WorldRecord, nowMs: number): void {
+    const id = binding.target && args[binding.target.argument];
     if (typeof id !== "number" || this.holding !== undefined) return;
-    this.#begin(id as EntityId, action, false, nowMs);
+    this.#begin(id as EntityId, binding.action, false, nowMs);
   }
 
-  #throw(action: Action, hint: WorldRecord, args: WorldRecord, actor: Actor, nowMs: number): void {
+  #throw(binding: Binding, args: WorldRecord, actor: Actor, nowMs: number): void {
     const id = this.holding;
     if (id === undefined) return;
-    const thrown = this.#begin(id, action, true, nowMs);
+    const thrown = this.#begin(id, binding.action, true, nowMs);
     if (thrown === undefined) return;
-    const power = numberOf(typeof hint["charge"] === "string" ? args[hint["charge"]] : undefined, 1);
-    const pitch = numberOf(typeof hint["pitch"] === "string" ? args[hint["pitch"]] : undefined, 0);
-    const speed = numberOf(hint["speed"], 0) * power;
+    const power = numberOf(binding.charge && args[binding.charge.argument], 1);
+    const pitch = numberOf(binding.pitch && args[binding.pitch.argument], 0);
+    const speed = binding.speed * power;
     const level = speed * Math.cos(pitch);
     thrown.place.set(this.#held);
     const velocity = [-level * Math.sin(actor.yaw), speed * Math.sin(pitch), -level * Math.cos(actor.yaw)];
@@ -165,12 +164,12 @@ export class HeldItemPrediction {
     this.#threw?.(id, velocity);
   }
 
-  #begin(id: EntityId, { name }: Action, isThrown: boolean, nowMs: number): PredictedItem | undefined {
+  #begin(id: EntityId, action: string, isThrown: boolean, nowMs: number): PredictedItem | undefined {
     const entity = this.#world.entities.get(id);
     if (entity === undefined) return undefined;
     const item: PredictedItem = {
       id,
-      action: name,
+      action,
       isThrown,
       beganMs: nowMs,
       place: Float64Array.from(entity.position),

@@ -1,4 +1,5 @@
 import { NowcastError } from "../../errors/nowcast-error.js";
+import { readWalker, walkerOf } from "../describe/walker.js";
 import { checkedInput } from "../input-sender.js";
 import type { Pose } from "../interpolation/interpolation.js";
 import { type StepSink, stepSinkOf } from "../steps.js";
@@ -164,7 +165,7 @@ class StepPredictor implements Predictor {
   #kind: Kind | undefined;
   /** Whether input cannot reach the server now. */
   #isCut = false;
-  #gait: Gait = gaitOf({});
+  #gait: Gait = readWalker({});
   /** The time of step 0, by the frames' clock. */
   #startMs: number | undefined;
   #sampledMs = 0;
@@ -184,7 +185,7 @@ class StepPredictor implements Predictor {
     position: new Float64Array(3),
     velocity: new Float64Array(3),
     yaw: 0,
-    gait: gaitOf({}),
+    gait: readWalker({}) as Gait,
   };
   readonly #acknowledged = new Float64Array(3);
 
@@ -325,15 +326,15 @@ class StepPredictor implements Predictor {
   #follow(): void {
     const id = this.#world.avatarId;
     const entity = id === undefined ? undefined : this.#world.entities.get(id);
-    const walker = entity?.kind.walker;
+    const walker = entity && walkerOf(entity.kind);
     if (entity === undefined || walker === undefined) {
       this.#walks = undefined;
       return;
     }
     if (this.#kind !== entity.kind) {
       this.#kind = entity.kind;
-      this.#gait = gaitOf(walker);
-      this.#collisionWorld.setWalkerMass(numberOr(walker["mass"], 70));
+      this.#gait = walker;
+      this.#collisionWorld.setWalkerMass(walker.mass);
     }
     if (this.#walks === entity.id) return;
     const nowMs = this.#now();
@@ -567,22 +568,4 @@ function platformAt(x: number, feetY: number, z: number, radius: number): Solid 
   platform.half.set([radius, PLATFORM_HALF_M, radius]);
   platform.place([x, feetY - PLATFORM_HALF_M, z], [0, 0, 0, 1]);
   return platform;
-}
-
-/** The defaults equal those of `crates/world/src/walker.rs`. */
-function gaitOf(walker: Readonly<Record<string, unknown>>): Gait {
-  return {
-    height: numberOr(walker["height"], 1.8),
-    radius: numberOr(walker["radius"], 0.35),
-    walkSpeed: numberOr(walker["walk_speed"], 3.2),
-    runSpeed: numberOr(walker["run_speed"], 6.4),
-    groundAcceleration: numberOr(walker["ground_acceleration"], 42),
-    airAcceleration: numberOr(walker["air_acceleration"], 10),
-    jumpSpeed: numberOr(walker["jump_speed"], 4.95),
-    gravity: numberOr(walker["gravity"], 9.81),
-  };
-}
-
-function numberOr(value: unknown, fallback: number): number {
-  return f(typeof value === "number" && Number.isFinite(value) ? value : fallback);
 }

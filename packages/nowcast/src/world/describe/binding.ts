@@ -1,0 +1,108 @@
+/** Bindings of actions, by the author of a world: "Actions" in `docs/WORLDS.md`. */
+import type { Action } from "../world.js";
+import { isFields } from "./shape.js";
+
+/** The parts of an {@link Action} that its binding is read from. */
+export type ActionSource = Pick<Action, "name" | "arguments" | "hint">;
+
+/** An argument that is a number in a range. */
+export interface Amount {
+  readonly argument: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** An argument that is an entity. */
+export interface TargetRule {
+  readonly argument: string;
+  /** Whether the action may be sent without a target. */
+  readonly isOptional: boolean;
+  /** Names of kinds; `undefined` allows all. */
+  readonly of: ReadonlySet<string> | undefined;
+  readonly reachM: number;
+}
+
+/** An action with the input that triggers it. */
+export interface Binding {
+  readonly action: string;
+  /**
+   * A letter or digit in lower case, `left` or `right`. If there is none, the action has only a touch button.
+   */
+  readonly key: string | undefined;
+  readonly label: string;
+  readonly charge: Amount | undefined;
+  readonly pitch: Amount | undefined;
+  readonly target: TargetRule | undefined;
+  /** The argument that receives the acting hand, for players with a headset. */
+  readonly hand: string | undefined;
+  /** An attribute of the own avatar that must be set. */
+  readonly needs: string | undefined;
+  /** An attribute of the own avatar that must not be set. */
+  readonly unless: string | undefined;
+  /** The effect on the own hands that is shown before the server's answer. */
+  readonly predict: "grab" | "throw" | undefined;
+  /** Speed of a thrown item at full charge, in metres a second. */
+  readonly speed: number;
+}
+
+/** The name of the argument that receives the entity of a hand: "Headsets" in `docs/HEADSETS.md`. */
+const HAND = "hand";
+const REACH_M = 2.5;
+const REACH_M_MAX = 1_000;
+const LABEL_CHARACTERS_MAX = 32;
+/** Reads an action that a key or a button triggers. Actions without a binding are only for programs. */
+export function readBindings(actions: readonly ActionSource[]): readonly Binding[] {
+  return actions.flatMap((action) => bindingOf(action) ?? []);
+}
+
+/** The binding of an action, which is read once; `undefined` for an action without one. */
+export function bindingOf(action: ActionSource): Binding | undefined {
+  let known = KNOWN.get(action);
+  if (known === undefined) {
+    known = { binding: readBinding(action) };
+    KNOWN.set(action, known);
+  }
+  return known.binding;
+}
+
+const KNOWN = new WeakMap<ActionSource, { readonly binding: Binding | undefined }>();
+
+function readBinding({ name, arguments: fields, hint }: ActionSource): Binding | undefined {
+  if (!isFields(hint)) return undefined;
+  const field = (hinted: unknown) => fields.find((candidate) => candidate.name === hinted);
+  const { key, label, reach, of, needs, unless, predict, speed } = hint;
+  const target = field(hint["target"]);
+  const kinds = (Array.isArray(of) ? of : [of]).filter((kind) => typeof kind === "string");
+  return {
+    action: name,
+    key: typeof key === "string" && /^([a-z0-9]|left|right)$/i.test(key) ? key.toLowerCase() : undefined,
+    label: [...(typeof label === "string" && label !== "" ? label : name.replaceAll("_", " "))]
+      .slice(0, LABEL_CHARACTERS_MAX)
+      .join(""),
+    charge: amountOf(field(hint["charge"]), 0, 1),
+    pitch: amountOf(field(hint["pitch"]), -Math.PI / 2, Math.PI / 2),
+    target: target && {
+      argument: target.name,
+      isOptional: target.type.endsWith("?"),
+      of: kinds.length > 0 ? new Set(kinds) : undefined,
+      reachM: typeof reach === "number" && reach > 0 ? Math.min(reach, REACH_M_MAX) : REACH_M,
+    },
+    hand: fields.find((candidate) => candidate.name === HAND && candidate.type.endsWith("?"))?.name,
+    needs: typeof needs === "string" ? needs : undefined,
+    unless: typeof unless === "string" ? unless : undefined,
+    predict: predict === "grab" || predict === "throw" ? predict : undefined,
+    speed: typeof speed === "number" && Number.isFinite(speed) ? speed : 0,
+  };
+}
+
+/** The bounds in a field's type, such as `range(0, 1, 0.01)`, or the default bounds. */
+function amountOf(
+  field: { readonly name: string; readonly type: string } | undefined,
+  min: number,
+  max: number,
+): Amount | undefined {
+  if (!field) return undefined;
+  const [low, high] = /^range\(([^,]+),([^,]+),/.exec(field.type)?.slice(1).map(Number) ?? [];
+  const isSaid = low !== undefined && high !== undefined && low < high;
+  return isSaid ? { argument: field.name, min: low, max: high } : { argument: field.name, min, max };
+}
