@@ -173,7 +173,7 @@ impl InterestGrid {
     fn relocate(&mut self, tick: u32, id: u32, from: Option<SectionId>, to: Option<SectionId>) {
         if let Some(from) = from {
             self.touched.insert(from);
-            let section = self.sections.get_mut(&from).expect("it is kept while it has an entity");
+            let section = self.sections.get_mut(&from).expect("a section exists while it has an entity");
             let section = Arc::make_mut(section);
             if let Ok(place) = section.members.binary_search(&id) {
                 section.members.remove(place);
@@ -185,7 +185,7 @@ impl InterestGrid {
         }
         if let Some(to) = to {
             self.touched.insert(to);
-            let section = self.sections.get_mut(&to).expect("it was just found");
+            let section = self.sections.get_mut(&to).expect("the section was just found");
             let members = &mut Arc::make_mut(section).members;
             let place = members.partition_point(|member| *member < id);
             members.insert(place, id);

@@ -78,7 +78,7 @@ impl Quantization {
     pub fn layout(self) -> Layout {
         let orientation = Field::Orientation { bits: self.rotation_bits.into() };
         let fields = [Field::Number, Field::Number, Field::Number, orientation];
-        Layout::new(&fields).expect("it is within the bounds of a layout")
+        Layout::new(&fields).expect("the fields are within the bounds of a layout")
     }
 
     /// Rounds a transform. Values that are not finite, or too large for 32 bits, become the nearest valid value.

@@ -191,14 +191,16 @@ impl Behaviour for Yard {
         for index in 0..300 {
             let (pile, storey) = (index / 5, index % 5);
             let [x, z] = [pile % 10, pile / 10].map(|place| (place as f32 - 5.0) * 3.0);
-            scene.spawn(block, Spawn::at([x, 0.3 + 0.6 * storey as f32, z])).expect("there is room");
+            scene
+                .spawn(block, Spawn::at([x, 0.3 + 0.6 * storey as f32, z]))
+                .expect("the world has space for the entity");
         }
     }
 
     fn join(&mut self, scene: &mut nowcast_world::Scene, player: PlayerId) {
         let person = scene.kind("person").expect("the definition has it");
         let at = Spawn::at([player.0 as f32 * 1.3 - 13.0, 0.9, 18.0]);
-        scene.spawn_avatar(player, person, at).expect("there is room");
+        scene.spawn_avatar(player, person, at).expect("the world has space for the entity");
     }
 }
 
@@ -221,7 +223,9 @@ fn walks_among_blocks_are_replicated_exactly_in_few_bytes() {
     let mut world = yard();
     let people: Vec<PlayerId> = (1..=20).map(PlayerId).collect();
     for player in &people {
-        world.apply(Command::Join { player: *player, name: String::new() }).expect("there is room");
+        world
+            .apply(Command::Join { player: *player, name: String::new() })
+            .expect("the world accepts the command");
     }
     let link =
         LinkConfig { delay: Duration::from_millis(20), loss: Loss::Random(0.02), ..LinkConfig::default() };
@@ -230,7 +234,7 @@ fn walks_among_blocks_are_replicated_exactly_in_few_bytes() {
         for (at, id) in people.iter().enumerate() {
             let yaw = at as f32 + (tick / 45) as f32 * 0.7;
             let input = Input::new(1.0, 0.0, yaw, at % 2 == 0, false).expect("within bounds");
-            world.apply(Command::Input { player: *id, input }).expect("there is room");
+            world.apply(Command::Input { player: *id, input }).expect("the world accepts the command");
         }
         world.step();
         while world.poll_event().is_some() {}

@@ -27,7 +27,9 @@ impl Behaviour for Cloud {
                 linear: [along(3, 3.0), along(5, 3.0), along(7, 3.0)],
                 angular: [along(11, 1.0), along(13, 1.0), along(2, 1.0)],
             };
-            scene.spawn(rock, Spawn { velocity, ..Spawn::at([x, y, z]) }).expect("there is room");
+            scene
+                .spawn(rock, Spawn { velocity, ..Spawn::at([x, y, z]) })
+                .expect("the world has space for the entity");
         }
     }
 }
@@ -72,14 +74,15 @@ fn play(quantization: Quantization, lost: Option<u64>) -> Measured {
             told.bytes += payload.len();
             let arrives = lost.is_none_or(|lost| !packet.is_multiple_of(lost));
             if arrives {
-                assert_eq!(replica.apply(&payload).expect("it is a payload").missing, 0);
+                assert_eq!(replica.apply(&payload).expect("the bytes are a payload").missing, 0);
             }
             arrived &= arrives;
             fates.push_back((tick + ACK_STEPS, packet, arrives));
         }
         if arrived {
-            here.iter()
-                .for_each(|(id, pose)| told.compare(pose, &replica.transform(id.0).expect("it is told")));
+            here.iter().for_each(|(id, pose)| {
+                told.compare(pose, &replica.transform(id.0).expect("the entity is replicated"))
+            });
         }
     }
     told

@@ -143,7 +143,7 @@ fn snapshot(view: &RoomView<'_>) -> Arc<Snapshot> {
     let snapshot = Arc::new(Snapshot::new(view.tick, view.world, rounded.cloned()));
     newest.push_back(Arc::clone(&snapshot));
     while newest.len() > SHARED_SNAPSHOTS_MAX {
-        newest.pop_front().expect("it is longer than the limit").retire();
+        newest.pop_front().expect("the list is longer than the limit").retire();
     }
     snapshot
 }

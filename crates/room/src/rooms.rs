@@ -228,7 +228,7 @@ impl Rooms {
             );
             self.metrics.rooms.set(open.len() as i64);
         }
-        let room = open.get_mut(name).expect("it is there or was just opened");
+        let room = open.get_mut(name).expect("the room was open or was just opened");
         room.seats += 1;
         let network = opener.network();
         if let Some(network) = network {

@@ -131,11 +131,11 @@ impl<'a> Blocks<'a> {
                 self.choices.push(false)
             }
             "then" if self.choices.last() == Some(&false) => {
-                *self.choices.last_mut().expect("there is one") = true;
+                *self.choices.last_mut().expect("a choice was pushed before") = true;
                 self.is_choice_before = true;
             }
             "elseif" if self.choices.last() == Some(&true) => {
-                *self.choices.last_mut().expect("there is one") = false
+                *self.choices.last_mut().expect("a choice was pushed before") = false
             }
             "else" if self.choices.last() == Some(&true) => {
                 self.choices.pop();

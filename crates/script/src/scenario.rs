@@ -146,7 +146,7 @@ impl Scenario {
             Ok(vec![("@nowcast/test", module)])
         });
         let script = script.map_err(|fault| fault.explained(&self.sources))?;
-        Ok((script, entry.expect("it was installed")))
+        Ok((script, entry.expect("the entry was installed")))
     }
 }
 

@@ -139,7 +139,7 @@ fn cost_in_world(row: &Row) -> Cost {
     let mut world = World::new(definition, 1, Box::new(script)).expect("a definition was checked");
     for player in 1..=PLAYERS {
         let join = Command::Join { player: PlayerId(player), name: format!("p{player}") };
-        world.apply(join).expect("there is room");
+        world.apply(join).expect("the world accepts the command");
     }
     let mut costs = Vec::new();
     for _ in 0..7 {

@@ -95,7 +95,8 @@ fn play(name: &str, sources: &Sources, seed: u64) {
         if below(&mut random, 30) == 0 {
             let bytes = world.snapshot();
             let (script, definition, console) = load(sources);
-            let restored = World::restore(definition, Box::new(script), &bytes).expect("it is a snapshot");
+            let restored =
+                World::restore(definition, Box::new(script), &bytes).expect("the bytes are a snapshot");
             assert_eq!(world.hash(), restored.hash(), "{name}, seed {seed}: restored at step {tick}");
             other = Some((restored, console));
         }
@@ -139,7 +140,7 @@ fn the_same_seed_and_commands_give_the_same_world() {
             let mut world = World::new(definition, 9, Box::new(script)).expect("a definition was checked");
             for _ in 0..100 {
                 let command = command(&mut random, &world);
-                world.apply(command).expect("there is room");
+                world.apply(command).expect("the world accepts the command");
                 world.step();
             }
             world.hash()

@@ -63,7 +63,7 @@ fn survives(sources: &Sources) -> bool {
     let Ok(script) = Script::load(sources, limits) else { return false };
     let Ok(mut world) = World::new(script.definition(), 1, Box::new(script)) else { return false };
     let joined = world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() });
-    joined.expect("there is room");
+    joined.expect("the world has space for the player");
     for _ in 0..3 {
         world.step();
         while world.poll_event().is_some() {}

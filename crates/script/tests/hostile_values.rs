@@ -71,7 +71,7 @@ fn printing_many_long_texts_takes_only_the_memory_of_a_line() {
     let print: mlua::Function = sandbox.load(&Sources::of_main(text), []).unwrap();
     sandbox.begin_step();
     sandbox.run(|_| print.call::<()>(())).unwrap();
-    let line = sandbox.poll_line().expect("it printed");
+    let line = sandbox.poll_line().expect("the script printed a line");
     assert!(line.len() <= nowcast_script::LINE_BYTES_MAX + "…".len(), "{} bytes", line.len());
 }
 
@@ -146,7 +146,8 @@ fn a_shape_that_contains_itself_is_refused() {
     let text = "local world = require('@nowcast/world')
         local shape = { shape = 'compound' } shape.parts = { shape }
         world.kind('knot', { body = shape })";
-    let fault = Script::load(&Sources::of_main(text), Limits::DEFAULT).err().expect("it has no end");
+    let fault =
+        Script::load(&Sources::of_main(text), Limits::DEFAULT).err().expect("the script does not end");
     assert!(fault.message.contains("a part cannot be a compound"), "{fault}");
 }
 

@@ -32,7 +32,7 @@ fn heard(live: &Live) -> String {
 
 #[test]
 fn hooks_of_programs_and_owners_are_called_and_a_failed_hook_refuses_the_owner() {
-    let mut live = Live::new(Sources::of_main(RULES), 1, Limits::DEFAULT).expect("it loads");
+    let mut live = Live::new(Sources::of_main(RULES), 1, Limits::DEFAULT).expect("the script loads");
     let player = PlayerId(1);
     live.apply(Command::JoinProgram { player, name: "tracker".into() }).unwrap();
     for entity in [EntityId(1), EntityId(2)] {

@@ -8,15 +8,15 @@ fn a_teleported_person_keeps_its_yaw_until_the_next_input() {
     let text = "local world = require('@nowcast/world')
         local Person = world.kind('person', { walker = {} })
         world.on('join', function(player) player:spawn_avatar(Person, { at = vector.create(0, 1, 0), yaw = -1.5 }) end)";
-    let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("it loads");
+    let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("the script loads");
     let player = PlayerId(1);
-    live.apply(Command::Join { player, name: "Ada".into() }).expect("there is room");
+    live.apply(Command::Join { player, name: "Ada".into() }).expect("the world accepts the command");
     for _ in 0..10 {
         live.step();
     }
     let yaw = |live: &Live| {
-        let avatar = live.world().scene().player(player).and_then(|ada| ada.avatar).expect("she has a body");
-        live.world().entity(avatar).expect("it is there").pose.yaw()
+        let avatar = live.world().scene().player(player).and_then(|ada| ada.avatar).expect("Ada has a body");
+        live.world().entity(avatar).expect("the avatar exists").pose.yaw()
     };
     assert!((yaw(&live) + 1.5).abs() < 0.01, "{}", yaw(&live));
     live.apply(Command::Input { player, input: Input::new(0.0, 0.0, 0.5, false, false).unwrap() }).unwrap();

@@ -254,7 +254,7 @@ fn every_tried_version_has_a_number_of_its_own() {
     let mut live = live();
     let mut numbers = vec![live.version().number, live.count_refused()];
     live.reload(Sources::of_main("local x =")).unwrap_err();
-    let Some(Report::Refused { version, .. }) = live.poll_report() else { panic!("it is told") };
+    let Some(Report::Refused { version, .. }) = live.poll_report() else { panic!("the outcome is reported") };
     numbers.push(version.number);
     numbers.push(live.reload(counting_by("2")).unwrap().number);
     assert_eq!(numbers, [1, 2, 3, 4]);

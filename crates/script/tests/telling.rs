@@ -48,7 +48,7 @@ fn a_declared_event_with_a_wrong_field_is_refused_with_its_line() {
         "world.event('goal', { team = 'text' })
          world.on('start', function() world.emit('goal', { team = 5 }) end)",
     );
-    let fault = console.poll_fault().expect("it does not fit");
+    let fault = console.poll_fault().expect("the value does not fit");
     assert!(fault.to_string().contains("team"), "{fault}");
     assert_eq!(events, []);
 }
@@ -57,16 +57,16 @@ fn a_declared_event_with_a_wrong_field_is_refused_with_its_line() {
 fn a_binding_is_sent_unchanged_and_names_only_declared_arguments() {
     let kick = "world.action('kick', { power = { 'f32', min = 0, max = 1 } }, function() end, ";
     let bound = |binding: &str| load(&format!("{kick}{binding})"));
-    let script = bound("{ key = 'e', label = 'Kick', charge = 'power' }").expect("it is right");
+    let script = bound("{ key = 'e', label = 'Kick', charge = 'power' }").expect("the binding is valid");
     let told = map(&[("charge", "power".into()), ("key", "e".into()), ("label", "Kick".into())]);
     let Value::Map(mut found) = script.definition().actions[0].hint.clone() else {
         panic!("a binding is a map")
     };
     found.sort_by_key(|(key, _)| key.as_text().unwrap().to_owned());
     assert_eq!(Value::Map(found), told);
-    let problem = bound("{ charge = 'pwer' }").err().expect("there is no such argument");
+    let problem = bound("{ charge = 'pwer' }").err().expect("the argument does not exist");
     assert!(problem.contains("kick.charge: expected one of the arguments (power), got `pwer`"), "{problem}");
-    let problem = bound("{ keys = 'e' }").err().expect("there is no such field");
+    let problem = bound("{ keys = 'e' }").err().expect("the field does not exist");
     assert!(problem.contains("kick.keys is not a field"), "{problem}");
 }
 

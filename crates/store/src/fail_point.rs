@@ -178,7 +178,7 @@ mod armed {
 
         #[test]
         fn the_passage_that_is_named_is_the_one_and_no_other_step_counts() {
-            let armed = Armed::read("after-commit:3").expect("it is a step and a number");
+            let armed = Armed::read("after-commit:3").expect("the text is a step and a number");
             let passed = [
                 FailPoint::AfterCommit,
                 FailPoint::BeforeCommit,

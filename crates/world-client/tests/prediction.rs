@@ -32,21 +32,21 @@ impl Behaviour for Yard {
     fn start(&mut self, scene: &mut Scene) {
         let places = [[0.0, -0.5, 0.0], [1.0, 0.5, -3.0], [-1.5, 0.06, 1.0], [0.0, 0.3, 3.0]];
         for (kind, position) in KINDS.into_iter().zip(places) {
-            let kind = scene.kind(kind).expect("it is defined");
-            scene.spawn(kind, Spawn::at(position)).expect("there is room");
+            let kind = scene.kind(kind).expect("the kind is defined");
+            scene.spawn(kind, Spawn::at(position)).expect("the world has space for the entity");
         }
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-        let person = scene.kind("person").expect("it is defined");
+        let person = scene.kind("person").expect("the kind is defined");
         let avatar = scene.spawn_avatar(player, person, Spawn::at([0.0, 1.0, 0.0]));
-        self.avatar = Some(avatar.expect("there is room"));
+        self.avatar = Some(avatar.expect("the world has space for the entity"));
     }
 
     fn step(&mut self, scene: &mut Scene) {
         if let Some(avatar) = self.avatar.filter(|_| Some(scene.tick()) == self.teleport_tick) {
             let pose = Pose { position: [-8.0, 0.9, 5.0], ..Pose::IDENTITY };
-            scene.set_pose(avatar, pose).expect("it is a place");
+            scene.set_pose(avatar, pose).expect("the pose is valid");
         }
     }
 }
@@ -86,7 +86,9 @@ impl Play {
     fn new(teleport_tick: Option<u64>) -> Self {
         let behaviour = Yard { teleport_tick, avatar: None };
         let mut world = World::new(definition(), 7, Box::new(behaviour)).expect("the definition is valid");
-        world.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("there is room");
+        world
+            .apply(Command::Join { player: ADA, name: "Ada".into() })
+            .expect("the world accepts the command");
         for _ in 0..30 {
             world.step();
         }
@@ -123,7 +125,7 @@ impl Play {
             resumed: false,
         };
         for event in [welcome, FromWorld::Define { definition }] {
-            self.view.handle(Incoming::Event(&encode_to_vec(&event))).expect("it is an event");
+            self.view.handle(Incoming::Event(&encode_to_vec(&event))).expect("the bytes are an event");
         }
         let mut avatar = None;
         let entities: Vec<_> =
@@ -140,7 +142,7 @@ impl Play {
     }
 
     fn state(&mut self, key: StateKey, value: &[u8]) {
-        self.view.handle(Incoming::State { key, value }).expect("it is a state");
+        self.view.handle(Incoming::State { key, value }).expect("the bytes are a state");
     }
 
     /// Sends the movement of the present step, in which the client's step `controls` was taken.
@@ -163,23 +165,23 @@ impl Play {
         self.now += 1;
         let now = Duration::from_secs(self.now.into()) / STEP_HZ + Duration::from_micros(1);
         while let Some((_, payload)) = self.payloads.pop_front_if(|(at, _)| *at <= self.now) {
-            let update = self.view.handle(Incoming::Movement(&payload)).expect("it is well-formed");
+            let update = self.view.handle(Incoming::Movement(&payload)).expect("the movement is well-formed");
             self.predictor.handle(&update, &self.view);
         }
-        self.predictor.set_input(input).expect("it is within its bounds");
+        self.predictor.set_input(input).expect("the input is within its bounds");
         self.predictor.advance(now, &self.view);
         let step = self.predictor.step();
         self.predicted.extend(self.predictor.position().map(|position| (step, position)));
         if let Some(steps) = self.predictor.poll_steps(now) {
             let changes = steps.steps.iter().map(|change| {
-                (step - u32::from(change.ago), change.to_input().expect("it is within its bounds"))
+                (step - u32::from(change.ago), change.to_input().expect("the input is within its bounds"))
             });
             self.known.extend(changes);
         }
         // The engine takes the step that the client took some steps ago.
         let taken = step.saturating_sub(DELAY_STEPS);
         if let Some(input) = self.known.get(&taken) {
-            self.world.apply(Command::Input { player: ADA, input: *input }).expect("it is a player");
+            self.world.apply(Command::Input { player: ADA, input: *input }).expect("the player exists");
         }
         self.world.step();
         if let Some(predicted) = self.predicted.get(&taken) {
@@ -189,8 +191,8 @@ impl Play {
     }
 
     fn engine_position(&self) -> [f32; 3] {
-        let avatar = self.view.avatar().expect("it has one");
-        self.world.entity(avatar).expect("it is there").pose.position
+        let avatar = self.view.avatar().expect("the client has an avatar");
+        self.world.entity(avatar).expect("the avatar exists").pose.position
     }
 
     fn position(&self) -> [f32; 3] {

@@ -527,7 +527,7 @@ fn frame_json(frame: &Frame) -> String {
 }
 
 fn json<T: Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string(value).expect("it has a JSON form")
+    serde_json::to_string(value).expect("the value has a JSON form")
 }
 
 /// Compares the vectors with the file, or writes the file if requested.
@@ -543,7 +543,7 @@ fn hold_against(file: &str, about: &str, vectors: Vec<Vector>) {
     let [kept, fresh] =
         [kept, fresh].map(|text| -> JsonValue { serde_json::from_str(&text).expect("the file is JSON") });
     let kept_vectors = kept["vectors"].as_array().expect("the file has vectors");
-    let fresh_vectors = fresh["vectors"].as_array().expect("there are vectors");
+    let fresh_vectors = fresh["vectors"].as_array().expect("the file has vectors");
     for (kept, fresh) in kept_vectors.iter().zip(fresh_vectors) {
         assert_eq!(kept, fresh, "{file}: {} differs from the stored one", fresh["name"]);
     }
@@ -570,6 +570,6 @@ fn hex(bytes: &[u8]) -> String {
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len())
         .step_by(2)
-        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("it is hexadecimal"))
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("the text is hexadecimal"))
         .collect()
 }

@@ -32,7 +32,7 @@ impl Behaviour for Marbles {
         let points = scene.state(&key).and_then(Value::as_f64).unwrap_or(0.0) as i64 + 1;
         scene.set_state(&key, points).expect("a number is small");
         scene.show(None, &key, points).expect("there is room on the screen");
-        scene.despawn(marble).expect("it is in the bowl");
+        scene.despawn(marble).expect("the marble exists");
     }
 }
 

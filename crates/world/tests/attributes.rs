@@ -71,7 +71,7 @@ fn written(random: &mut Random) -> Option<Attributes> {
 
 /// The bytes of a valid shape, with some changed or doubled.
 fn damaged(random: &mut Random) -> Option<Attributes> {
-    let good = Attributes::parse("a: [u8; 3], b: any, c: range(0, 1, 0.1)").expect("this is a shape");
+    let good = Attributes::parse("a: [u8; 3], b: any, c: range(0, 1, 0.1)").expect("the text is a shape");
     let mut bytes = good.shape().to_bytes();
     for _ in 0..1 + below(random, 6) {
         let at = below(random, bytes.len() as u64) as usize;

@@ -80,7 +80,7 @@ mod tests {
 
     fn missing(text: &str) -> Vec<String> {
         let sources = Sources::of_main(text);
-        let definition = Script::load(&sources, Limits::DEFAULT).expect("it loads").definition();
+        let definition = Script::load(&sources, Limits::DEFAULT).expect("the script loads").definition();
         missing_assets(&sources, &definition, &assets()).iter().map(Fault::to_string).collect()
     }
 

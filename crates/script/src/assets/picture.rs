@@ -135,7 +135,7 @@ mod tests {
     fn a_texture_that_would_fill_a_graphics_card_is_refused() {
         let mut huge = PNG.to_vec();
         huge[16] = 1;
-        let problem = check(&huge, Format::Png).expect_err("it is too large");
+        let problem = check(&huge, Format::Png).expect_err("the picture is too large");
         assert!(problem.message.contains("16777728 by 256"), "{}", problem.message);
         assert!(check(PNG, Format::Png).is_ok() && check(PNG, Format::Jpeg).is_err());
     }

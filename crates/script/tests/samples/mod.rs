@@ -7,7 +7,7 @@ use nowcast_script::Sources;
 /// The folders of the sample worlds.
 pub(crate) fn worlds() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds");
-    let entries = std::fs::read_dir(root).expect("there are worlds");
+    let entries = std::fs::read_dir(root).expect("the folder of worlds can be read");
     let folders = entries.map(|entry| entry.expect("an entry can be read").path());
     let is_hidden =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -24,8 +24,11 @@ pub(crate) fn sources_of(folder: &Path) -> Sources {
             if path.is_dir() {
                 open.push(path);
             } else if path.extension().is_some_and(|extension| extension == "luau") {
-                let name =
-                    path.strip_prefix(folder).expect("it is below").to_string_lossy().replace('\\', "/");
+                let name = path
+                    .strip_prefix(folder)
+                    .expect("the file is below the folder")
+                    .to_string_lossy()
+                    .replace('\\', "/");
                 sources.insert(name, std::fs::read_to_string(&path).expect("a module is text"));
             }
         }

@@ -95,14 +95,14 @@ mod tests {
             notes: vec![Note { tick: from_tick, bytes: vec![1] }],
             ..Batch::default()
         };
-        let world = WorldName::new(world).expect("it is a name");
+        let world = WorldName::new(world).expect("the name is valid");
         let bytes = batch.memory_bytes();
         let work = Work::Batch { world, span: batch.span(), content: Content::Given(batch) };
         Job { work, then: vec![Box::new(|_| {})], count: 1, bytes, at: Instant::now() }
     }
 
     fn snapshot(world: &str) -> Job {
-        let world = WorldName::new(world).expect("it is a name");
+        let world = WorldName::new(world).expect("the name is valid");
         let snapshot = Box::new(Snapshot::default());
         let work = Work::Snapshot { world, snapshot, file: None, continuity: Continuity::Follows };
         Job { work, then: Vec::new(), count: 1, bytes: 0, at: Instant::now() }
@@ -112,7 +112,7 @@ mod tests {
     fn rows(group: &[Job]) -> Vec<(String, u64, u64, usize, usize)> {
         let row = |job: &Job| match &job.work {
             Work::Batch { world, span, content: Content::Row(Some(body)) } => {
-                let batch = Batch::from_bytes(*span, body).expect("it was just written");
+                let batch = Batch::from_bytes(*span, body).expect("the bytes were just written");
                 let (from, through) = (batch.from_tick, batch.through_tick);
                 assert_eq!((batch.entries.len(), batch.time_ms), (batch.notes.len(), through));
                 Some((world.to_string(), from, through, batch.entries.len(), job.then.len()))

@@ -407,8 +407,8 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("nowcast-store-lock-{}", std::process::id()));
         let taken = lock(&folder).expect("nobody has it");
         // `fork` gives a child the same open files until it calls `exec`.
-        let of_the_child = [&taken.lock, taken.folder.as_ref().expect("it can be locked")]
-            .map(|file| file.try_clone().expect("there are descriptors"));
+        let of_the_child = [&taken.lock, taken.folder.as_ref().expect("the folder can be locked")]
+            .map(|file| file.try_clone().expect("the system has file descriptors"));
         assert!(matches!(lock(&folder), Err(StoreError { problem: Problem::InUse { .. }, .. })));
         drop(taken);
         assert!(lock(&folder).is_ok());
@@ -421,7 +421,7 @@ mod tests {
     fn a_removed_lock_file_lets_no_second_process_in() {
         let folder = std::env::temp_dir().join(format!("nowcast-store-unlocked-{}", std::process::id()));
         let taken = lock(&folder).expect("nobody has it");
-        fs::remove_file(folder.join("lock")).expect("it is there");
+        fs::remove_file(folder.join("lock")).expect("the lock file exists");
         assert!(matches!(lock(&folder), Err(StoreError { problem: Problem::InUse { .. }, .. })));
         assert!(matches!(taken.places().check(), Err(Problem::Gone(path)) if path == folder.join("lock")));
         drop(taken);

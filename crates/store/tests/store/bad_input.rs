@@ -10,7 +10,7 @@ use super::garden::{self, Story};
 use super::{Folder, PATIENCE, name};
 
 fn refused(folder: &Path) -> StoreError {
-    let writer = SqliteStore::open(folder, Options::default()).err().expect("it is refused");
+    let writer = SqliteStore::open(folder, Options::default()).err().expect("the store is refused");
     let reader = SqliteReader::open(folder).err().expect("a reader refuses it, too");
     assert_eq!(writer.problem.to_string(), reader.problem.to_string());
     writer
@@ -91,7 +91,7 @@ fn a_file_that_was_cut_off_is_refused_by_its_length() {
 fn a_journal_that_is_left_without_its_database_is_not_taken_for_a_new_one() {
     let folder = made();
     fs::rename(folder.path().join("worlds.db"), folder.path().join("worlds.db-wal")).unwrap();
-    let error = SqliteStore::open(folder.path(), Options::default()).err().expect("it is refused");
+    let error = SqliteStore::open(folder.path(), Options::default()).err().expect("the store is refused");
     assert!(error.to_string().contains("worlds.db-wal is there without worlds.db"), "{error}");
     assert!(!folder.path().join("worlds.db").exists());
 }
@@ -100,7 +100,7 @@ fn a_journal_that_is_left_without_its_database_is_not_taken_for_a_new_one() {
 fn a_second_process_is_refused_and_a_reader_is_not() {
     let folder = made();
     let store = folder.open();
-    let error = SqliteStore::open(folder.path(), Options::default()).err().expect("it is refused");
+    let error = SqliteStore::open(folder.path(), Options::default()).err().expect("the store is refused");
     let pid = std::process::id();
     assert!(matches!(error.problem, Problem::InUse { pid: Some(found) } if found == pid), "{error}");
     assert!(error.to_string().contains("End the other process"), "{error}");
@@ -118,7 +118,7 @@ fn a_folder_that_cannot_be_written_is_named_with_its_cure() {
         places.push("/proc/nowcast".into());
     }
     for place in places {
-        let error = SqliteStore::open(&place, Options::default()).err().expect("it is refused");
+        let error = SqliteStore::open(&place, Options::default()).err().expect("the store is refused");
         let text = error.to_string();
         assert!(text.starts_with(&place.display().to_string()) && text.ends_with('.'), "{text}");
     }

@@ -71,7 +71,7 @@ fn the_process_on_a_small_disk() {
     }
     story.recorder.flush_all(&story.world, &store, story.now_ms);
     store.commit(PATIENCE).unwrap();
-    assert_eq!(told.recv_timeout(PATIENCE).expect("it is told"), Ok(()));
+    assert_eq!(told.recv_timeout(PATIENCE).expect("the completion is called"), Ok(()));
     let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
     assert_eq!(garden::replay(&saved).hash(), story.world.hash());
     assert!(store.stats().commits_failed > 0);

@@ -11,13 +11,15 @@ pub(crate) struct Garden;
 impl Behaviour for Garden {
     fn start(&mut self, scene: &mut Scene) {
         let ground = scene.kind("ground").expect("the definition has it");
-        scene.spawn(ground, Spawn::at([0.0, -1.0, 0.0])).expect("there is room");
+        scene.spawn(ground, Spawn::at([0.0, -1.0, 0.0])).expect("the world has space for the entity");
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
         let person = scene.kind("person").expect("the definition has it");
         let x = scene.random() as f32 * 8.0 - 4.0;
-        scene.spawn_avatar(player, person, Spawn::at([x, 1.0, 8.0])).expect("there is room");
+        scene
+            .spawn_avatar(player, person, Spawn::at([x, 1.0, 8.0]))
+            .expect("the world has space for the entity");
     }
 
     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, _: &Value) {
@@ -36,7 +38,7 @@ impl Behaviour for Garden {
 
 pub(crate) fn definition() -> Definition {
     let ground = Body::fixed(ColliderShape::Box { size: [60.0, 2.0, 60.0] });
-    let action = |name: &str| Action::new(name, "").expect("it is a schema");
+    let action = |name: &str| Action::new(name, "").expect("the text is a schema");
     Definition {
         kinds: vec![
             Kind::new("ground").with_body(ground),
@@ -123,7 +125,7 @@ impl Story {
 
     fn act(&mut self) {
         let Story { world, recorder, random, people, .. } = self;
-        let mut apply = |command| recorder.apply(world, command).expect("there is room");
+        let mut apply = |command| recorder.apply(world, command).expect("the world accepts the command");
         if *people < 4 && random.bits().is_multiple_of(20) {
             *people += 1;
             apply(Command::Join { player: PlayerId(*people), name: format!("person {people}") });

@@ -110,7 +110,8 @@ fn worlds_of_every_release_are_read() {
         } else {
             let scratch = Folder::new("kept");
             fs::copy(&path, scratch.path().join("worlds.db")).unwrap();
-            let saved = scratch.open().load(&name("plaza"), Moment::Last).unwrap().expect("it is in there");
+            let saved =
+                scratch.open().load(&name("plaza"), Moment::Last).unwrap().expect("the world is stored");
             let expected = (snapshot(), batches(), 120);
             assert_eq!((saved.snapshot, saved.batches, saved.tick), expected, "{}", path.display());
             assert!(SqliteReader::open(scratch.path()).unwrap().check_database().unwrap().is_empty());

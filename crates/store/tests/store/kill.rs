@@ -55,22 +55,22 @@ fn run_and_kill(folder: &Path, acked: u64, end: &End) -> Said {
         command.env(FAIL_POINT, step);
     }
     let mut child = command.spawn().expect("the program can run itself");
-    let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut output = BufReader::new(child.stdout.take().expect("the output is piped"));
     if let End::After(after) = end {
         let mut line = String::new();
         while !line.contains("ready") {
             line.clear();
             assert!(
-                output.read_line(&mut line).expect("it is text") > 0,
+                output.read_line(&mut line).expect("the output is text") > 0,
                 "the process ended before it was ready"
             );
         }
         std::thread::sleep(*after);
-        child.kill().expect("it runs until then");
+        child.kill().expect("the process still runs");
     }
     let mut text = String::new();
-    output.read_to_string(&mut text).expect("it is text");
-    let status = child.wait().expect("it is ours");
+    output.read_to_string(&mut text).expect("the output is text");
+    let status = child.wait().expect("the process is a child of this one");
     #[cfg(unix)]
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status}");
     let mut said = Said { acked, tried: acked, ..Said::default() };
@@ -107,7 +107,7 @@ fn the_process_that_writes_until_it_is_killed() {
     };
     if story.world.scene().player(ADA).is_none() {
         let join = Command::Join { player: ADA, name: "Ada".into() };
-        story.recorder.apply(&mut story.world, join).expect("there is room");
+        story.recorder.apply(&mut story.world, join).expect("the world accepts the command");
     }
     say("\nready\n".to_owned());
     let ends_at_step = std::env::var_os(FAIL_POINT).is_some();
@@ -121,7 +121,7 @@ fn the_process_that_writes_until_it_is_killed() {
         }
         let input = Input::new(1.0, 0.0, tick as f32 * 0.1, false, false).expect("within bounds");
         let walk = Command::Input { player: ADA, input };
-        story.recorder.apply(&mut story.world, walk).expect("there is room");
+        story.recorder.apply(&mut story.world, walk).expect("the world accepts the command");
         if tick.is_multiple_of(4) {
             number += 1;
             say(format!("tried {number}\n"));
@@ -132,7 +132,10 @@ fn the_process_that_writes_until_it_is_killed() {
             });
             let id = ActionId { client: CLIENT, number };
             let count = garden::action(ADA, "count");
-            story.recorder.apply_once(&mut story.world, id, count, then).expect("there is room");
+            story
+                .recorder
+                .apply_once(&mut story.world, id, count, then)
+                .expect("the world accepts the command");
         }
         if tick % 120 == 60 || story.recorder.is_snapshot_due(&story.world, &store) {
             story.snapshot(&store);

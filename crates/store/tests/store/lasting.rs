@@ -29,7 +29,7 @@ fn a_world_is_restored_to_the_last_bit_and_continues_identically() {
             story.recorder.flush_all(&story.world, &store, story.now_ms);
             drop(store);
             store = folder.open();
-            let saved = store.load(&plaza, Moment::Last).unwrap().expect("it was kept");
+            let saved = store.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
             let again = Story::resume(&saved, seed);
             assert_eq!(again.world.tick(), story.world.tick(), "seed {seed}");
             assert_eq!(again.world.hash(), story.world.hash(), "seed {seed}, part {part}");
@@ -120,7 +120,7 @@ fn a_durable_action_is_confirmed_after_it_is_stored_and_happens_once() {
         let attempt = story.recorder.apply_once(&mut story.world, id, command, then).unwrap();
         story.world.step();
         story.recorder.flush(&story.world, &store, story.now_ms);
-        (attempt, told.recv_timeout(PATIENCE).expect("it is told"))
+        (attempt, told.recv_timeout(PATIENCE).expect("the completion is called"))
     };
     assert_eq!(act(&mut story), (Attempt::First, Ok(())));
     let kept = store.load(&plaza, Moment::Last).unwrap().unwrap();
@@ -217,7 +217,7 @@ fn a_used_token_and_a_ban_outlive_the_process_and_end_in_time() {
         store
             .mark(mark, now_ms, Box::new(move |outcome| tell.send(outcome).expect("the test waits")))
             .unwrap();
-        told.recv_timeout(PATIENCE).expect("it is told").expect("it is kept")
+        told.recv_timeout(PATIENCE).expect("the completion is called").expect("the action is stored")
     };
     let store = folder.open();
     assert!(is_new(&store, mark(b"a", BEGIN_MS + 1_000), BEGIN_MS));

@@ -53,7 +53,7 @@ impl Drop for Folder {
 }
 
 fn name(name: &str) -> WorldName {
-    WorldName::new(name).expect("it is a name")
+    WorldName::new(name).expect("the name is valid")
 }
 
 /// A completion, and the receiver of its result.

@@ -77,7 +77,7 @@ impl Both {
         let taken = self.store.append(&name(WORLDS[world]), batch.clone(), vec![then]);
         // The store may refuse a batch that does not follow at once or later. In both cases the journal has a hole until the
         // next snapshot.
-        let is_kept = taken.is_ok() && told.recv_timeout(PATIENCE).expect("it is told").is_ok();
+        let is_kept = taken.is_ok() && told.recv_timeout(PATIENCE).expect("the completion is called").is_ok();
         match self.model.get_mut(&world) {
             Some(kept) if !kept.is_in_hole && kept.tick == batch.from_tick => {
                 assert!(is_kept);
@@ -116,7 +116,8 @@ impl Both {
         let list = self.store.list().unwrap();
         assert_eq!(list.len(), self.model.len());
         for (world, kept) in &self.model {
-            let saved = self.store.load(&name(WORLDS[*world]), Moment::Last).unwrap().expect("it is kept");
+            let saved =
+                self.store.load(&name(WORLDS[*world]), Moment::Last).unwrap().expect("the world is stored");
             assert_eq!((&saved.snapshot, saved.tick), (&kept.snapshot, kept.tick));
             assert_eq!(saved.batches, kept.batches);
         }

@@ -31,7 +31,7 @@ struct Disk {
 impl Disk {
     fn read(folder: &Path) -> Disk {
         let log = fs::read(folder.join("worlds.db-wal")).unwrap_or_default();
-        Disk { database: fs::read(folder.join("worlds.db")).expect("it is there"), log }
+        Disk { database: fs::read(folder.join("worlds.db")).expect("the database exists"), log }
     }
 
     fn write(&self, folder: &Path) {
@@ -68,7 +68,8 @@ fn mix(before: &[u8], after: &[u8], random: &mut Random) -> Vec<u8> {
 fn recover(disk: &Disk, scratch: &Folder) -> (u64, u64) {
     disk.write(scratch.path());
     let store = SqliteStore::open(scratch.path(), Options::default()).expect("a cut tears nothing");
-    let saved = store.load(&name("plaza"), Moment::Last).expect("a cut tears nothing").expect("it is kept");
+    let saved =
+        store.load(&name("plaza"), Moment::Last).expect("a cut tears nothing").expect("the world is stored");
     // The world continues, and overwrites the torn bytes.
     let mut story = Story::resume(&saved, 2);
     let found = (saved.tick, story.world.hash());
@@ -89,7 +90,7 @@ fn hold(story: &mut Story, store: &dyn Store) -> Sender<()> {
         let _ = released.recv_timeout(PATIENCE);
     }));
     story.recorder.flush_all(&story.world, store, story.now_ms);
-    is_standing.recv_timeout(PATIENCE).expect("it is written");
+    is_standing.recv_timeout(PATIENCE).expect("the data is written");
     release
 }
 

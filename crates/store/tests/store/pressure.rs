@@ -73,7 +73,7 @@ fn records_over_the_limit_are_counted_and_a_snapshot_catches_up() {
         }
         !story.recorder.needs_snapshot()
     });
-    assert_eq!(told.recv_timeout(PATIENCE).expect("it is told"), Ok(()));
+    assert_eq!(told.recv_timeout(PATIENCE).expect("the completion is called"), Ok(()));
     story.play(&store, 30);
     story.recorder.flush_all(&story.world, &store, story.now_ms);
     store.commit(PATIENCE).unwrap();
@@ -96,7 +96,7 @@ fn a_batch_that_does_not_follow_is_never_kept() {
         let (then, told) = completion();
         store
             .append(&plaza, batch.clone(), vec![then])
-            .map(|()| told.recv_timeout(PATIENCE).expect("it is told"))
+            .map(|()| told.recv_timeout(PATIENCE).expect("the completion is called"))
     };
     assert!(give(&batch(0, 3)).unwrap().is_err(), "there is no such world yet");
     assert_eq!(give(&batch(0, 3)).unwrap_err().why, RefusedWhy::SnapshotNeeded);
@@ -115,12 +115,12 @@ fn a_completion_that_panics_is_counted_and_harms_no_other() {
     let (folder, plaza) = (Folder::new("panic"), name("plaza"));
     let store = folder.open();
     let mut story = Story::new(&plaza, 1);
-    story.recorder.when_kept(Box::new(|_| panic!("this is the test's own")));
+    story.recorder.when_kept(Box::new(|_| panic!("the test itself panics here")));
     story.snapshot(&store);
     let (then, told) = completion();
     story.recorder.when_kept(then);
     story.recorder.flush(&story.world, &store, story.now_ms);
-    assert_eq!(told.recv_timeout(PATIENCE).expect("it is told"), Ok(()));
+    assert_eq!(told.recv_timeout(PATIENCE).expect("the completion is called"), Ok(()));
     store.commit(PATIENCE).unwrap();
     assert_eq!(store.stats().completions_panicked, 1);
 }
@@ -152,7 +152,7 @@ fn many_worlds_share_a_transaction() {
 #[cfg(target_os = "linux")]
 fn locks(path: &std::path::Path) -> usize {
     use std::os::unix::fs::MetadataExt;
-    let inode = std::fs::metadata(path).expect("it is there").ino().to_string();
+    let inode = std::fs::metadata(path).expect("the file exists").ino().to_string();
     let pid = std::process::id().to_string();
     let is_ours = |line: &&str| {
         let words: Vec<&str> = line.split_whitespace().collect();

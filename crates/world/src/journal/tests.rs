@@ -79,7 +79,7 @@ proptest! {
     #[test]
     fn written_journals_are_read_to_the_last_bit(entries in any_entries()) {
         // Poses of edits may hold NaN, which does not equal itself, so their texts are compared.
-        let read = decode(&bytes_of(&entries)).expect("it was written");
+        let read = decode(&bytes_of(&entries)).expect("the bytes are a journal");
         prop_assert_eq!(format!("{read:?}"), format!("{entries:?}"));
     }
 
@@ -166,7 +166,7 @@ impl Behaviour for Counter {
 }
 
 fn counting() -> World {
-    let actions = vec![Action::new("count", "").expect("it is a schema")];
+    let actions = vec![Action::new("count", "").expect("the text is a schema")];
     let definition = Definition { actions, ..Definition::default() };
     World::new(definition, 3, Box::new(Counter)).expect("the definition is good")
 }
@@ -180,7 +180,7 @@ fn recorded() -> (World, Vec<Entry>) {
             let arguments = Value::Map(Vec::new());
             Command::Action { player: PlayerId(1), name: "count".into(), arguments }
         };
-        world.apply(command.clone()).expect("there is room");
+        world.apply(command.clone()).expect("the world accepts the command");
         entries.push(Entry { tick, record: Record::Command(command) });
         if tick == 50 {
             world.apply_waiting();

@@ -68,7 +68,7 @@ mod tests {
     }
 
     fn spawn(scene: &mut Scene) -> Result<EntityId, SceneError> {
-        let kind = scene.kind("cube").expect("it is declared");
+        let kind = scene.kind("cube").expect("the kind is declared");
         scene.spawn(kind, Spawn::default())
     }
 
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn world_that_has_used_all_joint_ids_refuses_to_join_and_changes_nothing() {
         let mut scene = scene();
-        let [a, b] = [(); 2].map(|()| spawn(&mut scene).expect("there is room"));
+        let [a, b] = [(); 2].map(|()| spawn(&mut scene).expect("the world has space for the entity"));
         scene.next_joint = u32::MAX - 1;
         let joint = Joint::new(a, b, JointKind::Fixed);
         assert_eq!(scene.join(joint), Ok(JointId(u32::MAX - 1)));

@@ -295,10 +295,13 @@ mod tests {
 
     impl Behaviour for Pile {
         fn start(&mut self, scene: &mut Scene) {
-            let [ground, cube] = ["ground", "cube"].map(|name| scene.kind(name).expect("it is defined"));
-            scene.spawn(ground, Spawn::at([0.0, -1.0, 0.0])).expect("there is room");
+            let [ground, cube] =
+                ["ground", "cube"].map(|name| scene.kind(name).expect("the kind is defined"));
+            scene.spawn(ground, Spawn::at([0.0, -1.0, 0.0])).expect("the world has space for the entity");
             for storey in 0..4 {
-                scene.spawn(cube, Spawn::at([0.0, 0.5 + storey as f32, 0.0])).expect("there is room");
+                scene
+                    .spawn(cube, Spawn::at([0.0, 0.5 + storey as f32, 0.0]))
+                    .expect("the world has space for the entity");
             }
         }
     }

@@ -67,14 +67,14 @@ fn teleports_into_a_crowd_are_refused() {
         let first = spawn(scene, "ball", [0.0; 3]);
         for n in 1..=MAX {
             let ball = spawn(scene, "ball", [0.0, 2.0 * n as f32, 0.0]);
-            scene.set_pose(ball, at([0.0; 3])).expect("there is room");
+            scene.set_pose(ball, at([0.0; 3])).expect("the world has space for the entity");
         }
         let late = spawn(scene, "ball", [9.0, 0.0, 0.0]);
         assert_eq!(scene.set_pose(late, at([0.0; 3])), Err(SceneError::Crowded { max: MAX }));
         assert_eq!(scene.pose(late), Some(at([9.0, 0.0, 0.0])), "it stays");
-        scene.set_pose(first, at([0.1, 0.0, 0.0])).expect("it does not overlap itself");
-        scene.set_pose(first, at([-9.0, 0.0, 0.0])).expect("it leaves the crowd");
-        scene.set_pose(late, at([0.0; 3])).expect("there is room again");
+        scene.set_pose(first, at([0.1, 0.0, 0.0])).expect("a ball does not overlap itself");
+        scene.set_pose(first, at([-9.0, 0.0, 0.0])).expect("the ball leaves the crowd");
+        scene.set_pose(late, at([0.0; 3])).expect("the world has space again");
     };
     world_with(definition(), start, nothing);
 }
@@ -94,9 +94,9 @@ fn piles_platforms_and_zones_are_no_crowds() {
         scene.set_pose(platform, at([25.0, 19.25, 25.0])).expect("balls on a platform are smaller");
     };
     let step = |scene: &mut Scene| {
-        let platform = scene.kind("platform").expect("it is defined");
-        let platform = scene.entities().of_kind(platform).next().expect("it is there").id;
-        let pose = scene.pose(platform).expect("it is there");
+        let platform = scene.kind("platform").expect("the kind is defined");
+        let platform = scene.entities().of_kind(platform).next().expect("the platform exists").id;
+        let pose = scene.pose(platform).expect("the platform exists");
         scene.set_pose(platform, pose).expect("balls on a platform are smaller");
     };
     let mut world = world_with(definition(), start, step);
@@ -108,11 +108,12 @@ struct Square;
 
 impl Behaviour for Square {
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-        let person = scene.kind("person").expect("it is defined");
+        let person = scene.kind("person").expect("the kind is defined");
         scene.spawn_avatar(player, person, Spawn::default()).expect("avatars are not refused");
         if scene.players().len() == 200 {
             spawn(scene, "ball", [0.0; 3]);
-            let avatar = scene.players().find_map(|player: &Player| player.avatar).expect("they have one");
+            let avatar =
+                scene.players().find_map(|player: &Player| player.avatar).expect("a player has an avatar");
             scene.set_pose(avatar, at([0.0; 3])).expect("avatars are not refused");
         }
     }
@@ -122,7 +123,9 @@ impl Behaviour for Square {
 fn avatars_of_all_players_may_begin_at_one_place() {
     let mut world = World::new(definition(), 1, Box::new(Square)).expect("the definition is good");
     for id in 1..=200 {
-        world.apply(Command::Join { player: PlayerId(id), name: "guest".into() }).expect("there is room");
+        world
+            .apply(Command::Join { player: PlayerId(id), name: "guest".into() })
+            .expect("the world accepts the command");
     }
     world.step();
     assert_eq!(world.entities().len(), 201);
@@ -147,7 +150,8 @@ fn restored_world_refuses_the_same_bodies() {
     assert!(count < 20 * 20, "some were refused");
     let bytes = world.snapshot();
     let behaviour = Told { start: nothing, step: press };
-    let mut restored = World::restore(definition(), Box::new(behaviour), &bytes).expect("it is whole");
+    let mut restored =
+        World::restore(definition(), Box::new(behaviour), &bytes).expect("the snapshot is intact");
     for _ in 0..40 {
         world.step();
         restored.step();

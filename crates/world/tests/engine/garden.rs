@@ -9,7 +9,7 @@ use nowcast_world::{
 pub(crate) fn definition() -> Definition {
     let box_of = |size: [f32; 3]| ColliderShape::Box { size };
     let held =
-        Attributes::parse("heat: range(0, 1, 0.01), touches: u16, note: text").expect("it is a schema");
+        Attributes::parse("heat: range(0, 1, 0.01), touches: u16, note: text").expect("the text is a schema");
     let ball = Body { restitution: 0.6, ..Body::dynamic(ColliderShape::Sphere { radius: 0.4 }) };
     Definition {
         kinds: vec![
@@ -24,7 +24,7 @@ pub(crate) fn definition() -> Definition {
             Kind::new("lamp"),
             Kind::walker("person", Walker::default()),
         ],
-        actions: vec![Action::new("kick", "power: range(0, 1, 0.001)").expect("it is a schema")],
+        actions: vec![Action::new("kick", "power: range(0, 1, 0.001)").expect("the text is a schema")],
         state: Value::Map(vec![("kicks".into(), 0.into())]),
         rewinds: true,
         ..Definition::default()
@@ -39,7 +39,7 @@ impl Behaviour for Garden {
     fn start(&mut self, scene: &mut Scene) {
         let make = |scene: &mut Scene, name: &str, at: [f32; 3]| {
             let kind = scene.kind(name).expect("the definition has it");
-            scene.spawn(kind, Spawn::at(at)).expect("there is room")
+            scene.spawn(kind, Spawn::at(at)).expect("the world has space for the entity")
         };
         make(scene, "ground", [0.0, -1.0, 0.0]);
         for storey in 0..6 {
@@ -55,18 +55,20 @@ impl Behaviour for Garden {
         let joint =
             Joint { anchor_a: [0.0, -0.5, 0.0], anchor_b: [0.0, 0.5, 0.0], ..Joint::new(upper, lower, ball) };
         scene.join(joint).expect("both have bodies");
-        scene.after(0.5, "ball", Value::Int(0)).expect("there is room");
+        scene.after(0.5, "ball", Value::Int(0)).expect("the world has space for a timer");
         make(scene, "shuttle", [6.0, 0.2, 6.0]);
-        scene.every(0.7, "shuttle", Value::Nil).expect("there is room");
+        scene.every(0.7, "shuttle", Value::Nil).expect("the world has space for a timer");
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
         let person = scene.kind("person").expect("the definition has it");
         let x = scene.random() as f32 * 8.0 - 4.0;
-        scene.spawn_avatar(player, person, Spawn::at([x, 1.0, 8.0])).expect("there is room");
+        scene
+            .spawn_avatar(player, person, Spawn::at([x, 1.0, 8.0]))
+            .expect("the world has space for the entity");
         let team = if player.0.is_multiple_of(2) { "red" } else { "blue" };
         scene.set_player_tag(player, team, true).expect("a player has room for a tag");
-        scene.show(Some(player), "team", team).expect("there is room");
+        scene.show(Some(player), "team", team).expect("the screen has space");
     }
 
     fn step(&mut self, scene: &mut Scene) {
@@ -86,22 +88,23 @@ impl Behaviour for Garden {
         let ball = scene.kind("ball").expect("the definition has it");
         let at = [scene.random() as f32 * 6.0 - 3.0, 5.0, scene.random() as f32 * 12.0 - 3.0];
         let count = timer.data.as_f64().unwrap_or(0.0) as i64;
-        let id =
-            scene.spawn(ball, Spawn::at(at).with("note", format!("ball {count}"))).expect("there is room");
+        let id = scene
+            .spawn(ball, Spawn::at(at).with("note", format!("ball {count}")))
+            .expect("the world has space for the entity");
         scene.push(id, [30.0, 0.0, 5.0], [0.0, 1.0, 0.0]).expect("a ball can be pushed");
         let balls: Vec<_> = scene.entities().of_kind(ball).map(|ball| ball.id).collect();
         if balls.len() > 8 {
-            scene.despawn(balls[0]).expect("it is there");
+            scene.despawn(balls[0]).expect("the ball exists");
         }
-        scene.after(0.4, "ball", Value::Int(count + 1)).expect("there is room");
+        scene.after(0.4, "ball", Value::Int(count + 1)).expect("the world has space for a timer");
     }
 
     fn contact(&mut self, scene: &mut Scene, contact: &Contact) {
         for id in [contact.a, contact.b] {
             let Some(touches) = scene.attribute(id, "touches").and_then(Value::as_f64) else { continue };
             let heat = (contact.impulse / 20.0).min(1.0);
-            scene.set_attribute(id, "touches", touches + 1.0).expect("it counts");
-            scene.set_attribute(id, "heat", f64::from(heat)).expect("it is clamped");
+            scene.set_attribute(id, "touches", touches + 1.0).expect("the attribute is a number");
+            scene.set_attribute(id, "heat", f64::from(heat)).expect("the value is clamped");
         }
     }
 
@@ -117,10 +120,12 @@ impl Behaviour for Garden {
         if let Ok(Some(hit)) = seen {
             scene
                 .apply_impulse(hit.entity, [0.0, power * 60.0, -power * 90.0], Some(hit.point))
-                .expect("it moves");
+                .expect("the shuttle moves");
             let kicks = scene.state("kicks").and_then(Value::as_f64).unwrap_or(0.0) as i64 + 1;
-            scene.set_state("kicks", kicks).expect("it is small");
-            scene.emit("kick", To::All, Value::Int(hit.entity.0.into())).expect("it is small");
+            scene.set_state("kicks", kicks).expect("the value is within its limit");
+            scene
+                .emit("kick", To::All, Value::Int(hit.entity.0.into()))
+                .expect("the value is within its limit");
         }
     }
 }
@@ -151,7 +156,7 @@ pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u
         if people.len() < 5 && random.bits().is_multiple_of(30) {
             people.push(PlayerId(next));
             let join = Command::Join { player: PlayerId(next), name: format!("person {next}") };
-            world.apply(join).expect("there is room");
+            world.apply(join).expect("the world accepts the command");
             next += 1;
         }
         if people.len() > 3 && random.bits().is_multiple_of(200) {
@@ -170,21 +175,25 @@ pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u
                     );
                     world
                         .apply(Command::Input { player, input: input.expect("within bounds") })
-                        .expect("there is room");
+                        .expect("the world accepts the command");
                 }
                 2 => {
                     let arguments = Value::Map(vec![("power".into(), Value::F64(random.unit()))]);
                     let kick = Command::Action { player, name: "kick".into(), arguments };
-                    world.apply(kick).expect("there is room");
+                    world.apply(kick).expect("the world accepts the command");
                 }
-                3 => world.apply(Command::StallStep { player }).expect("there is room"),
+                3 => world.apply(Command::StallStep { player }).expect("the world accepts the command"),
                 4 => {
                     let first = Input { forward: 1.0, yaw: random.signed(), ..Input::default() };
-                    world.apply(Command::CatchUpStep { player, first }).expect("there is room");
+                    world
+                        .apply(Command::CatchUpStep { player, first })
+                        .expect("the world accepts the command");
                 }
                 5 => {
                     let behind_ms = (random.bits() % 600) as u16;
-                    world.apply(Command::SetViewDelay { player, behind_ms }).expect("there is room");
+                    world
+                        .apply(Command::SetViewDelay { player, behind_ms })
+                        .expect("the world accepts the command");
                 }
                 _ => {}
             }

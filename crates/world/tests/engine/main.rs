@@ -51,7 +51,7 @@ fn world_with(
 
 fn spawn(scene: &mut Scene, kind: &str, position: [f32; 3]) -> EntityId {
     let kind = scene.kind(kind).expect("the definition has it");
-    scene.spawn(kind, Spawn::at(position)).expect("there is room")
+    scene.spawn(kind, Spawn::at(position)).expect("the world has space for the entity")
 }
 
 fn steps(world: &mut World, count: usize) {
@@ -59,7 +59,7 @@ fn steps(world: &mut World, count: usize) {
 }
 
 fn position(world: &World, id: EntityId) -> [f32; 3] {
-    world.entity(id).expect("it is in the world").pose.position
+    world.entity(id).expect("the entity is in the world").pose.position
 }
 
 fn drain(world: &mut World) -> Vec<Event> {

@@ -31,8 +31,9 @@ fn distance_to_goal(world: &World, id: EntityId) -> f32 {
 #[test]
 fn a_planned_move_arrives_on_time_and_stops() {
     for easing in [Easing::InOut, Easing::Linear, Easing::In, Easing::Out] {
-        let (mut world, lift) =
-            with_lift(move |scene, lift| scene.start_move(lift, GOAL, 1.0, easing).expect("it can move"));
+        let (mut world, lift) = with_lift(move |scene, lift| {
+            scene.start_move(lift, GOAL, 1.0, easing).expect("the entity can move")
+        });
         let whole = distance_to_goal(&world, lift);
         steps(&mut world, 30);
         let half = distance_to_goal(&world, lift) / whole;
@@ -48,7 +49,7 @@ fn a_planned_move_arrives_on_time_and_stops() {
         steps(&mut world, 30);
         assert!(distance_to_goal(&world, lift) < 1e-3, "{easing:?}: {:?}", position(&world, lift));
         steps(&mut world, 60);
-        let entity = world.entity(lift).expect("it is in the world");
+        let entity = world.entity(lift).expect("the entity is in the world");
         assert!(distance_to_goal(&world, lift) < 1e-3, "{easing:?}: it stays");
         assert_eq!(entity.velocity, Velocity::default(), "{easing:?}");
         let cosine: f32 = (0..4).map(|at| entity.pose.rotation[at] * HALF_TURN[at]).sum();
@@ -59,14 +60,14 @@ fn a_planned_move_arrives_on_time_and_stops() {
 #[test]
 fn setting_a_velocity_or_a_pose_ends_a_planned_move() {
     let (mut world, lift) = with_lift(|scene, lift| {
-        scene.start_move(lift, GOAL, 1.0, Easing::Linear).expect("it can move");
-        scene.set_velocity(lift, Velocity::default()).expect("it has a body");
+        scene.start_move(lift, GOAL, 1.0, Easing::Linear).expect("the entity can move");
+        scene.set_velocity(lift, Velocity::default()).expect("the lift has a body");
     });
     steps(&mut world, 60);
     assert_eq!(position(&world, lift), [0.0; 3]);
     let (mut world, lift) = with_lift(|scene, lift| {
-        scene.start_move(lift, GOAL, 1.0, Easing::Linear).expect("it can move");
-        scene.set_pose(lift, Pose::IDENTITY).expect("it is there");
+        scene.start_move(lift, GOAL, 1.0, Easing::Linear).expect("the entity can move");
+        scene.set_pose(lift, Pose::IDENTITY).expect("the lift exists");
     });
     steps(&mut world, 60);
     assert_eq!(position(&world, lift), [0.0; 3]);
@@ -98,13 +99,13 @@ struct Metronome;
 
 impl Behaviour for Metronome {
     fn start(&mut self, scene: &mut Scene) {
-        scene.every(0.1, "tick", Value::Int(3)).expect("there is room");
+        scene.every(0.1, "tick", Value::Int(3)).expect("the world has space for a timer");
     }
 
     fn timer(&mut self, scene: &mut Scene, timer: &Timer) {
         let count = scene.state("count").and_then(Value::as_f64).unwrap_or(0.0) as i64 + 1;
-        scene.set_state("count", count).expect("it is small");
-        scene.emit("tick", To::All, timer.data.clone()).expect("it is small");
+        scene.set_state("count", count).expect("the value is within its limit");
+        scene.emit("tick", To::All, timer.data.clone()).expect("the value is within its limit");
         if timer.data == Value::Int(count) {
             assert!(scene.cancel(timer.id), "it waits for its next call");
         }
@@ -118,7 +119,8 @@ fn a_repeating_timer_is_called_until_it_is_cancelled_and_survives_a_snapshot() {
     let mut ticks = Vec::new();
     for _ in 0..40 {
         let bytes = world.snapshot();
-        world = World::restore(Definition::default(), Box::new(Metronome), &bytes).expect("it is whole");
+        world = World::restore(Definition::default(), Box::new(Metronome), &bytes)
+            .expect("the snapshot is intact");
         world.step();
         let count = drain(&mut world).len();
         ticks.extend(std::iter::repeat_n(world.tick(), count));

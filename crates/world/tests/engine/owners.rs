@@ -121,7 +121,7 @@ fn refused(world: &mut World, command: Command) -> Option<OwnerError> {
 }
 
 fn owner(world: &World, id: EntityId) -> Option<PlayerId> {
-    world.entity(id).expect("it is there").owner
+    world.entity(id).expect("the entity exists").owner
 }
 
 #[test]
@@ -351,7 +351,8 @@ fn gifts_are_saved_and_snapshots_of_unknown_versions_are_refused_by_name() {
     definition.kinds[4].owner.spawns_max = OWNED_MAX as u32;
     let mut bytes = world.snapshot();
     assert_eq!(bytes[7], 5, "gifts raise the version of a snapshot");
-    let mut restored = World::restore(definition.clone(), Box::new(Hall), &bytes).expect("it is a snapshot");
+    let mut restored =
+        World::restore(definition.clone(), Box::new(Hall), &bytes).expect("the bytes are a snapshot");
     assert_eq!(restored.hash(), world.hash());
     for _ in 0..OWNED_MAX {
         assert_eq!(refused(&mut restored, target_of(victim)), None, "gifts take no place");
@@ -386,7 +387,7 @@ fn contradictory_owner_rules_are_refused_when_the_world_is_made() {
     let broken = |change: fn(&mut Kind)| {
         let mut definition = definition();
         change(&mut definition.kinds[3]);
-        let error = definition.validate().expect_err("it makes no sense");
+        let error = definition.validate().expect_err("the definition is invalid");
         error.path
     };
     assert_eq!(broken(|kind| kind.owner.speed = f32::NAN), "kinds.crate.owner.speed");
@@ -466,7 +467,8 @@ fn restored_and_replayed_worlds_agree_to_the_last_bit_under_any_owner_commands()
         let (restored, _) = story(seed, |world, tick, _| {
             if times.contains(&tick) {
                 let bytes = world.snapshot();
-                let other = World::restore(definition(), Box::new(Hall), &bytes).expect("it is a snapshot");
+                let other =
+                    World::restore(definition(), Box::new(Hall), &bytes).expect("the bytes are a snapshot");
                 assert_eq!(world.hash(), other.hash(), "seed {seed}, tick {tick}");
                 *world = other;
             }
@@ -475,7 +477,7 @@ fn restored_and_replayed_worlds_agree_to_the_last_bit_under_any_owner_commands()
         assert!(written.stats().commands_refused > 0, "owners are refused things, too: seed {seed}");
         let mut bytes = Vec::new();
         journal::encode(&entries, &mut bytes);
-        let decoded = journal::decode(&bytes).expect("it was written just now");
+        let decoded = journal::decode(&bytes).expect("the bytes are a journal");
         assert_eq!(decoded, entries, "seed {seed}");
         let mut again = World::new(definition(), seed, Box::new(Hall)).unwrap();
         journal::replay(&mut again, decoded, 240).unwrap_or_else(|error| panic!("seed {seed}: {error}"));

@@ -27,7 +27,7 @@ const CUBES: usize = 10;
 fn definition() -> Definition {
     let mut definition = ground_and_cubes();
     definition.kinds.push(Kind::walker("person", Walker::default()));
-    definition.actions = vec![Action::new("look", "").expect("it is a schema")];
+    definition.actions = vec![Action::new("look", "").expect("the text is a schema")];
     Definition { rewinds: true, ..definition }
 }
 
@@ -41,17 +41,19 @@ impl Behaviour for Sliding {
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
         let person = scene.kind("person").expect("the definition has it");
-        scene.spawn_avatar(player, person, Spawn::at([30.0, 1.0, 30.0])).expect("there is room");
+        scene
+            .spawn_avatar(player, person, Spawn::at([30.0, 1.0, 30.0]))
+            .expect("the world has space for the entity");
     }
 
     fn step(&mut self, scene: &mut Scene) {
         let cube = cubes(scene)[(self.random.bits() % CUBES as u64) as usize];
         let [x, z] = [self.random.signed(), self.random.signed()];
         let linear = [8.0 * x, 2.0, 8.0 * z];
-        scene.set_velocity(cube, Velocity { linear, ..Velocity::default() }).expect("it moves");
+        scene.set_velocity(cube, Velocity { linear, ..Velocity::default() }).expect("the cube can move");
         if self.random.bits().is_multiple_of(20) {
             let pose = Pose { position: [12.0 * z, 3.0, 12.0 * x], ..Pose::IDENTITY };
-            scene.set_pose(cube, pose).expect("it can be put there");
+            scene.set_pose(cube, pose).expect("the cube can be put there");
         }
     }
 
@@ -61,21 +63,21 @@ impl Behaviour for Sliding {
         assert_eq!(scene.rewind(player), Err(SceneError::Rewound));
         let mut seen = Seen::default();
         for (id, is) in now {
-            let was = scene.seen_pose(id).expect("it is there");
+            let was = scene.seen_pose(id).expect("the entity exists");
             assert_eq!(scene.pose(id), Some(is), "where it is stays what it is");
             let meets = |at: [f32; 3]| {
                 let from = [at[0], at[1] + 40.0, at[2]];
                 let hit = scene.cast_ray(from, [0.0, -1.0, 0.0], 100.0, Filter::default());
-                hit.expect("it is a ray").is_some_and(|hit| hit.entity == id)
+                hit.expect("the ray is valid").is_some_and(|hit| hit.entity == id)
             };
             seen.places.insert(id, was.position);
             seen.is_met.insert(id, [meets(was.position), meets(is.position)]);
             let probe = ColliderShape::Sphere { radius: 0.2 };
             let found =
                 scene.overlaps(&probe, Pose { position: was.position, ..Pose::IDENTITY }, Filter::default());
-            seen.overlaps.insert(id, found.expect("it is a place").contains(&id));
+            seen.overlaps.insert(id, found.expect("the place is valid").contains(&id));
         }
-        let avatar = scene.player(player).and_then(|player| player.avatar).expect("she has one");
+        let avatar = scene.player(player).and_then(|player| player.avatar).expect("the player has an avatar");
         assert_eq!(scene.seen_pose(avatar), scene.pose(avatar), "oneself is seen at once");
         scene.end_rewind();
         self.seen.borrow_mut().push(seen);
@@ -91,15 +93,17 @@ fn sliding() -> (World, Rc<RefCell<Vec<Seen>>>) {
     let seen = Rc::default();
     let behaviour = Sliding { random: Random::new(11), seen: Rc::clone(&seen) };
     let mut world = World::new(definition(), 1, Box::new(behaviour)).expect("the definition is good");
-    world.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("there is room");
+    world.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("the world accepts the command");
     (world, seen)
 }
 
 /// Sets Ada's view delay, and lets her act.
 fn look(world: &mut World, behind_ms: u16) {
-    world.apply(Command::SetViewDelay { player: ADA, behind_ms }).expect("there is room");
+    world.apply(Command::SetViewDelay { player: ADA, behind_ms }).expect("the world accepts the command");
     let arguments = Value::Map(Vec::new());
-    world.apply(Command::Action { player: ADA, name: "look".into(), arguments }).expect("there is room");
+    world
+        .apply(Command::Action { player: ADA, name: "look".into(), arguments })
+        .expect("the world accepts the command");
     world.apply_waiting();
 }
 
@@ -114,7 +118,7 @@ fn a_rewound_query_finds_entities_where_the_player_saw_them() {
         // Whole steps: a step is 16⅔ ms, so three are 50 ms.
         let steps_ago = 3 * (random.bits() % 13) as usize;
         look(&mut world, (steps_ago / 3 * 50) as u16);
-        let seen = seen.borrow_mut().pop().expect("she looked");
+        let seen = seen.borrow_mut().pop().expect("the action ran");
         let was = &past[(past.len() - 1).saturating_sub(steps_ago.min(30))];
         if past.len() > 31 {
             assert_eq!(&seen.places, was, "{steps_ago} steps ago");
@@ -132,7 +136,7 @@ fn a_ray_hits_an_entity_at_its_seen_position_and_not_at_its_current_one() {
     let (mut was_met, mut was_missed) = (0, 0);
     for _ in 0..100 {
         look(&mut world, 400);
-        let seen = seen.borrow_mut().pop().expect("she looked");
+        let seen = seen.borrow_mut().pop().expect("the action ran");
         for (id, [at_seen, at_now]) in &seen.is_met {
             let apart = (0..3).map(|axis| seen.places[id][axis] - position(&world, *id)[axis]);
             let is_elsewhere = apart.map(|part| part * part).sum::<f32>() > 9.0;
@@ -154,7 +158,7 @@ fn between_two_steps_an_entity_is_seen_between_its_positions() {
     look(&mut world, 58);
     look(&mut world, 67);
     let [later, between, earlier] =
-        <[Seen; 3]>::try_from(seen.borrow_mut().split_off(0)).expect("she looked");
+        <[Seen; 3]>::try_from(seen.borrow_mut().split_off(0)).expect("the action ran");
     for (id, place) in &between.places {
         let (a, b) = (earlier.places[id], later.places[id]);
         let way = |from: [f32; 3], to: [f32; 3]| {
@@ -172,7 +176,8 @@ fn a_restored_world_records_the_same_past_as_the_original() {
     let bytes = world.snapshot();
     let others = Rc::default();
     let behaviour = Sliding { random: Random::new(0), seen: Rc::clone(&others) };
-    let mut other = World::restore(definition(), Box::new(behaviour), &bytes).expect("it is a snapshot");
+    let mut other =
+        World::restore(definition(), Box::new(behaviour), &bytes).expect("the bytes are a snapshot");
     assert_eq!(other.hash(), world.hash());
     look(&mut world, 300);
     look(&mut other, 300);
@@ -180,7 +185,7 @@ fn a_restored_world_records_the_same_past_as_the_original() {
     assert_eq!(other.scene().player(ADA).map(|ada| ada.behind_ms), Some(300));
     // Rules without rewinding restore the same bytes, and record no past.
     let forgetful = Definition { rewinds: false, ..definition() };
-    World::restore(forgetful, Box::new(()), &bytes).expect("it is a snapshot");
+    World::restore(forgetful, Box::new(()), &bytes).expect("the bytes are a snapshot");
 }
 
 #[test]
@@ -222,7 +227,7 @@ fn waiting_and_making_up_replay_from_the_journal_to_the_same_hash() {
                 _ => {}
             }
             for command in commands {
-                world.apply(command.clone()).expect("there is room");
+                world.apply(command.clone()).expect("the world accepts the command");
                 entries.push(Entry { tick, record: Record::Command(command) });
             }
             world.step();
@@ -237,7 +242,7 @@ fn waiting_and_making_up_replay_from_the_journal_to_the_same_hash() {
         let mut bytes = Vec::new();
         journal::encode(&entries, &mut bytes);
         let mut again = super::garden::garden(seed);
-        journal::replay(&mut again, journal::decode(&bytes).expect("it was written"), 400)
+        journal::replay(&mut again, journal::decode(&bytes).expect("the bytes are a journal"), 400)
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(again.hash(), world.hash(), "seed {seed}");
     }

@@ -16,7 +16,8 @@ fn written_and_restored(seed: u64, ticks: u64) -> (u64, u64) {
     let restored = story(seed, ticks, |world, tick| {
         if times.contains(&tick) {
             let bytes = world.snapshot();
-            let other = World::restore(definition(), Box::new(Garden), &bytes).expect("it is a snapshot");
+            let other =
+                World::restore(definition(), Box::new(Garden), &bytes).expect("the bytes are a snapshot");
             assert_eq!(world.hash(), other.hash(), "seed {seed}, tick {tick}");
             *world = other;
         }
@@ -111,7 +112,8 @@ fn a_sleeping_body_wakes_when_something_falls_on_it_after_a_snapshot() {
     let (mut world, cubes) = towers();
     steps(&mut world, 300);
     let bytes = world.snapshot();
-    let mut world = World::restore(ground_and_cubes(), Box::new(()), &bytes).expect("it is a snapshot");
+    let mut world =
+        World::restore(ground_and_cubes(), Box::new(()), &bytes).expect("the bytes are a snapshot");
     let edit = nowcast_world::Edit::Place(
         cubes[0],
         nowcast_world::Pose { position: [30.0, 0.5, 0.0], ..Default::default() },

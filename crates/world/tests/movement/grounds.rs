@@ -19,7 +19,7 @@ struct Ground {
 impl Ground {
     fn solids(&self) -> Vec<Solid> {
         let mut solids = vec![Solid::new([0.0, -3.5, 0.0], UNTURNED, [20.0, 0.5, 20.0], 0.0)];
-        solids.extend(self.shape.solids(self.scale, &self.pose).expect("it is sound"));
+        solids.extend(self.shape.solids(self.scale, &self.pose).expect("the shape is valid"));
         solids
     }
 
@@ -195,16 +195,18 @@ fn a_walker_stands_on_every_shape_and_not_below_it() {
 
 impl Behaviour for Ground {
     fn start(&mut self, scene: &mut Scene) {
-        let floor = scene.kind("floor").expect("it is defined");
-        scene.spawn(floor, Spawn::at([0.0, -3.5, 0.0])).expect("there is room");
-        let ground = scene.kind("ground").expect("it is defined");
+        let floor = scene.kind("floor").expect("the kind is defined");
+        scene.spawn(floor, Spawn::at([0.0, -3.5, 0.0])).expect("the world has space for the entity");
+        let ground = scene.kind("ground").expect("the kind is defined");
         let spawn = Spawn { pose: self.pose, scale: Some(self.scale), ..Spawn::default() };
-        scene.spawn(ground, spawn).expect("there is room");
+        scene.spawn(ground, spawn).expect("the world has space for the entity");
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-        let person = scene.kind("person").expect("it is defined");
-        scene.spawn_avatar(player, person, Spawn::at([0.0, 3.0, 0.0])).expect("there is room");
+        let person = scene.kind("person").expect("the kind is defined");
+        scene
+            .spawn_avatar(player, person, Spawn::at([0.0, 3.0, 0.0]))
+            .expect("the world has space for the entity");
     }
 }
 
@@ -220,11 +222,12 @@ fn worlds_move_their_walkers_by_just_this_step_on_fixed_bodies_of_every_shape() 
             Kind::walker("person", Walker::default()),
         ];
         let definition = Definition { kinds, ..Definition::default() };
-        let mut world = World::new(definition, 0, Box::new(ground)).expect("it is sound");
+        let mut world = World::new(definition, 0, Box::new(ground)).expect("the definition is valid");
         let ada = PlayerId(1);
         world.apply(Command::Join { player: ada, name: "Ada".to_owned() }).unwrap();
         world.step();
-        let avatar = world.scene().player(ada).and_then(|player| player.avatar).expect("she has one");
+        let avatar =
+            world.scene().player(ada).and_then(|player| player.avatar).expect("the player has an avatar");
         let mut mover = Mover::new([0.0, 3.0, 0.0]);
         mover.step(&Walker::default(), &Input::default(), GRAVITY, &solids);
         let mut random = Random(11);
@@ -233,7 +236,7 @@ fn worlds_move_their_walkers_by_just_this_step_on_fixed_bodies_of_every_shape() 
             world.apply(Command::Input { player: ada, input }).unwrap();
             world.step();
             mover.step(&Walker::default(), &input, GRAVITY, &solids);
-            let Pose { position, .. } = world.scene().pose(avatar).expect("she is here");
+            let Pose { position, .. } = world.scene().pose(avatar).expect("the avatar exists");
             let (found, expected) = (position.map(f32::to_bits), mover.position.map(f32::to_bits));
             assert_eq!(found, expected, "{name}, after {step} steps: {position:?}, {mover:?}");
         }

@@ -144,14 +144,16 @@ struct Yard;
 impl Behaviour for Yard {
     fn start(&mut self, scene: &mut Scene) {
         for (kind, position) in YARD {
-            let kind = scene.kind(kind).expect("it is defined");
-            scene.spawn(kind, Spawn::at(position)).expect("there is room");
+            let kind = scene.kind(kind).expect("the kind is defined");
+            scene.spawn(kind, Spawn::at(position)).expect("the world has space for the entity");
         }
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-        let person = scene.kind("person").expect("it is defined");
-        scene.spawn_avatar(player, person, Spawn::at([0.0, 1.0, 0.0])).expect("there is room");
+        let person = scene.kind("person").expect("the kind is defined");
+        scene
+            .spawn_avatar(player, person, Spawn::at([0.0, 1.0, 0.0]))
+            .expect("the world has space for the entity");
     }
 }
 
@@ -172,7 +174,8 @@ fn yard() -> World {
         fixed("ball", ColliderShape::Sphere { radius: 0.8 }),
         Kind::walker("person", Walker::default()),
     ];
-    World::new(Definition { kinds, ..Definition::default() }, 0, Box::new(Yard)).expect("it is sound")
+    World::new(Definition { kinds, ..Definition::default() }, 0, Box::new(Yard))
+        .expect("the definition is valid")
 }
 
 #[test]
@@ -181,7 +184,8 @@ fn a_world_of_static_bodies_moves_its_walkers_by_exactly_this_step() {
     let ada = PlayerId(1);
     world.apply(Command::Join { player: ada, name: "Ada".to_owned() }).unwrap();
     world.step();
-    let avatar = world.scene().player(ada).and_then(|player| player.avatar).expect("she has one");
+    let avatar =
+        world.scene().player(ada).and_then(|player| player.avatar).expect("the player has an avatar");
     let solids = [
         floor(),
         Solid::new([1.0, 0.5, -3.0], UNTURNED, [1.0, 0.5, 0.5], 0.0),
@@ -196,7 +200,7 @@ fn a_world_of_static_bodies_moves_its_walkers_by_exactly_this_step() {
         world.apply(Command::Input { player: ada, input }).unwrap();
         world.step();
         mover.step(&Walker::default(), &input, GRAVITY, &solids);
-        let Pose { position, .. } = world.scene().pose(avatar).expect("she is here");
+        let Pose { position, .. } = world.scene().pose(avatar).expect("the avatar exists");
         assert_eq!(
             position.map(f32::to_bits),
             mover.position.map(f32::to_bits),
@@ -229,9 +233,13 @@ impl Walk {
             self.world.apply(command).unwrap();
         }
         self.world.step();
-        let avatar =
-            self.world.scene().player(self.ada).and_then(|player| player.avatar).expect("she has one");
-        self.world.scene().pose(avatar).expect("she is here").position.map(f32::to_bits)
+        let avatar = self
+            .world
+            .scene()
+            .player(self.ada)
+            .and_then(|player| player.avatar)
+            .expect("the player has an avatar");
+        self.world.scene().pose(avatar).expect("the avatar exists").position.map(f32::to_bits)
     }
 }
 
@@ -385,7 +393,7 @@ fn walk_text(number: u32) -> String {
 fn expect_vector(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/movement").join(name);
     if std::env::var_os("NOWCAST_BLESS").is_some() {
-        std::fs::create_dir_all(path.parent().expect("it has one")).unwrap();
+        std::fs::create_dir_all(path.parent().expect("the path has a parent")).unwrap();
         std::fs::write(&path, text).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap();

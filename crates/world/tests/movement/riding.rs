@@ -122,21 +122,23 @@ const PLATFORM: EntityId = EntityId(2);
 impl Behaviour for Station {
     fn start(&mut self, scene: &mut Scene) {
         for (kind, position) in [("floor", [0.0, -2.5, 0.0]), ("platform", [0.0, -0.5, 0.0])] {
-            let kind = scene.kind(kind).expect("it is defined");
-            scene.spawn(kind, Spawn::at(position)).expect("there is room");
+            let kind = scene.kind(kind).expect("the kind is defined");
+            scene.spawn(kind, Spawn::at(position)).expect("the world has space for the entity");
         }
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-        let person = scene.kind("person").expect("it is defined");
-        scene.spawn_avatar(player, person, Spawn::at([1.0, 0.95, 0.0])).expect("there is room");
+        let person = scene.kind("person").expect("the kind is defined");
+        scene
+            .spawn_avatar(player, person, Spawn::at([1.0, 0.95, 0.0]))
+            .expect("the world has space for the entity");
     }
 
     fn step(&mut self, scene: &mut Scene) {
         let time = scene.tick() as f32 * SECONDS;
         let linear = [2.0 * (0.7 * time).sin(), 0.8 * (1.3 * time).sin(), (0.9 * time).cos()];
         let velocity = Velocity { linear, angular: [0.0, 0.6, 0.0] };
-        scene.set_velocity(PLATFORM, velocity).expect("it is kinematic");
+        scene.set_velocity(PLATFORM, velocity).expect("the platform is kinematic");
     }
 }
 
@@ -153,10 +155,11 @@ fn station() -> Definition {
 const ADA: PlayerId = PlayerId(1);
 
 fn visited() -> (World, EntityId) {
-    let mut world = World::new(station(), 0, Box::new(Station)).expect("it is sound");
+    let mut world = World::new(station(), 0, Box::new(Station)).expect("the definition is valid");
     world.apply(Command::Join { player: ADA, name: "Ada".to_owned() }).unwrap();
     world.step();
-    let avatar = world.scene().player(ADA).and_then(|player| player.avatar).expect("she has one");
+    let avatar =
+        world.scene().player(ADA).and_then(|player| player.avatar).expect("the player has an avatar");
     (world, avatar)
 }
 
@@ -165,8 +168,8 @@ fn world_with_a_moving_platform_moves_its_walkers_by_just_this_step() {
     let (mut world, avatar) = visited();
     let floor = Solid::new([0.0, -2.5, 0.0], UNTURNED, [40.0, 0.5, 40.0], 0.0);
     let platform = |world: &World| {
-        let Pose { position, rotation } = world.scene().pose(PLATFORM).expect("it is there");
-        let Velocity { linear, angular } = world.scene().velocity(PLATFORM).expect("it moves");
+        let Pose { position, rotation } = world.scene().pose(PLATFORM).expect("the platform exists");
+        let Velocity { linear, angular } = world.scene().velocity(PLATFORM).expect("the platform moves");
         Solid::new(position, rotation, HALF, 0.0).with_motion(SolidMotion {
             pivot: position,
             linear,
@@ -181,7 +184,7 @@ fn world_with_a_moving_platform_moves_its_walkers_by_just_this_step() {
         world.apply(Command::Input { player: ADA, input }).unwrap();
         world.step();
         mover.step(&Walker::default(), &input, GRAVITY, &[floor.clone(), platform(&world)]);
-        let Pose { position, .. } = world.scene().pose(avatar).expect("she is here");
+        let Pose { position, .. } = world.scene().pose(avatar).expect("the avatar exists");
         assert_eq!(position.map(f32::to_bits), mover.position.map(f32::to_bits), "step {step}: {mover:?}");
     }
 }
@@ -191,7 +194,7 @@ fn walker_that_waits_moves_with_its_platform() {
     let (mut world, avatar) = visited();
     (0..120).for_each(|_| world.step());
     let on_platform = |world: &World| {
-        let place = |id| world.scene().pose(id).expect("it is there").position;
+        let place = |id| world.scene().pose(id).expect("the entity exists").position;
         [0, 1, 2].map(|axis| place(avatar)[axis] - place(PLATFORM)[axis])
     };
     let before = on_platform(&world);
@@ -211,7 +214,7 @@ fn restored_world_carries_its_walkers_on_to_the_last_bit() {
     (0..100).for_each(|_| world.step());
     let bytes = world.snapshot();
     assert_eq!(bytes[7], 6, "moving ground raises the version of a snapshot");
-    let mut other = World::restore(station(), Box::new(Station), &bytes).expect("it is a snapshot");
+    let mut other = World::restore(station(), Box::new(Station), &bytes).expect("the bytes are a snapshot");
     assert_eq!(other.hash(), world.hash());
     for _ in 0..200 {
         world.step();
