@@ -59,7 +59,7 @@
 //!
 //! let intake = CommandIntake::new(Arc::clone(&ada), metrics);
 //! let input = Input { forward: 1.0, ..Input::default() };
-//! intake.submit(PlayerCommand::Input { input, number: 0 }, &mut Rates::new(Instant::now())).expect("she stays");
+//! intake.submit(PlayerCommand::Input { input, number: 0 }, &mut Rates::new(Instant::now())).expect("the client is not removed");
 //! let greeting = loop {
 //!     // A program with sockets awaits `sink.queue.next()`.
 //!     match sink.queue.take() {

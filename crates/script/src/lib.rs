@@ -17,10 +17,10 @@
 //!         world.show("greeting", "{word}, visitor " .. world.state.visitors)
 //!     end)"#));
 //! let mut live = Live::new(rules("hello"), 7, Limits::DEFAULT)?;
-//! live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
+//! live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("the world accepts the command");
 //! live.step();
 //! live.reload(rules("welcome"))?; // between two steps, all modules at once, with the state kept
-//! live.apply(Command::Join { player: PlayerId(2), name: "Bo".into() }).expect("there is room");
+//! live.apply(Command::Join { player: PlayerId(2), name: "Bo".into() }).expect("the world accepts the command");
 //! live.step();
 //! while let Some(event) = live.poll_event() {
 //!     println!("{event:?}");
@@ -28,7 +28,7 @@
 //! while let Some(report) = live.poll_report() {
 //!     assert!(matches!(report, Report::Runs { .. }));
 //! }
-//! let (_, _, greeting) = live.world().scene().screens().next().expect("it is shown");
+//! let (_, _, greeting) = live.world().scene().screens().next().expect("the greeting is shown");
 //! assert_eq!(greeting.as_text(), Some("welcome, visitor 2"));
 //! # Ok::<(), nowcast_script::Fault>(())
 //! ```

@@ -20,7 +20,7 @@ thread_local! {
 /// let stop = Stop::default();
 /// stop.set(); // from anywhere, at any time
 /// let endless = Sources::of_main("while true do end");
-/// let fault = stop.watch(|| Script::load(&endless, Limits::DEFAULT)).err().expect("it is stopped");
+/// let fault = stop.watch(|| Script::load(&endless, Limits::DEFAULT)).err().expect("the script is stopped");
 /// assert!(fault.message.contains("took longer"));
 /// ```
 #[derive(Clone, Debug, Default)]

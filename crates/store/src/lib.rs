@@ -35,7 +35,7 @@
 //! drop(store);
 //!
 //! let store = SqliteStore::open(&folder, Options::default())?;
-//! let saved = store.load(&plaza, Moment::Last)?.expect("it was kept");
+//! let saved = store.load(&plaza, Moment::Last)?.expect("the world was stored");
 //! let again = saved.replay(|snapshot| {
 //!     World::restore(Definition::default(), Box::new(()), &snapshot.world)
 //! })?;

@@ -51,8 +51,8 @@
 //!         assert!(!matches!(event, Event::Refused { .. }), "{event:?}");
 //!     }
 //! }
-//! let avatar = world.scene().player(ada).and_then(|ada| ada.avatar).expect("she has not left");
-//! assert!(world.entity(avatar).expect("she has a body").pose.position[2] < -5.0, "she ran toward −Z");
+//! let avatar = world.scene().player(ada).and_then(|ada| ada.avatar).expect("Ada has an avatar");
+//! assert!(world.entity(avatar).expect("the avatar exists").pose.position[2] < -5.0, "Ada ran toward −Z");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -71,9 +71,9 @@ use crate::walker::WalkerState;
 ///         let kind = scene.kind("crate").expect("the definition has it");
 ///         let low = scene.spawn(kind, Spawn::at([0.0, 0.5, 0.0])).expect("the world is empty");
 ///         let high = scene.spawn(kind, Spawn::at([0.0, 4.0, 0.0])).expect("the world is empty");
-///         scene.set_tag(high, "falling", true).expect("it is a name");
-///         scene.set_state("crates", 2).expect("it is small");
-///         scene.despawn(low).expect("it is there");
+///         scene.set_tag(high, "falling", true).expect("the tag is a name");
+///         scene.set_state("crates", 2).expect("the value is within its limit");
+///         scene.despawn(low).expect("the entity exists");
 ///         // An error names the cause, and nothing has changed.
 ///         assert_eq!(scene.despawn(low).unwrap_err().to_string(), "no entity 1 is in the world");
 ///     }

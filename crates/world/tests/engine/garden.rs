@@ -120,7 +120,7 @@ impl Behaviour for Garden {
         if let Ok(Some(hit)) = seen {
             scene
                 .apply_impulse(hit.entity, [0.0, power * 60.0, -power * 90.0], Some(hit.point))
-                .expect("the shuttle moves");
+                .expect("the ball can move");
             let kicks = scene.state("kicks").and_then(Value::as_f64).unwrap_or(0.0) as i64 + 1;
             scene.set_state("kicks", kicks).expect("the value is within its limit");
             scene
