@@ -1,8 +1,7 @@
 /**
- * The sending rate (`spec/SESSION.md`, section 11). It is controlled by the queueing delay that the arrival
- * times at the peer show, and not by loss. The buffer of a narrow link therefore stays nearly empty, and a
- * link with random loss is not taken for a narrow one. Measurement follows LEDBAT (RFC 6817), probing follows
- * CUBIC (RFC 9438).
+ * The sending rate (`spec/SESSION.md`, section 11). It depends on the queueing delay, which the arrival times
+ * at the peer show, and not on loss. So the buffer of a narrow link stays nearly empty, and random loss does
+ * not reduce the rate. Measurement follows LEDBAT (RFC 6817), probing follows CUBIC (RFC 9438).
  */
 
 import {
