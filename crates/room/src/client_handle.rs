@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use nowcast_world::text::sanitize;
@@ -17,7 +17,7 @@ use crate::command_queue::CommandQueue;
 use crate::names::Name;
 use crate::persistence::Known;
 use crate::player_command::{CommandSubject, Given, PlayerCommand};
-use crate::session::input_buffer::{BufferedInput, Change, DueStep, InputBuffer};
+use crate::session::input_buffer::InputBuffer;
 
 /// The handle of one client, shared by its task and its room. The client's task queues commands. The room's thread takes the
 /// commands, and sends through the [`ClientSink`]. The two share nothing else.
@@ -121,7 +121,7 @@ impl ClientHandle {
     /// Takes the commands for one step, in order. Stops before the first action that the client gave at a later step.
     pub(crate) fn take_commands(&self) -> VecDeque<PlayerCommand> {
         let mut commands = self.commands.lock().expect("nobody panics while holding it");
-        let input_buffer = self.input_buffer.lock().expect("nobody panics while holding it");
+        let input_buffer = self.input();
         let was_full = !commands.has_room();
         let due = commands.take(|command| match command {
             PlayerCommand::Act { given: Given { at, step: Some(step), .. }, .. } => {
@@ -135,24 +135,12 @@ impl ClientHandle {
         due
     }
 
-    /// Records the client's current step, and the changes of its input, oldest first.
-    pub fn steps(&self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
-        self.input_buffer.lock().expect("nobody panics while holding it").receive(now, changes)
-    }
-
-    /// Discards the client's steps, because the client no longer counts steps.
-    pub fn forget_steps(&self) {
-        *self.input_buffer.lock().expect("nobody panics while holding it") = InputBuffer::default();
-    }
-
-    /// Records that the world skipped this many steps, which the walker may catch up.
-    pub(crate) fn leave_out(&self, steps: u32) {
-        self.input_buffer.lock().expect("nobody panics while holding it").leave_out(steps);
-    }
-
-    /// Returns the walker's behaviour in the next step of the world, or `None` if the client counts no steps.
-    pub(crate) fn take_turn(&self, may_stride: bool) -> Option<DueStep> {
-        self.input_buffer.lock().expect("nobody panics while holding it").take(may_stride)
+    /// The client's input at each of its steps.
+    ///
+    /// # Panics
+    /// If a thread panicked while it held this lock.
+    pub fn input(&self) -> MutexGuard<'_, InputBuffer> {
+        self.input_buffer.lock().expect("nobody panics while holding it")
     }
 
     /// Records the delay between the arrival of a state at the client and its display, as the client reports it.
@@ -163,11 +151,6 @@ impl ClientHandle {
     /// Returns the delay between the arrival of a state at the client and its display.
     pub fn view_delay(&self) -> Duration {
         Duration::from_millis(self.view_delay_ms.load(Ordering::Relaxed).into())
-    }
-
-    /// Whether the client counts its steps.
-    pub fn counts_steps(&self) -> bool {
-        self.input_buffer.lock().expect("nobody panics while holding it").counts()
     }
 
     /// The number of the newest input, in force or waiting.

@@ -54,10 +54,14 @@ impl Engine {
         }
     }
 
-    fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
-        match self {
-            Self::Program(world) => world.apply(command),
-            Self::Script(live) => live.apply(command),
+    fn is_on_probation(&self) -> bool {
+        matches!(self, Self::Script(live) if live.is_on_probation())
+    }
+
+    /// Notes a command that the world took, for a rollback of rules.
+    fn note(&mut self, command: &Command) {
+        if let Self::Script(live) = self {
+            live.note(command);
         }
     }
 }
@@ -75,9 +79,14 @@ impl RecordedWorld {
     /// See [`World::apply`].
     pub(crate) fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
         let Self { engine, recording, .. } = self;
-        let Some(recording) = recording else { return engine.apply(command) };
-        engine.apply(command.clone())?;
-        recording.took(engine.world(), command);
+        let noted = (recording.is_some() || engine.is_on_probation()).then(|| command.clone());
+        engine.parts().0.apply(command)?;
+        if let Some(command) = noted {
+            engine.note(&command);
+            if let Some(recording) = recording {
+                recording.took(engine.world(), command);
+            }
+        }
         Ok(())
     }
 
@@ -116,7 +125,8 @@ impl RecordedWorld {
     /// Applies a durable action to the world, unless it was done before. See [`World::apply`].
     pub(crate) fn apply_once(&mut self, id: ActionId, command: Command) -> Result<(), ApplyError> {
         let Self { engine, recording, once } = self;
-        engine.apply(command.clone())?;
+        engine.parts().0.apply(command.clone())?;
+        engine.note(&command);
         match recording {
             Some(recording) => recording.took_once(engine.world(), id, command),
             None => drop(once.insert(id, engine.world().tick())),

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `context.rs` | the room's name, and the parts of the server that the room uses |
 //! | `members.rs`, `members/` | players, reserved seats, names |
-//! | `commands.rs`, `turns.rs`, `durable.rs`, `editor_commands.rs` | commands of players |
+//! | `commands.rs`, `view_age.rs`, `durable.rs`, `editor_commands.rs` | commands of players |
 //! | `chat.rs` | lines of chat that wait |
 //! | `editing.rs` | new rules and their outcomes |
 //! | `replicated_state.rs`, `world_events.rs`, `publishing.rs` | the changes and events of a step, and their transmission to
@@ -26,7 +26,7 @@ mod registration;
 pub(crate) mod replicated_state;
 mod step_watch;
 mod tick_meter;
-mod turns;
+mod view_age;
 pub(crate) mod world_events;
 
 use std::io;
@@ -259,7 +259,7 @@ impl Room {
     fn go_on_after_rollback(&mut self) {
         let Self { context, world, members, .. } = self;
         for Member { id, input, .. } in &members.seated {
-            context.apply(world, WorldCommand::Input { player: *id, input: *input });
+            context.count(world.apply(WorldCommand::Input { player: *id, input: *input }));
         }
         world.step();
     }
@@ -336,7 +336,7 @@ impl Room {
         self.context.rooms.metrics.steps_skipped.inc_by(skipped);
         self.context.metrics.steps_skipped.inc_by(skipped);
         for Member { client, .. } in &self.members.seated {
-            client.leave_out(u32::try_from(skipped).unwrap_or(u32::MAX));
+            client.input().leave_out(u32::try_from(skipped).unwrap_or(u32::MAX));
         }
         oldest
     }

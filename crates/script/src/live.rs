@@ -167,7 +167,7 @@ impl Live {
     }
 
     /// Returns the running rules and the world, between two steps. This is for operations that are not commands, such as
-    /// [`World::snapshot`]. Commands go through [`Live::apply`].
+    /// [`World::snapshot`]. Commands go through [`Live::apply`], or are passed to [`Live::note`] afterwards.
     pub fn parts(&mut self) -> (&mut World, &Sources) {
         (&mut self.world, &self.sources)
     }
@@ -202,7 +202,23 @@ impl Live {
     /// # Errors
     /// Fails as [`World::apply`] does.
     pub fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
-        let is_kept = match &command {
+        let noted = self.is_on_probation().then(|| command.clone());
+        self.world.apply(command)?;
+        if let Some(noted) = noted {
+            self.note(&noted);
+        }
+        Ok(())
+    }
+
+    /// Whether an error of the running rules would roll them back, so that commands are noted.
+    pub fn is_on_probation(&self) -> bool {
+        self.probation.is_some()
+    }
+
+    /// Notes a command that the world of [`Live::parts`] took, if a rollback of rules keeps such commands.
+    pub fn note(&mut self, command: &Command) {
+        let Some(probation) = &mut self.probation else { return };
+        let is_kept = match command {
             Command::Join { .. }
             | Command::JoinProgram { .. }
             | Command::Leave { .. }
@@ -212,15 +228,12 @@ impl Live {
             }
             _ => false,
         };
-        let kept = (is_kept && self.probation.is_some()).then(|| command.clone());
-        self.world.apply(command)?;
-        if let (Some(probation), Some(kept)) = (&mut self.probation, kept) {
-            probation.kept.push(kept);
+        if is_kept {
+            probation.kept.push(command.clone());
             if probation.kept.len() > Self::KEPT_MAX {
                 self.probation = None;
             }
         }
-        Ok(())
     }
 
     /// Advances the world by a step, and rolls a new version back that fails in its first steps.

@@ -8,6 +8,7 @@ use crate::common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
 use nowcast_server::ServiceConfig;
 use nowcast_wire::{Value, encode_to_vec};
+use nowcast_world::Input;
 use nowcast_world_protocol::session::{
     CHAT_LANE, CONTROLS_KEY, Controls, Line, PROTOCOL, STEPS_KEY, Step, Steps, ToWorld, VIEW_KEY, View,
 };
@@ -32,7 +33,7 @@ async fn players_on_both_carriers_and_on_the_plain_protocol_share_one_world() {
 
     let avatar = ada.avatar().expect("the player has an avatar");
     let start = ada.place(avatar).expect("the avatar has a position");
-    ada.steer(&RUN.to_input().expect("the input is within its bounds"));
+    ada.steer(&Input { forward: 1.0, run: true, ..Input::default() });
     let is_away = move |guest: &Guest| {
         guest.place(avatar).is_some_and(|[x, _, z]| (x - start[0]).hypot(z - start[2]) > 1.0)
     };
@@ -65,7 +66,7 @@ fn the_avatar_of_a_vanished_client_stops_before_the_session_ends() {
         let (said, heard) = tokio::sync::oneshot::channel();
         elsewhere.spawn(async move {
             let mut ada = Guest::join_at(address, "plaza", "Ada", CarrierKind::WebTransport).await;
-            ada.steer(&RUN.to_input().expect("the input is within its bounds"));
+            ada.steer(&Input { forward: 1.0, run: true, ..Input::default() });
             ada.channel.drained().await.expect("the message arrives");
             said.send(ada.avatar().expect("the player has an avatar")).expect("the test waits");
             std::future::pending::<()>().await;

@@ -13,7 +13,7 @@ use nowcast_world::{
 use nowcast_world_client::{Incoming, Predictor, WorldView};
 use nowcast_world_protocol::session::{
     Definition as DefinitionMessage, Entity, FromWorld, Kind as KindMessage, PROTOCOL, Place, Player,
-    StateKey,
+    StateKey, Step,
 };
 
 /// Delay of a message in each direction, in steps.
@@ -174,7 +174,9 @@ impl Play {
         self.predicted.extend(self.predictor.position().map(|position| (step, position)));
         if let Some(steps) = self.predictor.poll_steps(now) {
             let changes = steps.steps.iter().map(|change| {
-                (step - u32::from(change.ago), change.to_input().expect("the input is within its bounds"))
+                let Step { ago, forward, right, yaw, run, jump } = *change;
+                let input = Input::new(forward, right, yaw, run, jump).expect("the input is within its bounds");
+                (step - u32::from(ago), input)
             });
             self.known.extend(changes);
         }

@@ -3,7 +3,7 @@
 use nowcast_queue::Key;
 use nowcast_wire::{Value, Wire};
 use nowcast_world::limits::VELOCITY_MAX;
-use nowcast_world::{EntityId, Input, InputError, PlayerId, Pose, Velocity};
+use nowcast_world::{EntityId, PlayerId, Pose, Velocity};
 
 /// The version of `spec/WORLD.md`.
 pub const PROTOCOL: u32 = 3;
@@ -521,26 +521,6 @@ impl Owned {
             v.linear.iter().chain(&v.angular).all(|part| part.is_finite() && part.abs() <= VELOCITY_MAX)
         };
         velocity.as_ref().is_none_or(is_motion).then_some((pose, velocity))
-    }
-}
-
-impl Controls {
-    /// Converts the controls for the world.
-    ///
-    /// # Errors
-    /// Fails if a field is not finite, or out of its bounds.
-    pub fn to_input(self) -> Result<Input, InputError> {
-        Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
-    }
-}
-
-impl Step {
-    /// Converts the controls for the world.
-    ///
-    /// # Errors
-    /// Fails if a field is not finite, or out of its bounds.
-    pub fn to_input(self) -> Result<Input, InputError> {
-        Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
     }
 }
 

@@ -46,7 +46,7 @@ impl RoomChat {
         let mut refused = Vec::new();
         while let Some(Line { speaker, text }) = self.chat.next(now) {
             let said = text.clone();
-            if !context.apply(world, Command::Message { player: speaker, text }) {
+            if !context.count(world.apply(Command::Message { player: speaker, text })) {
                 refused.push(RefusedLine { speaker, text: said, reason: WORLD_IS_BUSY });
             }
         }

@@ -1,16 +1,17 @@
-//! The intake of players' commands in each step.
+//! The intake of players' commands and walkers' input in each step.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use nowcast_world::text::sanitize;
-use nowcast_world::{CHAT_CHARS_MAX, PlayerId};
+use nowcast_world::{CHAT_CHARS_MAX, Command as WorldCommand, PlayerId};
 
 use super::chat::WORLD_IS_BUSY;
 use super::{Member, Room};
 use crate::client_handle::ClientHandle;
 use crate::editor_command::{as_said, is_command};
 use crate::player_command::PlayerCommand;
+use crate::session::input_buffer::DueStep;
 
 impl Room {
     /// Applies the commands of all players to the world.
@@ -23,6 +24,40 @@ impl Room {
                 self.take_command(index, (&client, id), command, now);
             }
             self.take_turn(index, &client, id);
+        }
+    }
+
+    /// Steps the walker of a client that counts its steps. The client's earlier commands must be applied first, so that an
+    /// action takes place where the walker was on the client.
+    fn take_turn(&mut self, index: usize, client: &ClientHandle, id: PlayerId) {
+        let Self { context, world, members, was_used, .. } = self;
+        let may_stride = world.world().scene().may_stride(id);
+        let Some(turn) = client.input().take(may_stride) else { return };
+        let metrics = &context.rooms.metrics;
+        let (number, input) = match turn {
+            DueStep::Steps { number, input, first } => {
+                if let Some(first) = first {
+                    metrics.count_turn("made_up_for");
+                    context.count(world.apply(WorldCommand::CatchUpStep { player: id, first }));
+                }
+                (number, input)
+            }
+            DueStep::Waits { number } => {
+                metrics.count_turn("waited");
+                context.count(world.apply(WorldCommand::StallStep { player: id }));
+                (number, None)
+            }
+            DueStep::GivesUp { number, input } => {
+                metrics.count_turn("given_up");
+                (number, input)
+            }
+        };
+        let member = &mut members.seated[index];
+        member.input_number = number;
+        if let Some(input) = input {
+            member.input = input;
+            *was_used |= PlayerCommand::Input { input, number: 0 }.has_effect();
+            context.count(world.apply(WorldCommand::Input { player: id, input }));
         }
     }
 
@@ -52,7 +87,7 @@ impl Room {
                 let member = &mut self.members.seated[index];
                 member.input = input;
                 // If a client counts steps, `input_number` is set with each step instead.
-                if !client.counts_steps() {
+                if !client.input().counts() {
                     member.input_number = number;
                 }
                 command
@@ -60,7 +95,7 @@ impl Room {
             command => command,
         };
         let subject = command.subject();
-        if !self.context.apply(&mut self.world, command.into_world(id)) {
+        if !self.context.count(self.world.apply(command.into_world(id))) {
             client.refuse_command(&subject, WORLD_IS_BUSY);
         }
     }

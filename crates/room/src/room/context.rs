@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use nowcast_world::{ApplyError, Command};
+use nowcast_world::ApplyError;
 use nowcast_world_protocol::room_of;
 
 use crate::lobby::Lobby;
-use crate::recorded_world::RecordedWorld;
 use crate::room_metrics::RoomMetrics;
 use crate::rooms::Rooms;
 use crate::worlds::Offered;
@@ -23,10 +22,10 @@ pub(super) struct RoomContext {
 }
 
 impl RoomContext {
-    /// Applies a command to the world. Returns false for an invalid command, and for a command that exceeds a limit of the
-    /// world. Such commands are counted.
-    pub(super) fn apply(&self, world: &mut RecordedWorld, command: Command) -> bool {
-        let reason = match world.apply(command) {
+    /// Counts a command that the world did not take: an invalid command, or one that exceeds a limit of the world.
+    /// Returns whether the world took it.
+    pub(super) fn count(&self, applied: Result<(), ApplyError>) -> bool {
+        let reason = match applied {
             Ok(()) => return true,
             Err(ApplyError::Full { .. }) => "world_backlog",
             Err(ApplyError::Input(_) | ApplyError::Pose) => "invalid_input",

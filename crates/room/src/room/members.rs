@@ -138,7 +138,7 @@ impl Members {
         } else {
             Command::Join { player: id, name }
         };
-        context.apply(world, join);
+        context.count(world.apply(join));
         if let Some(key) = client.key {
             world.seat(id, key);
         }

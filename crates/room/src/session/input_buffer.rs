@@ -77,7 +77,7 @@ pub(crate) enum DueStep {
 
 /// The input of one client at each of its steps. The session's task adds input, and the room's thread takes it.
 #[derive(Debug)]
-pub(crate) struct InputBuffer {
+pub struct InputBuffer {
     /// The waiting changes of input, ordered by the client's steps.
     waiting: VecDeque<Change>,
     /// The step of the newest known change, which may be in force or waiting.
@@ -130,7 +130,7 @@ impl Default for InputBuffer {
 
 impl InputBuffer {
     /// Adds a message of the client. `now` is the client's step, and `changes` are the changes of its input, oldest first.
-    pub(crate) fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
+    pub fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
         let mut heard = BufferedInput::default();
         let lead = apart(now, self.next);
         let is_new = self.newest.is_none();
@@ -196,7 +196,8 @@ impl InputBuffer {
     }
 
     /// Whether the client counts its steps.
-    pub(crate) fn counts(&self) -> bool {
+    #[must_use]
+    pub fn counts(&self) -> bool {
         self.newest.is_some()
     }
 

@@ -13,7 +13,7 @@ mod latest_snapshot;
 mod outbox;
 mod step_update;
 
-pub use self::input_buffer::{BufferedInput, Change};
+pub use self::input_buffer::{BufferedInput, Change, InputBuffer};
 pub use self::latest_snapshot::{LatestSnapshot, RoomSnapshot, SeenPlayer};
 pub use self::outbox::{Delivery, DeliveryReceiver, DeliverySender, Welcome, outbox};
 pub use self::step_update::{StepUpdate, state_of_screen, states_of_change};

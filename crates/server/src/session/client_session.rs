@@ -5,17 +5,17 @@ use std::time::{Duration, Instant};
 
 use nowcast::session::{CloseCode, Closed, ClosedBy};
 use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
-use nowcast_room::session::Change;
+use nowcast_room::session::{Change, InputBuffer};
 use nowcast_room::{
     ClientHandle, ClientKey, Closing, CommandIntake, MessageKind, Name, PlayerCommand, Quiet,
     REFUSED_ACTIONS, Rates, SECRET_BYTES, Seat,
 };
 use nowcast_wire::ReadOwned;
-use nowcast_world::EntityId;
+use nowcast_world::{EntityId, Input, InputError};
 use nowcast_world_protocol::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
 use nowcast_world_protocol::session::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, PROTOCOL, STEPS_KEY, STEPS_MAX, Steps,
-    ToWorld, VIEW_DELAY_MS_MAX, VIEW_KEY, View, WORLD_LANE,
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, PROTOCOL, STEPS_KEY, STEPS_MAX, Step,
+    Steps, ToWorld, VIEW_DELAY_MS_MAX, VIEW_KEY, View, WORLD_LANE,
 };
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
@@ -253,11 +253,11 @@ impl ClientSession {
 
     /// Applies the controls of a client that counts no steps.
     fn steer(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
-        let controls: Controls = read(message)?;
-        let input = controls.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
-        self.handle.forget_steps();
+        let Controls { number, forward, right, yaw, run, jump } = read(message)?;
+        let input = Input::new(forward, right, yaw, run, jump).map_err(out_of_bounds)?;
+        *self.handle.input() = InputBuffer::default();
         self.watchdog.steer(input);
-        self.intake.submit(PlayerCommand::Input { input, number: controls.number }, rates)
+        self.intake.submit(PlayerCommand::Input { input, number }, rates)
     }
 
     /// Applies the input of a client that counts its steps. Each change takes effect at its step.
@@ -267,12 +267,12 @@ impl ClientSession {
             return Err(malformed("steps are 1 to 64 changes of the controls"));
         }
         let mut changes = Vec::with_capacity(steps.len());
-        for step in steps.iter().rev() {
-            let input = step.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
-            changes.push(Change { step: number.wrapping_sub(step.ago), input });
+        for &Step { ago, forward, right, yaw, run, jump } in steps.iter().rev() {
+            let input = Input::new(forward, right, yaw, run, jump).map_err(out_of_bounds)?;
+            changes.push(Change { step: number.wrapping_sub(ago), input });
         }
         self.intake.admit(MessageKind::Input, rates)?;
-        let heard = self.handle.steps(number, changes.into_iter());
+        let heard = self.handle.input().receive(number, changes.into_iter());
         if heard.is_late {
             self.shared.metrics.rooms.drop_message("late_steps");
         }
@@ -301,7 +301,7 @@ impl ClientSession {
 
     /// Stops the avatar of a client that left or whose connection is interrupted.
     fn check_input_timeout(&mut self, changes: &mut StatusChanges) {
-        if self.handle.counts_steps() {
+        if self.handle.input().counts() {
             // The walker of a client that counts steps waits for the steps, and then stands still.
             return;
         }
@@ -327,6 +327,10 @@ impl ClientSession {
 fn read<T: ReadOwned>(message: &Message) -> Result<T, Closing> {
     nowcast_wire::decode(&message.bytes)
         .map_err(|error| malformed(&format!("not a message of a world (spec/WORLD.md): {error}")))
+}
+
+fn out_of_bounds(error: InputError) -> Closing {
+    Closing::OutOfBounds(OutOfBounds::from(error))
 }
 
 fn rate_out_of_bounds(network_hz: u32) -> OutOfBounds {

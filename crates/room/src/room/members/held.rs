@@ -43,7 +43,7 @@ impl Members {
                 _ if is_past => {}
                 Some((key, until)) => {
                     let input = standing(member.input);
-                    context.apply(world, Command::Input { player: member.id, input });
+                    context.count(world.apply(Command::Input { player: member.id, input }));
                     self.held.push(HeldSeat { id: member.id, key, until });
                 }
                 None => self.dismiss(world, chat, member.id),
@@ -79,7 +79,7 @@ impl Members {
             let member = self.seated.remove(at);
             context.rooms.metrics.clients.dec();
             member.client.close(Closing::Replaced);
-            context.apply(world, Command::Input { player: member.id, input: standing(member.input) });
+            context.count(world.apply(Command::Input { player: member.id, input: standing(member.input) }));
             return Some(member.id);
         }
         let at = newcomers.iter().position(|newcomer| is_same(&newcomer.client))?;

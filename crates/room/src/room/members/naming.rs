@@ -66,7 +66,7 @@ impl Members {
         } else if !self.names.are_free(&name) {
             ("name_taken", NAME_TAKEN)
         } else {
-            context.apply(world, Command::Rename { player: id, name });
+            context.count(world.apply(Command::Rename { player: id, name }));
             return;
         };
         context.rooms.metrics.drop_message(reason);

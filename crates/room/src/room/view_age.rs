@@ -1,14 +1,12 @@
-//! Steps of the clients that count steps, and the ages of players' views.
+//! The ages of players' views.
 
 use std::time::Instant;
 
 use nowcast_world::limits::REWIND_MS_MAX;
-use nowcast_world::{Command as WorldCommand, PlayerId, STEP_HZ};
+use nowcast_world::{Command as WorldCommand, STEP_HZ};
 
 use super::{Room, STEP};
-use crate::client_handle::ClientHandle;
-use crate::player_command::{Given, PlayerCommand};
-use crate::session::input_buffer::DueStep;
+use crate::player_command::Given;
 
 /// Granularity of the measured age of a view, in milliseconds.
 const VIEW_AGE_GRAIN_MS: u16 = 4;
@@ -17,40 +15,6 @@ const VIEW_AGE_GRAIN_MS: u16 = 4;
 const TICKS: f64 = 4_294_967_296.0;
 
 impl Room {
-    /// Steps the walker of a client that counts its steps. The client's earlier commands must be applied first, so that an
-    /// action takes place where the walker was on the client.
-    pub(super) fn take_turn(&mut self, index: usize, client: &ClientHandle, id: PlayerId) {
-        let Self { context, world, members, was_used, .. } = self;
-        let may_stride = world.world().scene().may_stride(id);
-        let Some(turn) = client.take_turn(may_stride) else { return };
-        let metrics = &context.rooms.metrics;
-        let (number, input) = match turn {
-            DueStep::Steps { number, input, first } => {
-                if let Some(first) = first {
-                    metrics.count_turn("made_up_for");
-                    context.apply(world, WorldCommand::CatchUpStep { player: id, first });
-                }
-                (number, input)
-            }
-            DueStep::Waits { number } => {
-                metrics.count_turn("waited");
-                context.apply(world, WorldCommand::StallStep { player: id });
-                (number, None)
-            }
-            DueStep::GivesUp { number, input } => {
-                metrics.count_turn("given_up");
-                (number, input)
-            }
-        };
-        let member = &mut members.seated[index];
-        member.input_number = number;
-        if let Some(input) = input {
-            member.input = input;
-            *was_used |= PlayerCommand::Input { input, number: 0 }.has_effect();
-            context.apply(world, WorldCommand::Input { player: id, input });
-        }
-    }
-
     /// Tells the world how old a player's view was when the player gave an action, if the rules use this age.
     pub(super) fn set_view_age(&mut self, index: usize, given: Given, now: Instant) {
         let Self { context, world, members, tick, .. } = self;
@@ -70,7 +34,7 @@ impl Room {
         let applied = std::mem::replace(&mut member.behind_ms, behind_ms);
         let known = world.world().scene().player(player).map(|player| player.behind_ms);
         if applied != behind_ms || known != Some(behind_ms) {
-            context.apply(world, WorldCommand::SetViewDelay { player, behind_ms });
+            context.count(world.apply(WorldCommand::SetViewDelay { player, behind_ms }));
         }
     }
 }
