@@ -3,12 +3,12 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use nowcast::admission::{Addresses, Bucket, Crowded, Network, Peer};
+use nowcast::admission::{Admission, AdmissionRefusal, Bucket, Crowded, Now, Peer, Permit};
 use nowcast::carrier::{OverTcp, poll_room, prepare_stream};
 use nowcast::endpoint::Stream;
 use prometheus_client::metrics::counter::Counter;
@@ -20,7 +20,6 @@ use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
 use crate::config::{MESSAGE_BYTES_MAX, SEND_BUFFER_BYTES};
-use crate::limits::Limits;
 use crate::metrics::Metrics;
 
 /// Bytes that are read and discarded after a close frame, before the connection is reset.
@@ -242,74 +241,32 @@ impl OverTcp for Connection {
     }
 }
 
-/// The numbers of open connections by address, with their limits.
-pub(crate) struct ConnectionLimits {
-    metrics: Arc<Metrics>,
-    addresses: Mutex<Addresses>,
-    /// The networks of proxies. The address of a proxy stands for many clients.
-    proxies: Vec<Network>,
-}
-
-/// The share of one connection in the limits. Dropping it releases the share.
+/// The place of one connection in the limits of its address. Dropping it frees the place.
 pub(crate) struct ConnectionPermit {
-    connection_limits: Arc<ConnectionLimits>,
-    address: IpAddr,
+    _permit: Permit,
+    metrics: Arc<Metrics>,
 }
 
-impl ConnectionLimits {
-    pub(crate) fn new(limits: &Limits, proxies: Vec<Network>, metrics: Arc<Metrics>) -> Self {
-        let addresses = Addresses::new(
-            limits.connections_max,
-            limits.connections_per_address_max,
-            limits.joins_per_address_hz,
-        );
-        Self { metrics, addresses: Mutex::new(addresses), proxies }
-    }
-
-    /// Reserves a connection for this address. If that fails, counts the refusal by its reason.
-    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionPermit> {
-        let mut addresses = self.lock();
-        let is_shared = self.proxies.iter().any(|network| network.contains(address));
-        let taken = match is_shared {
-            true => addresses.take_shared(address, Instant::now()),
-            false => addresses.take(address, Instant::now()),
-        };
-        match taken {
-            Ok(()) => {
-                self.metrics.connections.set(addresses.connections() as i64);
-                Some(ConnectionPermit { connection_limits: Arc::clone(self), address })
+impl ConnectionPermit {
+    /// Reserves a place for a connection of this address, or counts the reason for its refusal.
+    pub(crate) fn take(admission: &Arc<Admission>, metrics: &Arc<Metrics>, address: IpAddr) -> Option<Self> {
+        match admission.take(Now::read(), address) {
+            Ok(permit) => {
+                metrics.connections.inc();
+                Some(Self { _permit: permit, metrics: Arc::clone(metrics) })
             }
-            Err(crowded) => {
-                self.metrics.refuse(match crowded {
-                    Crowded::Full => "connections_max",
-                    Crowded::Address | Crowded::TooOften => "connections_per_address_max",
-                });
+            Err(refusal) => {
+                let is_full = matches!(refusal, AdmissionRefusal::Crowded(Crowded::Full));
+                metrics.refuse(if is_full { "connections_max" } else { "connections_per_address_max" });
                 None
             }
         }
-    }
-
-    /// Whether this address may join a room now. A join is the most expensive request of an unknown client. It needs an
-    /// avatar, a description of the whole world, and updates for all other clients.
-    pub(crate) fn may_join(&self, address: IpAddr) -> bool {
-        self.lock().attempt(address, Instant::now()).is_ok()
-    }
-
-    /// Whether no connection is open.
-    pub(crate) fn are_free(&self) -> bool {
-        self.lock().connections() == 0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Addresses> {
-        self.addresses.lock().expect("nobody panics while holding it")
     }
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let mut addresses = self.connection_limits.lock();
-        addresses.free(self.address);
-        self.connection_limits.metrics.connections.set(addresses.connections() as i64);
+        self.metrics.connections.dec();
     }
 }
 
@@ -334,9 +291,8 @@ mod tests {
         let (mut far, (near, address)) = (far.unwrap(), near.unwrap());
         far.write_all(b"G").await.unwrap();
         let metrics = Arc::new(Metrics::new(None));
-        let connection_limits =
-            Arc::new(ConnectionLimits::new(&Limits::default(), Vec::new(), Arc::clone(&metrics)));
-        let permit = connection_limits.take(address.ip()).unwrap();
+        let admission = Admission::new(nowcast::admission::Policy::default());
+        let permit = ConnectionPermit::take(&admission, &metrics, address.ip()).unwrap();
         let certificates = nowcast::Certificates::new(&nowcast::CertificateConfig::default()).unwrap();
         let tls = TlsAcceptor::from(nowcast::endpoint::tls_config(certificates));
         (far, Connection::open(near, address, permit, &tls, &metrics).await.unwrap())

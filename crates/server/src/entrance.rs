@@ -29,20 +29,20 @@ pub(crate) enum Entrance {
 
 /// Admits a client to a room or a service. Refuses the client by the first check that fails:
 ///
-/// 1. address, page, encryption and token ([`Admission::check`](nowcast::admission::Admission::check));
+/// 1. the rate of joins of the address, page, encryption and token
+///    ([`Admission::check`](nowcast::admission::Admission::check));
 /// 2. the role for viewing history;
 /// 3. a free seat in the room;
-/// 4. the rate of joins of the address;
-/// 5. whether a service admits the client;
-/// 6. the number of sessions of the address.
+/// 4. whether a service admits the client;
+/// 5. the number of sessions of the address.
 ///
-/// A carrier that resumes a session already has a seat, so only checks 2, 3 and 6 apply. These checks reserve nothing.
+/// A carrier that resumes a session already has a seat, so checks 2, 3 and 5 do not apply to it. These checks reserve nothing.
 pub(crate) fn admit(
     shared: &Shared,
     request: ConnectRequest<'_>,
     entrance: Entrance,
 ) -> Result<(Acceptor, Entry), Refusal> {
-    let ConnectRequest { name, peer, query, is_joining, .. } = request;
+    let ConnectRequest { name, peer, query, .. } = request;
     let is_session = entrance == Entrance::Session;
     let service = shared.services.iter().find(|service| is_session && service.name() == name);
     // A token for a room is also valid for its history.
@@ -63,9 +63,6 @@ pub(crate) fn admit(
     }
     if !is_resuming && service.is_none() {
         shared.rooms.may_enter(name, opener_of(&entry))?;
-    }
-    if is_joining && !shared.connection_limits.may_join(peer.address.ip()) {
-        return Err(Refusal::JoinsTooOften);
     }
     if service.is_some_and(|service| !service.admits(peer.is_local, has_token(shared, query))) {
         return Err(Refusal::LocalService);

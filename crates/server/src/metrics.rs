@@ -110,20 +110,6 @@ impl Metrics {
         self.refused.get_or_create(&Reason { reason }).inc();
     }
 
-    /// Counts a session that was refused, by the error of `spec/CARRIERS.md`.
-    pub(crate) fn refuse_session(&self, error: &str) {
-        const ERRORS: [(&str, &str); 6] = [
-            ("unauthorised", "unauthorised"),
-            ("wrong_origin", "origin"),
-            ("not_encrypted", "not_encrypted"),
-            ("no_such_name", "parameter"),
-            ("too_many", "join_rate"),
-            ("full", "room_full"),
-        ];
-        let known = ERRORS.iter().find(|(name, _)| *name == error);
-        self.refuse(known.map_or("other", |(_, label)| label));
-    }
-
     /// Returns the page of `/metrics`.
     pub(crate) fn render(&self) -> String {
         self.measure_process();

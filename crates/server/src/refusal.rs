@@ -2,12 +2,15 @@
 
 use axum::http::StatusCode;
 use nowcast::AcceptRefusal;
-use nowcast::admission::AdmissionRefusal;
+use nowcast::admission::{AdmissionRefusal, Crowded};
 use nowcast::endpoint::{RefusalAnswer, UpgradeError};
 use nowcast_room::{AdmissionAnswer, Refusal};
 
 /// Returns the refusal of a client that the endpoint does not admit.
 pub(crate) fn of_admission(refusal: AdmissionRefusal) -> Refusal {
+    if refusal == AdmissionRefusal::Crowded(Crowded::TooOften) {
+        return Refusal::JoinsTooOften;
+    }
     let label = if matches!(refusal, AdmissionRefusal::Origin(_)) { "origin" } else { refusal.word() };
     let (code, cure, cause) = (refusal.word(), refusal.cure(), refusal.to_string());
     let status = RefusalAnswer::from(refusal).status;

@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
 use crate::config::Config;
-use crate::connection::{Connection, ConnectionLimits};
+use crate::connection::{Connection, ConnectionPermit};
 use crate::http::router;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -97,11 +97,6 @@ impl Server {
         metrics.watch_store(StoreFigures(Arc::clone(&persistence)));
         let metrics = Arc::new(metrics);
         let rooms = open_rooms(config.rooms(), catalogue, persistence, Arc::clone(&metrics.rooms));
-        let connection_limits = Arc::new(ConnectionLimits::new(
-            &config.limits,
-            config.entry.proxies.clone(),
-            Arc::clone(&metrics),
-        ));
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then(|| config.announced_udp_port.unwrap_or(port));
         let admission = Admission::listening(policy(&config), &config.hosts, port);
@@ -115,15 +110,7 @@ impl Server {
                 (open, (service.clone(), accepted))
             })
             .unzip();
-        let shared = Shared {
-            config,
-            metrics,
-            rooms,
-            connection_limits,
-            sessions,
-            services: open,
-            _watchers: watchers,
-        };
+        let shared = Shared { config, metrics, rooms, sessions, services: open, _watchers: watchers };
         let shared = Arc::new(shared);
         let quic = match udp.is_empty() {
             true => None,
@@ -180,10 +167,10 @@ impl Server {
         self.shared.services.iter().for_each(|service| service.acceptor.close_all());
         self.stop.send_replace(true);
         let until = Instant::now() + self.shared.config.timeouts.shutdown;
+        let has_connections = || self.shared.sessions.admission.connections() > 0;
         let has_sessions = || self.shared.sessions.acceptor.counters().sessions > 0;
         let ended = async {
-            while !self.shared.rooms.is_empty() || !self.shared.connection_limits.are_free() || has_sessions()
-            {
+            while !self.shared.rooms.is_empty() || has_connections() || has_sessions() {
                 sleep(Duration::from_millis(5)).await;
             }
         };
@@ -269,7 +256,8 @@ struct Admitting {
 impl Reception for Admitting {
     /// Serves a connection if the limits allow it.
     fn receive(&self, stream: TcpStream, address: SocketAddr) {
-        let Some(permit) = self.shared.connection_limits.take(address.ip()) else { return };
+        let Shared { sessions, metrics, .. } = &*self.shared;
+        let Some(permit) = ConnectionPermit::take(&sessions.admission, metrics, address.ip()) else { return };
         let (tls, router) = (self.tls.clone(), self.router.clone());
         let (shared, mut stop) = (Arc::clone(&self.shared), self.stop.clone());
         tokio::spawn(async move {
@@ -360,15 +348,14 @@ fn accept_config(config: &Config) -> AcceptConfig {
     }
 }
 
-/// Returns the admission policy of sessions. The server's limit for an address applies to all protocols together, so this
-/// policy adds no lower limit.
+/// Returns the admission policy. Its limits are those of the server, for all protocols together.
 fn policy(config: &Config) -> Policy {
     let mut policy = config.entry.clone();
-    let Limits { connections_max, connections_per_address_max, joins_per_address_hz, .. } = config.limits;
     let limits = &mut policy.limits;
-    limits.connections_max = limits.connections_max.max(connections_max);
-    limits.connections_per_address_max = limits.connections_per_address_max.max(connections_per_address_max);
-    limits.attempts_per_address_hz = limits.attempts_per_address_hz.max(joins_per_address_hz);
+    limits.connections_max = config.limits.connections_max;
+    limits.connections_per_address_max = config.limits.connections_per_address_max;
+    limits.attempts_per_address_hz = config.limits.joins_per_address_hz;
+    limits.counts_loopback = true;
     policy
 }
 
@@ -388,8 +375,10 @@ mod tests {
         let config = Config::default();
         let admission = Admission::new(policy(&config));
         let now = Now::read();
-        let request = AdmissionRequest::new("plaza", ([203, 0, 113, 7], 5_000).into()).encrypted();
-        let joins = (0..1_000).take_while(|_| admission.check(now, &request).is_ok()).count();
-        assert_eq!(joins, config.limits.connections_per_address_max);
+        for address in [[203, 0, 113, 7], [127, 0, 0, 1]] {
+            let request = AdmissionRequest::new("plaza", (address, 5_000).into()).encrypted();
+            let joins = (0..1_000).take_while(|_| admission.check(now, &request).is_ok()).count();
+            assert_eq!(joins, config.limits.connections_per_address_max, "{address:?}");
+        }
     }
 }

@@ -8,7 +8,6 @@ use nowcast::{Acceptor, Certificates};
 use nowcast_room::Rooms;
 
 use crate::config::Config;
-use crate::connection::ConnectionLimits;
 use crate::metrics::Metrics;
 use crate::services::OpenService;
 use crate::worlds::FolderWatch;
@@ -18,7 +17,6 @@ pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) rooms: Arc<Rooms>,
-    pub(crate) connection_limits: Arc<ConnectionLimits>,
     pub(crate) sessions: Sessions,
     /// The services besides rooms.
     pub(crate) services: Vec<OpenService>,
@@ -32,7 +30,7 @@ pub(crate) struct Sessions {
     pub(crate) certificates: Arc<Certificates>,
     /// The UDP port that the server announces to clients, if it serves WebTransport.
     pub(crate) udp_port: Option<u16>,
-    /// Decides on admission, for all protocols.
+    /// Decides on admission, for all protocols. It has the one table of addresses: their connections and joins.
     pub(crate) admission: Arc<Admission>,
 }
 

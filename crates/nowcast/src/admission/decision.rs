@@ -364,20 +364,21 @@ impl Admission {
     }
 
     /// Reserves a place for a new connection before anything is read from it. Dropping the permit frees the place. Connections
-    /// from this machine need no place.
+    /// from this machine need no place, unless the [limits](Limits::counts_loopback) count them.
     ///
     /// # Errors
     /// [`AdmissionRefusal::Crowded`].
     pub fn take(self: &Arc<Self>, now: Now, address: IpAddr) -> Result<Permit, AdmissionRefusal> {
         let address = address.to_canonical();
         let is_shared = self.policy.proxies.iter().any(|network| network.contains(address));
-        let taken = match (address.is_loopback(), is_shared) {
+        let is_free = address.is_loopback() && !self.policy.limits.counts_loopback;
+        let taken = match (is_free, is_shared) {
             (true, _) => Ok(()),
             (false, true) => self.lock().addresses.take_shared(address, now.instant),
             (false, false) => self.lock().addresses.take(address, now.instant),
         };
         match taken {
-            Ok(()) => Ok(Permit { admission: Arc::clone(self), address }),
+            Ok(()) => Ok(Permit { admission: Arc::clone(self), counted: (!is_free).then_some(address) }),
             Err(crowded) => Err(self.count(crowded.into())),
         }
     }
@@ -425,7 +426,7 @@ impl Admission {
         std::array::from_fn(|index| (AdmissionRefusal::WORDS[index], counts[index]))
     }
 
-    /// Number of counted connections from other machines.
+    /// Number of counted connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.lock().addresses.connections()
@@ -433,9 +434,9 @@ impl Admission {
 
     fn judge(self: &Arc<Self>, now: Now, request: &AdmissionRequest<'_>) -> Result<Entry, AdmissionRefusal> {
         let ip = request.address.ip().to_canonical();
-        // Checking a signature is the most expensive operation that an unknown client can request. Loopback is exempt, because a
-        // proxy on this machine connects for many clients.
-        if !ip.is_loopback() {
+        // Checking a signature is the most expensive operation that an unknown client can request. A program on this machine has
+        // other means to use up the processor, so its questions do not count.
+        if !ip.is_loopback() || self.policy.limits.counts_loopback && !request.is_question {
             self.lock().addresses.attempt(ip, now.instant)?;
         }
         self.judge_page(request.page, request.is_question)?;
@@ -500,13 +501,14 @@ impl Admission {
 #[derive(Debug)]
 pub struct Permit {
     admission: Arc<Admission>,
-    address: IpAddr,
+    /// The address of a connection that counts.
+    counted: Option<IpAddr>,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if !self.address.is_loopback() {
-            self.admission.lock().addresses.free(self.address);
+        if let Some(address) = self.counted {
+            self.admission.lock().addresses.free(address);
         }
     }
 }

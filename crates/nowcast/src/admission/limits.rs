@@ -11,6 +11,9 @@ pub struct Limits {
     pub attempts_per_address_hz: f64,
     /// Maximum number of single-use tokens that are stored until they expire.
     pub used_tokens_max: usize,
+    /// Whether connections and requests to join from this machine count, too. By default they do not, because a proxy on this
+    /// machine connects for many clients.
+    pub counts_loopback: bool,
 }
 
 impl Default for Limits {
@@ -20,6 +23,7 @@ impl Default for Limits {
             connections_per_address_max: 200,
             attempts_per_address_hz: 50.0,
             used_tokens_max: 65_536,
+            counts_loopback: false,
         }
     }
 }

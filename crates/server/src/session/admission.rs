@@ -31,8 +31,8 @@ pub(crate) struct Rooms(pub(crate) Arc<Shared>);
 impl Directory for Rooms {
     fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
         admit(&self.0, asking, Entrance::Session)
+            .inspect_err(|refusal| self.0.metrics.refuse(refusal.label()))
             .map_err(|refusal| refusal::answer(&refusal))
-            .inspect_err(|refusal| self.0.metrics.refuse_session(&refusal.error))
     }
 
     fn describe(&self, asking: &ConnectRequest<'_>) -> Discovery {
@@ -63,8 +63,8 @@ pub(crate) async fn answer(
     let (acceptor, entry) = match admit(&shared, asking, Entrance::Session) {
         Ok(admitted) => admitted,
         Err(refusal) => {
+            shared.metrics.refuse(refusal.label());
             let refusal = refusal::answer(&refusal);
-            shared.metrics.refuse_session(&refusal.error);
             let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
             let readable = origin.filter(|_| refusal.is_for_the_page());
             return (status, headers(readable), refusal.to_json()).into_response();
