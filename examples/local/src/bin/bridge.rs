@@ -97,7 +97,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Sends a state. Whatever happens on the link, the newest state arrives.
+    /// Sends a state. The newest state arrives in spite of losses on the link.
     fn aim(&self, pose: &Pose) -> Result<(), Failure> {
         let Some((id, base)) = self.owns else { return Ok(()) };
         let [x, y, z] = pose.position.map(|part| part as f32);
