@@ -4,8 +4,8 @@ use std::net::{IpAddr, ToSocketAddrs};
 
 use anyhow::bail;
 
-/// Returns the addresses of a host. `localhost` may have one in each address family. `flag` is the flag of the host on the
-/// command line.
+/// Returns the addresses of a host. `localhost` may have an address in each family. `flag` is the command-line option that
+/// names the host.
 pub(crate) fn resolve(flag: &str, host: &str) -> anyhow::Result<Vec<IpAddr>> {
     if let Ok(address) = host.trim_matches(['[', ']']).parse() {
         return Ok(vec![address]);

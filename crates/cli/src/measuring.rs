@@ -1,4 +1,4 @@
-//! The service that the page at `/lab` of a server connects to in order to measure its connection.
+//! The service of a server to which the page at `/lab` connects. The page measures this connection.
 
 use std::time::Duration;
 

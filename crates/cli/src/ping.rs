@@ -15,8 +15,8 @@ const LOOK: Duration = Duration::from_micros(500);
 
 /// Measure the round trip to a service, and name its carrier
 ///
-/// The channel is separate from those of the application, because the service's endpoint answers. Prints a summary after --count
-/// pings, or at Ctrl-C.
+/// The endpoint of the service answers, on a channel that is separate from the channels of the application. Prints a summary
+/// after --count pings, or at Ctrl-C.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

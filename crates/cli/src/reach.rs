@@ -64,7 +64,7 @@ impl Reach {
         }
     }
 
-    /// Connects, or returns an error with a cure.
+    /// Connects, or returns an error that states a solution.
     pub(crate) async fn connect(&self) -> anyhow::Result<Channel> {
         let mut connector = Connector::new();
         if let Some(token) = self.token()? {

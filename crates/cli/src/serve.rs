@@ -336,7 +336,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
     })
 }
 
-/// Adds to an error of the library the flag that helps.
+/// Adds the name of the flag that helps to an error of the library.
 fn with_flag(error: BindError) -> anyhow::Error {
     use nowcast::BindError as Sockets;
     if let BindError::Store(store) = &error
@@ -517,8 +517,8 @@ pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     }
 }
 
-/// Whether this program should outlive its terminal, as under `nohup`. Listening for the signal would undo that. Known only on
-/// Linux, elsewhere false.
+/// Whether this program should outlive its terminal, as under `nohup`. A program that listens for the signal would lose this
+/// protection. Known only on Linux, elsewhere false.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     const HANGUP: u64 = 1;

@@ -121,7 +121,7 @@ fn row(name: &str, frames: &[Frame], mut found: Found) -> Vec<Cell> {
 struct Found {
     /// Mean bytes of a frame.
     bytes: f64,
-    /// Microseconds of a mean frame, with one sample for each repetition of the whole conversation.
+    /// Mean time of a frame in microseconds. Each repetition of the whole conversation adds one sample.
     encode: Samples,
     decode: Samples,
 }

@@ -99,7 +99,7 @@ fn main() {
                 ..LinkConfig::default()
             };
             let beside = Some((control, Duration::MAX));
-            // The load of the lab, and a load of which each of these links can carry only half.
+            // 64 bytes are the load of the lab. 500 bytes are a load of which each of these links can carry only half.
             for value_bytes in [64, 500] {
                 let outcome = measure(&Workload {
                     link: link.clone(),

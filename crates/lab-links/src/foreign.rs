@@ -21,7 +21,7 @@ use nowcast_sim::endpoint::{Endpoint, Polled, PolledMessage, Status, Traffic};
 use nowcast_sim::pair::End;
 use nowcast_sim::scenario::OtherImplementation;
 
-/// The reason why the TypeScript end is not available. Each message states the cure.
+/// The reason why the TypeScript end is not available. Each message states a solution.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerMissing {
     /// The script does not exist. It is part of the checkout, not of the program.

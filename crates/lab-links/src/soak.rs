@@ -26,7 +26,7 @@ pub struct Soak {
 /// Starts the TypeScript session of this checkout, or the one that the environment variable names.
 ///
 /// # Errors
-/// The part that is missing, and the cure.
+/// The missing part, and how to install it.
 pub fn typescript() -> Result<Peer, PeerMissing> {
     let named = std::env::var_os(PEER_VARIABLE).map(PathBuf::from);
     let here = std::env::current_dir().unwrap_or_default();

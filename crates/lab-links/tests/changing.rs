@@ -65,7 +65,8 @@ fn capacity_that_rises_and_falls_is_followed() {
     }
 }
 
-/// Competitive mode with a rate instead of a window got 1 to 23 % if the capacity falls to a quarter by turns.
+/// A competitive mode with a rate instead of a window got only 1 to 23 % of a link whose capacity periodically falls to a
+/// quarter.
 #[test]
 fn beside_cubic_on_a_changing_link_the_session_has_a_fifth_of_the_capacity() {
     let square = Variation::Square { low_bits: 1_000_000, high: ms(3_000), low: ms(3_000) };

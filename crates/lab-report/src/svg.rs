@@ -79,7 +79,7 @@ fn bars(out: &mut String, chart: &BarChart) {
     out.push_str("</svg></figure>");
 }
 
-/// Draws the series of a chart that has this number. Its pairs were converted to coordinates.
+/// Draws one series of a chart. The arguments are the number of the series, and its points as coordinates.
 type Draw = fn(&mut String, usize, &[(f64, f64)]);
 
 fn plot(out: &mut String, chart: &LineChart, draw: Draw) {

@@ -1,5 +1,5 @@
-//! `lab motion` measures the errors of displayed poses: those of the own avatar, and those of other avatars. It uses the real
-//! SDK, a real server and an emulated link.
+//! `lab motion` measures the errors of displayed poses: those of a player's own avatar, and those of other avatars. It uses the
+//! real SDK, a real server and an emulated link.
 //!
 //! Node or Chromium runs the SDK on one host, and the program serves a world on the other. One player walks and predicts, and
 //! another one watches. The displayed poses are compared with the poses that the server later sent for the same time.

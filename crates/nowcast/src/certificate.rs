@@ -42,7 +42,7 @@ pub enum CertificateConfig {
     },
 }
 
-/// The reason why there is no certificate. Each message names the cause and the cure.
+/// The reason why there is no certificate. Each message states the cause and a solution.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {

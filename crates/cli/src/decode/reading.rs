@@ -1,4 +1,4 @@
-//! Shows a value that was decoded by a shape as lines of text.
+//! Shows a decoded value as lines of text.
 
 use nowcast_wire::Value;
 use nowcast_wire_tools::write_json;

@@ -44,8 +44,8 @@ fn record(fields: &mut Fields<'_>, depth: u64, is_alike: bool) -> Result<(), Fau
     fields.within(length, |fields| delta(fields, quantization))
 }
 
-/// Decodes the ages of a record, unless it has those of the previous record. Also decodes the quantization of a record without
-/// baselines.
+/// Decodes the ages of a record that does not reuse the ages of the previous record. If the record has no baselines, also
+/// decodes its quantization.
 fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Quantization>, Fault> {
     fields.varint("age", |age| format!("the frame is {age} steps older than the payload"))?;
     for _ in 0..depth {

@@ -12,8 +12,8 @@ use crate::show::Show;
 ///
 /// Power cuts are simulated at writes and syncs of a store, on a disk that also fails at random. Kills are SIGKILL of `nowcast
 /// serve`; every second kill happens at a named step of its store's writing. Clients over WebTransport and WebSocket walk, and
-/// count by durable actions. Fails if a confirmed action is lost, doubled or damaged. Luanti's server (`apt-get install
-/// minetest-server`) is killed in the same way if it is installed. Takes about ten minutes.
+/// increment counters by durable actions. Fails if a confirmed action is lost, doubled or damaged. Luanti's server (`apt-get
+/// install minetest-server`) is killed in the same way if it is installed. Takes about ten minutes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Number of kills [default: 100; with --quick: 5]

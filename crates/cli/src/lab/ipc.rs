@@ -11,8 +11,8 @@ use crate::show::Show;
 /// Measure the paths between two processes: our queue, the limit of the hardware, the kernel's means, and iceoryx2
 ///
 /// Measures the one-way latency of messages of 80 bytes in three cases: while both processes are awake, at 1 kHz, and when the
-/// receiver is woken from sleep. Also measures the messages a second, and the system calls for each message. Takes two cores for
-/// about a minute.
+/// receiver is woken from sleep. Also measures the number of messages a second, and the number of system calls for each
+/// message. Takes two cores for about a minute.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Number of repetitions; the medians are shown

@@ -9,8 +9,8 @@ use super::links;
 use crate::output;
 use crate::show::Show;
 
-/// Measure the errors of the motion that players see, of their own predicted avatar and of other avatars, over links with delay
-/// and loss
+/// Measure the errors of the motion that players see over links with delay and loss: of their own predicted avatar, and of
+/// other avatars
 ///
 /// Runs `nowcast serve` on one emulated host, and the SDK on another: in Node over WebSocket, and in Chromium over WebTransport
 /// and WebSocket. Players walk on a free floor, and among blocks that they push. Needs a checkout of Nowcast with its npm

@@ -9,9 +9,10 @@ use crate::show::Show;
 
 /// Measure rules in Luau: their cost compared with Rust, runaway scripts, edits, and tests
 ///
-/// Compares a thousand entities with ten lines of Luau each to the same rules in Rust. Runs endless loops, memory, patterns,
-/// coroutines, deep calls and spawns in one room while four others step. Measures the time from saving a text to the first step
-/// with it, and the speed of `nowcast test` in football. Takes about three minutes and two cores.
+/// Compares a thousand entities with ten lines of Luau each to the same rules in Rust. Runs scripts that never end or take too
+/// much memory (loops, patterns, coroutines, deep calls, spawns) in one room while four other rooms step. Measures the time
+/// from saving a text to the first step with it, and the speed of `nowcast test` in football. Takes about three minutes and two
+/// cores.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A quick run, in about twenty seconds

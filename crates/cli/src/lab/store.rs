@@ -10,7 +10,8 @@ use crate::show::Show;
 /// Measure the cost of storing worlds: ticks, bytes of the journal, and the time to restore a world
 ///
 /// Measures ticks without storage, with storage, and with a disk whose syncs take 20 ms longer. Measures the journal of a world
-/// at rest, and of a world full of people. Measures a start that replays a minute. Takes about six minutes and two cores.
+/// at rest, and of a world full of people. Measures the start of a server that replays one minute of the journal. Takes about
+/// six minutes and two cores.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A quick run, in about half a minute

@@ -146,7 +146,7 @@ impl Span<'_> {
         if meanwhile.count() > 0.0 { meanwhile } else { now }
     }
 
-    /// Returns the room that a sample belongs to. The sample must be of a figure that every room has.
+    /// Returns the room that a sample belongs to. The sample must belong to a figure that every room has.
     fn room(&self, sample: &Sample) -> Option<Room> {
         let (name, world) = (sample.label("room")?, sample.label("world").unwrap_or_default());
         let room = ("room", name);
@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes a scrape at a time, with a room that has counted these numbers of quick and slow ticks.
+    /// Makes a scrape at a time, with one room. `quick` and `slow` are the numbers of ticks that this room has counted.
     fn look(at: Instant, quick: u32, slow: u32, bytes: u32) -> (Instant, Figures) {
         let all = quick + slow;
         let page = format!(

@@ -16,11 +16,11 @@ use crate::output;
 
 /// Check a world: its kinds, actions, scripts, assets and tests
 ///
-/// Errors are printed with file, line, column and cure, and the exit code is 1. Errors are: modules that do not load; undefined
-/// names; members that `world`, a kind, an entity or a library does not have; calls with too few arguments. Warnings leave the
-/// exit code 0. They concern locals that a reload forgets, actions without a key, keys, looks, timers, ignored arguments, and
-/// unused modules. In a module that begins with `--!strict`, names that read as nil are errors, too. Functions that the world
-/// calls at run time are analysed but not called; `nowcast test` runs them.
+/// Errors are printed with file, line, column and a suggestion, and the exit code is 1. Errors are: modules that do not load;
+/// undefined names; members that `world`, a kind, an entity or a library does not have; calls with too few arguments. Warnings
+/// leave the exit code 0. They concern locals that a reload forgets, actions without a key, keys, looks, timers, ignored
+/// arguments, and unused modules. In a module that begins with `--!strict`, names that read as nil are errors, too. Functions
+/// that the world calls at run time are analysed but not called; `nowcast test` runs them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The world's folder
@@ -107,7 +107,8 @@ impl Folder {
     }
 }
 
-/// Returns the assets that looks name and that do not exist. A broken file is reported once, and not also as missing.
+/// Returns the missing assets: those that looks name, but that do not exist. A broken file is reported once, and not also as
+/// missing.
 fn not_there(
     sources: &Sources,
     definition: &Definition,

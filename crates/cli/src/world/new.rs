@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks that a world can be served under the name of its folder. Otherwise it is not created.
+/// Checks that a world can be served under the name of its folder. Otherwise the world is not created.
 fn check_name(dir: &Path) -> anyhow::Result<()> {
     let Some(name) = dir.file_name().map(|name| name.to_string_lossy()) else {
         bail!("{} names no folder; nothing was made", dir.display());

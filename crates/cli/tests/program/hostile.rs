@@ -1,5 +1,5 @@
-//! Runs `nowcast serve` with worlds of hostile authors. The server reports the rooms that it ends, stays small, and ends on
-//! request.
+//! Runs `nowcast serve` with worlds of hostile authors. The server reports the rooms that it ends, uses little memory, and ends
+//! on request.
 //!
 //! `cargo test --workspace --test program -- --nocapture hostile_worlds` prints the figures.
 

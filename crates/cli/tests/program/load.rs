@@ -127,8 +127,8 @@ fn asteroids_are_counted_by_the_kernel_and_shown_at_their_positions() {
     for (carrier, bytes) in column(table, "toward the client") {
         assert!(bytes.is_some_and(|bytes| bytes > 1.0), "{carrier}: {bytes:?}");
     }
-    // On a machine that is busy with other work, a carrier may have shown no position for a step that is compared. Most carriers
-    // do.
+    // On a machine that is busy with other work, a carrier may have shown no position at any compared step. Most carriers have
+    // shown one.
     let measured = column(table, "largest error");
     let errors: Vec<f64> = measured.iter().filter_map(|(_, error)| *error).collect();
     assert!(2 * errors.len() > measured.len(), "most carriers show places that are compared: {measured:?}");

@@ -270,7 +270,7 @@ async fn a_sender_that_is_interrupted_announces_its_end_to_the_service() {
         if command[0] == "send" {
             heard.message().await;
         } else {
-            // For ping this is the first answer, for watch the greeting.
+            // Waits for the first answer (ping), or for the greeting (watch).
             let before = usize::from(command[0] == "ping");
             let heard = tokio::task::spawn_blocking(move || lines.nth(before).map(|_| lines).unwrap());
             lines = heard.await.unwrap();

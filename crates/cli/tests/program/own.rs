@@ -14,7 +14,7 @@ pub(crate) fn program() -> Command {
     isolated(PROGRAM)
 }
 
-/// Returns a command for a program that starts the program under test, with such folders.
+/// Returns a command for a program that starts the program under test. The command sets a separate home and data folder.
 pub(crate) fn isolated(program: &str) -> Command {
     let home = own_home();
     let mut command = Command::new(program);

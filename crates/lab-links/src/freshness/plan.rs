@@ -15,7 +15,7 @@ use nowcast_lab_report::Samples;
 pub struct Plan {
     /// Duration of each measurement.
     pub measured: Duration,
-    /// Number of runs of everything, each with the next seed.
+    /// Number of times that the whole plan runs, each time with the next seed.
     pub seeds: u32,
     /// The first seed.
     pub seed: u64,

@@ -18,8 +18,8 @@ pub(super) const EVENT_BYTES: usize = 32;
 pub(super) const RATE_HZ: u32 = 60;
 /// Ticks between two events: ten events a second.
 const TICKS_AN_EVENT: u32 = 6;
-/// The reader samples a little more slowly than the sender produces. So its phase drifts evenly over all values, several times a
-/// minute.
+/// The reader samples a little more slowly than the sender produces. So the phase of the reader drifts evenly over all values,
+/// several times a minute.
 const LOOK_INTERVAL: Duration = Duration::from_nanos(16_666_667 * 301 / 300);
 /// Time in which the connection finds its rate. Samples during this time do not count.
 pub(super) const WARM_UP: Duration = Duration::from_secs(2);
@@ -101,7 +101,7 @@ pub(super) struct Received {
     /// Time from the end of the outage until every key showed a current value. A current value was produced after the outage, or
     /// in the last interval of the outage.
     pub(super) current_after_outage_ms: Option<f64>,
-    /// Time from the end of the outage until all events that were put before this end had arrived.
+    /// Time from the end of the outage until all events that were put before that time had arrived.
     pub(super) events_after_outage_ms: Option<f64>,
 }
 

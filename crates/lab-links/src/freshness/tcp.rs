@@ -107,7 +107,7 @@ impl Tcp {
         (!self.in_flight.is_empty()).then(|| self.heard_at + wait)
     }
 
-    /// Handles a timeout. If no acknowledgement arrived for this time, everything in flight counts as lost.
+    /// Handles a timeout. If no acknowledgement arrived before [`Self::next_timeout`], all packets in flight count as lost.
     pub fn handle_timeout(&mut self, now: Duration) {
         if self.next_timeout().is_some_and(|at| at <= now) {
             self.in_flight.clear();

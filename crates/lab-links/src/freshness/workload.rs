@@ -98,9 +98,9 @@ pub struct Outcome {
     pub resent: u64,
     /// Packets that entered the link.
     pub packets_sent: u64,
-    /// For each outage, the time from its end until every key showed a value that was produced after that end, in ms.
+    /// For each outage, the time from its end until every key showed a value that was produced after the outage, in ms.
     pub current_after_outage: Vec<f32>,
-    /// For each outage, the time from its end until all events that were put before this end had arrived, in ms.
+    /// For each outage, the time from its end until all events that were put before that time had arrived, in ms.
     pub events_after_outage: Vec<f32>,
     /// The largest number of values of one key that were produced during an outage and shown in the first 100 ms after the
     /// outage.

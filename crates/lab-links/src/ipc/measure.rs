@@ -52,8 +52,8 @@ pub(crate) fn begin(carrier: Carrier, task: Task) -> Result<Begun, LocalError> {
 
 /// If a measurement was preempted for this long, it ends with the samples that it has.
 const TIME_MAX_NS: u64 = 1_500_000_000;
-/// Number of messages before those that count. They are sent close together, because the first laps of slots touch new pages
-/// (blocks have longer laps).
+/// Number of messages before those that count. They are sent at short intervals, because the first passes through the slots
+/// touch new pages. A pass through blocks takes more messages.
 const WARM_UP: u64 = 2_048;
 const WARM_UP_PAUSE_NS: u64 = 1_000;
 
@@ -104,9 +104,9 @@ pub(super) struct Rate {
 /// Returns the messages a second while one side writes and the other reads, both at full speed. Returns `None` if the two never
 /// ran at the same time.
 ///
-/// The time is cut into slices of a millisecond. The median includes slices in which the reader read, and in which neither side
-/// was preempted for another program. Preemption on a shared machine is not a property of the carrier. A process that sleeps in
-/// the carrier counts, because the carrier causes the sleep.
+/// The time is cut into slices of a millisecond. The median includes only slices in which the reader read messages and neither
+/// side was preempted for another program. Preemption on a shared machine is not a property of the carrier. A process that
+/// sleeps in the carrier counts, because the carrier causes the sleep.
 pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<Rate>, LocalError> {
     const SLICE_NS: u64 = 1_000_000;
     const READ_LEAST: u64 = 32;

@@ -60,7 +60,8 @@ fn trace(carrier: Carrier, counts: [u64; 3]) -> Result<Counted, LocalError> {
     Ok(Counted { carrier, sent: counts, calls })
 }
 
-/// Traces the sender's first thread, which puts the messages, from the time before the first message until it ends.
+/// Traces the first thread of the sender, which puts the messages. The trace begins before the first message, and ends with the
+/// thread.
 fn follow(sender: Pid, control: &Control) -> nix::Result<[u64; 3]> {
     ptrace::seize(sender, ptrace::Options::PTRACE_O_TRACESYSGOOD)?;
     ptrace::interrupt(sender)?;

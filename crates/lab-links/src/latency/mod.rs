@@ -31,7 +31,7 @@ pub struct Plan {
     /// Number of messages of each run at the longest interval. At shorter intervals there are more messages, so that the duration
     /// is the same.
     pub samples: u32,
-    /// Number of runs of everything, each with the next seed.
+    /// Number of times that the whole plan runs, each time with the next seed.
     pub seeds: u32,
     /// The first seed.
     pub seed: u64,
@@ -85,7 +85,7 @@ impl Setting {
     }
 }
 
-/// Returns events for all peers, and also state for the peers that have it.
+/// Returns the ways in which a peer sends messages: events, and also states if the peer supports states.
 fn verbs(peer: Peer) -> &'static [Verb] {
     match peer {
         // With this load these peers behave like TCP, because no message waits long enough to be replaced.

@@ -33,7 +33,7 @@ pub fn die_with_starter(command: &mut Command) -> &mut Command {
 }
 
 /// Requests real-time priority for this thread, so that other programs on a shared machine do not change the figures. Returns
-/// whether it was granted. Without it, lateness is still measured.
+/// whether it was granted. Lateness is measured even if the priority was not granted.
 pub fn run_before_others(priority: i32) -> bool {
     let wanted = libc::sched_param { sched_priority: priority };
     // SAFETY: the call reads one `sched_param`, which lives here; 0 is the calling thread.

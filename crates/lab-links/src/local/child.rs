@@ -325,8 +325,8 @@ fn send(
 
 fn attend(carrier: Carrier, address: &str, control: &Arc<Control>) -> Result<String, LocalError> {
     let mut inlet = carrier.receive_at(address, control, Patience::Sleep, 1)?;
-    // A stream can be polled without waiting only if it was opened for that. The reader of such a carrier therefore always
-    // sleeps.
+    // This stream was opened with `Patience::Sleep`, so it cannot be polled without waiting. The reader of a stream therefore
+    // always sleeps.
     let looks = !matches!(carrier, Carrier::Unix | Carrier::Tcp | Carrier::Pipe);
     ready(control);
     while !is_over(control) {

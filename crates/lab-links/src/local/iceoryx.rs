@@ -24,7 +24,7 @@ fn failed(error: impl core::fmt::Debug) -> LocalError {
 }
 
 fn node() -> Result<Node<ipc::Service>, LocalError> {
-    // Without this, it would log every service that another process has already created.
+    // Without this level, iceoryx2 would log every service that another process has already created.
     set_log_level(LogLevel::Fatal);
     NodeBuilder::new()
         .signal_handling_mode(SignalHandlingMode::Disabled)

@@ -1,4 +1,4 @@
-//! The lower limit: a message in memory behind a sequence number, and nothing else. And the same with a futex.
+//! The lower limit: a message in memory behind a sequence number, without and with a futex.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};

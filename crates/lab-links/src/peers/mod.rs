@@ -257,8 +257,8 @@ pub trait Connection {
         Ok(())
     }
 
-    /// Whether the program may continue. A program that writes to a plain socket waits there while the socket is full. Therefore
-    /// it puts nothing while this returns false.
+    /// Whether the program may continue. A program that writes to a plain socket blocks while the socket is full. Therefore the
+    /// program must put nothing while this method returns false.
     fn is_ready(&self) -> bool {
         true
     }

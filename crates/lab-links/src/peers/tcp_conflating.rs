@@ -1,5 +1,5 @@
-//! TCP with a conflating sender. Before each piece, the sender asks with `poll` whether the kernel would send it at once. Only
-//! then does it decide the content of the piece: events first, then the newest values.
+//! TCP with a conflating sender. Before each piece, the sender asks with `poll` whether the kernel would send the piece at
+//! once. Only then does the sender decide the content of the piece: events first, then the newest values.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read as _, Write as _};
@@ -18,7 +18,7 @@ use super::frame::{self, Deframer};
 use super::{Connection, End, PeerError, Work, tcp};
 use crate::peers::Message;
 
-/// Maximum number of unsent bytes in the kernel. `poll` reports room if at most half of it is used.
+/// Maximum number of unsent bytes in the kernel. `poll` reports room if the kernel holds at most half of this number.
 pub(super) const BACKLOG_BYTES: u32 = 4 * 1_024;
 /// Number of bytes that are written at once. The content is decided before each piece.
 pub(super) const PIECE_BYTES: usize = 1_400;

@@ -54,7 +54,7 @@ impl Zenoh {
         // Zenoh refuses to wait inside a runtime with a single thread.
         thread::spawn(move || {
             let node = Node::open(end, address).and_then(|node| {
-                // The thread that waits for this may have ended.
+                // The thread that waits for this signal may have ended.
                 let _ = listens.send(());
                 node.meet()
             });
@@ -91,7 +91,7 @@ impl Node {
         Ok(Node { publishers: HashMap::new(), subscriber, session, to })
     }
 
-    /// Waits for both links, and until the other end listens. Messages that are put before that would be lost.
+    /// Waits for both links, and until the other end listens. Messages that are put before the other end listens would be lost.
     fn meet(mut self) -> Result<Node, zenoh::Error> {
         let deadline = Instant::now() + OPEN_TIMEOUT;
         loop {

@@ -31,7 +31,7 @@ async fn act(orders: &Orders) -> Result<(), PeerError> {
     let report = match (&orders.task, orders.end) {
         (Task::Echo(echo), End::Near) => json(&latency::ask(connection, echo).await?),
         (Task::Echo(_), End::Far) => {
-            // This end has no findings. It reports that at once, and answers until it is ended.
+            // This end has no findings. It reports `null` at once, and then returns messages until the parent ends it.
             say("null").map_err(PeerError::socket("report"))?;
             return latency::answer(connection).await;
         }

@@ -202,7 +202,8 @@ impl Brain {
                 (self.fetching().iter().filter(fits).cloned().collect(), Some(entity), Force::Full)
             }
             Mood::Drop { force, .. } => {
-                // The bot puts an entity down with an action that has no force, and throws it with one that has.
+                // To put an entity down, the bot uses an action without a force. To throw an entity, it uses an action with a
+                // force.
                 let untargeted = &self.abilities.untargeted;
                 let fits = |ability: &&Ability| ability.has_charge() == (force == Force::Full);
                 let fitting: Vec<_> = untargeted.iter().filter(fits).cloned().collect();

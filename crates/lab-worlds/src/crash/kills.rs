@@ -35,7 +35,7 @@ const RULES_INTERVAL: Duration = Duration::from_millis(700);
 /// If a carrier ended at most this long before a kill, the kill counts as the cause.
 const OF_THE_KILL: Duration = Duration::from_millis(250);
 
-/// The random moments are in this range after the time at which all clients move.
+/// Range of the random moments, counted from the time at which all clients move.
 const MOMENT_MIN_MS: u64 = 300;
 const MOMENT_SPREAD_MS: u64 = 1_200;
 
@@ -279,8 +279,8 @@ impl<'p> Trial<'p> {
         Ok(true)
     }
 
-    /// Waits until the server has killed itself. If it does not reach the step, it is killed from outside, and its kill counts
-    /// without a step.
+    /// Waits until the server has killed itself. If the server does not reach the step, it is killed from outside, and the kill
+    /// counts without a step.
     async fn wait_for_end(
         &mut self,
         process: &mut Process,

@@ -1,8 +1,8 @@
 //! `lab load` measures the cost of clients for a server, and compares it with Colyseus under the same load.
 //!
 //! The server is a separate process on one core, and the readers are processes on another core. The kernel counts the cost of a
-//! client: processor time, memory, packets, bytes. A server with one client and the same number of avatars is also measured. It
-//! separates the world's own work (rules, physics) from that of the network.
+//! client: processor time, memory, packets, bytes. A server with one client and the same number of avatars is also measured.
+//! This second measurement separates the work of the world (rules, physics) from the work of the network.
 
 mod asteroids;
 mod findings;

@@ -35,11 +35,11 @@ pub(super) const KINDS: [(&str, &str); 6] = [
 /// The effect of one script on the other rooms.
 pub(super) struct Beside {
     pub(super) name: &'static str,
-    /// Milliseconds of the others' steps, while the additional room runs football as they do.
+    /// Milliseconds of the steps of the other rooms, while the additional room runs football, too.
     pub(super) before: Samples,
-    /// Milliseconds of the others' steps, while the runaway script runs.
+    /// Milliseconds of the steps of the other rooms, while the runaway script runs.
     pub(super) during: Samples,
-    /// Number of steps of the others that began at least a period late, without and with the script.
+    /// Number of steps of the other rooms that began at least one period late, without and with the script.
     pub(super) late: [usize; 2],
     /// Number of steps of the additional room. The next field is the number of failures of its script.
     pub(super) steps: usize,

@@ -15,8 +15,8 @@ pub struct AcceptLimits {
     pub sessions_max: usize,
     /// Maximum number of sessions from one address: an IPv4 address, or the /64 of an IPv6 address.
     pub sessions_per_address_max: usize,
-    /// Maximum number of carriers without a HELLO. If another one arrives, the address that has the most loses its oldest one. So
-    /// silent carriers cannot block other clients.
+    /// Maximum number of carriers without a HELLO. If another one arrives, the address with the most such carriers loses its
+    /// oldest one. So silent carriers cannot block other clients.
     pub carriers_max: usize,
     /// Maximum number of carriers without a HELLO from one address. If another one arrives, the oldest carrier of this address is
     /// closed.

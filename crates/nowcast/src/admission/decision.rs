@@ -212,8 +212,9 @@ pub struct SingleUse {
 
 impl SingleUse {
     /// Records the client that joined with the token; `None` stands for a client that cannot be recognised. An application that
-    /// records holders calls this for each session, before it accepts any message of the client. `then` is called when the holder
-    /// is stored, or at once if there is no store. If the holder cannot be stored, `then` is dropped without a call.
+    /// records holders must call this method for each session, before it accepts any message of the client. `then` is called
+    /// when the holder is stored, or at once if there is no store. If the holder cannot be stored, `then` is dropped without a
+    /// call.
     ///
     /// # Errors
     /// [`TokenError::Used`] if another client holds the token. This client must then be disconnected.
@@ -345,7 +346,7 @@ impl Admission {
     }
 
     /// Loads the used single-use tokens of a store, up to [`Limits::used_tokens_max`], and stores further ones there. The next
-    /// process then refuses them, too. If this is called again, further tokens still go to the first store.
+    /// process then refuses them, too. If this method is called again, further tokens still go to the first store.
     pub fn keep_used_tokens(&self, keeper: Arc<dyn UsedTokenStore>, now: Now) {
         for UsedToken { id, exp, holder } in keeper.used() {
             let mut state = self.lock();

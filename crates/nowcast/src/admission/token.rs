@@ -260,7 +260,7 @@ fn why(token: &str, kind: ErrorKind) -> TokenError {
         ErrorKind::InvalidSignature => TokenError::WrongSignature,
         // The library rejects the algorithm `none` as an unreadable header.
         ErrorKind::Json(_) if decode_header(token).is_err() => TokenError::WrongAlgorithm,
-        // The signature is right, so the owner of the key signed other claims.
+        // The signature is right, so the owner of the key signed claims that are missing or have wrong types.
         ErrorKind::Json(error) => {
             let text = error.to_string();
             let claims = ["exp", "nbf", "iat", "sub", "room", "role", "jti"];

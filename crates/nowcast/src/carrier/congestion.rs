@@ -1,8 +1,8 @@
 //! The congestion controller of QUIC connections that carry sessions.
 //!
-//! The session measures delay and paces by it (`spec/SESSION.md`, section 11). QUIC's usual controllers treat every
-//! lost packet as congestion and would delay datagrams on a link with random loss. So this controller does not limit
-//! anything, except during persistent congestion.
+//! The session measures the delay and paces its packets by this delay (`spec/SESSION.md`, section 11). QUIC's usual controllers
+//! treat every lost packet as congestion and would delay datagrams on a link with random loss. So this controller does not
+//! limit anything, except during persistent congestion.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -32,9 +32,9 @@ impl<S: OverTcp> OverTcp for tokio_rustls::client::TlsStream<S> {
 
 /// Ready if the kernel holds almost no unsent bytes.
 ///
-/// A full socket does not show this. Linux compares the waiting bytes with `TCP_NOTSENT_LOWAT` only when it begins another
-/// buffer. A buffer that has not left accepts further writes until it holds 64 KB. That would be a whole backlog of values that
-/// can no longer be replaced. `poll` compares on each call.
+/// The readiness of a socket does not show whether it holds unsent bytes. Linux compares the waiting bytes with
+/// `TCP_NOTSENT_LOWAT` only when it begins another buffer. A buffer that has not left accepts further writes until it holds 64
+/// KB. These 64 KB would be a backlog of values that can no longer be replaced. `poll` compares on each call.
 ///
 /// # Errors
 /// The system's error. A broken connection counts as ready, and the next write returns the error.

@@ -26,7 +26,7 @@ const UNSENT_PACKETS_MAX: usize = 4;
 const UDP_PAYLOAD_BYTES: u16 = 1_252;
 /// Receive buffer for datagrams. When it is full, the oldest are dropped.
 const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
-/// The session detects a silent peer long before. This only frees memory of forgotten connections.
+/// The session detects a silent peer long before this timeout. The timeout only frees the memory of forgotten connections.
 const IDLE_TIMEOUT_MS: u32 = 30_000;
 /// QUIC acknowledges at most once for this many packets. The session does not need QUIC's acknowledgements, and each of them is a
 /// packet.

@@ -5,7 +5,7 @@ use nowcast_session::Closed;
 use super::address::BadAddress;
 use crate::endpoint::RefusalAnswer;
 
-/// The reason why there is no channel. Each message names the cause and the cure.
+/// The reason why there is no channel. Each message states the cause and a solution.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {

@@ -209,7 +209,7 @@ impl Supervisor {
 /// Returns the time at which the carrier counts as silent, if no packet arrives before.
 fn silent_at(session: &nowcast_session::Session) -> Option<Time> {
     let since = session.unanswered_since()?;
-    // The smallest round trip is a lower limit, because on a long path an answer may be under way for all that time.
+    // The smallest round trip is a lower limit of this time, because no answer on a long path arrives earlier.
     let shortest = session.gauges().round_trip_min.unwrap_or_default();
     let patience = (SILENCE_PROBES * session.probe_timeout()).clamp(SILENCE_MIN, SILENCE_MAX);
     Some(since + patience.max(shortest * 3 / 2))

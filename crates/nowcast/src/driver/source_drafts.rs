@@ -37,7 +37,7 @@ pub(super) struct SourceDrafts {
     drafts: Vec<Draft>,
     /// The expected number of the next packet.
     number: u64,
-    /// The largest room of a packet for a source; `None` before the first.
+    /// The largest room of a packet for a source; `None` before the first packet.
     room: Option<usize>,
     /// The last call of the source since the previous packet.
     asked: Option<Question>,

@@ -37,9 +37,10 @@ const HANDSHAKES_MAX: usize = 1_000;
 /// Maximum number of handshakes in progress with one address: an IPv4 address, or the /64 of an IPv6 address. Further handshakes
 /// are not answered, and the client retries a moment later.
 const HANDSHAKES_PER_ADDRESS_MAX: usize = 128;
-/// Maximum number of handshakes in progress with one unvalidated address. An attacker can forge a victim's address. The attacker
-/// must not be able to use up the victim's places, or to have much sent to the victim. For one forged packet of 1,200 bytes, the
-/// endpoint sends 3.6 kB to the victim (`unproven.rs`). For all of them together, it sends 7.2 kB during the time of a handshake.
+/// Maximum number of handshakes in progress with one unvalidated address. An attacker that forges a victim's address must not
+/// use up the victim's places. It must not make the endpoint send much to the victim, either. For one forged packet of 1,200
+/// bytes, the endpoint sends 3.6 kB to the victim (`unproven.rs`). For all of them together, it sends 7.2 kB during the time of
+/// a handshake.
 const UNPROVEN_PER_ADDRESS_MAX: usize = 2;
 /// Maximum number of bytes in packets that arrive before their handshake is handled.
 const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
@@ -289,8 +290,9 @@ async fn enter(incoming: Incoming, proof: Proof, directory: &dyn Directory) {
 /// Answers with the status of the refusal. Closes the connection when the client has left.
 async fn refuse(request: Request, refusal: &RefusalAnswer) {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-    // The library's own refusal drops HTTP/3's control stream together with the request. Clients then see that error (RFC 9114,
-    // section 6.2.1) instead of a status. An answer keeps the stream as long as it is needed.
+    // The library's own refusal drops HTTP/3's control stream together with the request. Clients then see a closed control
+    // stream, which is an error (RFC 9114, section 6.2.1), instead of a status. An answer keeps the stream as long as it is
+    // needed.
     let Ok(answered) = request.respond(status).await else { return };
     let connection: &quinn::Connection = &answered;
     if timeout(REFUSED_TIMEOUT, connection.closed()).await.is_err() {

@@ -108,7 +108,7 @@ fn check_clock(now: SystemTime) -> Result<(), BindError> {
     if now < UNIX_EPOCH { Err(BindError::Clock) } else { Ok(()) }
 }
 
-/// The reason why an endpoint cannot listen. Each message names the cause and the cure.
+/// The reason why an endpoint cannot listen. Each message states the cause and a solution.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {

@@ -22,7 +22,7 @@ const FASTER: f64 = 1.3;
 /// On a carrier that sends lost packets again, all later packets wait for the lost packets. Such a delay passes, while a queue
 /// stays. A delay that is shorter than this value does not count as a queue.
 const RECOVERY_MAX: Duration = Duration::from_millis(500);
-/// If the losses exceed this share of a round and this number of bytes, the link is full and has no buffer.
+/// If the lost bytes exceed `NOISE_SHARE` of a round and also `NOISE_BYTES`, the link is full and has no buffer.
 const NOISE_SHARE: f64 = 0.3;
 const NOISE_BYTES: f64 = 30_000.0;
 /// A full carrier itself holds no more than this number of bytes. The time for sending them is not a queue of the link.

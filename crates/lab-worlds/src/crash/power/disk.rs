@@ -326,7 +326,7 @@ struct File {
     pending: Vec<Change>,
 }
 
-/// The position in the log of the bytes of a change.
+/// The position in the log at which the bytes of a change are recorded.
 #[derive(Clone, Copy)]
 struct Change(usize);
 

@@ -30,7 +30,7 @@ const ROUNDS: usize = 24;
 /// Number of cuts in one life, unless the life has fewer steps.
 const CUTS_OF_LIFE: usize = 50;
 
-/// One request in this number begins a series of failures on a failing disk.
+/// On a failing disk, one in this number of requests begins a series of failures.
 const FAILS_ONE_IN: u64 = 50;
 
 /// The findings. If a state is lost, duplicated or torn, the result is an error instead, which states how to repeat the run.

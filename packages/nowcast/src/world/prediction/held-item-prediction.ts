@@ -10,7 +10,7 @@ import { Contact, type Solid } from "./solid.js";
  */
 const RISE_S = 0.1;
 const FALL_S = 0.3;
-/** A prediction is taken back if the server has not confirmed it within a round trip and this time. */
+/** A prediction is taken back if the server has not confirmed it within a round trip plus this time. */
 const PATIENCE_MS = 1_000;
 /** Distance from the body to a held item, and its height above the middle of the body, in metres. */
 const HAND_M = 0.2;
