@@ -1,7 +1,8 @@
 //! The Rust code on the front page (README.md) compiles and runs as printed, over every carrier.
 //!
 //! The functions below contain this code word for word, as a test verifies. The module `nowcast` around it stands for the crate.
-//! It changes only the things that keep tests apart: a free port, the process in the name, and the carrier of the test.
+//! This module changes only the things that keep tests apart: a free port, the process in the name, and the carrier of the
+//! test.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -382,8 +382,8 @@ impl<V: Weigh> Publication<V> {
         subscriber.floor = if subscriber.round.is_empty() { subscriber.end } else { before };
     }
 
-    /// Moves the values that were delivered last in the previous round to the end. Otherwise a value that has waited longer could
-    /// be behind these values, because another subscriber has received it.
+    /// Moves the keys of the previous round to the end of this round, the latest delivery last. Otherwise these keys could
+    /// precede a key that has waited longer, because the log also moves a value that another subscriber has received.
     fn put_in_turn(&self, subscriber: &mut Subscriber) {
         let Subscriber { round, delivered, .. } = subscriber;
         if self.is_shared && round.len() > 1 && !delivered.is_empty() {
@@ -412,9 +412,9 @@ impl<V: Weigh> Publication<V> {
             || self.backlog.bytes.saturating_mul(4) > bytes_max.saturating_mul(quarters)
     }
 
-    /// Removes the entries that every subscriber has received. Closes the slowest subscribers while the backlog is too large. The
-    /// cost is spread over the puts since the last run. These are at least one put for each visited entry and subscriber, or the
-    /// puts that grew the backlog by a quarter.
+    /// Removes the entries that every subscriber has received. Closes the slowest subscribers while the backlog is too large.
+    /// The puts since the last run pay for the cost: either there was at least one put for each visited entry and subscriber,
+    /// or the puts grew the backlog by a quarter of its limit.
     fn clean(&mut self) {
         self.forget();
         while self.has_outgrown(4) && self.close_slowest() {

@@ -181,8 +181,8 @@ impl<V: Weigh> UpdatableQueue<V> {
     }
 }
 
-/// Number of keys that no longer wait at which their places are removed together. They are not removed earlier, because a key
-/// that soon waits again then costs less.
+/// When this number of keys no longer wait, the places of these keys are removed together. They are not removed earlier,
+/// because a key that soon waits again then costs less.
 const STALE_MAX: usize = 64;
 
 /// Limits of a queue. The sender chooses them, like `outSize` in the paper.
@@ -214,7 +214,7 @@ pub struct Counters {
     pub delivered: u64,
 }
 
-/// A value's number of bytes that count towards [`Bounds::bytes_max`]. The number must not change while the value is in a queue.
+/// A value whose size counts towards [`Bounds::bytes_max`]. The size must not change while the value is in a queue.
 pub trait Weigh {
     /// Returns the weight in bytes.
     fn bytes(&self) -> usize;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A packet that cannot be read. At fault is the peer, or a carrier that claims to check its packets.
+/// A packet that cannot be read. The peer is at fault, or a carrier that claims to check its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed {field} at byte {offset}")]
 pub struct Malformed {

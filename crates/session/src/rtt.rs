@@ -94,8 +94,8 @@ impl Rtt {
         self.estimate.map(|estimate| Duration::from_micros(estimate.minimum))
     }
 
-    /// The age at which a packet counts as lost, once a later one is acknowledged. If packets overtake each other on the path, an
-    /// overtaken packet may take as long as `overtaken`. The age may then also be twice a round trip.
+    /// The age at which a packet counts as lost, once a later one is acknowledged. If packets overtake each other on the path,
+    /// this age is at least the time `overtaken` of an overtaken packet plus a margin, but at most two round trips.
     pub(crate) fn loss_delay(&self, overtaken: Duration) -> Duration {
         let longest = self.estimate.map_or(0, |estimate| estimate.smoothed.max(estimate.latest));
         let overtaken = (overtaken.as_micros() as u64 * 9 / 8).min(2 * longest);
@@ -108,7 +108,8 @@ impl Rtt {
     }
 }
 
-/// Returns the longest recent delay of acknowledgements, in µs, after one of `delay`. Both ends compute the same value.
+/// Returns the longest recent delay of acknowledgements, in µs, after an acknowledgement with the delay `delay`. Both ends
+/// compute the same value.
 pub(crate) fn longest_lately(before: u64, delay: u64) -> u64 {
     let (usual, most) = (ACK_DELAY_MAX.as_micros() as u64, HELD_ACK_DELAY_MAX.as_micros() as u64);
     delay.max(31 * before / 32).clamp(usual, most)

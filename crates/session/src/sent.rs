@@ -172,8 +172,8 @@ impl SentPackets {
         self.settle(number)
     }
 
-    /// Of the packets in these ranges, some may have been declared lost although they were only overtaken. Returns the number of
-    /// their bytes. From then on a packet counts as lost by its age, as in RACK (RFC 8985), and not by the number of later
+    /// Finds the packets in these ranges that were declared lost although they were only overtaken. Returns their total size in
+    /// bytes. From then on a packet counts as lost by its age, as in RACK (RFC 8985), and not by the number of later
     /// acknowledgements.
     pub(crate) fn find_missed(&mut self, now: Time, ranges: &[(u64, u64)]) -> u64 {
         let Self { missed, overtaken, overtaking, .. } = self;

@@ -89,7 +89,7 @@ pub struct Dropped {
 pub struct Gauges {
     /// Smoothed round-trip time.
     pub round_trip: Option<Duration>,
-    /// The last measured round-trip time, without the time for which the peer held its acknowledgement.
+    /// The last measured round-trip time, without the time for which the peer held the acknowledgement.
     pub round_trip_latest: Option<Duration>,
     /// Smallest round-trip time.
     pub round_trip_min: Option<Duration>,

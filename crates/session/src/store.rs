@@ -1,7 +1,7 @@
 //! Reused buffers for payloads.
 
-/// A buffer in a [`Store`]. It holds the buffer's index, and the highest bit marks a long buffer, so that removing a short one
-/// needs no lookup.
+/// A buffer in a [`Store`]. The handle holds the index of the buffer. Its highest bit marks a long buffer, so that the removal
+/// of a short buffer needs no lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle(u32);
 

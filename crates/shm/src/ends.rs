@@ -22,7 +22,8 @@ pub const DETECTION_MAX: Duration = Duration::from_millis(100);
 /// The value that the closing side writes. Any other value except 0 is damage.
 const CLOSED: u64 = 0x0043_4C4F_5345_4421;
 
-/// Number of polls of a blocking call before it sleeps. They take about as long as going to sleep.
+/// Number of polls of a blocking call before it sleeps. All these polls together take about as long as the system call that
+/// sleeps.
 const SPINS: u32 = 200;
 
 /// The end that puts into shared memory. Dropping it closes the direction.

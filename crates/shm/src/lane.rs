@@ -7,11 +7,11 @@
 //! therefore decides which comes first, the newer value or the reader. Events are never replaced, so the reader only
 //! reads their cells.
 //!
-//! **Blocks** belong to exactly one side at any time. The writer owns a block until a cell refers to it. It owns the block again
-//! after the exchange that replaced it, or once the reader's `head` has passed its entry. In the meantime the reader owns it.
-//! Neither side ever reads a block that is being written, so there are no retries: both sides are wait-free. An appended value is
-//! beside its cell if it fits there, so that a reader that polls for the next entry already requests the whole value. A value
-//! that replaces another, or is larger, is in a separate block.
+//! **Blocks** belong to exactly one side at any time. The writer owns a block until a cell refers to the block. The writer owns
+//! the block again after the exchange that replaced its value, or once the reader's `head` has passed its entry. In the
+//! meantime the reader owns the block. Neither side ever reads a block that is being written, so there are no retries: both
+//! sides are wait-free. An appended value is beside its cell if it fits there, so that a reader that polls for the next entry
+//! already requests the whole value. A value that replaces another, or is larger, is in a separate block.
 //!
 //! **Death.** A writer that dies before its exchange leaves the older value in the queue. A writer that dies after its exchange
 //! leaves the newer value. A reader that dies loses at most the one entry that it was reading.
@@ -73,7 +73,8 @@ pub(crate) struct LaneWriter<M> {
     barrier: u64,
     /// Bytes of the values between `head` and `tail`.
     bytes: usize,
-    /// Whether the last entry to replace was still waiting. The next entry to replace is assumed to be in the same state.
+    /// Whether the entry that the last put wanted to replace was still waiting. The next entry to replace is assumed to be in
+    /// the same state.
     ahead: bool,
     /// The counters of this lane. The end of the queue counts refusals, because only the end knows whether the caller received a
     /// refusal.
@@ -202,7 +203,7 @@ impl<M: Memory> LaneWriter<M> {
         Ok(())
     }
 
-    /// Whether the reader has taken the entry at a position where the writer assumed that it waits.
+    /// Whether the reader has already taken an entry that the writer assumed to wait at this position.
     #[inline]
     fn is_taken(&self, position: u64) -> bool {
         let taken = cell_word(TAKEN, position, 0);

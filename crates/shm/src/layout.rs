@@ -57,7 +57,7 @@ const fn value_max(block_words: usize) -> usize {
 
 // A cell holds the place of a block in 30 bits, counted in cache lines.
 const _: () = assert!(SEGMENT_BYTES_MAX / 64 <= 1 << 30);
-// A cell holds the low 32 bits of its position. They must distinguish the position from those of earlier laps.
+// A cell holds the low 32 bits of its position. These bits must distinguish the position from the positions of earlier laps.
 const _: () = assert!(ENTRIES_MAX < 1 << 31);
 const _: () = assert!(4 + 2 * LANES_MAX < HEADER_WORDS);
 

@@ -112,7 +112,7 @@ fn go_round((mut writer, mut reader, _): (LaneWriter<Shared>, LaneReader<Shared>
     assert_eq!(drain(&mut reader, seen), accepted, "each accepted event once, in order");
 }
 
-/// Two keys, of which the first is replaced while the reader may be at either. Each keeps its place.
+/// There are two keys. The first is replaced while the reader may read either of them. Each key keeps its place.
 #[test]
 fn a_replaced_entry_keeps_its_place() {
     loom::model(|| {

@@ -6,8 +6,8 @@ pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 
-/// The cheap half of a barrier. Only the other side's [`heavy_barrier`] completes the barrier. It prevents the compiler from
-/// moving accesses across it, and costs nothing at run time.
+/// The cheap half of a barrier. Only the other side's [`heavy_barrier`] completes the barrier. The light barrier prevents the
+/// compiler from moving accesses across it, and costs nothing at run time.
 ///
 /// The working side passes the light barrier, millions of times a second. The side that is about to sleep passes the heavy
 /// barrier. Together they order accesses as two sequentially consistent fences do. Loom has no such pair, so its models use a
@@ -26,7 +26,7 @@ pub(crate) fn heavy_barrier() {
     {
         use rustix::thread::{MembarrierCommand, membarrier};
         std::sync::atomic::fence(Ordering::SeqCst);
-        // If the barrier is not available, both sides have learned that from their greetings, and poll every millisecond.
+        // If the barrier is not available, both sides know this from their greetings, and poll every millisecond.
         let _ = membarrier(MembarrierCommand::GlobalExpedited);
     }
     #[cfg(loom)]

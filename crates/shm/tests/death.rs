@@ -175,7 +175,8 @@ fn survive_writer(writer: &mut Peer, killed_after: Option<Duration>) -> usize {
     };
     assert_eq!(refusal, Refusal::PeerDied, "seed {}", writer.seed);
     writer.check_death();
-    // The reader may have seen one put that the writer could not record as accepted before it died, but no more than one.
+    // The writer may have died before it recorded its last put as accepted. So the reader may have seen one put more than the
+    // record, but not two.
     let accepted = writer.accepted();
     let seen = gets.iter().map(|&(_, put)| put + 1).max().unwrap_or(0);
     assert!(seen <= accepted + 1, "seed {}: {seen} seen, {accepted} accepted", writer.seed);

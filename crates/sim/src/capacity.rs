@@ -93,7 +93,8 @@ impl Capacity {
         capacity
     }
 
-    /// Returns the time at which `bytes` have passed that begin at `start`. `start` must not decrease from call to call.
+    /// Returns the time at which `bytes` have passed the hop, if the first of them enters at `start`. `start` must not decrease
+    /// from call to call.
     pub(crate) fn passed(&mut self, start: Duration, bytes: usize) -> Duration {
         let mut at = start;
         let mut left = bytes as f64 * 8.0;

@@ -2,8 +2,8 @@
 //!
 //! A client numbers its actions from 1, and sends unanswered ones again in its next session. A server applies each number of a
 //! client once, stores its actions in commits, and answers after the commit. A killed server continues from its last commit, and
-//! a killed client returns as another client. This is a model of both, small enough to be obviously correct. The sessions between
-//! them are the test subject.
+//! a killed client returns as another client. This module is a model of the client and the server, small enough to be obviously
+//! correct. The test subject is the sessions between the two.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub(crate) struct Server {
     unanswered: Vec<Act>,
     commit: Option<Commit>,
     next_commit: Duration,
-    /// The last message of this session: the client, and the number of its action.
+    /// The last message of this session: a client, and the number of an action of this client.
     heard: Option<Act>,
 }
 

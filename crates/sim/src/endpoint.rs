@@ -5,8 +5,8 @@ use std::time::Duration;
 use nowcast_session::packet::Resume;
 use nowcast_session::{Carrier, Entropy, MessageKind, Notice, Refused, Replication, Session, Time};
 
-/// One end of a pair. The application of a scenario uses it. It is a [`Session`] in this process, or another implementation in a
-/// separate process ([`crate::scenario::OtherImplementation`]).
+/// One end of a pair. The application of a scenario uses this trait. An end is a [`Session`] in this process, or another
+/// implementation in a separate process ([`crate::scenario::OtherImplementation`]).
 pub trait Endpoint {
     /// Handles a packet that arrived.
     fn handle_packet(&mut self, now: Time, packet: &[u8]);

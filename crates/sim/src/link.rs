@@ -1,5 +1,5 @@
-//! One direction of a link. By a seed, it delays, loses, reorders, duplicates and corrupts packets, limits their rate, and has
-//! outages.
+//! One direction of a link. The link delays, loses, reorders, duplicates and corrupts packets, limits their rate, and has
+//! outages. A seed determines all random choices.
 //!
 //! The model is sans-IO: packets enter with the time, and leave when they are due. The simulation drives it in virtual time. The
 //! relay of the lab drives it in real time between the network stacks of real kernels. So a figure of the lab can be repeated in
@@ -114,9 +114,9 @@ impl Jitter {
     }
 }
 
-/// Returns an approximately normally distributed number with a deviation of 1, at most 3.47 from 0. It is the sum of four uniform
-/// numbers (Irwin and Hall). These four are the digits of one number, because every packet draws exactly one number for its
-/// jitter, whatever the kind of jitter.
+/// Returns an approximately normally distributed number with a deviation of 1, at most 3.47 from 0. It is the sum of four
+/// uniform numbers (Irwin and Hall), which are the digits of one random number. For every kind of jitter, each packet uses
+/// exactly one random number.
 fn normal(share: f64) -> f64 {
     const DIGIT: f64 = 8_192.0;
     let mut rest = share;

@@ -303,7 +303,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         }
         node.wakes_at = wakes_at.map(|at| {
             let at = at.since(Time::default() + node.clock_offset);
-            // If a session requests a call now but has nothing to send, it is called a microsecond later.
+            // If a session requests a call now but has nothing to send, the session is called a microsecond later.
             at.max(self.now + Duration::from_micros(1))
         });
     }

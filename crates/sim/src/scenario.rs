@@ -24,7 +24,8 @@ use restarts::{Engine, Gone};
 /// A run that broke a law.
 #[derive(Debug)]
 pub struct Failure {
-    /// The seed of the run. The function that found it, [`check`] or [`check_restarts`], runs it again.
+    /// The seed of the run. The function that found the failure, [`check`] or [`check_restarts`], repeats the run with this
+    /// seed.
     pub seed: u64,
     /// The violation in the shortest script that was found.
     pub what: String,

@@ -46,7 +46,7 @@ pub enum Operation {
     },
     /// Kills the carrier. A new one is attached after a while.
     Kill {
-        /// Whether each end learns of it at once.
+        /// Whether each end learns of the kill at once.
         told: [bool; 2],
         /// Time until the new carrier is attached.
         millis: u64,

@@ -39,8 +39,9 @@ fn a_stalled_reader_gets_one_value_of_a_key_despite_barriers() {
     );
 }
 
-/// Seed 950143023: a small value was lost with its carrier and gave way to a large one. A barrier closed the interval before the
-/// large value. The small value was never sent again, so the peer waited for ever.
+/// Seed 950143023: a small value was lost with its carrier and was not sent again, because a large value of the same key
+/// waited. A barrier closed the interval before the large value. The small value was never sent again, so the peer waited for
+/// ever.
 #[test]
 fn a_lost_value_whose_successor_needs_a_barrier_is_sent_again() {
     let large = (2..=4).map(|key| put(200, key, 8_000));

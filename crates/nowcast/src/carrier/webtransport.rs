@@ -19,8 +19,8 @@ const QUARTER_STREAM_ID: u8 = 0;
 const DATAGRAM_BYTES_MAX: usize = nowcast_session::PACKET_BYTES_MIN as usize + 1;
 /// Overhead that QUIC's send buffer charges for each datagram.
 const BOOKKEEPING_BYTES: usize = 64;
-/// Maximum number of packets in QUIC's buffer: those of one turn, which are passed to the system in one call. QUIC sends them at
-/// once, because its congestion controller limits nothing. So no outdated packets wait in the buffer.
+/// Maximum number of packets in QUIC's buffer: those of one turn of the driver, which are passed to the system in one call.
+/// QUIC sends them at once, because its congestion controller limits nothing. So no outdated packets wait in the buffer.
 const UNSENT_PACKETS_MAX: usize = 4;
 /// UDP payload that holds the largest datagram with all headers, and fits into a path of 1,280 bytes.
 const UDP_PAYLOAD_BYTES: u16 = 1_252;

@@ -402,8 +402,8 @@ impl ReceiveLane {
         self.inbox.len() + self.replication.len()
     }
 
-    /// Returns the time at which the consumed count is reported to the peer. After much consumption this is at once, otherwise
-    /// some time after the first event.
+    /// Returns the time at which the consumed count is reported to the peer. After much consumption, the count is reported at
+    /// once. Otherwise it is reported some time after the first consumed event.
     pub(crate) fn window_due(&self, limits: &Limits) -> Option<Time> {
         let is_much = self.unreported_cost >= u64::from(limits.window_bytes) / 8
             || self.consumed - self.reported >= REPORT_EVENTS;

@@ -7,7 +7,7 @@ use super::round::{Arrived, Round};
 use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, PACKET_BYTES_MIN, Rate};
 use crate::time::Time;
 
-/// A standing queue never drains below this within a round.
+/// A standing queue never drains below this delay within a round.
 const QUEUE_TARGET_MICROS: f64 = 4_000.0;
 const QUEUE_TARGET_MICROS_MAX: f64 = 20_000.0;
 /// Without any queue, the least delay of a round may reach this multiple of the noise. On ordered paths each packet waits for the
@@ -53,8 +53,8 @@ impl Rate {
             Some(competitive) => self.competitive = self.compete(now, competitive, round, arrived, queue),
             None if self.drain.is_some() => {}
             None if overflows => self.fall(now, round, arrived),
-            // The carrier decides, because a rate below the carrier's own would only keep it from finding the capacity of the
-            // link.
+            // The carrier decides, because a rate below the carrier's own would only keep the carrier from finding the capacity
+            // of the link.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
             None if recovers || round.follows_fall => {}
             None if has_queue && is_reliable && self.is_of_others(round) => {

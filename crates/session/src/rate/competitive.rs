@@ -31,7 +31,7 @@ const TRIAL_SHARE: f64 = 0.5;
 /// After this number of rounds of a trial without a queue, the sender is alone. One such round is no evidence, because the queue
 /// of others comes and goes.
 const TRIAL_EMPTY: u32 = 3;
-/// If others filled a long queue before, they have left after this number of rounds without a queue.
+/// If others filled a long queue before, they are assumed to have left after this number of rounds without a queue.
 const EMPTY_ROUNDS: u32 = 8;
 /// If a pause found the sender's own queue, the pause is repeated after this time, because a rising capacity has the same effect.
 const OWN_REPEATED: Duration = Duration::from_secs(1);
@@ -171,8 +171,9 @@ impl Rate {
         self.ended = Some(Ended { at: now, rate, window: competitive.window, lasts });
     }
 
-    /// Adjusts the rate or the window while others keep the queue full. Both react to loss as those of the others do. At
-    /// intervals the sender pauses, or lowers the rate for a trial. If that empties the queue, no competitor is left.
+    /// Adjusts the rate or the window while others keep the queue full. Both react to loss as the rates and windows of the
+    /// other senders do. At intervals the sender pauses, or lowers the rate for a trial. If that empties the queue, no
+    /// competitor is left.
     pub(super) fn compete(
         &mut self,
         now: Time,

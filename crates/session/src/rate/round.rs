@@ -1,5 +1,5 @@
-//! A round: the packets that arrived between two acknowledgements. The second acknowledgement is that of a packet that was sent
-//! after the first one arrived.
+//! A round: the packets that arrived between two acknowledgements. The second acknowledgement confirms a packet that was sent
+//! after the first acknowledgement arrived.
 
 use std::time::Duration;
 

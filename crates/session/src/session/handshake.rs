@@ -23,7 +23,7 @@ enum Phase {
         next: Time,
         wait: Duration,
     },
-    /// Acceptor: HELLO was answered, and the peer has not proven yet that it receives.
+    /// Acceptor: HELLO was answered, and the peer has not proven yet that it receives packets.
     Answered {
         hello: Hello,
         proof: [u8; 8],
@@ -32,7 +32,7 @@ enum Phase {
     /// Acceptor: only this refusal remains to be sent.
     Refusing {
         refuse: Refuse,
-        /// Whether the session ends with the refusal. Otherwise it waits for another carrier.
+        /// Whether the session ends with the refusal. Otherwise the session waits for another carrier.
         ends: bool,
     },
     Open,
@@ -79,13 +79,13 @@ pub(super) enum Heard {
 pub(super) enum Admission {
     /// Accepted: the session is open.
     Open,
-    /// Accepted: the packet proved that the peer receives at its address.
+    /// Accepted: the packet proved that the peer receives packets at its address.
     Proven(Notice),
     /// Accepted: a packet arrived on the carrier whose silence detached the session, before another one replaced it.
     Returned(Notice),
     /// Rejected: the session is closed.
     Closed,
-    /// Rejected: the peer has not proven yet that it receives.
+    /// Rejected: the peer has not proven yet that it receives packets.
     Unproven,
 }
 
@@ -169,7 +169,7 @@ impl Handshake {
         matches!(self.phase, Phase::Detached { .. })
     }
 
-    /// Whether packets of the carrier are accepted. This may be so even after too long a silence.
+    /// Whether packets of the carrier are accepted. They may be accepted even after the carrier fell silent.
     pub(super) fn is_attached(&self) -> bool {
         !matches!(self.phase, Phase::Closed | Phase::Detached { is_attached: false, .. })
     }
@@ -460,8 +460,8 @@ impl Handshake {
         }
     }
 
-    /// Writes the packet of the handshake that is due, if any. Returns whether it wrote one, and a notice if nothing follows on
-    /// this carrier.
+    /// Writes the packet of the handshake that is due, if any. Returns whether a packet was written, and a notice if nothing
+    /// follows on this carrier.
     pub(super) fn write(&mut self, now: Time, out: &mut Vec<u8>) -> (bool, Option<Notice>) {
         match &mut self.phase {
             Phase::Connecting { nonce, next, wait, .. } if now >= *next => {
@@ -533,7 +533,7 @@ pub(super) fn write_unreadable(packet: &[u8], malformed: &Malformed, out: &mut V
     unreadable(packet, malformed).write(out);
 }
 
-/// Stands in a refusal for the nonce of a HELLO whose nonce could not be read.
+/// The nonce in the refusal of a HELLO whose own nonce could not be read.
 const NONCE_UNREAD: [u8; 8] = [0; 8];
 
 /// The nonce of a possible HELLO, if it can be read.

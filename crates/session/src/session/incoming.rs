@@ -12,7 +12,7 @@ use crate::packet::{self, Arrival, Data, EventKind, Frame, Hello, Packet, Refuse
 use crate::sent::Item;
 use crate::time::{Time, WIRE_UNIT_MICROS};
 
-/// Longer delays are cut to one minute, because they carry no information. In units of the wire.
+/// Maximum delay, in units of the wire. Longer delays are cut to this value, one minute, because they carry no information.
 const DELAY_MAX: u64 = 60_000_000 / WIRE_UNIT_MICROS;
 
 impl Session {

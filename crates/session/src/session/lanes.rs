@@ -35,7 +35,8 @@ const PROBE_MESSAGES: usize = 16;
 pub(super) struct Plan {
     /// Whether a lane has content for the packet.
     pub(super) has_content: bool,
-    /// Whether the first message is a small unsent event, in every lane of the first class with waiting messages.
+    /// Whether the first message of each lane with waiting messages is a small unsent event. Only the first class with such
+    /// lanes counts.
     pub(super) leads_with_event: bool,
 }
 
@@ -302,7 +303,7 @@ impl Lanes {
         }
     }
 
-    /// Whether messages are waiting that would be sent before a message that is put now.
+    /// Whether other messages wait and would be sent before a message that is put now.
     pub(super) fn have_waiting(&self) -> bool {
         self.outgoing.iter().flatten().any(|lane| lane.waiting() > 0 || lane.is_sending_parts())
     }

@@ -18,8 +18,8 @@ use crate::time::Time;
 const CHECKSUM_BYTES: usize = 4;
 /// Maximum size of the header, the acknowledgement and the fields of a frame together.
 const OVERHEAD_BYTES_MAX: usize = 176;
-/// On a slow link, packets are kept small. A leading event leaves up to this time before its turn, in a packet with little else.
-/// Otherwise most of its delay would come from a full packet and from the wait for its turn.
+/// On a slow link, packets are kept small. A leading event leaves up to this time before its turn, in a packet with little
+/// other content. Otherwise a full packet and the wait for the turn would cause most of the delay of the event.
 const LEAD: Duration = Duration::from_millis(5);
 
 /// The reasons why a packet leaves.
@@ -82,7 +82,8 @@ impl Session {
         Ok(id)
     }
 
-    /// Puts a command. Returns its number. The reply has the same number; if no reply arrives within `patience`, a notice has it.
+    /// Puts a command. Returns its number. The reply has the same number. If no reply arrives within `patience`, a notice
+    /// contains the number.
     ///
     /// # Errors
     /// [`Refused::Full`] if the lane is full, or 4,096 commands wait for replies.

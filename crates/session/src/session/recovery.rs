@@ -16,7 +16,7 @@ use crate::time::Time;
 /// New values for a silent peer are sent at this multiple of the earlier rate. So all values are sent once before any value is
 /// sent a second time, because the number of new values does not grow.
 const SILENT_SHARE: f64 = 1.5;
-/// Time for which this rate stays. Afterwards it decreases.
+/// Time for which the sender keeps this rate. Afterwards the rate decreases.
 const SILENCE_BOLD: Duration = Duration::from_secs(3);
 /// Maximum number of bytes sent in a silence. A peer that was stopped must read all of them before it reads the newest values.
 const SILENT_BYTES_MAX: u64 = 1_024 * 1_024;

@@ -242,9 +242,9 @@ fn text_name(leaf: &Leaf) -> String {
     }
 }
 
-/// Short texts are written by loops. Longer texts are written by a single call of the engine's encoder for all texts. For ASCII,
-/// the lengths in UTF-16 units equal the lengths in bytes. If other characters occur, each text is encoded again by itself. If a
-/// text's length takes more bytes, all later data moves, and the general writer is used.
+/// Short texts are written by loops. If the texts are longer, a single call of the engine's encoder writes all of them. For
+/// ASCII, the lengths in UTF-16 units equal the lengths in bytes. If other characters occur, each text is encoded again
+/// separately. If a text's length takes more bytes, all later data moves, and the general writer is used.
 fn write_texts(texts: &[&Leaf], at: usize) -> Vec<String> {
     let Some((last, others)) = texts.split_last() else { return vec![format!("e.at = {at};")] };
     let mut lines = vec![format!("let end = {at} + units;")];

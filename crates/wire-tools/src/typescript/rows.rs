@@ -134,7 +134,8 @@ fn writer(layout: &Layout<'_>, root: &str, rows: &str) -> String {
     }
     lines.push("}".to_owned());
     if !checks.is_empty() {
-        // If the call stood within the loop, engines would discard the loop's type information, even if the call never runs.
+        // The call is outside of the loop. Inside, it would make engines discard the type information of the loop, even if the
+        // call never ran.
         lines.push("if (!isUsual) {".to_owned());
         lines.push("  for (const row of rows) {".to_owned());
         lines.extend(checks.into_iter().map(|line| format!("    {line}")));

@@ -16,7 +16,7 @@ use crate::limits::Limits;
 /// Reads one MessagePack value, which must take all of `bytes`.
 ///
 /// # Errors
-/// Fails if the bytes are not a MessagePack value, if bytes follow it, or if it exceeds the default limits.
+/// Fails if the bytes are not a MessagePack value, if bytes follow it, or if the value exceeds the default limits.
 pub fn from_slice(bytes: &[u8]) -> Result<Value> {
     from_slice_with(bytes, &Limits::MESSAGE)
 }

@@ -52,8 +52,8 @@ pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
         Self::cells(bytes).first().map_or_else(Self::default, |bytes| Self::from_bytes(*bytes))
     }
 
-    /// Appends all values into a tail that was filled with zeros. This compiles to a simple loop or to one copy, while appending
-    /// one by one does not.
+    /// Appends all values: fills a tail with zeros, and then overwrites the tail. This method compiles to a simple loop or to
+    /// one copy, while single appends do not.
     #[inline]
     fn put_all(values: impl ExactSizeIterator<Item = Self>, out: &mut Vec<u8>) {
         let start = out.len();

@@ -151,11 +151,11 @@ fn packed<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Inpu
 fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input<'_>) -> Result<Vec<T>> {
     let first = exact::<T>(range, input)?;
     let step = input.zigzag()?;
-    // The difference of two values in range is at most this.
+    // The difference of two values in range is at most this maximum.
     check::<T>(step.saturating_abs(), (0, 2 * crate::limits::EXACT_MAX), input)?;
     let bytes = take_packed(rows - 1, width, input)?;
     let mut values = vec![T::from_exact(first); rows];
-    // No value can exceed this one. If it is in range, single values need no check.
+    // No value can exceed `farthest`. If `farthest` is in range, single values need no check.
     let farthest = first.saturating_add((rows as i64 - 1).saturating_mul(step.saturating_add(0xff)));
     if step >= 0
         && farthest <= range.1
@@ -167,7 +167,7 @@ fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input
     let mut value = first;
     let (mut least, mut greatest) = (first, first);
     let clean = unpack(bytes, rows - 1, width, |offset| {
-        // With hostile data the sum can leave the range, which is reported later. The wrapping addition keeps it defined.
+        // With hostile data the sum can leave the range, which is reported later. The wrapping addition never overflows.
         value = value.wrapping_add(step + offset as i64);
         least = least.min(value);
         greatest = greatest.max(value);

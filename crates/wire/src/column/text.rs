@@ -120,7 +120,7 @@ fn read_dictionary(rows: usize, input: &mut Input<'_>) -> Result<Spans> {
             *slot = (start, end);
         }
     })?;
-    // Every repetition becomes a copy. So a long text with a million codes must be charged in full.
+    // Every repetition becomes a copy. So all copies of a long text must be charged, even if a million codes refer to the text.
     input.charge(1, repeated)?;
     Ok(spans)
 }

@@ -324,9 +324,9 @@ fn choose_small<T: Number>(values: &[T], allowed: Allowed) -> Choice<T> {
     if matches!(best, Choice::Raw) && compress_better_as_planes(values) { Choice::Planes } else { best }
 }
 
-/// Whether a compressor gains more if the bytes are grouped by rank than if the values are unpacked.
+/// Whether a compressor saves more if the bytes are grouped by rank than if the values stay whole.
 fn compress_better_as_planes<T: Number>(values: &[T]) -> bool {
-    // Shorter columns do not repay the reader's work.
+    // For shorter columns, the saved bytes are not worth the additional work of the reader.
     const ROWS_MIN: usize = 64;
     if T::WIDTH < 2 || values.len() < ROWS_MIN {
         return false;

@@ -69,7 +69,8 @@ const CLASSES: usize = 8;
 const CLASS_GROUP: usize = 4;
 
 /// Limits of the squared differences between short and long averages, of velocity (steps per tick) and of rotation (orientation
-/// steps per tick). Up to these limits, a motion counts as free, as nearly free, and as disturbed.
+/// steps per tick). Up to the first limit, a motion counts as free; up to the second, as nearly free; up to the third, as
+/// disturbed.
 const CLASS_LIMITS: [f64; 3] = [0.5, 2.0, 10.0];
 /// Maximum squared difference from the group's motion for a body of the group.
 const GROUP_LIMIT: f64 = 150.0;

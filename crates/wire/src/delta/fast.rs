@@ -1,4 +1,4 @@
-//! The fast mode: masks of the columns whose guess failed, and adaptive Rice codes.
+//! The fast mode: masks that mark the columns whose guess was wrong, and adaptive Rice codes.
 
 use crate::entropy::EntropyError;
 use crate::entropy::rice::{Bits, unzigzag, zigzag};

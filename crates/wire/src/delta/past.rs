@@ -8,7 +8,7 @@ pub struct Past<'a> {
     tick: u32,
     width: usize,
     baselines: &'a [&'a Baseline],
-    /// For each baseline, the index in it of each row of the frame. Empty if the ids are equal.
+    /// For each baseline, the index of each row of the frame in this baseline. Empty if the ids are equal.
     places: [Vec<u32>; Past::DEPTH],
     rows: usize,
 }
@@ -71,7 +71,7 @@ impl<'a> Past<'a> {
         self.changes(row) & 1 == 1
     }
 
-    /// Returns the history of changes that [`Baseline`] keeps for the frame's `row`; 0 if the entity was not in the baseline.
+    /// Returns the history of changes of the frame's `row`, from the newest baseline; 0 if the entity was not in that baseline.
     #[inline]
     pub(super) fn changes(&self, row: usize) -> u8 {
         self.place(0, row).map_or(0, |place| self.baselines[0].changes[place])

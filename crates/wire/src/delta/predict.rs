@@ -25,8 +25,8 @@ pub trait Predictor {
     /// Prepares for the rows of a frame. `memory` is the result of [`Predictor::memory`] after the baseline was coded, or empty.
     fn start(&mut self, layout: &Layout, past: &Past<'_>, memory: &[f64]);
 
-    /// Guesses one column of a row whose earlier columns are known. It is called only for rows that changed, in the order of
-    /// their ids.
+    /// Guesses one column of a row whose earlier columns are known. The codec calls this method only for rows that changed, in
+    /// the order of their ids.
     fn guess(&mut self, past: &Past<'_>, row: usize, column: usize, known: &[i32]) -> Guess;
 
     /// Receives the true values of a changed row.
