@@ -41,15 +41,15 @@ pub(crate) struct GroupFrames {
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) frame: Frame,
-    /// The quantization of its rows.
+    /// The quantization of the frame's rows.
     pub(crate) quantization: Quantization,
     /// The last tick at which the previous frame was still valid.
     tick_before: u32,
-    /// Two opposite corners of the smallest box around its entities; `None` if it has no entities.
+    /// Two opposite corners of the smallest box around the frame's entities; `None` if the frame has no entities.
     pub(crate) bounds: Option<Bounds>,
-    /// The largest distance that one of its entities moved since the step before, along one axis, in metres.
+    /// The largest distance that one of the frame's entities moved since the step before, along one axis, in metres.
     pub(crate) moved: f32,
-    /// The largest extent of one of its entities from its centre, in metres.
+    /// The largest extent of an entity of the frame from the entity's centre, in metres.
     pub(crate) size: f32,
     shared: Mutex<Shared>,
 }

@@ -20,13 +20,13 @@ const EMPTY_STEPS_MAX: u32 = 600;
 pub struct Moving {
     /// The entity's id.
     pub id: u32,
-    /// Its position and rotation.
+    /// The position and rotation of the entity.
     pub transform: Transform,
-    /// The section in which it is replicated.
+    /// The section in which the entity is replicated.
     pub section: SectionId,
-    /// Its extent from its centre, in metres.
+    /// The extent of the entity from its centre, in metres.
     pub size: f32,
-    /// The quantization of its row.
+    /// The quantization of the entity's row.
     pub quantization: Quantization,
 }
 

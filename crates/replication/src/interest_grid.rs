@@ -19,13 +19,13 @@ const EMPTY_MAX: usize = 4_096;
 pub struct Placed {
     /// The entity's id.
     pub id: u32,
-    /// The position of its centre, in metres.
+    /// The position of the entity's centre, in metres.
     pub position: [f32; 3],
-    /// The clients that receive it.
+    /// The clients that receive the entity.
     pub reach: Reach,
-    /// Its extent from its centre, in metres.
+    /// The extent of the entity from its centre, in metres.
     pub size: f32,
-    /// The quantization of its transform.
+    /// The quantization of the entity's transform.
     pub quantization: Quantization,
 }
 
@@ -139,7 +139,7 @@ impl InterestGrid {
         self.created.iter().filter_map(section).collect()
     }
 
-    /// Returns the section for a position. An entity keeps its section until it is clearly outside of it.
+    /// Returns the section for a position. An entity keeps its section until its position is clearly outside of the section.
     fn section_for(&mut self, placed: &Placed, before: Option<SectionId>) -> Option<SectionId> {
         let policy = placed.reach.policy()?;
         let stays = before.filter(|id| {

@@ -30,7 +30,7 @@ pub struct Replica {
     /// The group of each entity. If the newest frames of several groups contain an entity, the newest of these frames
     /// counts.
     placed: BTreeMap<u32, u16>,
-    /// For each entity out of sight, the tick since which it is. Rows up to this tick are ignored.
+    /// For each entity out of sight, the tick at which it went out of sight. Rows up to this tick are ignored.
     hidden: BTreeMap<u32, u32>,
     tick: u32,
     is_empty: bool,

@@ -44,7 +44,7 @@ pub struct NewSection {
 pub(crate) struct Section {
     pub(crate) policy: Policy,
     pub(crate) cell: Cell,
-    /// Two opposite corners of its cell, in metres.
+    /// Two opposite corners of the section's cell, in metres.
     pub(crate) bounds: [[f32; 3]; 2],
     /// Ordered by id.
     pub(crate) members: Vec<u32>,

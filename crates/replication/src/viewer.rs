@@ -1,4 +1,4 @@
-//! The replication state of one viewer: what it has acknowledged, and the next payload.
+//! The replication state of one viewer: the frames that the viewer has acknowledged, and the next payload.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -73,8 +73,8 @@ pub struct ViewerStats {
     pub whole: u64,
     /// Groups that were postponed to the next round, because the bytes of the round were used up.
     pub postponed: u64,
-    /// Age of the oldest group at the start of the newest round, in steps. Only groups with changes count. The ages are
-    /// those of three ranges: within a quarter of the far distance, within the far distance, and beyond.
+    /// Age of the oldest group at the start of the newest round, in steps. Only groups with changes count. There is one age
+    /// for each range of distances: within a quarter of the far distance, within the far distance, and beyond.
     pub oldest_steps: [u32; 3],
 }
 

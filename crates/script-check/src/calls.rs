@@ -49,7 +49,7 @@ impl Resolver<'_> {
     }
 
     /// Checks that pages can offer an action. They offer it by its key or mouse button, or by the button that touch screens
-    /// show for it. `tokens` begin with the fourth argument. If there is none, `arguments` is 3.
+    /// show for it. `tokens` begin with the fourth argument. Without a fourth argument, `arguments` is 3.
     pub(crate) fn action(&mut self, place: &Token, name: &str, arguments: usize, binding: Option<&[Token]>) {
         let problem = match binding.map(fields_of) {
             None if arguments == 3 => format!(

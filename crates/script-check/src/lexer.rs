@@ -33,7 +33,7 @@ const SIGNS: [&str; 18] = [
     "@",
 ];
 
-/// Maximum nesting of texts within expressions of texts.
+/// Maximum nesting of interpolated texts, each within an expression of another one.
 const NESTING_MAX: usize = 64;
 
 /// Returns the tokens of a text that Luau loads. For any other text, the tokens end where the lexer stops.

@@ -6,8 +6,8 @@
 //! reported. The type of a local variable that is assigned again is unknown.
 //!
 //! A finding is an error if its line cannot work: the line raises an error whenever it runs, or names an undefined global. A
-//! field that only reads as nil, and an ignored argument, are warnings, and errors in a module that begins with `--!strict`.
-//! `--!nocheck` turns the checks of a module off.
+//! field that only reads as nil and an ignored argument are warnings. In a module that begins with `--!strict` they are
+//! errors. `--!nocheck` turns the checks of a module off.
 //!
 //! ```
 //! use nowcast_script::{Limits, Script, Sources};
@@ -39,13 +39,13 @@ use resolver::{Resolver, Version, states};
 pub struct Finding {
     /// The module, as its path in the world's folder.
     pub file: String,
-    /// The line in it, from 1.
+    /// The line in the module, from 1.
     pub line: u32,
     /// The column in the line, in characters from 1.
     pub column: u32,
     /// Whether the line cannot work. Otherwise it is allowed, and most likely a mistake.
     pub is_error: bool,
-    /// The mistake, and the cure.
+    /// The mistake, and how to correct it.
     pub message: String,
 }
 
@@ -83,7 +83,7 @@ fn check_module(path: &str, text: &str, version: &Version<'_>) -> Vec<Finding> {
     let tokens = lexer::tokens(text);
     // The first pass finds the local variables that are assigned after their declaration.
     let mut first = Resolver::new(path, version, false, Default::default());
-    // The second pass stops at the same place.
+    // An error is ignored here, because the second pass finds the same error.
     let _ = parser::read(&tokens, &mut first);
     let mut second = Resolver::new(path, version, mode == Mode::Strict, first.assigned);
     if let Err(parser::Unreadable(token)) = parser::read(&tokens, &mut second) {

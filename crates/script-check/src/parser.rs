@@ -18,7 +18,7 @@ type Read<T> = Result<T, Unreadable>;
 /// The value of an expression.
 struct Value {
     ty: Type,
-    /// Whether it may yield any number of values at the end of a list.
+    /// Whether the expression may yield any number of values at the end of a list.
     is_open: bool,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Version<'a> {
     pub(crate) states: &'a BTreeSet<String>,
 }
 
-/// Resolves the names of one module. [`crate::parser`] reads its text and calls this.
+/// Resolves the names of one module. [`crate::parser`] reads the text of the module and calls the resolver.
 pub(crate) struct Resolver<'a> {
     path: &'a str,
     version: &'a Version<'a>,

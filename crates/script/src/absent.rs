@@ -1,6 +1,6 @@
 //! Names from other engines that worlds do not have, each with a replacement, and old names of this API.
 
-/// Missing global names and library fields (such as `math.randomseed`), each with the reason and the cure.
+/// Missing global names and library fields (such as `math.randomseed`), each with the reason and the replacement.
 pub(crate) const ABSENT: [(&str, &str); 24] = [
     ("os", "there is no `os`: a script has no clock but the world's own, `world.time()`"),
     ("io", "there is no `io`: a script reaches no files; data that must last belongs in `world.state`"),
@@ -40,7 +40,8 @@ const RENAMED: [(&str, &str, &str); 5] = [
     ("entity", "push", "apply_force"),
 ];
 
-/// Returns the cure for an old name of the API. `owner` is `world`, `Kind:on` (names of events) or `entity`.
+/// Returns a message with the replacement for an old name of the API. `owner` is `world`, `Kind:on` (names of events) or
+/// `entity`.
 pub fn renamed(owner: &str, name: &str) -> Option<String> {
     let (_, old, new) = RENAMED.iter().find(|(of, old, _)| *of == owner && *old == name)?;
     Some(format!("`{old}` is called `{new}` now"))

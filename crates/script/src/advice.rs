@@ -35,9 +35,9 @@ const WALKING: [&str; 4] = ["w", "a", "s", "d"];
 pub struct Advice {
     /// The module, as its path in the world's folder.
     pub file: String,
-    /// The line in it, from 1.
+    /// The line in the module, from 1.
     pub line: u32,
-    /// The mistake, and the cure.
+    /// The mistake, and how to correct it.
     pub message: String,
 }
 

@@ -26,8 +26,8 @@ pub(crate) enum Purpose {
 /// Maximum number of values in all tables of a world's state.
 const STATE_VALUES_MAX: usize = 131_072;
 
-/// Factor by which the fields that are read may exceed the limit of a state in all, while the fields that fit are
-/// determined.
+/// The fields of a state are read before it is known which of them fit. All fields that are read may together have this many
+/// times the limit of a state.
 const STATES_MAX: usize = 3;
 
 /// Values, or bytes of text, that cost one unit of work to convert.

@@ -1,4 +1,4 @@
-//! Adds information from the source text to faults: the column for editors, and the cure if the text shows the cause.
+//! Adds information from the source text to faults: the column for editors, and a hint if the text shows the cause.
 
 use crate::advice::unrequired;
 use crate::fault::{Fault, FaultKind};
@@ -19,7 +19,7 @@ impl Fault {
         format!("{folder}/{file}:{line}:{}: {rest}", column(text, &self.message))
     }
 
-    /// Adds a cure if the text of the line shows the cause.
+    /// Adds a hint how to correct the fault, if the text of the line shows the cause.
     pub(crate) fn explained(self, sources: &Sources) -> Fault {
         if self.kind == FaultKind::State && self.line.is_none() {
             return match assigned_at(sources, &self.message) {

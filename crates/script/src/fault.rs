@@ -24,18 +24,18 @@ pub enum FaultKind {
     Asset,
 }
 
-/// One fault of a script: place, message and cure.
+/// One fault of a script: place, message, and a hint how to correct it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// Its kind.
     pub kind: FaultKind,
     /// The module, as its path in the world's folder.
     pub file: Option<String>,
-    /// The line in it, from 1.
+    /// The line in the module, from 1.
     pub line: Option<u32>,
     /// The fault.
     pub message: String,
-    /// The cure, if it is known.
+    /// A hint how to correct the fault, if there is one.
     pub cure: Option<String>,
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn shorten(mut text: String) -> String {
     text
 }
 
-/// Cures of the most frequent mistakes.
+/// Returns the hint for a fault, if it is one of the most frequent mistakes.
 fn cure(kind: FaultKind, message: &str) -> Option<&'static str> {
     const KNOWN: [(&str, &str); 8] = [
         (

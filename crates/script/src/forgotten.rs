@@ -2,13 +2,13 @@
 
 use crate::sources::Sources;
 
-/// A local variable of a module that a function changes. After a reload, after a restart and on another server, it has its
-/// first value again.
+/// A local variable of a module that a function changes. After a reload, after a restart and on another server, the variable
+/// has its first value again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Forgotten {
     /// The module.
     pub file: String,
-    /// The line in which a function changes it, from 1.
+    /// The line in which a function changes the variable, from 1.
     pub line: u32,
     /// Its name.
     pub name: String,

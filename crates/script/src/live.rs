@@ -107,7 +107,8 @@ struct Probation {
 }
 
 impl Live {
-    /// Maximum number of these commands in the first steps of a version. If there are more, the version is not rolled back.
+    /// Maximum number of commands that a rollback applies again. If there are more in the first steps of a version, the
+    /// version is not rolled back.
     const KEPT_MAX: usize = 4_096;
 
     /// Loads the first version and starts the world.
@@ -236,7 +237,7 @@ impl Live {
         }
     }
 
-    /// Advances the world by a step, and rolls a new version back that fails in its first steps.
+    /// Advances the world by a step. Rolls back a new version that fails in its first steps.
     pub fn step(&mut self) {
         self.world.step();
         self.drain_events();

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 struct Entry {
     /// The name in the notation of scripts: `world.after`, `entity.position`, `Kind:spawn`.
     name: &'static str,
-    /// Its type in Luau. The first parameter of a method is `self`.
+    /// The type of the named value in Luau. The first parameter of a method is `self`.
     ty: &'static str,
-    /// Its description, with units.
+    /// The description, with units.
     doc: &'static str,
 }
 
@@ -501,8 +501,8 @@ pub fn names_of(of: &str) -> Vec<&'static str> {
     entries.map(|entry| entry.name).collect()
 }
 
-/// Returns the number of arguments of a function of the API, without itself: the minimum, the maximum, and whether it
-/// is a method (`subject:name(…)`). `None` for names that are not functions.
+/// Returns the minimum and the maximum number of arguments of a function of the API, and whether the function is a method
+/// (`subject:name(…)`). The subject is not counted. `None` for names that are not functions.
 pub fn arguments_of(of: &str, name: &str) -> Option<Arity> {
     let entries = SECTIONS.iter().filter(|section| section.of == of).flat_map(|section| section.entries);
     let ty = entries.into_iter().find(|entry| entry.name == name)?.ty;

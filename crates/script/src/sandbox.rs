@@ -228,7 +228,8 @@ impl Sandbox {
         fault
     }
 
-    /// Frees memory if a script has used nearly all, so that the garbage of one hook does not fail the next.
+    /// Frees memory if the script has used nearly all of its limit. Otherwise the garbage of one hook could make the next
+    /// hook fail.
     pub(crate) fn relieve(&self) {
         if self.lua.used_memory() > self.limits.memory_bytes_max / 8 * 7 {
             self.collect_all();

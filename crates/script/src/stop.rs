@@ -27,12 +27,12 @@ thread_local! {
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Stops every script that was made under it.
+    /// Stops every script that was created under this stop.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether it was set.
+    /// Returns whether the stop was set.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

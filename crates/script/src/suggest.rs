@@ -1,6 +1,6 @@
 //! Suggests known names for an unknown one.
 
-/// Returns the cure of an error about an unknown name: the nearest known name, or else all known names.
+/// Returns the hint for an error about an unknown name: the nearest known name, or else all known names.
 pub fn instead<S: AsRef<str>>(name: &str, known: &[S]) -> String {
     match closest(name, known) {
         Some(meant) => format!("did you mean `{meant}`?"),

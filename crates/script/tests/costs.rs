@@ -19,7 +19,7 @@ use nowcast_world::{Command, PlayerId, World};
 /// One function.
 struct Row {
     name: &'static str,
-    /// The rule of its charge.
+    /// The rule by which a call is charged.
     charge: &'static str,
     /// Luau that runs before the call without a charge.
     before: &'static str,
@@ -258,9 +258,9 @@ fn page(measured: &BTreeMap<&'static str, (&'static str, &'static str, Cost)>) -
 const HEAD: &str = "# Costs of functions
 
 Every function that the rules of a world can call, its charge, and the cost of a call with large arguments. A step has 200,000 units of
-work, a load 2,000,000 (`crates/script/src/limits.rs`). Each call and each turn of a loop costs a unit; the column has the further
-units of a function. Values of at most 256 bytes or elements are free. When the units of a step are used up, the script is stopped in this step
-(docs/WORLDS.md, \"Limits\").
+work, a load 2,000,000 (`crates/script/src/limits.rs`). Each call and each loop iteration costs one unit. The charge
+column lists what a function costs in addition. Values of at most 256 bytes or elements are free. When the units of a step are used up, the
+script is stopped in this step (docs/WORLDS.md, \"Limits\").
 
 The largest arguments are bounded by the memory of a world, 32 MiB: a call that makes more than that fails for memory. Functions of the API were
 called in a world of 2,000 bodies, 100 players and 1,000 timers. Times are those of one run in a debug build, with Luau and physics optimised;
@@ -269,6 +269,6 @@ comparison of two long texts by `<`, and the functions below whose rule says so.
 
 `crates/script/tests/costs.rs` makes this page, and fails when a function is missing or costs less than its rule.
 
-| function | further units | a call with large arguments | units | µs |
+| function | charge | a call with large arguments | units | µs |
 | --- | --- | --- | --- | --- |
 ";

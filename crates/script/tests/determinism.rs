@@ -34,7 +34,7 @@ fn argument(random: &mut Random, world: &World) -> Value {
         1 => Value::F64(random.unit()),
         2 => Value::Int(random.bits() as i64 >> below(random, 64)),
         3 => Value::List((0..3).map(|_| Value::F32(random.signed() * 5.0)).collect()),
-        // Returns an id that mostly belongs to an existing entity.
+        // In most cases, the id belongs to an existing entity.
         _ if entities.is_empty() => Value::Nil,
         _ => Value::Int(entities[below(random, entities.len() as u64) as usize].0.into()),
     }

@@ -1,4 +1,4 @@
-//! Mistakes of authors and their error messages: place, problem, cure.
+//! Mistakes of authors and their error messages: place, problem, and correction.
 
 use nowcast_script::{Limits, Live, Report, Scenario, Script, Sources};
 use nowcast_world::{Value, World};

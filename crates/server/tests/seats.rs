@@ -13,7 +13,8 @@ const HELD: Duration = Duration::from_secs(4);
 fn seat_of_a_lost_session_is_released_30_seconds_after_its_last_packet() {
     let here = tokio::runtime::Runtime::new().expect("threads can be started");
     let server = here.block_on(TestServer::with(|config| {
-        // When this time has passed since the last packet, the seat must be free. The default of 30 s works in the same way.
+        // The seat must be free when this time has passed since the last packet. The test shortens both times. By default a
+        // seat is held for 30 s.
         (config.timeouts.session_resumed, config.timeouts.seat_held) = (HELD, HELD);
     }));
     // A separate runtime can be ended without a last message, like a killed program.

@@ -53,8 +53,8 @@ export class Grasp {
   }
 
   /**
-   * Called before a step. Moves held bodies toward their place, and releases thrown bodies. Returns true for
-   * a body in the own hands.
+   * Called before a step. Moves held bodies toward their place, and releases thrown bodies. Returns true for a body
+   * that the own avatar holds.
    */
   apply(
     island: Island,

@@ -162,7 +162,7 @@ impl Client {
             self.acknowledgements.push((step + delay, number));
         }
         self.acknowledge(step);
-        // A packet is known to be lost some time later.
+        // The server learns of a lost packet some steps later.
         while self.packets.front().is_some_and(|(at, ..)| *at >= LOST && at - LOST + 12 < step) {
             let (_, number, _) = self.packets.pop_front().unwrap();
             self.viewer.on_outcome(number, false);

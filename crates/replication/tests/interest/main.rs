@@ -1,9 +1,9 @@
 //! Interest over lossy links: a client shows exactly the rows that it must show according to the server, while entities
 //! enter and leave its interest set.
 //!
-//! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` only one. `NOWCAST_PLAYS=FILE` writes the
-//! clients' input there, one play a line. `packages/nowcast/test/world/sight.test.ts` plays it to the other
-//! implementation.
+//! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` only one. `NOWCAST_PLAYS=FILE` writes the messages
+//! that a client received to `FILE`, with one line for each seed. `packages/nowcast/test/world/sight.test.ts` passes these
+//! messages to the TypeScript implementation.
 
 mod chance;
 mod client;
@@ -45,7 +45,8 @@ fn a_client_shows_the_rows_of_the_server_and_none_from_before_an_entity_came_int
     assert!(changes > seeds * 20, "much comes and goes: {changes}");
 }
 
-/// `spec/vectors/world/sight.json`: the clients' input in order, and the rows that they show then.
+/// `spec/vectors/world/sight.json`: the messages that clients receive, in order, and the rows that the clients show
+/// afterwards.
 ///
 /// `NOWCAST_BLESS=1` writes the file again after a deliberate change of the format.
 #[test]

@@ -46,7 +46,7 @@ pub enum AssetKind {
     Sound,
 }
 
-/// The problem of a file, and its cure.
+/// The problem of a file, and how to correct it.
 struct Problem {
     message: String,
     cure: &'static str,
@@ -63,7 +63,7 @@ type Checked<T = ()> = Result<T, Problem>;
 /// One file that pages may fetch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Asset {
-    /// Its path in the world's folder, as `assets/door.glb`.
+    /// The path in the world's folder, such as `assets/door.glb`.
     pub name: String,
     /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
     pub hash: String,
@@ -77,7 +77,7 @@ impl Asset {
     /// Checks a file against the kind of its name.
     ///
     /// # Errors
-    /// A [`Fault`] of kind [`FaultKind::Asset`] names the file, the fault and the cure.
+    /// A [`Fault`] of kind [`FaultKind::Asset`] names the file, states the fault, and says how to correct it.
     pub fn new(name: &str, content: Vec<u8>) -> Result<Asset, Fault> {
         let hash = hash_of(&content);
         Asset::with_hash(name, content, hash)

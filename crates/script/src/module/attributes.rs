@@ -61,7 +61,7 @@ fn in_words_of_luau(misfit: MisfitError, special: Option<Special>, given: &Luau)
     MisfitError { expected: format!("{expected}{or_nil}"), found: with_article(given), ..misfit }
 }
 
-/// Returns the cure for setting a read-only field.
+/// Returns the hint for a script that sets a read-only field.
 fn how_else(name: &str) -> &'static str {
     match name {
         "kind" => "an entity keeps its kind; despawn it, and spawn one of the other kind",

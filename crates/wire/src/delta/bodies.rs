@@ -190,7 +190,8 @@ impl Bodies {
     }
 
     fn steps_per_radian(&self) -> f64 {
-        // A component is half of the angle and is M √2 / 2 steps long.
+        // For a small rotation, a quaternion component is half of the angle in radians. Its range √2 has M steps, so one
+        // radian is M √2 / 4 steps.
         f64::from((1 << self.columns.orientation_bits) - 1) * 0.353_553_390_593_273_8
     }
 

@@ -63,7 +63,10 @@ export function orientationOf(columns: BodyColumns, values: Int32Array, at: numb
   return unpack(values, at + columns.orientation, columns.orientationBits);
 }
 
-/** A component changes by half the angle, and its unit has M√2 / 2 steps. */
+/**
+ * Returns the steps of a component per radian. For a small rotation, a quaternion component is half of the angle in
+ * radians. Its range √2 has M steps, so one radian is M √2 / 4 steps.
+ */
 export function stepsPerRadian({ orientationBits }: BodyColumns): number {
   return ((1 << orientationBits) - 1) * 0.3535533905932738;
 }

@@ -8,7 +8,7 @@ export const anyField: fc.Arbitrary<DeltaField> = fc.oneof(
   fc.integer({ min: 2, max: 15 }).map((bits): DeltaField => ({ kind: "orientation", bits })),
 );
 
-/** The events of one tick: its duration, the entities, and draws that move them. */
+/** One tick of a generated world: its duration, its entities, and the random numbers that move them. */
 export interface Happening {
   readonly passed: number;
   readonly ids: readonly number[];

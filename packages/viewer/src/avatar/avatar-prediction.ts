@@ -28,7 +28,7 @@ export interface Steering {
    * World.stats}, in milliseconds.
    */
   readonly viewDelayMs: number;
-  /** Whether the own hands hold an item. */
+  /** Whether the own avatar holds an item. */
   readonly isHolding: boolean;
 }
 

@@ -60,7 +60,10 @@ export interface PosesOptions {
 export interface Poses {
   /** Sets the input of the own avatar from the next step on. */
   input(input: Input): void;
-  /** Sends an action like `World.act`, and shows its effect on the own hands at once, if the world declares one. */
+  /**
+   * Sends an action like `World.act`. If the world declares an effect of the action on the item that the own avatar
+   * holds, shows the effect at once.
+   */
   act(action: string, args?: WorldRecord): Promise<void>;
   /** Chooses the moment to show. Once a frame, before any pose is read, with the clock of `performance.now()`. */
   sample(nowMs: number): void;
@@ -68,7 +71,7 @@ export interface Poses {
   pose(id: EntityId, out: Pose): boolean;
   /** Whether the own avatar is shown at its predicted pose. */
   readonly isPredicted: boolean;
-  /** The item in the own hands, as shown. */
+  /** The item that the own avatar holds, as shown. */
   readonly holding: EntityId | undefined;
   /** Sum of the angles by which the ground has turned the avatar, in radians: see `Predictor.carriedYaw`. */
   readonly carriedYaw: number;

@@ -77,7 +77,7 @@ export interface Predictor {
    * once: `predict` of `BindingFields` in `docs/WORLDS.md`.
    */
   act(action: string, args?: WorldRecord): Promise<void>;
-  /** The item in the own hands, as shown: predicted or, later, from the avatar's attribute `holding`. */
+  /** The item that the own avatar holds, as shown: predicted or, later, from the avatar's attribute `holding`. */
   readonly holding: EntityId | undefined;
   /**
    * Overwrites `position` of an entity with its predicted position, if an unanswered action of this client
