@@ -2,6 +2,7 @@
 
 import { ERROR_CODES } from "nowcast";
 import { expect, it } from "vitest";
+import { worldEnd } from "../../nowcast/src/world/end.js";
 import { llmsText } from "../src/pages/llms.js";
 import { anchorsOf, sectionOf, withLinks } from "../src/pages/markdown.js";
 import { filesOfRepository, readRepositoryFile } from "../src/pages/repository.js";
@@ -51,6 +52,20 @@ it("page_of_errors_lists_every_code_once", () => {
     /^\| `(\w+)` \|/gm,
   );
   expect([...rows].map(([, code]) => code)).toEqual([...ERROR_CODES]);
+});
+
+it("page_of_errors_gives_each_close_code_the_code_that_the_sdk_gives_it", () => {
+  const rows = sectionOf(readRepositoryFile("docs/reference/errors.md"), "Close codes").matchAll(
+    /^\| ([\d, –]+) \| ([\d, –]+) \| `(\w+)` \|/gm,
+  );
+  let count = 0;
+  for (const [, session, plain, code] of rows) {
+    for (const number of `${session},${plain}`.match(/\d+/g) ?? []) {
+      expect(`${number} ${worldEnd(Number(number), "").code}`).toBe(`${number} ${code}`);
+      count += 1;
+    }
+  }
+  expect(count).toBeGreaterThan(30);
 });
 
 it("twenty_tasks_of_a_newcomer_name_pages_that_answer_them", () => {

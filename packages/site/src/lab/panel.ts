@@ -3,7 +3,7 @@ import { contextOf, element, themeColour } from "../dom.js";
 import { BINS, binOf, edgeMs } from "./histogram.js";
 import type { Contestant } from "./lab.js";
 
-const MARKS_MS = [10, 50, 100, 500, 1_000, 5_000];
+const MARKS_MS = [10, 100, 1_000, 10_000];
 /** The dot goes round once in this time. */
 const LAP_US = 2_500_000;
 
@@ -85,7 +85,7 @@ export class Panel {
     context.font = "11px sans-serif";
     context.textAlign = "center";
     for (const mark of MARKS_MS) {
-      const text = mark < 1_000 ? String(mark) : `${mark / 1_000} s`;
+      const text = mark < 1_000 ? `${mark} ms` : `${mark / 1_000} s`;
       context.fillText(text, binOf(mark) * step + step / 2, height - 3);
     }
   }

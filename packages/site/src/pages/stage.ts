@@ -65,7 +65,7 @@ class Stage {
 
   #text(page: Page): string {
     const text = readRepositoryFile(page.file);
-    if (page.section !== undefined) return sectionOf(text, page.section);
+    if (page.section !== undefined) return sectionOf(text, page.section).replace(/^# .*/, `# ${page.title}`);
     return page.generated === undefined ? text : `${text.trim()}\n\n${generatedPage(page.generated)}`;
   }
 
