@@ -2,7 +2,7 @@ import { clockText, readSound, sidesOf, textOf, timbreOf, wordOf } from "@nowcas
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { RunningVersion, readPlace } from "../src/hud/rules-console.js";
-import { readWorlds } from "../src/start/worlds.js";
+import { readPlayers, readWorlds } from "../src/start/worlds.js";
 
 it("writes a score by its sides, in the same order for all players", () => {
   expect(sidesOf({ red: 2, blue: 0 })).toEqual([
@@ -91,4 +91,20 @@ it("version_taken_back_gives_way_to_the_version_before_it", () => {
   version.clear();
   version.take({ outcome: "rolled_back", version: 9 });
   expect(version.current).toBeUndefined();
+});
+
+it("the players of all rooms of a world are counted together, and invalid rooms are omitted", () => {
+  const rooms = [
+    { name: "plaza", world: "plaza", players: 2 },
+    { name: "plaza-2", world: "plaza", players: 1 },
+    { name: "arena", world: "arena", players: 0 },
+    { name: "odd", world: "arena", players: -1 },
+    { name: "other", world: 3, players: 1 },
+    null,
+  ];
+  expect([...readPlayers({ rooms })]).toEqual([
+    ["plaza", 3],
+    ["arena", 0],
+  ]);
+  for (const none of [undefined, "no", { rooms: 3 }, 404]) expect(readPlayers(none).size).toBe(0);
 });

@@ -1,7 +1,7 @@
 import { copyText, element } from "../dom.js";
 import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";
-import { fetchWorlds, type WorldEntry } from "./worlds.js";
+import { fetchPlayers, fetchWorlds, type WorldEntry } from "./worlds.js";
 
 /**
  * Maximum time for which the card waits for the list of worlds. It waits so that its layout does not change
@@ -53,9 +53,9 @@ export class StartScreen {
     this.#screen.hidden = false;
     this.#screen.classList.remove("leaving");
     const reveal = window.setTimeout(() => this.#reveal(), LIST_MS_MAX);
-    void fetchWorlds().then((worlds) => {
+    void Promise.all([fetchWorlds(), fetchPlayers()]).then(([worlds, players]) => {
       window.clearTimeout(reveal);
-      this.#list(worlds);
+      this.#list(worlds, players);
       this.#reveal();
     });
   }
@@ -85,8 +85,8 @@ export class StartScreen {
     this.#onEnter(this.#name.value.trim(), room);
   }
 
-  /** One button for each world, which enters the room of its name. */
-  #list(worlds: readonly WorldEntry[]): void {
+  /** One button for each world, which enters the room of its name. It shows the number of players in the world. */
+  #list(worlds: readonly WorldEntry[], players: ReadonlyMap<string, number>): void {
     const [first] = worlds;
     if (this.#isUnnamed && first) {
       this.#room.value = first.name;
@@ -101,9 +101,10 @@ export class StartScreen {
         const title = document.createElement("b");
         title.textContent = name.replaceAll(/[-_]/g, " ");
         button.append(title);
-        if (rooms.length > 0) {
+        const count = players.get(name) ?? 0;
+        if (count > 0 || rooms.length > 0) {
           const open = document.createElement("small");
-          open.textContent = words.roomsOpen(rooms.length);
+          open.textContent = count > 0 ? words.peopleHere(count) : words.roomsOpen(rooms.length);
           button.append(open);
         }
         button.addEventListener("click", () => this.#enter(name));

@@ -22,14 +22,37 @@ export function readWorlds(answer: unknown): readonly WorldEntry[] {
   });
 }
 
+/** Parses the answer of `/api/rooms`: the number of players in all rooms of each world. */
+export function readPlayers(answer: unknown): ReadonlyMap<string, number> {
+  const list = isFields(answer) ? answer["rooms"] : undefined;
+  const players = new Map<string, number>();
+  if (!Array.isArray(list)) return players;
+  for (const entry of list.slice(0, ROOMS_MAX)) {
+    if (!isFields(entry) || !isName(entry["world"])) continue;
+    const count = entry["players"];
+    if (!Number.isSafeInteger(count) || (count as number) < 0) continue;
+    players.set(entry["world"], (players.get(entry["world"]) ?? 0) + (count as number));
+  }
+  return players;
+}
+
 /** Requests the worlds of the server; empty if the server does not list them. */
 export async function fetchWorlds(): Promise<readonly WorldEntry[]> {
+  return readWorlds(await fetchList("/api/worlds"));
+}
+
+/** Requests the number of players in each world; empty if the server does not list its rooms. */
+export async function fetchPlayers(): Promise<ReadonlyMap<string, number>> {
+  return readPlayers(await fetchList("/api/rooms"));
+}
+
+async function fetchList(path: string): Promise<unknown> {
   try {
-    const response = await fetch("/api/worlds", { headers: { accept: "application/json" } });
-    return response.ok ? readWorlds(await response.json()) : [];
+    const response = await fetch(path, { headers: { accept: "application/json" } });
+    return response.ok ? await response.json() : undefined;
   } catch {
     // If the server does not answer, entering a room reports that. A room can be named without a list.
-    return [];
+    return undefined;
   }
 }
 

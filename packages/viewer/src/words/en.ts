@@ -22,6 +22,7 @@ export const ENGLISH = {
   shareAfter: "for a friend.",
   copied: "copied",
   copyByHand: "copy it by hand",
+  peopleHere: (people: number) => (people === 1 ? "1 person here" : `${people} people here`),
   roomsOpen: (rooms: number) => (rooms === 1 ? "1 room" : `${rooms} rooms`),
 
   // The picture and the elements over it.
