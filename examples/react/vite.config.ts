@@ -1,6 +1,6 @@
 import { defineConfig } from "vite";
 
-/** A world is joined at the page's own address, so the server's paths are passed on to it. */
+/** A page joins a world at its own address, so Vite passes requests for the server's paths on to the server. */
 const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 const proxy = { "/nowcast": { target: server, ws: true }, "/assets/": server };
 

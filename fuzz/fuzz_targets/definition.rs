@@ -1,4 +1,4 @@
-//! Loads a text as the rules of a world. It loads or is refused, and then the world runs for a few steps.
+//! Loads a text as the rules of a world. The text loads or is refused. A world that loads runs for a few steps.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
 //! A second reader of `spec/SESSION.md`, written from that page alone. It decodes the vectors without code of either
-//! implementation. So the page defines the bytes, and not a program.
+//! implementation. So the page alone defines the bytes, not a program.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The tools that a fresh machine must have, each with its cure. Chromium is installed if that is possible.
+//! The tools that a fresh machine must have, each with a hint for its installation. Chromium is installed if that is possible.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::files_below;
 
-/// For each language, the only file that starts the program under test. It gives the program a separate home and data folder, or
-/// no folder.
+/// For each language, the only file that starts the program under test. This file gives the program a separate home and data
+/// folder, or no folder.
 const STARTERS: [&str; 2] = ["crates/cli/tests/program/own.rs", "packages/nowcast/test/server-process.ts"];
 
 /// Reports every other file that starts the program.

@@ -84,7 +84,8 @@ impl Predictor for Linear {
 /// A step larger than this is a jump, not motion.
 const STEP_MAX: u32 = 1 << 20;
 
-/// Returns the distance covered in `ahead` ticks, rounded to a whole number. The velocity is `step` in `behind` ticks.
+/// Returns the distance covered in `ahead` ticks, rounded to a whole number. `step` is the distance covered in the previous
+/// `behind` ticks.
 fn extrapolate(step: i32, ahead: u32, behind: u32) -> i32 {
     if step.unsigned_abs() > STEP_MAX || behind == 0 || behind > 255 || ahead > 255 {
         return 0;

@@ -10,7 +10,7 @@ pub const INPUTS: usize = 8;
 /// The inputs of an expectation. They are centred; see [`level`].
 pub type Inputs = [f64; INPUTS];
 
-/// Returns a piecewise linear approximation of the base-2 logarithm, of a size in sixteenths.
+/// Returns the base-2 logarithm of a size in sixteenths, by a piecewise linear approximation.
 ///
 /// Half a step is added, so that small sizes have similar results. `size` must be below 2^31.
 #[inline]

@@ -43,8 +43,8 @@ pub const CLASSES: usize = 36;
 
 /// Codes whole numbers of an expected size.
 ///
-/// A number is coded as three parts: its number of bits beyond the expected number, the highest of the bits below, and its sign.
-/// All other bits are noise and are written unchanged.
+/// A number is coded as three parts: its number of bits beyond the expected number, the highest of its remaining bits, and its
+/// sign. All other bits are noise and are written unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     classes: [[Node; NODES]; CLASSES],
@@ -107,7 +107,7 @@ impl Numbers {
     }
 }
 
-/// `RATES[n]` is 1 / (n + 1.5) in 1/32,768: the share of an error that a node corrects after `n` cases.
+/// `RATES[n]` is 1 / (n + 1.5), in units of 1/32,768. It is the share of an error that a node corrects after `n` cases.
 const RATES: [i32; 128] = {
     let mut rates = [0; 128];
     let mut n = 0;

@@ -204,7 +204,7 @@ where
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
-        // The block has charged for the pointers. This charges for the values that they point to.
+        // The block has charged for the pointers. This call charges for the values behind the pointers.
         input.charge(rows, size_of::<C::Item>())?;
         C::open(plan, rows, input).map(|inner| Self(inner, std::marker::PhantomData))
     }

@@ -212,7 +212,7 @@ fn the_vectors_of_versions_hold() {
         seen::<_, v3::Player>("2 as 3", &middle()),
         seen::<_, v3::Player>("3 as 3", &newest()),
         seen::<_, v3::Player>("3 as 3, an option that is absent", &full),
-        // A float is not read as the integer that it was in the earlier version.
+        // The field is a float now and was an integer in the earlier version. A float is not read as an integer.
         seen::<_, v2::Player>("3 as 2, a type that changed", &newest()),
         seen::<_, v2::Mood>("the mood of 3 as 2", &newest().mood),
         seen::<_, v2::Mood>("the mood of 3 as 2, a variant of the future", &sleepy.mood),

@@ -12,7 +12,7 @@ use nowcast_world::EntityId;
 use nowcast_world_client::{EntityView, Join, Update, WorldClient};
 use nowcast_world_protocol::session::{FromWorld, Owned};
 
-/// Rate at which states are sent to the world. It is the rate at which owners need to send them.
+/// Rate at which states are sent to the world. Owners need no higher rate.
 const STATES_HZ: u32 = 30;
 
 /// Metres in the world for each metre of the tracker.
