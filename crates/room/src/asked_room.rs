@@ -8,7 +8,7 @@ use nowcast_world_protocol::{is_room_name, split_moment};
 pub(crate) struct AskedRoom<'a> {
     /// The room's own name.
     pub(crate) room: &'a str,
-    /// The requested moment of its history, if any.
+    /// The requested moment of the room's history, if any.
     pub(crate) at: Option<At>,
 }
 

@@ -1,9 +1,9 @@
 //! Fair scheduling of chat lines among the speakers in a room.
 //!
-//! Every chat line is sent to every player, so the cost of a room grows with the square of its players. A room
-//! therefore limits its chat to a number of bytes a second. While lines wait because of this limit, the speaker who recently
-//! sent the fewest bytes is served first. If too many lines wait, a line of the speaker who recently sent the most bytes is
-//! dropped. A speaker with many or long lines therefore waits for the other speakers. They never wait for that speaker.
+//! Every chat line is sent to every player, so the cost of a room grows with the square of its players. A room therefore
+//! limits its chat to a number of bytes a second. While lines wait because of this limit, the speaker who recently sent the
+//! fewest bytes is served first. If too many lines wait, a line of the speaker who recently sent the most bytes is dropped.
+//! A speaker with many or long lines therefore waits for the other speakers. The other speakers never wait for that speaker.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};

@@ -118,7 +118,8 @@ impl ClientHandle {
         commands.push(command)
     }
 
-    /// Takes the commands for one step, in order. Stops before the first action that the client gave at a later step.
+    /// Takes the commands for one step, in order. Stops before the first action whose step of the client has not been taken
+    /// yet.
     pub(crate) fn take_commands(&self) -> VecDeque<PlayerCommand> {
         let mut commands = self.commands.lock().expect("nobody panics while holding it");
         let input_buffer = self.input();

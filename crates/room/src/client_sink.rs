@@ -27,7 +27,7 @@ pub trait ClientSink: Send + Sync {
     /// Sends the changes and events of a step that concern this player.
     fn update(&self, view: &RoomView<'_>, step: &StepChanges<'_>, player: PlayerId);
 
-    /// Offers the poses of a step. `is_due` says whether the client's rate asks for them now.
+    /// Offers the poses of a step. `is_due` says whether the client is due for a snapshot at its rate.
     fn publish(&self, view: &RoomView<'_>, is_due: bool);
 
     /// Sends an event that concerns this client alone.
@@ -98,7 +98,7 @@ pub enum ClientEvent<'a> {
 /// The facts that a newcomer's first message states.
 #[derive(Clone, Copy, Debug)]
 pub struct Greeting {
-    /// The number of its player.
+    /// The number of the client's player.
     pub player: PlayerId,
     /// Whether the client resumed its earlier player.
     pub is_resumed: bool,

@@ -23,9 +23,9 @@ pub struct RoomsConfig {
     pub is_loopback_only: bool,
     /// Whether clients show tokens. Without tokens, clients on this machine may open all rooms.
     pub needs_tokens: bool,
-    /// The time from the leave of a room's last player to the end of the room.
+    /// Time for which a room stays open after its last player left.
     pub room_empty: Duration,
-    /// The time from the leave of the last player to the end of a room in which no player ever did anything.
+    /// Time for which a room stays open after its last player left, if no player ever did anything in it.
     pub room_unused: Duration,
     /// Time for a client with a key to reconnect after it was lost, or after a restart of the process.
     pub seat_held: Duration,

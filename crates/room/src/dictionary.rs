@@ -1,4 +1,4 @@
-//! Encodes a world's definition for its protocol: kinds with bodies, attributes, actions and events.
+//! Encodes the definition of a world for clients: kinds with bodies, attributes, actions and events.
 
 use nowcast_replication::{Placed, Quantization, Reach};
 use nowcast_script::Assets;
@@ -101,7 +101,7 @@ impl Dictionary {
         self.replication.get(usize::from(kind.0)).copied().unwrap_or(unknown)
     }
 
-    /// Whether it fits into one message.
+    /// Whether the definition fits into one message.
     pub(crate) fn fits(&self) -> bool {
         nowcast_wire::encode_to_vec(&self.message).len() <= DEFINITION_BYTES_MAX
     }

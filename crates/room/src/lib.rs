@@ -1,4 +1,4 @@
-//! Rooms: each steps one world on its own thread, and sends to its clients through one trait.
+//! Rooms. Each room steps one world on its own thread, and sends to its clients through one trait.
 //!
 //! **A room knows no socket and no protocol.** A client enters with a [`ClientHandle`], from which the room's thread
 //! takes the client's commands, and with a [`ClientSink`](sink::ClientSink), through which the room sends. The room
@@ -78,12 +78,12 @@
 //!
 //! # Where things are
 //!
-//! `rooms` is the table of open rooms, and a `room` is one thread that steps a world; the world is a `recorded_world`
-//! with rules in Rust or in Luau. The catalogue of `worlds` offers the worlds and new rules for them. The client enters
-//! through the room's `lobby`. Both sides share a `client_handle`, which holds the client's waiting commands. The room
-//! sends through a `client_sink`: `plain_sink` for the plain protocol, with a `send_queue` for each client; `session`
-//! has the parts of the same for sessions. A `snapshot` is the room at one step, encoded once for all clients with the
-//! same baseline. `persistence` stores the worlds.
+//! `rooms` is the table of open rooms, and a `room` is one thread that steps a world; the world is a `recorded_world` with
+//! rules in Rust or in Luau. The catalogue of `worlds` offers the worlds and new rules for them. The client enters through
+//! the room's `lobby`. Both sides share a `client_handle`, which holds the client's waiting commands. The room sends through
+//! a `client_sink`: `plain_sink` for the plain protocol, with a `send_queue` for each client; `session` has the
+//! corresponding parts for sessions. A `snapshot` is the room at one step, encoded once for all clients with the same
+//! baseline. `persistence` stores the worlds.
 
 #![warn(clippy::missing_errors_doc)]
 

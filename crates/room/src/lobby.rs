@@ -11,7 +11,8 @@ use crate::closing::Closing;
 #[derive(Default)]
 pub(crate) struct Lobby {
     waiting: Mutex<Queue>,
-    /// The time since which the room has no client and no reserved seat; `None` if it has one.
+    /// The time since which the room has had no client and no reserved seat; `None` while it has a client or a reserved
+    /// seat.
     empty_since: Mutex<Option<Instant>>,
     /// Whether the room is to end at once if it is still empty.
     gives_way: AtomicBool,

@@ -27,7 +27,7 @@ pub struct Metrics {
     pub(crate) rooms: Gauge,
     /// Ended rooms whose threads still run.
     pub(crate) rooms_abandoned: Gauge,
-    /// Upper bound of the memory of the scripts and values of those threads.
+    /// Upper bound of the memory of the scripts and values of these ended rooms.
     pub(crate) rooms_abandoned_bytes_max: Gauge,
     pub(crate) bodies_awake: Gauge,
     pub(crate) snapshots_superseded: Counter,

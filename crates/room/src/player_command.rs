@@ -29,7 +29,7 @@ pub enum PlayerCommand {
         action: String,
         /// Its arguments.
         arguments: Value,
-        /// Its number, if the action must happen exactly once.
+        /// The number of the action, if the action must happen exactly once.
         number: Option<Numbered>,
         /// The time at which the client gave the action.
         given: Given,
@@ -44,8 +44,8 @@ pub enum PlayerCommand {
         /// The requested name.
         name: String,
     },
-    /// Sets the target pose of an own entity. A target is state: of the targets of an entity between two events, only the
-    /// newest has an effect.
+    /// Sets the target pose of an entity that the player owns. A target is state: of the targets of an entity between two
+    /// events, only the newest has an effect.
     Move {
         /// The entity.
         entity: EntityId,
@@ -68,7 +68,7 @@ pub enum PlayerCommand {
         /// The next owner, if there is one.
         to: Option<PlayerId>,
     },
-    /// Sets attributes of an own entity.
+    /// Sets attributes of an entity that the player owns.
     Set {
         /// The entity.
         entity: EntityId,
@@ -86,14 +86,14 @@ pub enum PlayerCommand {
         /// The attributes by name.
         attributes: Value,
     },
-    /// Removes an own entity.
+    /// Removes an entity that the player owns.
     Despawn {
         /// The entity.
         entity: EntityId,
     },
 }
 
-/// Returns the part of a command that an answer names.
+/// The part of a command that an answer names.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CommandSubject {
     Action {

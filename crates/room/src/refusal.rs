@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nowcast_world_protocol::ROOM_NAME_BYTES_MAX;
 
-/// The reason for refusing a client. Its text states the cause. [`Refusal::cure`] states the cure.
+/// The reason for refusing a client. The text states the cause. [`Refusal::cure`] states how the client can resolve it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The request does not ask for a WebSocket.

@@ -27,13 +27,14 @@ pub use self::health::Health;
 use self::health::Troubles;
 pub use self::seat::{Opener, Seat};
 
-/// The time in which each address, after a burst, may open as many rooms as it may have open at the same time.
+/// Period of the rate limit for opening rooms. After the burst, one address may open as many rooms in each period as it may
+/// have open at the same time.
 const OPENINGS_PERIOD: Duration = Duration::from_secs(60);
 
 /// The burst, as a multiple of the number of rooms that an address may have open.
 const OPENINGS_BURST: usize = 4;
 
-/// Maximum memory of the script and the values of one world, with the values of one step that were not read yet.
+/// Maximum memory of the script and the values of one world, including the events of one step that were not polled yet.
 const ROOM_BYTES_MAX: usize = nowcast_script::Limits::DEFAULT.memory_bytes_max
     + nowcast_world::Limits::DEFAULT.kept_bytes_max
     + nowcast_world::Limits::DEFAULT.event_bytes_max;

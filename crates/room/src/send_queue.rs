@@ -38,7 +38,7 @@ struct Waiting {
 pub struct Greeting {
     /// The messages that describe the world.
     pub messages: Vec<SharedFrame>,
-    /// The state that they describe.
+    /// The state that the messages describe.
     pub baseline: Arc<Snapshot>,
 }
 

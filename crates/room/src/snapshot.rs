@@ -97,7 +97,7 @@ impl Snapshot {
         })
     }
 
-    /// The `move` for a client that has `baseline`.
+    /// Returns the `move` message for a client that has `baseline`.
     pub fn since(&self, baseline: &Self, encoding: Encoding, metrics: &Metrics) -> SharedFrame {
         let key = Key { encoding, baseline_tick: baseline.tick };
         // The lock is held to find the slot, and is released before the slot is filled. Callers with the same key wait until

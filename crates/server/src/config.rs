@@ -110,9 +110,9 @@ pub struct Timeouts {
     pub stalled: Duration,
     /// Maximum time for a client to read its close frame and answer it.
     pub closing: Duration,
-    /// Time from the leave of a room's last player to the end of the room.
+    /// Time for which a room stays open after its last player left.
     pub room_empty: Duration,
-    /// Time from the leave of the last player to the end of a room in which no player ever did anything.
+    /// Time for which a room stays open after its last player left, if no player ever did anything in it.
     pub room_unused: Duration,
     /// Maximum time for a session without a carrier to resume on another carrier.
     pub session_resumed: Duration,

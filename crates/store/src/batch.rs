@@ -46,7 +46,7 @@ pub struct Note {
 /// The reason why bytes are not a batch.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
-    /// A newer program wrote it.
+    /// A newer program wrote the bytes.
     #[error("it has version {found}, and this program reads version {VERSION}")]
     Newer {
         /// The version of the bytes.

@@ -1,11 +1,11 @@
-//! The errors of a store. Each names the file, the place in it and the cure.
+//! The errors of a store. Each error names the file and the place in the file, and says how to correct the problem.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::name::WorldName;
 
-/// A failure of a store. Its text names the file, the place and the cure.
+/// A failure of a store. The text names the file and the place, and says how to correct the problem.
 #[derive(Debug)]
 pub struct StoreError {
     /// The file or folder.
@@ -19,10 +19,10 @@ pub struct StoreError {
 /// A fault of a store, or of a request to it.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The file belongs to another program. It was not changed.
+    /// The file belongs to another program. The file was not changed.
     #[error("it is not a store of nowcast ({0})")]
     Foreign(String),
-    /// A newer release wrote it. It was not changed.
+    /// A newer release wrote the file. The file was not changed.
     #[error("it has format version {found}, and this program knows versions up to {known}")]
     Newer {
         /// The version of the file.
@@ -89,7 +89,7 @@ impl Problem {
         Problem::Damaged { place: place.into(), what: what.to_string() }
     }
 
-    /// Returns the cure, as a sentence.
+    /// Returns a sentence that says how to correct the problem.
     pub fn cure(&self) -> &'static str {
         match self {
             Problem::Foreign(_) => "Choose another folder; nothing was changed in this one.",

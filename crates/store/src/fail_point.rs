@@ -1,9 +1,9 @@
 //! Named steps of writing, at which a test can kill the process.
 //!
 //! With the feature `fail-points` the environment variable [`VARIABLE`] names one step and a count, such as
-//! `after-commit:3`. When the process reaches the step for that time, it kills itself, by SIGKILL on systems with signals.
-//! Without the feature a step does nothing. The step is chosen by an environment variable and not by a hook, because the
-//! tests kill the released program in a separate process.
+//! `after-commit:3`. When the process has reached the step as often as the count says, it kills itself, by SIGKILL on
+//! systems with signals. Without the feature a step does nothing. The step is chosen by an environment variable and not by a
+//! hook, because the tests kill the released program in a separate process.
 
 /// A step of writing, approximately in the order in which a command passes them.
 #[cfg_attr(not(feature = "fail-points"), expect(unreachable_pub, reason = "only trials name steps"))]
@@ -83,7 +83,7 @@ mod armed {
             FailPoint::DatabaseMade,
         ];
 
-        /// Returns its name in [`VARIABLE`] and in reports.
+        /// Returns the name of the step in [`VARIABLE`] and in reports.
         #[must_use]
         pub fn name(self) -> &'static str {
             match self {

@@ -50,8 +50,9 @@ pub(crate) struct Numbers {
 }
 
 impl Once {
-    /// Records an action. Returns false if it was done before. A number that lies [`UNDER_WAY_MAX`] actions behind counts as
-    /// done. The client must have received its answer, because otherwise it could not have begun the later actions.
+    /// Records an action. Returns false if it was done before. An action also counts as done if [`UNDER_WAY_MAX`] later
+    /// actions of the client are done. The client must have received the answer to that action, because otherwise it could
+    /// not have begun the later ones.
     pub fn insert(&mut self, id: ActionId, tick: u64) -> bool {
         if self.contains(id) {
             return false;

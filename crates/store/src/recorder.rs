@@ -33,7 +33,7 @@ const RETRY_TICKS: u64 = nowcast_world::STEP_HZ as u64;
 /// Maximum number of completions that wait for one snapshot. Further completions fail at once.
 pub const COMPLETIONS_MAX: usize = 65_536;
 
-/// Records the changes of one world. All commands go to the world through it, so that none is missed.
+/// Records the changes of one world. All commands go to the world through the recorder, so that no command is missed.
 ///
 /// Call [`Recorder::flush`] after every step, and [`Recorder::snapshot`] between two steps whenever
 /// [`Recorder::is_snapshot_due`].
@@ -61,9 +61,9 @@ pub struct Recorder {
 /// Outcome of a durable action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attempt {
-    /// The world applied it.
+    /// The world applied the action for the first time.
     First,
-    /// The world had already applied it. The completion is called when the action is stored.
+    /// The world had already applied the action. The completion is called when the action is stored.
     Again,
 }
 

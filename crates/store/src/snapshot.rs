@@ -39,11 +39,11 @@ const LIMITS: WireLimits =
 /// The origin of a world: the data from which, together with the commands, the world can be rebuilt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Origin {
-    /// A hash of its definition.
+    /// A hash of the world's definition.
     pub definition: [u8; 32],
-    /// A hash of the sources of its rules.
+    /// A hash of the sources of the world's rules.
     pub sources: [u8; 32],
-    /// Its seed.
+    /// The seed of the world.
     pub seed: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct Snapshot {
     pub tick: u64,
     /// [`nowcast_world::World::hash`] right after [`nowcast_world::World::snapshot`].
     pub hash: u64,
-    /// The time at which it was taken, in milliseconds since 1970.
+    /// The time at which the snapshot was taken, in milliseconds since 1970.
     pub time_ms: u64,
     /// The bytes of [`nowcast_world::World::snapshot`].
     pub world: Vec<u8>,
@@ -75,13 +75,13 @@ pub enum FileError {
     /// The file is a save file with other content.
     #[error("the file is a save file, but not of a world")]
     Foreign,
-    /// A newer program wrote it.
+    /// A newer program wrote the file.
     #[error("the file has version {found}, and this program reads versions up to {VERSION}")]
     Newer {
         /// The version of the file.
         found: i64,
     },
-    /// A batch in it is damaged.
+    /// A batch in the file is damaged.
     #[error("batch {index}: {error}")]
     Batch {
         /// The index of the batch in the file, from 0.
@@ -89,7 +89,7 @@ pub enum FileError {
         /// The fault.
         error: BatchError,
     },
-    /// Its parts contradict each other.
+    /// The parts of the file contradict each other.
     #[error("the file is damaged: {0}")]
     Invalid(&'static str),
 }

@@ -63,7 +63,7 @@ pub trait Store: Send + Sync {
     /// Fails if the store cannot be read or written.
     fn prune(&self, retention: &Retention, now_ms: u64) -> Result<Pruned, StoreError>;
 
-    /// Stores a mark with an expiry, such as a used token. The completion receives whether it was new. If the mark is
+    /// Stores a mark with an expiry, such as a used token. The completion receives whether the mark was new. If the mark is
     /// refused, the completion is dropped.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ pub struct Refused {
 /// The reason why a store refuses a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RefusedWhy {
-    /// The queue is full. This is counted.
+    /// The queue is full. The refusal is counted.
     #[error("the disk is behind, and its queue is full")]
     Full,
     /// An earlier record of this world is missing, so the next record must be a snapshot.
@@ -223,11 +223,11 @@ pub struct Summary {
     pub name: WorldName,
     /// The last stored tick.
     pub tick: u64,
-    /// The time at which it was first stored, in milliseconds since 1970.
+    /// The time at which the world was first stored, in milliseconds since 1970.
     pub created_ms: u64,
-    /// The time at which it was last stored.
+    /// The time at which the world was last stored, in milliseconds since 1970.
     pub changed_ms: u64,
-    /// The origin in its newest snapshot.
+    /// The origin in the newest snapshot of the world.
     pub origin: Origin,
     /// Number of stored snapshots.
     pub snapshots: u64,
@@ -289,10 +289,10 @@ pub const MARKS_MAX: u64 = 1 << 20;
 pub struct Mark {
     /// The purpose.
     pub kind: MarkKind,
-    /// Its identity: the id of a token, or the mark of a banned client.
+    /// The identity of the mark: the id of a token, or the key of a ban.
     pub key: Vec<u8>,
     /// The reason, for people.
     pub note: String,
-    /// Its end, in milliseconds since 1970.
+    /// The end of the mark, in milliseconds since 1970.
     pub expires_ms: u64,
 }

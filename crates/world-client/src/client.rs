@@ -22,7 +22,7 @@ pub struct WorldClient {
     channel: Channel,
     view: WorldView,
     input: InputSender,
-    /// The step of the world of the last request to send all movement again.
+    /// The step of the world at which the client last requested all movement again.
     forgot_tick: Option<u32>,
 }
 

@@ -31,8 +31,8 @@ const PLATFORM_HALF_METRES: f32 = 0.5;
 /// A platform farther away than this, in metres, is forgotten.
 const PLATFORM_REACH_METRES: f32 = 3.0;
 
-/// Predicts the own avatar. It takes the steps of the walker as soon as the input exists. If the server's position of the
-/// avatar differs, it corrects the position and takes the newest steps again.
+/// Predicts the own avatar. The predictor takes the steps of the walker as soon as the input exists. If the server reports
+/// another position of the avatar, the predictor corrects the position and takes the newest steps again.
 ///
 /// In each frame, call in this order: [`handle`](Self::handle) for each update of the view, [`set_input`](Self::set_input),
 /// [`advance`](Self::advance), [`poll_steps`](Self::poll_steps). `now` is a time since any fixed moment.
@@ -108,7 +108,7 @@ struct Taken {
     mover: Mover,
 }
 
-/// The newest position of the avatar at which it had moved.
+/// The newest position to which the server has moved the avatar.
 #[derive(Clone, Copy, Debug)]
 struct Acknowledged {
     /// The step of the world.

@@ -36,11 +36,11 @@ pub struct Welcome {
 pub struct KindView {
     /// Its name.
     pub name: String,
-    /// The shape of its attributes.
+    /// The shape of the kind's attributes.
     pub attributes: Shape,
-    /// Its body for physics, if it has one and the definition was not shortened.
+    /// The body for physics, if the kind has one and the definition was not shortened.
     pub body: Option<Body>,
-    /// The parameters by which input moves its entities.
+    /// The parameters by which input moves entities of the kind.
     pub walker: Option<WalkerKind>,
 }
 
@@ -164,7 +164,7 @@ impl WorldView {
         self.kinds.get(number as usize)
     }
 
-    /// The kinds of the definition, in its order.
+    /// The kinds, in the order of the definition.
     pub fn kinds(&self) -> &[KindView] {
         &self.kinds
     }

@@ -32,7 +32,7 @@ pub const VIEW_DELAY_MS_MAX: u16 = 1_000;
 /// The key of [`Missed`] on [`CHAT_LANE`].
 pub const MISSED_KEY: Key = Key::state(1);
 
-/// The number that is added to an entity's id to get its key of [`Owned`] on [`WORLD_LANE`], from client to server.
+/// The key of [`Owned`] on [`WORLD_LANE`], from client to server, is this number plus the id of the entity.
 pub const OWNED_KEYS: u64 = 1 << 32;
 
 /// The first key of players on [`WORLD_LANE`].
@@ -97,8 +97,8 @@ pub enum ToWorld {
         arguments: Value,
         /// The number of a durable action of this client: 1, 2, and so on.
         number: Option<u32>,
-        /// The client's step of the action, if the client counts steps. The server takes the steps up to this one before the
-        /// action.
+        /// The step of the client in which the action was given, if the client counts steps. The server takes the steps up
+        /// to this one before the action.
         step: Option<u16>,
         /// The moment of the world, in steps, at which the client showed other entities when the action was given, if the
         /// client knows it.
@@ -206,7 +206,7 @@ pub struct Controls {
 /// The newest controls of a client that predicts and counts its steps: the state of [`STEPS_KEY`].
 #[derive(Wire, Clone, Debug, Default, PartialEq)]
 pub struct Steps {
-    /// The client's step, of 1/60 s each, modulo 2^16.
+    /// The number of the client's step, modulo 2^16. A step takes 1/60 s.
     pub number: u16,
     /// The changes of the input, the newest first; 1 to 64.
     pub steps: Vec<Step>,
@@ -283,7 +283,7 @@ pub enum FromWorld {
         action: String,
         /// The cause.
         reason: String,
-        /// The number that the client gave it.
+        /// The number that the client gave the action.
         number: Option<u32>,
     },
     /// The rounds of movement a second, from now on.
@@ -458,9 +458,9 @@ pub struct Entity {
     pub parent: Option<u32>,
     /// The pose, if the entity has no rows in the replication.
     pub place: Option<Place>,
-    /// A body of the kind's shape.
+    /// The attributes, encoded in the wire format with the shape of the kind.
     pub attributes: Vec<u8>,
-    /// The player that owns it; none for the server.
+    /// The player that owns the entity; none for the server.
     pub owner: Option<u32>,
 }
 
@@ -478,7 +478,7 @@ pub struct Place {
 pub struct Player {
     /// The name.
     pub name: String,
-    /// The entity that it moves.
+    /// The entity that the player moves.
     pub avatar: Option<u32>,
 }
 
@@ -508,7 +508,7 @@ pub struct Said {
 /// [`MISSED_KEY`].
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missed {
-    /// Number of lines since it joined.
+    /// Number of lines since the client joined.
     pub lines: u32,
 }
 

@@ -20,8 +20,8 @@ use crate::timer::Timer;
 ///    [`message`](Self::message), [`own`](Self::own) or [`release`](Self::release);
 /// 2. [`timer`](Self::timer) for each timer that is due, by time and then by age;
 /// 3. [`step`](Self::step) once;
-/// 4. after walkers and physics have moved: [`contact`](Self::contact) for each contact that began or ended, ordered
-///    by the ids of the two.
+/// 4. after walkers and physics have moved: [`contact`](Self::contact) for each contact that began or ended, ordered by the
+///    ids of the two entities.
 ///
 /// Hooks never call each other. A later hook sees the changes of an earlier one.
 ///
@@ -64,9 +64,10 @@ pub trait Behaviour {
     /// The world begins. Called once, before the first step of the world, but not after a restore.
     fn start(&mut self, _scene: &mut Scene) {}
 
-    /// The world continues with this behaviour: called after a restore or a reload, before the next step. The entities
-    /// that [`start`](Self::start) made exist. Compute here the values that the behaviour stores outside of the world. This
-    /// hook must not change the world. If it did, a restored world would differ from one that continued without a restore.
+    /// The world continues with this behaviour: called after a restore or a reload, before the next step. The entities that
+    /// [`start`](Self::start) made exist. Compute here the values that the behaviour stores outside of the world. This hook
+    /// must not change the world. If the hook changed the world, a restored world would differ from one that continued
+    /// without a restore.
     fn resume(&mut self, _scene: &Scene) {}
 
     /// The world continues with other rules than before. Called once after [`resume`](Self::resume) and before the next
@@ -80,8 +81,8 @@ pub trait Behaviour {
     /// A player joined. It has no avatar until the rules spawn one ([`Scene::spawn_avatar`]).
     fn join(&mut self, _scene: &mut Scene, _player: PlayerId) {}
 
-    /// A player is about to leave. Its avatar and entities still exist. After this hook its kinds decide about the
-    /// entities that it owns ([`crate::OwnerLeaves`]).
+    /// A player is about to leave. Its avatar and entities still exist. After this hook, the kinds of its entities decide
+    /// what happens to these entities ([`crate::OwnerLeaves`]).
     fn leave(&mut self, _scene: &mut Scene, _player: PlayerId) {}
 
     /// A player does a declared action. `arguments` is a map that fits the declared shape: all fields are present,
@@ -98,8 +99,8 @@ pub trait Behaviour {
     /// if the entity is passed to another player: then [`own`](Self::own) is called for the new owner.
     fn release(&mut self, _scene: &mut Scene, _entity: EntityId, _player: PlayerId) {}
 
-    /// Two entities began or stopped to touch, and the kind of at least one of them reports contacts. Called once for each
-    /// pair.
+    /// Two entities began to touch or stopped touching, and the kind of at least one of them reports contacts. Called once
+    /// for each pair.
     fn contact(&mut self, _scene: &mut Scene, _contact: &Contact) {}
 
     /// A timer set by [`Scene::after`] is due. The timer is already removed; set it again to repeat it.

@@ -28,25 +28,27 @@ pub enum Mass {
 /// The physical body of a kind's entities.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Body {
-    /// The cause of its motion.
+    /// The cause of the body's motion.
     pub motion: Motion,
     /// Its shape.
     pub shape: ColliderShape,
     /// Its mass.
     pub mass: Mass,
-    /// 0 is ice. Averaged with the friction of the other body.
+    /// Friction; 0 slides like ice. The friction of two touching bodies is averaged.
     pub friction: f32,
-    /// 0 does not bounce, 1 bounces back at the same speed. Averaged with the restitution of the other body.
+    /// Restitution: 0 does not bounce, and 1 bounces back at the same speed. The restitution of two touching bodies is
+    /// averaged.
     pub restitution: f32,
-    /// Factor by which the world's gravity acts on it.
+    /// Factor by which the world's gravity acts on the body.
     pub gravity_scale: f32,
-    /// Share of its speed that it loses in one second.
+    /// Share of its speed that the body loses in one second.
     pub linear_damping: f32,
-    /// Share of its angular velocity that it loses in one second.
+    /// Share of its angular velocity that the body loses in one second.
     pub angular_damping: f32,
-    /// Whether its rotation is locked.
+    /// Whether the rotation of the body is locked.
     pub locks_rotation: bool,
-    /// Whether collisions are checked along its whole path. Small, fast bodies need this check, which costs more.
+    /// Whether collisions are checked along the whole path of the body. Small, fast bodies need this check, which costs
+    /// more.
     pub is_bullet: bool,
 }
 

@@ -102,7 +102,7 @@ pub enum Command {
         /// The new owner; `None` for the server. It must be a player that may own the entity.
         to: Option<PlayerId>,
     },
-    /// An owner sets the target pose of its entity. This is a state: only the newest counts.
+    /// An owner sets the target pose of its entity. The target is a state: only the newest one counts.
     Move {
         /// The owner.
         player: PlayerId,
@@ -110,7 +110,8 @@ pub enum Command {
         entity: EntityId,
         /// The target pose.
         pose: Pose,
-        /// The velocity of the target, if the owner knows it. The target moves on with it for a tenth of a second.
+        /// The velocity of the target, if the owner knows it. The target moves on with this velocity for a tenth of a
+        /// second.
         velocity: Option<Velocity>,
     },
     /// An owner sets attributes that its kind allows.

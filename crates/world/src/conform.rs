@@ -6,7 +6,7 @@ use nowcast_wire::{Shape, Value};
 
 use crate::limits::VALUE_DEPTH_MAX;
 
-/// A value that does not fit its type. The caller that passed it is at fault.
+/// A value that does not fit its type. The caller that passed the value is at fault.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}{expected} is expected, not {found}", if .field.is_empty() { String::new() } else { format!("{field}: ") })]
 pub struct MisfitError {

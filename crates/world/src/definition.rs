@@ -26,7 +26,7 @@ pub struct Definition {
     pub gravity: [f32; 3],
     /// The limits of the world.
     pub limits: Limits,
-    /// The interest policy of kinds without their own.
+    /// The interest policy of kinds that declare none.
     pub interest: Interest,
     /// Whether the world records the last half second, so that rules can judge by a player's view
     /// ([`crate::Scene::rewind`]).
@@ -58,7 +58,8 @@ pub struct Action {
     pub arguments: Attributes,
     /// The binding for clients: a key, a label. The engine does not read it. Nil for none.
     pub hint: Value,
-    /// Whether the action is durable. The engine marks its events ([`crate::Event::Emitted`]); the host does the rest.
+    /// Whether the action is durable. The engine marks the events that the action causes ([`crate::Event::Emitted`]); the
+    /// host stores and confirms the action.
     pub durable: bool,
 }
 

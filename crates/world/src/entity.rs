@@ -11,7 +11,7 @@ use crate::pose::{Pose, Velocity};
 /// The initial state of a new entity. Omitted values are those of its kind.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Spawn {
-    /// Its position and rotation.
+    /// The position and rotation of the entity.
     pub pose: Pose,
     /// Scale factors of its kind's shape along its own axes; `None` for 1.
     pub scale: Option<[f32; 3]>,

@@ -6,7 +6,7 @@ use crate::conform::MisfitError;
 use crate::id::{EntityId, PlayerId};
 use crate::owner::{OwnerError, OwnerRequest};
 
-/// An event of the world, in order. [`crate::World::poll_event`] returns each once.
+/// An event of the world. [`crate::World::poll_event`] returns each event once, in order.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
     /// An entity was spawned.
@@ -54,7 +54,7 @@ pub enum Event {
         /// Whether a durable action caused the event. If so, no player should receive the event before the action is stored.
         durable: bool,
     },
-    /// A place of a screen has a new value. This is a state: the newest value counts.
+    /// A place of a screen has a new value. The value is a state: only the newest one counts.
     Screen {
         /// The player; `None` for all players.
         player: Option<PlayerId>,
@@ -69,7 +69,7 @@ pub enum Event {
         player: PlayerId,
         /// The entity.
         entity: EntityId,
-        /// The number of its command.
+        /// The number of the player's command.
         number: u32,
     },
     /// A command was refused.

@@ -49,7 +49,7 @@ impl ColliderShape {
         if is_known { Ok(solids) } else { Err("walkers cannot collide with such a shape") }
     }
 
-    /// Returns the faces of its hulls.
+    /// Returns the faces of the hulls in the shape.
     pub(crate) fn hulls(&self, scale: [f32; 3]) -> Hulls {
         match self {
             ColliderShape::ConvexHull { points } => {

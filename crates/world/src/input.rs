@@ -16,12 +16,12 @@ pub const NAME_CHARS_MAX: usize = 24;
 /// Maximum length of a chat line, in characters.
 pub const CHAT_CHARS_MAX: usize = 300;
 
-/// The input of one avatar. This is a state: it applies until the next one.
+/// The input of one avatar. Input is a state: it applies until the next input.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Input {
     /// −1..1 along the direction that `yaw` faces.
     pub forward: f32,
-    /// −1..1 to the right of it.
+    /// −1..1 to the right of that direction.
     pub right: f32,
     /// Direction in radians; 0 faces −Z, growing counter-clockwise seen from above. A world rounds it to a multiple of
     /// 1/8192.

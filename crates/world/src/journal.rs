@@ -66,7 +66,7 @@ pub enum Record {
 }
 
 impl Entry {
-    /// Approximate size in memory; an upper bound of the bytes that [`encode`] writes for it.
+    /// Approximate size in memory; an upper bound of the bytes that [`encode`] writes for the entry.
     pub fn memory_bytes(&self) -> usize {
         let held = match &self.record {
             Record::Command(command) => command.held_bytes(),
@@ -82,7 +82,7 @@ pub enum JournalError {
     /// The bytes are empty.
     #[error("the journal is empty")]
     Empty,
-    /// A program before the first release wrote it.
+    /// A program from before the first release wrote the bytes.
     #[error(
         "the journal has version {found}, which no release wrote, and this program reads version {VERSION}"
     )]
@@ -90,7 +90,7 @@ pub enum JournalError {
         /// The version of the bytes.
         found: u8,
     },
-    /// A newer program wrote it.
+    /// A newer program wrote the bytes.
     #[error("the journal has version {found}, and this program reads version {VERSION}: a newer release can")]
     Newer {
         /// The version of the bytes.

@@ -15,13 +15,13 @@ pub struct Kind {
     pub name: String,
     /// Names of the kind in earlier versions. The kind takes over the entities that were saved under these names.
     pub formerly: Vec<String>,
-    /// Its physical body; `None` for entities such as marks or zones.
+    /// The physical body of the entities; `None` for entities such as marks or zones.
     pub body: Option<Body>,
-    /// Its look, for clients. The engine does not read it.
+    /// The look of the entities, for clients. The engine does not read the look.
     pub look: Value,
     /// The walker that follows input; requires a dynamic body.
     pub walker: Option<Walker>,
-    /// The attributes of each of its entities.
+    /// The attributes of each entity of the kind.
     pub attributes: Attributes,
     /// The initial tags of a new entity.
     pub tags: Vec<String>,
@@ -29,7 +29,7 @@ pub struct Kind {
     pub owner: OwnerRules,
     /// Whether the behaviour receives the contacts of its entities ([`crate::Behaviour::contact`]).
     pub reports_contacts: bool,
-    /// The interest policy of its entities; `None` for [`crate::Definition::interest`].
+    /// The interest policy of the entities; `None` for [`crate::Definition::interest`].
     pub interest: Option<Interest>,
     /// Maximum error of replicated positions, in metres, from 0.001 to 1; `None` for the smallest possible error.
     pub precision: Option<f32>,

@@ -16,7 +16,7 @@ pub struct Limits {
     pub commands_max: usize,
     /// Waiting commands of one player for one step.
     pub commands_per_player_max: usize,
-    /// Unpolled events. Beyond that the oldest are dropped and counted.
+    /// Unpolled events. If there are more, the oldest events are dropped and counted.
     pub events_max: usize,
     /// Bytes of the world's state as MessagePack.
     pub state_bytes_max: usize,
@@ -40,7 +40,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Enough for a large world on one core.
+    /// Limits that suffice for a large world on one core.
     pub const DEFAULT: Limits = Limits {
         entities_max: 16_384,
         players_max: 256,
@@ -97,7 +97,7 @@ pub const VELOCITY_MAX: f32 = 1_000.0;
 /// Maximum age of the past for [`crate::Scene::rewind`], in milliseconds.
 pub const REWIND_MS_MAX: u16 = 500;
 
-/// Maximum number of recorded past poses. Beyond it the oldest step is dropped.
+/// Maximum number of recorded past poses. If there are more, the oldest step is dropped.
 pub const PLACES_REMEMBERED_MAX: usize = 131_072;
 
 const _: () = assert!(Limits::DEFAULT.value_bytes_max <= Limits::DEFAULT.state_bytes_max);

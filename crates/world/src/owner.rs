@@ -29,7 +29,7 @@ const _: () = assert!(OWNED_MAX < crate::Limits::DEFAULT.commands_per_player_max
 /// target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OwnerRules {
-    /// The players that may claim its entities; `None` if only the behaviour assigns owners.
+    /// The players that may claim entities of the kind; `None` if only the behaviour assigns owners.
     pub by: Option<OwnedBy>,
     /// Maximum speed, in metres a second.
     pub speed: f32,
@@ -44,7 +44,7 @@ pub struct OwnerRules {
     pub beyond: Beyond,
     /// The attributes that an owner may set.
     pub attributes: Vec<String>,
-    /// Number of own entities that an owner may spawn; 0 for none.
+    /// Number of entities of the kind that an owner may spawn; 0 for none.
     pub spawns_max: u32,
     /// The treatment of owned entities when the owner leaves.
     pub leave: OwnerLeaves,
@@ -93,7 +93,8 @@ pub enum Beyond {
     /// The target is moved to the nearest allowed pose.
     #[default]
     Clamp,
-    /// The target is refused, also if it is more than a quarter of a second away at full speed.
+    /// The target is refused. It is also refused if the entity needs more than a quarter of a second to reach it at full
+    /// speed.
     Refuse,
 }
 
@@ -240,10 +241,10 @@ pub enum OwnerError {
     NotForYou {
         /// The kind.
         kind: String,
-        /// The players that may own it.
+        /// The players that may own the entity.
         whom: &'static str,
     },
-    /// Another player owns it.
+    /// Another player owns the entity.
     #[error("player {} owns it", .0.0)]
     Taken(PlayerId),
     /// The player does not own the entity.
@@ -275,13 +276,13 @@ pub enum OwnerError {
     /// A target is further away than the kind's speed allows.
     #[error("it is farther away than the entity can move in a quarter of a second")]
     TooFast,
-    /// It is attached to another entity.
+    /// The entity is attached to another entity.
     #[error("it is attached to another entity")]
     Hangs,
     /// The kind does not let its owner set this attribute.
     #[error("its owner may not set {0:?}")]
     Attribute(String),
-    /// The rules of the world refuse it.
+    /// The rules of the world refuse the request.
     #[error("the rules of the world do not allow it")]
     Denied,
     /// A value that no entity can have.

@@ -15,7 +15,7 @@ pub(crate) const STEPS_REMEMBERED_MAX: u64 = REWIND_MS_MAX as u64 * STEP_HZ as u
 /// An entity that moves farther than this in one step, in metres, was teleported.
 const JUMP_DISTANCE: f32 = 2.0 * SPEED_MAX / STEP_HZ as f32;
 
-/// The entities that moved in one step, and their poses before it.
+/// The entities that moved in one step, and their poses before this step.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PastStep {
     /// Number of steps taken before this step.
@@ -24,7 +24,7 @@ pub(crate) struct PastStep {
     pub(crate) before: Vec<(EntityId, Pose)>,
 }
 
-/// The recent past: for each step only the entities that moved in it.
+/// The recent past. For each step it has only the entities that moved in that step.
 #[derive(Default)]
 pub(crate) struct Past {
     steps: VecDeque<PastStep>,

@@ -125,13 +125,14 @@ impl Physics {
     }
 
     /// Prepares an empty world for many bodies at once ([`Physics::find_contacts`]). The first step of non-zero length
-    /// searches for islands among all bodies and lets none of them sleep. So it is taken while there are no bodies.
+    /// searches for islands among all bodies and lets none of them sleep. So this first step is taken while there are no
+    /// bodies.
     pub(crate) fn expect_bodies(&mut self) {
         self.step_still(TINY_SECONDS);
     }
 
-    /// Finds the contacts of bodies that are all new, without moving any. Then puts the pinned ones to sleep if all
-    /// bodies that they touch sleep, too.
+    /// Finds the contacts of bodies that are all new, without moving any of them. Then puts the pinned bodies to sleep,
+    /// unless they touch a body that stays awake.
     pub(crate) fn find_contacts(&mut self, pinned: &[Handles]) {
         // A step of zero length finds contacts and islands, and wakes all bodies that touch others.
         self.step_still(0.0);
@@ -378,7 +379,8 @@ impl Physics {
         body.set_linvel(velocity, false);
     }
 
-    /// Calls `each` for every body that a body touches, with the impulse, and for sensors and overlaps without force.
+    /// Calls `each` with every body that a body touches and with the impulse. Sensors and overlaps without a force are
+    /// included.
     pub(crate) fn touched(&self, handles: Handles, mut each: impl FnMut(EntityId, f32)) {
         let collider = handles.collider;
         let other = |a: ColliderHandle, b: ColliderHandle| {
@@ -404,7 +406,7 @@ impl Physics {
     }
 }
 
-/// The motion of a kinematic body in the last step; `None` if it stood still.
+/// The motion of a kinematic body in the last step; `None` if the body stood still.
 fn motion_of(body: &RigidBody) -> Option<SolidMotion> {
     let (linear, angular) = (body.linvel(), body.angvel());
     let pivot = body.translation();

@@ -12,13 +12,13 @@ pub struct Player {
     pub id: PlayerId,
     /// The sanitised name.
     pub name: String,
-    /// Whether it joined as a program ([`crate::Command::JoinProgram`]).
+    /// Whether the player joined as a program ([`crate::Command::JoinProgram`]).
     pub is_program: bool,
-    /// The entity that its input moves, if any.
+    /// The entity that the player's input moves, if any.
     pub avatar: Option<EntityId>,
     /// The newest input. A walker follows it automatically; the behaviour of a vehicle reads it here.
     pub input: Input,
-    /// Tags by which the behaviour finds it, sorted: its team, its role.
+    /// Tags by which the behaviour finds the player, such as a team or a role; sorted.
     pub tags: Vec<String>,
     /// Data of the behaviour that clients never receive.
     pub private: Value,

@@ -47,7 +47,7 @@ impl Pose {
         public_pose(&rapier_pose(self).inverse())
     }
 
-    /// The direction that it faces, in radians: 0 is −Z, growing counter-clockwise seen from above.
+    /// The direction that the pose faces, in radians: 0 is −Z, growing counter-clockwise seen from above.
     pub fn yaw(&self) -> f32 {
         let [x, y, z, w] = self.rotation;
         libm::atan2f(2.0 * (x * z + w * y), 1.0 - 2.0 * (x * x + y * y))

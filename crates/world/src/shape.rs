@@ -10,13 +10,13 @@ use crate::problem::{DefinitionError, Path, Problem};
 pub const EXTENT_MIN: f32 = 0.001;
 /// The largest extent of a shape, in metres.
 pub const EXTENT_MAX: f32 = 10_000.0;
-/// Points of a convex hull.
+/// Maximum number of points of a convex hull.
 pub const HULL_POINTS_MAX: usize = 256;
-/// Triangles of a mesh.
+/// Maximum number of triangles of a mesh.
 pub const TRIANGLES_MAX: usize = 65_536;
-/// Rows and columns of a height field.
+/// Maximum number of rows, and of columns, of a height field.
 pub const HEIGHT_FIELD_SIDE_MAX: usize = 512;
-/// Parts of a compound.
+/// Maximum number of parts of a compound.
 pub const PARTS_MAX: usize = 32;
 
 /// The form of a body, in metres, around its own origin. Y is up.
@@ -87,7 +87,7 @@ impl ColliderShape {
         ColliderShape::Box { size: [edge; 3] }
     }
 
-    /// Whether it has an inside, as required for dynamic bodies.
+    /// Whether the shape has an inside, as required for dynamic bodies.
     pub fn is_solid(&self) -> bool {
         match self {
             ColliderShape::TriangleMesh { .. } | ColliderShape::HeightField { .. } => false,
@@ -96,7 +96,7 @@ impl ColliderShape {
         }
     }
 
-    /// An upper bound of the distance from its origin to its farthest point, in metres, at a scale of 1.
+    /// An upper bound of the distance from the origin of the shape to its farthest point, in metres, at a scale of 1.
     pub fn reach(&self) -> f32 {
         let length = |v: [f32; 3]| libm::sqrtf(v.iter().map(|part| part * part).sum());
         let farthest = |points: &[[f32; 3]]| points.iter().map(|point| length(*point)).fold(0.0, f32::max);
@@ -119,7 +119,7 @@ impl ColliderShape {
         }
     }
 
-    /// Number of its points, triangles, heights or parts; 1 for a simple shape.
+    /// Number of points, triangles, heights or parts of the shape; 1 for a simple shape.
     pub fn part_count(&self) -> usize {
         match self {
             ColliderShape::ConvexHull { points } => points.len(),

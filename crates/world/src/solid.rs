@@ -37,7 +37,7 @@ pub enum Form {
 /// One triangle of a hull or a surface, along the axes of its solid.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Triangle {
-    /// Its corners, in metres.
+    /// The corners of the triangle, in metres.
     pub corners: [[f32; 3]; 3],
     /// The unit normal.
     pub normal: [f32; 3],
@@ -57,7 +57,8 @@ impl Triangle {
         Some(Triangle { corners, normal: across.map(|part| part / length) })
     }
 
-    /// Returns its point nearest to `p` (Ericson, Real-Time Collision Detection, 2005, section 5.1.5).
+    /// Returns the point of the triangle that is nearest to `p` (Ericson, Real-Time Collision Detection, 2005, section
+    /// 5.1.5).
     fn nearest(&self, p: [f32; 3]) -> [f32; 3] {
         let [a, b, c] = self.corners;
         let (ab, ac) = (sub(b, a), sub(c, a));
@@ -89,7 +90,7 @@ impl Triangle {
         sub(p, scale(self.normal, dot(ap, self.normal)))
     }
 
-    /// Whether its box is too far from the axis of a walker for a contact.
+    /// Whether the bounding box of the triangle is too far from the axis of a walker for a contact.
     fn is_beyond(&self, low: [f32; 3], high: [f32; 3]) -> bool {
         let [a, b, c] = self.corners;
         (0..3).any(|axis| {
@@ -104,17 +105,17 @@ impl Triangle {
 /// form is a box whose extents are 0; for a capsule, a box with only one extent above 0.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solid {
-    /// Its centre, in metres.
+    /// The centre of the form, in metres.
     pub center: [f32; 3],
-    /// Its own three axes in the world, unit vectors.
+    /// The three axes of the solid in the world, as unit vectors.
     pub axes: [[f32; 3]; 3],
-    /// Half its extents along these axes, in metres; unused for triangles.
+    /// Half the extents of the form along `axes`, in metres; unused for triangles.
     pub half: [f32; 3],
-    /// The distance of its surface from the form, in metres.
+    /// The distance of the solid's surface from the form, in metres.
     pub radius: f32,
     /// The form that the half extents enclose.
     pub form: Form,
-    /// The motion of its body; `None` for a body that stands still.
+    /// The motion of the solid's body; `None` for a body that stands still.
     pub motion: Option<SolidMotion>,
 }
 
@@ -199,7 +200,7 @@ impl Solid {
         Solid { form, ..self }
     }
 
-    /// Sets the motion of its body.
+    /// Sets the motion of the solid's body.
     #[must_use]
     pub fn with_motion(self, motion: SolidMotion) -> Solid {
         Solid { motion: Some(motion), ..self }

@@ -13,9 +13,9 @@ pub struct TimerId(pub u64);
 pub struct Timer {
     /// Its id.
     pub id: TimerId,
-    /// The name given when it was set.
+    /// The name given when the timer was set.
     pub name: String,
-    /// The data given when it was set.
+    /// The data given when the timer was set.
     pub data: Value,
 }
 

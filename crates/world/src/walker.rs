@@ -122,7 +122,7 @@ pub(crate) struct WalkerState {
     pub(crate) steps_since_jump: u32,
     /// Upward normals of the surfaces under the feet after the last step; at most [`GROUNDS_MAX`].
     pub(crate) grounds: Vec<[f32; 3]>,
-    /// The velocities of these surfaces under the walker, in metres a second; empty if all of them stand still.
+    /// The velocities of the surfaces in `grounds` under the walker, in metres a second; empty if all of them stand still.
     pub(crate) ground_velocities: Vec<[f32; 3]>,
     /// The state before the current step; `None` if the walker is not steered in this step.
     before: Option<Mover>,
@@ -319,8 +319,9 @@ impl WalkerState {
         controls * if self.input.run { walker.run_speed } else { walker.walk_speed }
     }
 
-    /// The normal of the ground under the feet, and its velocity. If there are several walkable surfaces, it is the one
-    /// that climbs most in the desired direction, so that a foot at the first step of a stair uses that step.
+    /// The normal of the ground under the feet, and the velocity of the ground. If there are several walkable surfaces, the
+    /// ground is the surface that climbs most in the desired direction, so that a foot at the first step of a stair uses
+    /// that step.
     fn ground(&self, wish: Vector) -> Option<(Vector, Vector)> {
         if self.steps_since_jump < JUMP_RISE_STEPS {
             return None;

@@ -111,8 +111,8 @@ impl World {
         Ok(())
     }
 
-    /// Applies the waiting commands now instead of at the beginning of the next step. The world continues identically,
-    /// but their effects are visible earlier.
+    /// Applies the waiting commands now instead of at the beginning of the next step. The world continues identically, but
+    /// the effects of the commands are visible earlier.
     pub fn apply_waiting(&mut self) {
         self.waiting.clear();
         while let Some(command) = self.commands.pop_front() {

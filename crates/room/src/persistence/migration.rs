@@ -208,7 +208,7 @@ fn resume(saved: &SavedWorld, sources: Sources) -> Result<Live, MigrationError> 
     live.map_err(|error| MigrationError::World(error.to_string()))
 }
 
-/// Returns the world without the entities of some kinds. Its rules are not called.
+/// Returns the world without the entities of some kinds. The rules of the world are not called.
 fn leave_behind(mut live: Live, lost: &[String], stranger: PlayerId) -> Result<Live, MigrationError> {
     let failed = |error: String| MigrationError::World(error);
     let (world, sources) = live.parts();

@@ -91,8 +91,8 @@ impl Recording {
         self.recorder.set_origin(origin(world, sources, self.seed));
     }
 
-    /// Records the events since the last call. That call was before the last step. `is_used` states whether a player is in
-    /// the world, or did anything since the room opened.
+    /// Records the events since the previous call, which was made before the newest step. `is_used` states whether a player
+    /// is in the world, or did anything since the room opened.
     pub(crate) fn record(&mut self, world: &mut World, sources: Option<&Sources>, is_used: bool) {
         self.is_used |= is_used;
         self.has_begun |= is_used;

@@ -3,8 +3,8 @@
 //!
 //! If the server continued with old input while newer input is in transit, the walker would move to a position that it never
 //! had on its client. So the walker waits for its client's input. In a step of the world for which no input is known, the
-//! walker stands still. After such a wait, the next late message arrives in time. The walker catches up the missed steps
-//! later. Where nothing else moves nearby, it takes two steps in one step of the world.
+//! walker stands still. After such a wait, the next message with the same delay arrives in time. The walker catches up the
+//! missed steps later. Where nothing else moves nearby, it takes two steps in one step of the world.
 
 use std::collections::VecDeque;
 
@@ -31,8 +31,8 @@ const PATIENCE_STEPS: u32 = 60;
 const PATIENCE_EVERY_STEPS: u32 = 4;
 /// At most one in this many steps is a double step, so a walker is at most a quarter faster.
 const STRIDE_EVERY_STEPS: u32 = 4;
-/// The number of steps for which the amount of input known in advance is measured. Only input that was spare during this
-/// time is used to catch up.
+/// Length in steps of the window in which the buffer measures how many steps are known in advance. To catch up, the walker
+/// uses only steps that were spare in the whole window.
 const WINDOW_STEPS: u32 = 60;
 /// Number of known steps that remain buffered when steps are caught up.
 const RESERVE_STEPS: i32 = 2;
@@ -165,7 +165,7 @@ impl InputBuffer {
             if late > 0 {
                 late_steps = late_steps.max(late);
                 if stands && !self.has_given_up && late <= LATE_STEPS_MAX {
-                    // The walker stood still since then, so it can repeat those steps.
+                    // The walker has stood still since the step of the change, so it can repeat the steps since then.
                     self.next = change.step;
                     self.owed = self.owed.saturating_add(late.unsigned_abs()).min(PATIENCE_STEPS);
                 } else {

@@ -1,4 +1,4 @@
-//! The encodings of a room that its clients on sessions share. The `ClientSink` of a session sends the deliveries of an
+//! The encodings of a room that its clients on sessions share. The `ClientSink` of a session sends deliveries through an
 //! outbox, and publishes the room's snapshot once for all sessions.
 //!
 //! | file | contents |

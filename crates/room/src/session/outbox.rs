@@ -46,7 +46,7 @@ pub struct Welcome {
     pub latest_snapshot: Arc<LatestSnapshot>,
     /// The room's metrics.
     pub metrics: Arc<RoomMetrics>,
-    /// Bytes of movement in a round.
+    /// Maximum bytes of movement in a round.
     pub bytes_per_round_max: usize,
 }
 

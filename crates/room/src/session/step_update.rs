@@ -167,7 +167,7 @@ impl StepUpdate {
 
 /// Encodes the value on a screen as a state.
 pub fn state_of_screen(shown: &ScreenValue) -> (u64, Vec<u8>) {
-    // The key of a cleared place stays reserved until it names another place.
+    // The key of a cleared place stays reserved until the key is used for another place.
     let ScreenValue { number, player, place, value } = shown;
     let (place, value): (String, Value) = (place.clone(), value.clone());
     let screen = Screen { place, personal: player.is_some(), value };

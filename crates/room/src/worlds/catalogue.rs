@@ -22,7 +22,7 @@ use crate::dictionary::Dictionary;
 #[derive(Default)]
 pub struct Catalogue {
     offered: Vec<Arc<Offered>>,
-    /// The assets of all of them.
+    /// The assets of all offered worlds.
     asset_cache: Arc<AssetCache>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum CurrentRules {
 /// The versions of one world's scripts and assets, of which rooms use the newest that loads.
 pub struct ScriptVersions {
     asset_cache: Arc<AssetCache>,
-    /// The number of changes so far. Rooms compare it in each step.
+    /// The number of changes so far. Rooms compare this number in each step.
     number: AtomicU64,
     found: Mutex<Found>,
 }
@@ -76,7 +76,7 @@ pub struct WorldSummary {
     pub(crate) name: String,
     /// The hash of the script's newest version that loads.
     version: Option<String>,
-    /// The reason why the current contents of its folder do not load.
+    /// The reason why the current contents of the world's folder do not load.
     fault: Option<String>,
     pub(crate) rooms: Vec<String>,
 }

@@ -18,7 +18,7 @@ struct Stretch {
     bytes: u64,
 }
 
-/// Returns the stretches of a world, the oldest first.
+/// The stretches of a world, the oldest first.
 struct History {
     world: i64,
     stretches: VecDeque<Stretch>,

@@ -27,9 +27,9 @@ pub(super) struct Job {
     pub(super) then: Vec<Completion>,
     /// The number of submitted jobs that were joined into this job.
     pub(super) count: u64,
-    /// The number of bytes that it counts toward the limit of the queue.
+    /// The bytes that the job counts toward the limit of the queue.
     pub(super) bytes: usize,
-    /// The time at which it was put into the queue.
+    /// The time at which the job was put into the queue.
     pub(super) at: Instant,
 }
 
@@ -85,7 +85,7 @@ pub(super) enum Work {
 pub(super) enum Content {
     /// The batch, which is not encoded yet.
     Given(Batch),
-    /// The body of its row; `None` if the batch has no entries.
+    /// The body of the batch's row; `None` if the batch has no entries.
     Row(Option<Vec<u8>>),
 }
 
@@ -136,7 +136,7 @@ struct State {
     /// Worlds whose journal has a hole until their next snapshot.
     holes: BTreeSet<WorldName>,
     failure: Option<(String, &'static str)>,
-    /// The file that was removed or replaced. Until it is back, no job is accepted.
+    /// The file that was removed or replaced. Until the file is back, no job is accepted.
     gone: Option<PathBuf>,
     stats: Stats,
 }

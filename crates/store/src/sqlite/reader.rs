@@ -277,7 +277,8 @@ impl SqliteReader {
         let through_tick = tick_of(&saved, through).min(saved.tick);
         let tick = tick_of(&saved, moment).min(through_tick);
         let [time_ms, through_ms] = [tick, through_tick].map(|tick| time_at(&saved, tick));
-        // Changes that apply only in the step after the last one are needed only at the end of the record.
+        // An entry at `through_tick` belongs to the step after the stretch. It is included only if the record ends at that
+        // tick.
         let is_end = through_tick == saved.tick;
         let is_next = |entry: &Entry| entry.tick >= tick && (is_end || entry.tick < through_tick);
         let next = saved.entries().filter(is_next).collect();
@@ -326,7 +327,7 @@ impl SqliteReader {
         Ok(Some(saved))
     }
 
-    /// Adds the batches after a snapshot that the moment needs, up to the first hole.
+    /// Adds the batches after a snapshot, as far as the moment needs them, up to the first hole.
     fn follow(
         &self,
         place: &Place,

@@ -77,8 +77,8 @@ pub(super) fn database(folder: &Path) -> PathBuf {
     folder.join("worlds.db")
 }
 
-/// The exclusive lock of this process on a folder, until it is dropped. The kernel releases it when the process ends in
-/// any way.
+/// The exclusive lock of this process on a folder, held until this value is dropped. The kernel also releases the lock when
+/// the process ends in any way.
 ///
 /// There are two locks: one on the file `lock`, and on Unix one on the folder itself. So a second process is refused
 /// even if `lock` was removed.
@@ -186,7 +186,7 @@ fn in_use(folder: &Path, lock: File) -> StoreError {
     StoreError::new(folder, Problem::InUse { pid })
 }
 
-/// Here another process has locked the folder itself.
+/// The error for a folder that another process has locked.
 struct FolderTaken;
 
 /// Locks the folder itself, if the file system supports that. Otherwise only the file `lock` protects the folder.

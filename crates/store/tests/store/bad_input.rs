@@ -1,4 +1,5 @@
-//! Invalid files in the folder of a store. Each error names the file, the place and the cure, and nothing is overwritten.
+//! Invalid files in the folder of a store. Each error names the file and the place, and says how to correct the problem.
+//! Nothing is overwritten.
 
 use std::fs;
 use std::path::Path;

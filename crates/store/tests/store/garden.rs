@@ -76,7 +76,7 @@ pub(crate) fn count(world: &World, player: u32) -> i64 {
     count.unwrap_or(0.0) as i64
 }
 
-/// A world with its recorder and players. The actions of the players are drawn from a seed.
+/// A world with its recorder and players. The actions of the players are random, from a seed.
 pub(crate) struct Story {
     pub(crate) world: World,
     pub(crate) recorder: Recorder,

@@ -54,7 +54,7 @@ pub enum ServerMessage {
     Attributes {
         /// The entity.
         id: u32,
-        /// Their names and values.
+        /// The names and values of these attributes.
         set: Any,
     },
     /// Entities that left the world.
@@ -62,7 +62,8 @@ pub enum ServerMessage {
         /// Their ids.
         ids: Vec<u32>,
     },
-    /// The entities that moved since the last `move`. This is the only state; all others are events.
+    /// The entities that moved since the last `move`. This message is the only state of the server; all its other messages
+    /// are events.
     Move {
         /// The step at which the entities had these poses.
         tick: u64,
@@ -75,7 +76,7 @@ pub enum ServerMessage {
         id: u32,
         /// Its name.
         name: String,
-        /// The entity that it moves.
+        /// The entity that the player moves.
         avatar: Option<u32>,
     },
     /// A player left.
@@ -89,7 +90,7 @@ pub enum ServerMessage {
         place: String,
         /// Whether the value is for this client alone. Such a value takes precedence over a value for all clients.
         personal: bool,
-        /// Its value; nil for nothing.
+        /// The value at the place; nil if the place is empty.
         value: Any,
     },
     /// An event that the rules emitted.
@@ -105,7 +106,7 @@ pub enum ServerMessage {
         action: String,
         /// The cause.
         reason: String,
-        /// The number that the client gave it.
+        /// The number that the client gave the action.
         #[serde(skip_serializing_if = "Option::is_none")]
         number: Option<u32>,
     },
@@ -296,7 +297,7 @@ pub struct Entity {
     pub r: [f64; 3],
     /// Its attributes by name.
     pub attributes: Any,
-    /// The player that owns it; missing for the server.
+    /// The player that owns the entity; missing for the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<u32>,
 }
@@ -325,7 +326,7 @@ pub struct Moved {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ClientMessage {
-    /// The newest input. This is the only state; all others are events.
+    /// The newest input. Only `input` and `move` are states; all other messages of a client are events.
     Input(Input),
     /// Carries out an action that the world declares.
     Act {

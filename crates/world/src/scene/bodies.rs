@@ -152,7 +152,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Returns the mass of a body in kilograms; `None` without a dynamic body. Before its first step it is 0.
+    /// Returns the mass of a body in kilograms; `None` without a dynamic body. The mass is 0 before the first step of the
+    /// body.
     pub fn mass(&self, id: EntityId) -> Option<f32> {
         let handles = self.entities.handles[self.entities.row(id)?]?;
         Some(self.physics.get(handles).mass()).filter(|_| self.physics.get(handles).is_dynamic())

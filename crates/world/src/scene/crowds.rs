@@ -10,8 +10,8 @@ use crate::body::Motion;
 use crate::id::EntityId;
 use crate::pose::Pose;
 
-/// Bodies that are shorter than this share of a new body count only if they cover its centre. So a platform can be placed
-/// where many small bodies are, while each new small body counts the platform.
+/// Bodies that are shorter than this share of a new body count only if they cover the centre of the new body. So a platform
+/// can be placed where many small bodies are, while each new small body counts the platform.
 const PART_MIN: Real = 0.125;
 
 impl Scene {

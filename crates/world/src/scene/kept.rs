@@ -6,7 +6,8 @@ use super::{Scene, SceneError};
 use crate::conform::held_bytes;
 use crate::event::Event;
 
-/// Limit of unpolled events, as a multiple of the bytes of one step. Beyond it the oldest are dropped and counted.
+/// Limit of unpolled events, as a multiple of the bytes of one step. If there are more, the oldest events are dropped and
+/// counted.
 const STEPS_UNPOLLED: usize = 8;
 
 /// Bytes of a value with its key and name.

@@ -281,7 +281,7 @@ impl Scene {
         if count >= OWNED_MAX { Err(OwnerError::TooMany { max: OWNED_MAX }) } else { Ok(()) }
     }
 
-    /// Number of entities of a player: those that it got as gifts of other players, or all others.
+    /// Number of entities of a player: either those that other players gave to the player, or all others.
     fn owned_count(&self, player: PlayerId, as_gifts: bool) -> usize {
         let is_of_player = |id: &&EntityId| {
             self.entities.row(**id).is_some_and(|row| self.entities.owners[row] == Some(player))
@@ -336,8 +336,8 @@ fn advanced(goal: &Goal) -> Pose {
     Pose { position, rotation: rotation.to_array() }
 }
 
-/// Returns the pose that one step reaches on the way to another pose, and the rotation up to there as an axis of its
-/// length in radians.
+/// Returns the pose that one step reaches on the way to another pose, and the rotation to that pose as a rotation vector
+/// (axis times angle, in radians).
 fn toward(from: &Pose, to: &Pose, rules: &OwnerRules) -> (Pose, Vector) {
     let way = Vector::from_array(to.position) - Vector::from_array(from.position);
     let way = if way.length() < REACHED { Vector::ZERO } else { shortened(way, rules.speed * STEP_SECONDS) };
@@ -347,7 +347,7 @@ fn toward(from: &Pose, to: &Pose, rules: &OwnerRules) -> (Pose, Vector) {
     (Pose { position, rotation: turned(before, turn).to_array() }, turn)
 }
 
-/// The shorter rotation from one orientation to another, as an axis of its length in radians.
+/// The shorter rotation from one orientation to another, as a rotation vector (axis times angle, in radians).
 fn turn_between(from: Rotation, to: Rotation) -> Vector {
     let [x, y, z, w] = (to * from.inverse()).to_array();
     let sign = if w < 0.0 { -1.0 } else { 1.0 };
@@ -359,7 +359,7 @@ fn turn_between(from: Rotation, to: Rotation) -> Vector {
     axis * (2.0 * libm::atan2f(sine, w * sign) / sine)
 }
 
-/// Rotates about an axis by its length in radians.
+/// Rotates by a rotation vector (axis times angle, in radians).
 fn turned(rotation: Rotation, turn: Vector) -> Rotation {
     let angle = turn.length();
     if angle < REACHED {

@@ -117,7 +117,7 @@ impl Scene {
         self.entities.iter().filter(|entity| entity.owner == Some(id)).map(|entity| entity.id).collect()
     }
 
-    /// Removes a player. Its entities are removed, released or kept, as their kinds say.
+    /// Removes a player. The player's entities are removed, released or kept, as their kinds define.
     pub(crate) fn remove_player(&mut self, id: PlayerId) {
         let owned = self.owned_by(id);
         let player = self.players.remove(&id);
@@ -186,7 +186,7 @@ impl Scene {
     }
 }
 
-/// Returns the name that a player gets: sanitised, or `guest-N` when nothing is left of it.
+/// Returns the name that a player gets: the sanitised name, or `guest-N` if no visible character is left.
 fn name_or_guest(raw: &str, id: PlayerId) -> String {
     let name = text::sanitize(raw, NAME_CHARS_MAX);
     if name.is_empty() { format!("guest-{}", id.0) } else { name }

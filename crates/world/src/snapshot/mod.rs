@@ -143,7 +143,7 @@ impl World {
         World::restore(self.scene.definition().clone(), self.behaviour, bytes)
     }
 
-    /// Returns a hash of the whole world, to the last bit. Reading it changes nothing.
+    /// Returns a hash of the whole world, to the last bit. Computing the hash changes nothing.
     pub fn hash(&self) -> u64 {
         let mut hasher = Hasher::new();
         hasher.bytes(&self.scene.to_bytes());

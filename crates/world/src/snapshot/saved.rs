@@ -56,7 +56,7 @@ pub(super) struct SavedWithGifts {
     pub(super) now: Saved,
     pub(super) past: Option<SavedPast>,
     pub(super) plans: SavedPlans,
-    /// The ids of these entities, ascending.
+    /// The ids of the entities that players gave to others, ascending.
     pub(super) gifts: Vec<u32>,
 }
 

@@ -28,19 +28,19 @@ const DEAD_ZONE: f32 = 0.01;
 /// A walker at one step: the whole state that the next step depends on, besides the input.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Mover {
-    /// Position of its centre, in metres.
+    /// Position of the walker's centre, in metres.
     pub position: [f32; 3],
     /// In metres a second.
     pub velocity: [f32; 3],
     /// Steps since there was ground under the feet.
     pub steps_since_ground: u32,
-    /// Steps since it jumped.
+    /// Steps since the walker jumped.
     pub steps_since_jump: u32,
-    /// Upward normals of the surfaces that carry it; the first `ground_count` are valid.
+    /// Upward normals of the surfaces that carry the walker; the first `ground_count` are valid.
     pub grounds: [[f32; 3]; GROUNDS_MAX],
-    /// The velocities of these surfaces under the walker, in metres a second.
+    /// The velocities of the surfaces in `grounds` under the walker, in metres a second.
     pub ground_velocities: [[f32; 3]; GROUNDS_MAX],
-    /// Number of surfaces that carry it.
+    /// Number of surfaces that carry the walker.
     pub ground_count: usize,
 }
 
@@ -110,7 +110,7 @@ impl Mover {
         self.feel(walker, solids);
     }
 
-    /// Lets a walker that waits move with its ground for 1/60 s. Its velocity and its counts stay the same.
+    /// Lets a walker that waits move with its ground for 1/60 s. The walker's velocity and counts stay the same.
     pub fn ride(&mut self, walker: &Walker, gravity: f32, solids: &[Solid]) {
         let velocity = self.velocity;
         if let Some(Ground { normal, velocity: carried }) = self.ground([0.0; 3]) {
@@ -174,7 +174,7 @@ impl Mover {
         }
     }
 
-    /// The ground under the feet. If there are several surfaces, it is the one that climbs most in the desired
+    /// The ground under the feet. If there are several surfaces, the ground is the one that climbs most in the desired
     /// direction, so that a foot at the first step of a stair uses that step.
     fn ground(&self, wish: [f32; 3]) -> Option<Ground> {
         if self.steps_since_jump < JUMP_RISE_STEPS {

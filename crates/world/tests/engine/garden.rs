@@ -145,8 +145,8 @@ pub(crate) fn garden(seed: u64) -> World {
     World::new(definition(), seed, Box::new(Garden)).expect("the definition is good")
 }
 
-/// Runs random commands of players in the garden, drawn from a seed. `between` may read or replace the world before
-/// each step.
+/// Runs random commands of players in the garden, generated from a seed. `between` may read or replace the world before each
+/// step.
 pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u64)) -> World {
     let mut world = garden(seed);
     let mut random = Random::new(seed ^ 0x5eed);

@@ -213,7 +213,7 @@ fn a_world_of_static_bodies_moves_its_walkers_by_exactly_this_step() {
     }
 }
 
-/// A yard with a player, and the player's position after each of her steps, computed from her input alone.
+/// A yard with a player, and the player's position after each step, computed from the player's input alone.
 struct Walk {
     world: World,
     ada: PlayerId,

@@ -1,5 +1,5 @@
-//! Seats of disconnected clients. The player of such a client stays in the world until the client returns, or until its time
-//! is over.
+//! Seats of disconnected clients. The player of such a client stays in the world until the client returns, or until the seat
+//! expires.
 
 use std::time::Instant;
 
