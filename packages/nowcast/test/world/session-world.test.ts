@@ -92,6 +92,20 @@ describe("a world on a session", () => {
     await waitFor("rounds", () => world.stats.snapshots > snapshots + 20);
   });
 
+  it("has its avatar once joined is fulfilled, and no avatar of a world that ended before", async () => {
+    const world = await joined("avatar");
+    const avatar = await world.joined;
+    expect(avatar.id).toBe(world.avatarId);
+    expect(world.avatar).toBe(avatar);
+    // It stands upright, to the precision of its kind.
+    expect(Math.hypot(avatar.rotation[0], avatar.rotation[2])).toBeLessThan(0.002);
+    expect(Math.hypot(...avatar.rotation)).toBeCloseTo(1, 9);
+    const gone = joinWorld(`nowcast://localhost:${server.port}/avatar-gone`);
+    gone.close();
+    await expect(gone.joined).rejects.toMatchObject({ code: "closed_here" });
+    expect(gone.avatar).toBeUndefined();
+  });
+
   it("receives which of its inputs were applied", async () => {
     const world = await joined("controls", { networkHz: 60 });
     const steps = stepSinkOf(world);
