@@ -14,7 +14,8 @@ fuzz_target!(|data: &[u8]| {
         let mut again = Vec::new();
         encode_value(&shape, &value, effort, &mut again).expect("a value that was read fits its shape");
         let back = decode_value(&shape, &again).expect("an encoded value can be decoded");
-        // The body may contain a quaternion that leaves out a component other than the largest. Our writers never do that.
+        // The body may contain a quaternion that leaves out a component other than the largest. Our writers never leave out
+        // another component.
         assert!(back == value || format!("{shape:?}").contains("Quat"));
     }
 });

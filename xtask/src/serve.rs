@@ -28,8 +28,8 @@ fn sample_worlds() -> anyhow::Result<Vec<String>> {
     Ok(folders)
 }
 
-/// Builds the client, and a server without the lab (target/serve/nowcast). This is the fastest way to a running world. The server
-/// is built with a separate profile. So its path differs from that of the program with every instrument.
+/// Builds the client, and a server without the lab (target/serve/nowcast). Such a build is the fastest way to a running world.
+/// The server is built with a separate profile. So its path differs from that of the program with every instrument.
 pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     tools::require_c_compiler()?;
     client::build()?;

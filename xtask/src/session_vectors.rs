@@ -467,7 +467,7 @@ fn list(value: &Value) -> anyhow::Result<&Vec<Value>> {
     value.as_array().context("a list is missing")
 }
 
-/// Reads a number. It is text if JavaScript cannot represent it.
+/// Reads a number. A number is text if JavaScript cannot represent it.
 fn whole(value: &Value) -> anyhow::Result<u64> {
     match value.as_str() {
         Some(text) => Ok(text.parse()?),

@@ -145,7 +145,7 @@ fn open(path: &Path) -> Result<(impl Read, Format, u64)> {
     Ok((std::io::Cursor::new(start).chain(file), format, bytes))
 }
 
-/// Converts into a new file. It replaces the old file when it is complete.
+/// Converts into a new file. The new file replaces the old one when the conversion is complete.
 fn convert_file(input: &Path, output: &Path, to: Format, options: Options) -> Result<()> {
     let (file, from, bytes) = open(input)?;
     let target = AtomicFile::create(output).with_context(|| format!("cannot write {}", output.display()))?;

@@ -247,8 +247,8 @@ fn outlive_file_size_limit() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        // The handler stays installed when the stream of signals is dropped. If it cannot be installed, the server runs until the
-        // limit is reached.
+        // The handler stays installed when the stream of signals is dropped. If the handler cannot be installed, the server
+        // runs until the limit is reached.
         let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
     }
 }
@@ -476,7 +476,7 @@ pub(crate) fn raise_open_files_limit() {
 fn raise_limit_of_unix() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    // If the request is refused, the server supports fewer clients. It reports that when the limit is reached.
+    // If the request is refused, the server supports fewer clients. The server reports when this lower limit is reached.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 

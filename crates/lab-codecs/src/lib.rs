@@ -60,7 +60,7 @@ pub enum CodecError {
 /// The options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Runs only tests whose names contain one of these texts. If it is empty, all tests run.
+    /// Runs only tests whose names contain one of these texts. If the list is empty, all tests run.
     pub only: Vec<String>,
     /// Number of samples of each figure.
     pub samples: usize,

@@ -89,8 +89,8 @@ fn time(repeats: u32, run: &mut impl FnMut()) -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(repeats)
 }
 
-/// Returns a table of sizes and times. It states the speed of both directions together, relative to the codec that is named
-/// first.
+/// Returns a table of sizes and times. The table states the speed of both directions together, relative to the first codec in
+/// the table.
 pub(super) fn table(measured: &mut [Measured], unit: &str, scale: f64) -> Table {
     let mut table = Table::new(vec![
         Column::text("codec"),

@@ -30,7 +30,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     Ok(section)
 }
 
-/// Returns the save. It is checked against the text from which it was read.
+/// Returns the save. The save is checked against the text from which it was read.
 pub(super) fn load() -> Result<Save> {
     let text = data::save()?;
     let wrong = |reason: String| CodecError::Data { name: "game-save.json".into(), reason };

@@ -42,8 +42,8 @@ impl Samples {
         self.values.is_empty()
     }
 
-    /// Returns the value below which a share `p` (0 to 1) of the samples lies, by the nearest rank. It is always a measured
-    /// value. Returns zero if there are no samples.
+    /// Returns the value below which a share `p` (0 to 1) of the samples lies, by the nearest rank. The result is always a
+    /// measured value. Returns zero if there are no samples.
     pub fn quantile(&mut self, p: f64) -> f64 {
         if self.values.is_empty() {
             return 0.0;

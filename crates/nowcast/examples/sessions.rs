@@ -30,8 +30,8 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const PERIOD: Duration = Duration::from_millis(50);
 const STATES: u64 = 10;
 const STATE_BYTES: usize = 40;
-/// Packet size of the bare programs. They put the same messages into a packet as a session does. One byte for the key and one for
-/// the length precede each message.
+/// Packet size of the bare programs. These programs put the same messages into a packet as a session does. One byte for the key
+/// and one for the length precede each message.
 const PACKET_BYTES: usize = STATES as usize * (STATE_BYTES + 2);
 const WARM_UP: Duration = Duration::from_secs(3);
 

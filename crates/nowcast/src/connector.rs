@@ -87,7 +87,7 @@ impl Default for Connector {
 }
 
 impl Connector {
-    /// Makes a connector without a token. It uses any carrier and trusts the system's authorities.
+    /// Makes a connector without a token. The connector uses any carrier and trusts the system's authorities.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -121,7 +121,7 @@ impl Connector {
         self
     }
 
-    /// Sets the port of name servers. They resolve addresses without a port. Default: 7778.
+    /// Sets the port of name servers. Name servers resolve addresses without a port. Default: 7778.
     #[must_use]
     pub fn name_server_port(mut self, port: u16) -> Self {
         self.name_server_port = port;

@@ -186,7 +186,7 @@ fn named<T: Send + 'static>(
     std::thread::Builder::new().name(name.to_owned()).spawn(run).expect("a thread can be started")
 }
 
-/// Waits until a thread of this process sleeps in the kernel. It has then begun to wait for a message.
+/// Waits until a thread of this process sleeps in the kernel. The thread has then begun to wait for a message.
 #[cfg(target_os = "linux")]
 fn until_asleep(name: &str) {
     let is_asleep = || {

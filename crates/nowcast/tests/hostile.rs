@@ -469,7 +469,7 @@ async fn the_server_keeps_no_history_for_a_peer_that_stops_reading() {
     }
 }
 
-/// Makes the first packet of a QUIC client. Its address may be forged, because the packet depends on no answer.
+/// Makes the first packet of a QUIC client. The address of the client may be forged, because the packet depends on no answer.
 fn first_packet(server: SocketAddr) -> Vec<u8> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = rustls::ClientConfig::builder_with_provider(provider)

@@ -36,7 +36,7 @@ async fn the_laws_hold_over_websocket() {
     many_lives(&[CarrierKind::WebSocket]).await;
 }
 
-/// Between local programs only the processes themselves can be killed, and `crates/shm/tests/death.rs` does that.
+/// Between local programs only the processes themselves can be killed, and `crates/shm/tests/death.rs` kills them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_laws_hold_between_tasks_of_one_machine() {
     many_lives(&[nowcast::local::CARRIER]).await;

@@ -154,7 +154,7 @@ impl Source for Counting {
     }
 }
 
-/// The application also puts events of all sizes. They use some of the room that the source was offered.
+/// The application also puts events of all sizes. These events use some of the room that the source was offered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_source_learns_the_outcome_of_all_its_bytes_once_and_the_newest_arrives() {
     const EVENTS: usize = 300;

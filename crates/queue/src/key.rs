@@ -17,7 +17,7 @@ impl Key {
     /// Makes the key of a piece of state.
     ///
     /// # Panics
-    /// If `key` is 0, which marks events. This is a mistake of the program, not of its input. For untrusted numbers use
+    /// If `key` is 0, which marks events. Such a key is a mistake of the program, not of its input. For untrusted numbers use
     /// [`Key::from_raw`].
     #[must_use]
     pub const fn state(key: u64) -> Key {

@@ -4,7 +4,7 @@ use crate::{Bounds, Key, KeyMap, Put, Refusal, Refused, Weigh};
 use std::collections::VecDeque;
 
 /// Holds the newest state of each key and every event, stored once for any number of subscribers. Each subscriber reads at its
-/// own pace. It has no threads, no clock and no IO.
+/// own pace. A publication has no threads, no clock and no IO.
 ///
 /// [`put`](Self::put) takes the same time for one subscriber as for a thousand, because it visits no subscriber.
 /// [`subscribe`](Self::subscribe) adds a subscriber, which receives the newest value of every key and then all later messages.
@@ -95,7 +95,7 @@ struct Subscriber {
     ahead: Vec<(u32, u64)>,
     /// The keys that were delivered in the last round, in order.
     delivered: Vec<Key>,
-    /// The interval in which the subscriber joined. It is set during the first round, whose nodes are pinned.
+    /// The interval in which the subscriber joined. This field is set during the first round, whose nodes are pinned.
     joining: Option<u64>,
     is_behind: bool,
 }
@@ -254,7 +254,8 @@ impl<V: Weigh> Publication<V> {
         index
     }
 
-    /// Adds a subscriber. It receives the newest value of every key, and then all later messages. It receives no earlier event.
+    /// Adds a subscriber. The subscriber receives the newest value of every key, and then all later messages. It receives no
+    /// earlier event.
     pub fn subscribe(&mut self) -> SubscriberId {
         let round: VecDeque<u32> = self.live_from(0).filter(|&index| self.is_newest(index)).collect();
         round.iter().for_each(|&index| self.nodes[index as usize].pins += 1);

@@ -9,7 +9,7 @@ pub enum Refusal {
     /// The queue has the maximum number of entries or bytes, and the put would not replace an entry. The receiver is too slow:
     /// try again later, or use the blocking call, which waits.
     Full,
-    /// The value alone is larger than the queue's `bytes_max`. This is a mistake of the sender; waiting does not help.
+    /// The value alone is larger than the queue's `bytes_max`. Such a value is a mistake of the sender; waiting does not help.
     TooLarge {
         /// Size of the refused value.
         bytes: usize,

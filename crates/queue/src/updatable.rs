@@ -51,8 +51,8 @@ impl<V: Weigh> UpdatableQueue<V> {
         }
     }
 
-    /// Puts a value. It replaces the undelivered value of the same key and barrier interval if there is one; otherwise
-    /// it is appended.
+    /// Puts a value. The value replaces the undelivered value of the same key and barrier interval, if there is one. Otherwise
+    /// the value is appended.
     ///
     /// # Errors
     /// Returns the value with [`Refusal::Full`], or with [`Refusal::TooLarge`] if it could never fit. The queue is then
@@ -181,7 +181,7 @@ impl<V: Weigh> UpdatableQueue<V> {
     }
 }
 
-/// When this number of keys no longer wait, the places of these keys are removed together. They are not removed earlier,
+/// When this number of keys no longer wait, the places of these keys are removed together. The places are not removed earlier,
 /// because a key that soon waits again then costs less.
 const STALE_MAX: usize = 64;
 

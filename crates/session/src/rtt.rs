@@ -7,8 +7,8 @@ pub(crate) const ACK_DELAY_MAX: Duration = Duration::from_millis(5);
 /// Maximum time that an acknowledgement waits for a data packet of the same side.
 pub(crate) const HELD_ACK_DELAY_MAX: Duration = Duration::from_millis(100);
 /// Both ends assume this value for the longest recent delay of acknowledgements, until they have measured this delay. The
-/// assumption is high, so that an end that sends regularly can hold its first acknowledgements for its next packet. It decays
-/// within seconds.
+/// assumption is high, so that an end that sends regularly can hold its first acknowledgements for its next packet. The
+/// assumption decays within seconds.
 pub(crate) const ACK_DELAY_FIRST_MICROS: u64 = 50_000;
 const GRANULARITY_MICROS: u64 = 1_000;
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);

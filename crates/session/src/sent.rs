@@ -157,7 +157,7 @@ impl SentPackets {
         self.forget();
     }
 
-    /// Records the largest number that the peer acknowledged. Its packet may no longer be tracked.
+    /// Records the largest number that the peer acknowledged. The packet with this number may no longer be tracked.
     pub(crate) fn note_largest(&mut self, number: u64) {
         self.largest_acked = self.largest_acked.max(Some(number));
     }

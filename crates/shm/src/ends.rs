@@ -141,7 +141,8 @@ impl ShmSender {
         }
     }
 
-    /// Always ready, because the peer can get all messages that were put. It exists for code that is generic over carriers.
+    /// Always ready, because the peer can get all messages that were put. This method exists for code that is generic over
+    /// carriers.
     pub fn poll_drained(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }

@@ -1,9 +1,10 @@
 //! Lets each side sleep until the other side has acted. While neither sleeps, there is no system call.
 //!
 //! Each side has a word in the segment, its gate. Before a side sleeps, it announces the sleep in its gate. Then it checks once
-//! more whether there is something to do. The other side first acts, and then reads the gate. Between the two steps each side
-//! passes a barrier. So at least one of them sees the other's step, and no wake-up is lost. The barrier is asymmetric. It is free
-//! for the working side. It costs a system call for the side that is about to sleep. That side needs a system call anyway.
+//! more whether there is something to do. The other side first acts, and then reads the gate. Between its two steps, each side
+//! passes a barrier. So at least one of the sides sees the first step of the other side, and no wake-up is lost. The barrier is
+//! asymmetric. It is free for the working side. It costs a system call for the side that is about to sleep. That side needs a
+//! system call anyway.
 
 use crate::memory::Memory;
 use crate::sync::{Ordering, heavy_barrier, light_barrier};

@@ -389,8 +389,8 @@ pub(crate) struct LaneReader<M> {
     head: u64,
     /// The number of consecutive polls that found an entry. If it is high, more entries are likely.
     run: u64,
-    /// Whether the value of the last entry was not beside its cell. It had then probably replaced another value, so the writer is
-    /// faster than the reader.
+    /// Whether the value of the last entry was not beside its cell. The value had then probably replaced another value, so the
+    /// writer is faster than the reader.
     behind: bool,
 }
 

@@ -192,8 +192,8 @@ impl Listener {
 }
 
 impl Listener {
-    /// Returns the socket to which programs connect. It is for callers that accept with their own reactor and then call
-    /// [`greet`](Self::greet).
+    /// Returns the socket to which programs connect. This socket is for callers that accept with their own reactor and then
+    /// call [`greet`](Self::greet).
     ///
     /// # Errors
     /// If the system has no more file descriptors.

@@ -113,7 +113,7 @@ impl Capacity {
         }
     }
 
-    /// Returns the number of bits that could pass from `from` to `to`. It works on its own copy of the capacity.
+    /// Returns the number of bits that could pass from `from` to `to`. The function works on its own copy of the capacity.
     pub(crate) fn bits_between(mut self, from: Duration, to: Duration) -> f64 {
         let (mut at, mut bits) = (Duration::ZERO, 0.0);
         while at < to {

@@ -31,8 +31,8 @@ impl End {
     }
 }
 
-/// Two sessions that are joined by a link in each direction. They are driven in virtual time, in the same way as by a real
-/// driver.
+/// Two sessions that are joined by a link in each direction. Both sessions are driven in virtual time, in the same way as by a
+/// real driver.
 ///
 /// The clocks of the two sessions differ by an offset, as the clocks of two machines do. The ends are sessions in this process,
 /// unless [`Pair::between`] was given other ends.

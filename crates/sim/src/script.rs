@@ -262,7 +262,7 @@ fn random_link(random: &mut Random) -> LinkConfig {
     }
 }
 
-/// Returns how the capacity changes. It changes in about half of the links that have a limited capacity.
+/// Returns how the capacity changes. The capacity changes in about half of the links that have a limited capacity.
 fn random_variation(random: &mut Random) -> Variation {
     let low_bits = 100_000 + random.below(1_000_000);
     let ms = |random: &mut Random, max| Duration::from_millis(20 + random.below(max));

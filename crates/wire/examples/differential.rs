@@ -1,5 +1,5 @@
 //! Reads lines that consist of a shape and a body, both in hexadecimal. Answers each line with the body that this crate writes
-//! for the decoded value. It is used in differential tests of other implementations.
+//! for the decoded value. This program is used in differential tests of other implementations.
 
 use std::io::{BufRead, Write};
 

@@ -47,7 +47,7 @@ impl<'o> Writer<'o> {
             if length < 0x80 {
                 self.out[start] = length as u8;
             } else {
-                // The length is known only now. It rarely takes more than the one reserved byte.
+                // The length is known only now. The length rarely takes more than the one reserved byte.
                 let mut prefix = Vec::with_capacity(10);
                 put_varint(&mut prefix, length as u64);
                 self.out.splice(start..=start, prefix);

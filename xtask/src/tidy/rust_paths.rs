@@ -1,4 +1,5 @@
-//! Finds the paths that a Rust file names, without a compiler. This is exact enough to see which file uses which other file.
+//! Finds the paths that a Rust file names, without a compiler. The result is exact enough to see which file uses which other
+//! file.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! The short form of `nowcast lab load`, with ten clients for one second. It tests only that the instrument works; its figures
-//! are not meaningful. The chapter about asteroids needs network namespaces.
+//! The short form of `nowcast lab load`, with ten clients for one second. This test checks only that the instrument works. The
+//! figures are not meaningful. The chapter about asteroids needs network namespaces.
 
 #![cfg(all(feature = "lab", target_os = "linux"))]
 

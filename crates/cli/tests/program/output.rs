@@ -20,7 +20,7 @@ fn nowcast(args: &[&str]) -> Command {
     command
 }
 
-/// A service in another process that answers commands, and its address. It ends when this value is dropped.
+/// A service in another process that answers commands, and its address. The service ends when this value is dropped.
 struct Service(Child, String);
 
 impl Service {

@@ -22,7 +22,7 @@ fn mistake(arguments: &[&str]) -> (Option<i32>, String) {
     (status.code(), said)
 }
 
-/// Starts a server on a free port, and returns it with its port. Its logs go to `logs`.
+/// Starts a server on a free port, and returns the server with its port. The logs of the server go to `logs`.
 fn start_with(logs: Stdio) -> (Child, u16) {
     start_saying(logs, "info")
 }

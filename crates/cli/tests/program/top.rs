@@ -21,7 +21,7 @@ fn nowcast(args: &[&str]) -> Command {
     command
 }
 
-/// A server with the sample worlds, and its address. It ends when this value is dropped.
+/// A server with the sample worlds, and its address. The server ends when this value is dropped.
 struct Server(Child, String);
 
 impl Server {

@@ -1,5 +1,5 @@
-//! Makes `spec/TRANSCRIPT.md`: a session of a world from its first packet to its last. It runs in virtual time and without
-//! randomness, so every run gives the same bytes as the page. `NOWCAST_BLESS=1` writes the page and
+//! Makes `spec/TRANSCRIPT.md`: a session of a world from its first packet to its last. The session runs in virtual time and
+//! without randomness, so every run gives the same bytes as the page. `NOWCAST_BLESS=1` writes the page and
 //! `spec/vectors/transcript.json` again.
 
 use std::collections::BTreeMap;

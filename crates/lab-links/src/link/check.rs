@@ -154,7 +154,7 @@ fn delay(seen: &Seen, lateness: Lateness) -> Finding {
     Finding { what, unit: "ms", configured, measured, allowed: (configured, configured + late) }
 }
 
-/// Checks a share of the datagrams. It must be within four standard deviations of the binomial distribution.
+/// Checks a share of the datagrams. The share must be within four standard deviations of the binomial distribution.
 fn share(what: &'static str, configured: f64, count: usize) -> Finding {
     let n = f64::from(DATAGRAMS);
     let deviation = 4.0 * (configured * (1.0 - configured) / n).sqrt();

@@ -98,7 +98,7 @@ pub fn run(link: &EmulatedLink, main: &[String], others: &[String]) -> Result<Ex
     })
 }
 
-/// Runs a program on another host. If it fails before it is requested to stop, that is an error.
+/// Runs a program on another host. A program that fails before it is requested to stop causes an error.
 fn serve(
     link: &EmulatedLink,
     host: &Host,

@@ -24,7 +24,7 @@ impl Message {
         Message(bytes)
     }
 
-    /// Writes the time of sending. It is called last, so that building the message is not measured.
+    /// Writes the time of sending. This method is called last, so that building the message is not measured.
     #[inline]
     pub fn stamp(&mut self, time_ns: u64) {
         self.0[..8].copy_from_slice(&time_ns.to_le_bytes());

@@ -66,8 +66,8 @@ pub enum Peer {
     TcpCubic,
     /// Plain TCP with BBR.
     TcpBbr,
-    /// TCP with a conflating sender. It sends events first, and then the newest value of each key. It decides the content of a
-    /// piece only when `poll` reports that the kernel has sent nearly all earlier bytes.
+    /// TCP with a conflating sender. The sender writes events first, and then the newest value of each key. It decides the
+    /// content of a piece only when `poll` reports that the kernel has sent nearly all earlier bytes.
     TcpConflating,
     /// TCP with a conflating sender in an event loop. The sender writes until the socket accepts no more data.
     TcpConflatingEager,
@@ -243,7 +243,7 @@ pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), PeerError>> + 'a>>;
 ///
 /// In each tick, the program calls `put` for the new messages, then `flush`, and then `work` until the next tick.
 pub trait Connection {
-    /// Passes a message to the peer. It is a state if `key` is not 0, or else an event. Never waits.
+    /// Passes a message to the peer. The message is a state if `key` is not 0, or else an event. Never waits.
     ///
     /// # Errors
     /// Fails if the connection has ended.

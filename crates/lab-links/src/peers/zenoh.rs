@@ -75,7 +75,7 @@ impl Zenoh {
 impl Drop for Zenoh {
     fn drop(&mut self) {
         let node = self.node.take();
-        // Closing also waits. If it fails, that no longer matters.
+        // Closing also waits. A failure no longer matters.
         let _ = thread::spawn(move || drop(node)).join();
     }
 }
@@ -145,7 +145,7 @@ fn config(end: End, address: SocketAddr) -> Result<Config, zenoh::Error> {
     ))
 }
 
-/// Converts a sample. Its key is the last part of the name of its resource.
+/// Converts a sample. The key of the message is the last part of the name of the resource.
 fn message(sample: &Sample) -> Result<Message, PeerError> {
     let key = sample.key_expr().as_str().rsplit('/').next().and_then(|key| key.parse().ok());
     let key = key.ok_or(PeerError::Frame("the name of its resource"))?;

@@ -281,7 +281,8 @@ impl Brain {
         self.draw(one_in) == 0
     }
 
-    /// Returns a random number below `below`, by Xorshift (Marsaglia 2003). Its quality suffices for decisions of bots.
+    /// Returns a random number below `below`, by Xorshift (Marsaglia 2003). The quality of these numbers suffices for decisions
+    /// of bots.
     fn draw(&mut self, below: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -335,7 +336,7 @@ mod tests {
         map(&[("color", "#ff0000".into()), ("holding", what)])
     }
 
-    /// Runs the bot for a while. It reaches each target at once. `acted` receives its actions.
+    /// Runs the bot for a while. The bot reaches each target at once. `acted` receives the actions of the bot.
     fn live(brain: &mut Brain, mut acted: impl FnMut(&mut Brain, &str, &Value)) {
         for _ in 0..20_000 {
             for said in brain.think() {

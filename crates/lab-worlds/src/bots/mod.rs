@@ -1,4 +1,4 @@
-//! Bots: many simple clients at once. They also measure.
+//! Bots: many simple clients at once, which also measure.
 //!
 //! Bots use sessions, as our own clients do, or the plain protocol over WebSockets, as stock clients do. Meanwhile `/metrics` is
 //! read once a second, so one report shows clients and server.
@@ -128,7 +128,7 @@ async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
     let mut bots = JoinSet::new();
     for index in 0..plan.count {
         let (plan, address) = (plan.clone(), address.clone());
-        // Fifty bots join in a second. That is like a rush of players, and not like an attack.
+        // Fifty bots join in a second. This rate is like a rush of players, and not like an attack.
         let begin = start + Duration::from_millis(20) * index as u32;
         bots.spawn(async move {
             tokio::time::sleep_until(begin).await;

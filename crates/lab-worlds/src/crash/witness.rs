@@ -32,7 +32,7 @@ const TRY_MAX: Duration = Duration::from_secs(2);
 const COUNT_PATIENCE: Duration = Duration::from_secs(1);
 const COUNT_PATIENCE_CONFIRMED: Duration = Duration::from_secs(20);
 
-/// Distance after which the avatar counts as moving, in metres. It is more than a fall onto the floor.
+/// Distance after which the avatar counts as moving, in metres. This distance is greater than that of a fall onto the floor.
 const MOVED_METRES: f32 = 0.2;
 
 /// The observations of one witness during one run of the server.

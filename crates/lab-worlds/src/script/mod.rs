@@ -52,7 +52,8 @@ type Result<T> = std::result::Result<T, ScriptError>;
 pub struct Plan {
     /// Number of steps of each world with a thousand entities.
     pub steps: usize,
-    /// Seconds for which rooms step while a runaway script runs. They then step for the same time without a runaway script.
+    /// Seconds for which rooms step while a runaway script runs. Afterwards the rooms step for the same time without a runaway
+    /// script.
     pub room_seconds: u64,
     /// Number of repetitions of each measurement.
     pub rounds: usize,

@@ -104,7 +104,7 @@ pub struct AdmissionRequest<'a> {
 }
 
 impl<'a> AdmissionRequest<'a> {
-    /// Makes a request for the name `room` from an address. It has no token and no page, and is not encrypted.
+    /// Makes a request for the name `room` from an address. The request has no token and no page, and is not encrypted.
     #[must_use]
     pub fn new(room: &'a str, address: SocketAddr) -> AdmissionRequest<'a> {
         AdmissionRequest {

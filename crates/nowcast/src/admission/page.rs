@@ -121,8 +121,8 @@ impl Named {
     }
 }
 
-/// The web pages that an endpoint admits if it is open only to its own machine. These are its own pages and those of configured
-/// origins.
+/// The web pages that an endpoint admits if it is open only to its own machine. These pages are the endpoint's own pages and
+/// those of configured origins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnPages {
     /// The endpoint's port, if known.

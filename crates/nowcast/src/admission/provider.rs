@@ -22,7 +22,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // The call fails if the program has already installed a provider. That provider serves as well.
+        // The call fails if the program has already installed a provider. The installed provider serves the same purpose.
         let _ = PROVIDER.install_default();
     });
 }

@@ -18,8 +18,8 @@ use tokio::time::{Sleep, sleep_until};
 /// Timers that are due within this time run on time, because a delay could hold packets back.
 const SOON: Duration = Duration::from_millis(10);
 
-/// Delay of all later timers. An acknowledgement then waits for 65 ms in total. This is longer than the 50 ms between two packets
-/// of most sessions.
+/// Delay of all later timers. An acknowledgement then waits for 65 ms in total. This time is longer than the 50 ms between two
+/// packets of most sessions.
 const PATIENCE: Duration = Duration::from_millis(40);
 
 /// The tokio runtime, with delayed timers for QUIC.

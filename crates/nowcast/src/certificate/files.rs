@@ -31,7 +31,7 @@ impl Files {
     }
 
     /// Reads the files again if they changed. If they cannot be used, the previous certificate stays, and the next check tries
-    /// again. This happens, for instance, while only one of the files has been replaced.
+    /// again. The files cannot be used, for instance, while only one of them has been replaced.
     pub(super) fn look(&mut self) {
         let seen = [stamp(&self.chain), stamp(&self.key)];
         if seen == self.seen {

@@ -93,7 +93,7 @@ pub(crate) trait Link: Send + Sync {
         Duration::ZERO
     }
 
-    /// Lets the channel read published values when it sends. Returns the subscription if the link cannot do that.
+    /// Lets the channel read published values when it sends. Returns the subscription if the link cannot read published values.
     fn subscribe(&self, subscription: Subscription) -> Option<Subscription> {
         Some(subscription)
     }

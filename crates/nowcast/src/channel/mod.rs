@@ -257,8 +257,8 @@ impl Channel {
         self.link.status()
     }
 
-    /// Time since the first unanswered packet during which nothing arrived; zero if no answer is expected. If it is
-    /// much longer than the round trip, the peer is gone or the path is cut.
+    /// Time since the first unanswered packet during which nothing arrived; zero if no answer is expected. If this time is much
+    /// longer than the round trip, the peer is gone or the path is cut.
     #[must_use]
     pub fn silence(&self) -> Duration {
         self.link.silence()
@@ -289,7 +289,7 @@ impl Channel {
         self.link.set_source(source);
     }
 
-    /// Informs the channel that the source has data to send. It never waits, not even while the source is being polled.
+    /// Informs the channel that the source has data to send. This call never waits, not even while the source is being polled.
     pub fn source_has_more(&self) {
         self.link.source_has_more();
     }
@@ -322,8 +322,8 @@ impl Channel {
     }
 
     /// Closes the channel like [`close`](Self::close), and waits until the peer has received the close, for at most
-    /// [`LEAVE_TIME_MAX`]. A program that calls only `close` and then exits may exit before the close is sent. Its peer then
-    /// keeps the session until the resume timeout.
+    /// [`LEAVE_TIME_MAX`]. A program that calls only `close` and then exits may exit before the close is sent. The peer of such
+    /// a program keeps the session until the resume timeout.
     pub async fn leave(&self, code: u32, reason: &str) {
         self.close(code, reason);
         if let Some(mut left) = self.link.watch_left() {

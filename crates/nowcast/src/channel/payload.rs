@@ -10,8 +10,8 @@ use super::shapes::{ShapeId, TypeShape};
 /// A payload of a lane: raw bytes (`[u8]`), or values of any type that derives [`Wire`], in the format of
 /// `spec/WIRE.md`.
 ///
-/// The two ends of a typed lane may have different versions of a type. Its shape is announced before the first value, and the
-/// reader matches fields by name (`spec/WIRE.md`, section 7).
+/// The two ends of a typed lane may have different versions of a type. The shape of the type is announced before the first
+/// value, and the reader matches fields by name (`spec/WIRE.md`, section 7).
 pub trait Payload {
     /// Returns the shape of the type, to be announced to the peer. `None` for bytes, which have no shape.
     fn type_shape() -> Option<TypeShape>;

@@ -12,15 +12,16 @@ use crate::clock;
 /// Capacity of the buffer that is kept for the next call.
 const KEPT_BYTES: usize = 1_024;
 
-/// Fills a channel from its driver. It writes states that depend on the peer's data into its own lanes (see [`Replication`]). It
-/// can also put other messages before packets are filled.
+/// Fills a channel from its driver. A source writes states that depend on the peer's data into its own lanes (see
+/// [`Replication`]). It can also put other messages before packets are filled.
 ///
-/// The source is called without any lock, just before a packet may leave. It may therefore call its channel. Its delays affect
-/// only the packets of that channel, if the runtime has another thread. A source that holds its channel keeps the channel open.
-/// If the source panics, or writes more than there is room for, the channel ends with the code `APPLICATION` on both sides.
+/// The source is called without any lock, just before a packet may leave. It may therefore call its channel. The delays of the
+/// source affect only the packets of that channel, if the runtime has another thread. A source that holds its channel keeps the
+/// channel open. If the source panics, or writes more than there is room for, the channel ends with the code `APPLICATION` on
+/// both sides.
 ///
 /// If other messages take the room in the meantime, the written bytes do not leave. The source then learns at once that the bytes
-/// did not arrive. It is called again, possibly for a packet of the same number.
+/// did not arrive. The source is called again, possibly for a packet of the same number.
 ///
 /// ```no_run
 /// use nowcast::session::{LaneConfig, PacketOutcome, Replication};
@@ -123,8 +124,8 @@ impl PutBatch {
         std::mem::take(&mut self.refused)
     }
 
-    /// Closes the channel as [`Channel::close`](super::Channel::close) does. If it is called several times, the first call
-    /// counts.
+    /// Closes the channel as [`Channel::close`](super::Channel::close) does. If this method is called several times, the first
+    /// call counts.
     pub fn close(&mut self, code: u32, reason: &str) {
         self.closing.get_or_insert_with(|| (code, reason.to_owned()));
     }

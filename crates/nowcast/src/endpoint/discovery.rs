@@ -117,7 +117,7 @@ impl RefusalAnswer {
         serde_json::to_string(self).expect("texts become JSON")
     }
 
-    /// Makes a refusal from a peer's answer. Its texts are cut to a readable length.
+    /// Makes a refusal from a peer's answer. The texts of the refusal are cut to a readable length.
     pub(crate) fn from_peer(status: u16, body: &[u8]) -> Self {
         let mut refusal: Self = serde_json::from_slice(body).unwrap_or_else(|_| {
             Self::new("refused", format!("the answer was {status}"), "check the address")

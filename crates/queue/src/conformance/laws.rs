@@ -32,7 +32,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Checks laws 1 to 4. They hold at every receiver, for any interleaving of the two sides.
+/// Checks laws 1 to 4. These laws hold at every receiver, for any interleaving of the two sides.
 ///
 /// `puts` are the keys of all accepted puts in order. `gets` are the delivered messages, each with the index of its put. Laws 5
 /// to 7 concern single instants. Only the comparison with the model can check them.

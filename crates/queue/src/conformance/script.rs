@@ -65,8 +65,8 @@ impl Script {
         Script { bounds, operations }
     }
 
-    /// Returns the shortest script for which `fails` still returns a failure, and that failure. It omits ever smaller stretches
-    /// of the script. `what` is the failure of the whole script.
+    /// Returns the shortest script for which `fails` still returns a failure, and that failure. The search omits ever smaller
+    /// stretches of the script. `what` is the failure of the whole script.
     pub(super) fn shrink(self, what: String, fails: impl Fn(&Script) -> Option<String>) -> (Script, String) {
         let (mut best, mut what) = (self, what);
         let mut stretch = best.operations.len();

@@ -82,7 +82,7 @@ impl<V: Weigh> Publisher<V> {
         put
     }
 
-    /// Adds a subscriber. It first receives the newest value of every key.
+    /// Adds a subscriber. The subscriber first receives the newest value of every key.
     #[must_use]
     pub fn subscribe(&self) -> Subscriber<V> {
         let id = self.shared.lock().publication.subscribe();
@@ -106,8 +106,8 @@ impl<V: Weigh> Publisher<V> {
         look(&self.shared.lock().publication)
     }
 
-    /// Returns a future that wakes the waiting tasks. While it exists, [`put`](Self::put) wakes at most one task: the one that
-    /// runs this future. The future completes when the publisher is dropped. Use at most one for each publisher.
+    /// Returns a future that wakes the waiting tasks. While the future exists, [`put`](Self::put) wakes at most one task: the
+    /// one that runs this future. The future completes when the publisher is dropped. Use at most one for each publisher.
     pub fn distribution(&self) -> Distribution<V> {
         Distribution { shared: Arc::clone(&self.shared) }
     }

@@ -169,7 +169,7 @@ impl SentStates {
         (slot, superseded.is_some())
     }
 
-    /// Records that the value has arrived. Its slot may be free afterwards.
+    /// Records that the value has arrived. The slot of the value may be free afterwards.
     pub(crate) fn acknowledge(&mut self, slot: u32, store: &mut Store) {
         let state = self.get_mut(slot);
         let Some(payload) = state.payload.take() else { return };

@@ -179,8 +179,8 @@ impl Received {
         count > 0
     }
 
-    /// Counts consecutive numbers that are all received, or all not received, from `number` downwards to `floor`. It processes
-    /// one word of bits at a time.
+    /// Counts consecutive numbers that are all received, or all not received, from `number` downwards to `floor`. The function
+    /// processes one word of bits at a time.
     fn run(&self, number: u64, floor: u64, received: bool) -> u64 {
         let count_max = number + 1 - floor;
         let mut count = 0;

@@ -1,4 +1,5 @@
-//! Handles a long queue. It is noticed within a few acknowledgements, drained at once, and tested to find out who fills it.
+//! Handles a long queue. The queue is noticed within a few acknowledgements and drained at once. A test determines whose
+//! packets fill the queue.
 //!
 //! While the sender pauses, its own queue becomes shorter by the whole rate of the link. A queue that others fill becomes shorter
 //! only by the sender's share of that rate. Rates and delays alone cannot distinguish the two cases: both with a competitor and

@@ -114,7 +114,8 @@ pub(super) struct Lanes {
     readable: u16,
     /// Incoming lanes below this one may have new messages.
     heard: u8,
-    /// The length of the longest message and the highest lane used so far. They are checked when the peer's limits become known.
+    /// The length of the longest message and the highest lane used so far. Both values are checked when the peer's limits
+    /// become known.
     largest_put: usize,
     highest_lane: u8,
 }

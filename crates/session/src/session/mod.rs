@@ -105,8 +105,8 @@ impl Session {
 
     /// Continues the session over another carrier. The old carrier is no longer used. `entropy` must be fresh.
     ///
-    /// An acceptor that serves many sessions reads a HELLO with [`Hello::read`] and finds the session that it names. It then
-    /// calls [`check_resume`](Self::check_resume) on that session, attaches the carrier and handles the HELLO.
+    /// An acceptor that serves many sessions reads a HELLO with [`Hello::read`] and finds the session that it names. The
+    /// acceptor then calls [`check_resume`](Self::check_resume) on that session, attaches the carrier and handles the HELLO.
     pub fn attach(&mut self, now: Time, carrier: Carrier, entropy: Entropy) {
         if self.is_closed() {
             return;
@@ -214,7 +214,7 @@ impl Session {
         self.handshake.is_closed()
     }
 
-    /// Whether a closed session has nothing left to do. It has informed the peer, if the peer was reachable.
+    /// Whether a closed session has nothing left to do. Such a session has informed the peer, if the peer was reachable.
     pub fn is_over(&self) -> bool {
         self.handshake.is_over()
     }

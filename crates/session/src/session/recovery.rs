@@ -131,8 +131,7 @@ impl Recovery {
     }
 
     /// Handles the arrival of a packet before its content takes effect. After an outage the sender continues at once with the
-    /// newest data, at its earlier rate. It does so without the back-off of the silence, and regardless of packets still in
-    /// flight.
+    /// newest data, at its earlier rate. The back-off of the silence and the packets still in flight do not limit the sender.
     pub(super) fn heard(&mut self, now: Time, last_heard: Time, rate: &mut Rate) {
         let Some(since) = self.waits_since else { return };
         let silent = now.since(since.max(last_heard));

@@ -43,7 +43,7 @@ pub fn from_slice_with_records(bytes: &[u8], limits: &Limits) -> Result<Value> {
     Ok(value)
 }
 
-/// Reads one value that is a part of a message. Its memory counts towards the message's limit.
+/// Reads one value that is a part of a message. The memory of the value counts towards the message's limit.
 pub(crate) fn from_input(bytes: &[u8], origin: usize, outer: &mut Input<'_>) -> Result<Value> {
     let mut input = Input::new(bytes, origin, outer.limits());
     input.share_memory(outer);
@@ -53,7 +53,7 @@ pub(crate) fn from_input(bytes: &[u8], origin: usize, outer: &mut Input<'_>) -> 
     Ok(value)
 }
 
-/// Reads one value at the current position of an input. Its memory counts towards the input's limit.
+/// Reads one value at the current position of an input. The memory of the value counts towards the input's limit.
 pub(crate) fn next_value(input: &mut Input<'_>) -> Result<Value> {
     Reader { input, records: None }.value(0)
 }

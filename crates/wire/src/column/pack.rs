@@ -52,7 +52,7 @@ fn put<const N: usize>(tail: &mut [u8], values: impl Iterator<Item = u64>) {
     }
 }
 
-/// Appends the differences of neighbours, minus `step`. They must fit the width.
+/// Appends the differences of neighbours, minus `step`. The results must fit the width.
 pub(crate) fn pack_steps<T: Number>(values: &[T], step: i64, width: u8, out: &mut Vec<u8>) {
     let numbers = values.len().saturating_sub(1);
     let start = out.len();

@@ -11,7 +11,7 @@ use crate::limits::{DICTIONARY_MAX, PLAIN_ROWS_MAX};
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Nesting {
     Top,
-    /// Inside of decimal, single or short. These cannot contain each other.
+    /// Inside of decimal, single or short. These codings cannot contain each other.
     Scaled,
     /// Inside of sparse. No coding that contains another column is allowed.
     Sparse,

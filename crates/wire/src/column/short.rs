@@ -1,4 +1,4 @@
-//! Doubles that came from singles through their short decimal form. Most numbers in JSON are like this.
+//! Doubles that came from singles through their short decimal form. Most numbers in JSON are such doubles.
 
 /// Doubles hold every whole number up to this one.
 const WHOLE_MAX: f64 = (1u64 << 53) as f64;
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn every_single_widens_to_a_double_that_narrows_to_it() {
-        // Tests every 65,521st bit pattern. This is a prime, so all exponents and many mantissas occur.
+        // Tests every 65,521st bit pattern. 65,521 is a prime, so all exponents and many mantissas occur.
         for bits in (0..=u32::MAX).step_by(65_521) {
             let single = f32::from_bits(bits);
             let wide = widen(single);

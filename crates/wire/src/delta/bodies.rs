@@ -29,8 +29,8 @@ pub struct BodyColumns {
     pub orientation: usize,
     /// The bits of the orientation's components.
     pub orientation_bits: u32,
-    /// A flag that is set if a body touches other bodies of its group; `None` if the layout has no such flag. Without it, every
-    /// body may be touching others.
+    /// A flag that is set if a body touches other bodies of its group; `None` if the layout has no such flag. Without such a
+    /// flag, every body may be touching others.
     pub touching: Option<usize>,
     /// Gravity, in position steps per tick squared.
     pub gravity: Vector,

@@ -207,7 +207,7 @@ impl Frame {
         Self { tick, ids, values }
     }
 
-    /// Appends the row of an entity. Its id must be larger than all earlier ids.
+    /// Appends the row of an entity. The id of the entity must be larger than all earlier ids.
     pub fn push(&mut self, id: u32, row: &[i32]) {
         self.ids.push(id);
         self.values.extend_from_slice(row);

@@ -1,8 +1,10 @@
-//! The prediction errors of the bodies that are already decoded in a frame. They give a correction for bodies near them.
+//! The prediction errors of the bodies that are already decoded in a frame. These errors give a correction for other bodies
+//! nearby.
 
 use super::rigid::{Vector, difference, dot, scaled};
 
-/// Squared distance, in body sizes, within which neighbours count. Their weight decreases from half a size on.
+/// Squared distance, in body sizes, within which neighbours count. The weight of a neighbour decreases from a distance of half
+/// a body size on.
 const NEAR_LIMIT: f64 = 16.0;
 const NEAR_SOFT: f64 = 0.25;
 /// The weight of the assumption that the error is zero.
@@ -82,7 +84,7 @@ impl Neighbours {
         mean(sums)
     }
 
-    /// Returns the weight of a body at a position. It is zero outside of the range.
+    /// Returns the weight of a body at a position. The weight is zero outside of the range.
     #[inline]
     fn weight(&self, known: Vector, place: Vector) -> f64 {
         let from = difference(known, place);

@@ -6,8 +6,8 @@
 /// For each largest component, the indices of the components that are stored.
 pub(super) const OTHERS: [[usize; 3]; 4] = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]];
 
-/// Returns the quaternion (x, y, z, w) of the four columns from `first` on. It is in units of 1 / (M √2), and is not normalised
-/// further.
+/// Returns the quaternion (x, y, z, w) of the four columns from `first` on. The quaternion is in units of 1 / (M √2), and is
+/// not normalised further.
 pub(super) fn unpack(row: &[i32], first: usize, bits: u32) -> [f64; 4] {
     let top = f64::from((1 << bits) - 1);
     let largest = (row[first] & 3) as usize;

@@ -190,7 +190,7 @@ fn fields(
     Ok(())
 }
 
-/// Finds the value of a field. It is usually at the same index as in the shape.
+/// Finds the value of a field. The field is usually at the same index as in the shape.
 fn find<'v>(row: &'v Value, index: usize, name: &str) -> Option<&'v Value> {
     match row {
         Value::Map(pairs) => match pairs.get(index) {

@@ -2,8 +2,8 @@
 //!
 //! There are two coders, for two budgets of time:
 //!
-//! - [`rice`] writes whole bits. The parameter for each number follows the sizes of earlier numbers. It takes a few nanoseconds
-//!   for a number, and stays within a tenth of the entropy for the bell-shaped residuals of predictions.
+//! - [`rice`] writes whole bits. The parameter for each number follows the sizes of earlier numbers. This coder takes a few
+//!   nanoseconds for a number, and stays within a tenth of the entropy for the bell-shaped residuals of predictions.
 //! - [`arith`] writes fractions of a bit. Its probabilities come from [`model`], which learns a probability for each decision.
 //!   [`expect`] predicts how large a number will be.
 //!

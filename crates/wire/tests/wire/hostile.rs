@@ -248,7 +248,8 @@ proptest! {
             let mut again = Vec::new();
             nowcast_wire::encode_value(&shape, &value, nowcast_wire::Effort::Small, &mut again).unwrap();
             let back = decode_value(&shape, &again).unwrap();
-            // A damaged quaternion may leave out a component that is not the largest. A writer never does that.
+            // A damaged quaternion may leave out a component that is not the largest. A writer always leaves out the largest
+            // one.
             let has_quat = format!("{shape:?}").contains("Quat");
             prop_assert!(has_quat || back == value);
         }

@@ -77,8 +77,8 @@ impl Faults {
     }
 }
 
-/// Returns the number of requests before the next failure. It is one less than `one_in` on average, and always below twice
-/// `one_in`.
+/// Returns the number of requests before the next failure. This number is one less than `one_in` on average, and always below
+/// twice `one_in`.
 fn pause(one_in: u64, random: &mut Random) -> u64 {
     random.bits() % (2 * one_in - 1)
 }

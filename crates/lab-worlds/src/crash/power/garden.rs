@@ -91,7 +91,7 @@ pub(super) struct Least {
 }
 
 impl Confirmed {
-    /// Returns a completion that is called when data is stored. It calls `position` and records the data.
+    /// Returns a completion that is called when data is stored. The completion calls `position` and records the data.
     fn when_kept(&self, what: Kept, position: &Position) -> Completion {
         let (told, position) = (self.clone(), Arc::clone(position));
         Box::new(move |outcome| {

@@ -48,7 +48,7 @@ pub struct Survived {
     pub cuts_before_first: usize,
     /// Number of cuts after which more data was found than was confirmed.
     pub found_more: usize,
-    /// Number of confirmed durable actions. They had to be present after each later cut.
+    /// Number of confirmed durable actions. These actions had to be present after each later cut.
     pub actions: u64,
     /// Number of writes and syncs that failed on purpose.
     pub failures: u64,
@@ -251,7 +251,7 @@ impl Life<'_> {
 /// The state that was found after a cut.
 struct Found {
     tick: u64,
-    /// Number of durable actions that were applied. They are the first ones of all attempts.
+    /// Number of durable actions that were applied. The applied actions are the first ones of all attempts.
     actions: u64,
 }
 

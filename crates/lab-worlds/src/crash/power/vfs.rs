@@ -74,7 +74,7 @@ fn system() -> *mut sqlite3_vfs {
     SYSTEM.get().expect("`install` runs before files are opened").0
 }
 
-/// Returns the offset of [`Watched`] in the memory of a file. It is behind the system's own part.
+/// Returns the offset of [`Watched`] in the memory of a file. The record is behind the system's own part.
 fn watched_at() -> usize {
     // SAFETY: the pointer refers to SQLite's own structure, which lives as long as the program.
     let bytes = unsafe { (*system()).szOsFile };

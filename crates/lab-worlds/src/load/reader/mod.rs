@@ -41,7 +41,7 @@ pub(super) enum Speech {
     Colyseus,
 }
 
-/// The orders for one process of readers. They are passed when it starts.
+/// The orders for one process of readers. The parent passes these orders when the process starts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Orders {
     pub(super) speech: Speech,
@@ -135,7 +135,7 @@ fn ns_of_tick(tick: u32) -> u64 {
     u64::from(tick) * 1_000_000_000 / u64::from(STEP_HZ)
 }
 
-/// The main function of the hidden command `nowcast lab readers`. It ends when its standard input ends.
+/// The main function of the hidden command `nowcast lab readers`. The function ends when the standard input ends.
 ///
 /// # Errors
 /// If the orders cannot be read, or the answers cannot be written.

@@ -28,8 +28,8 @@ struct Lane {
     queue: UpdatableQueue<Vec<u8>>,
     sent_entries: usize,
     sent_bytes: usize,
-    /// Number of messages that the peer has reported as delivered. It corrects the queue's own counters, which count a sent
-    /// message as delivered.
+    /// Number of messages that the peer has reported as delivered. This number corrects the queue's own counters, which count a
+    /// sent message as delivered.
     delivered: u64,
     replaced: u64,
 }

@@ -28,9 +28,9 @@ impl SendLane {
             .is_some_and(|event| !event.is_acknowledged && !event.is_lost)
     }
 
-    /// Marks values for sending that had given way to newer values. This is necessary if a barrier closes the open interval while
-    /// the newer values still wait. The earlier values are then the last values of the interval, and the peer cannot continue
-    /// without them.
+    /// Marks values for sending that had given way to newer values. The values must be sent if a barrier closes the open
+    /// interval while the newer values still wait. The earlier values are then the last values of the interval, and the peer
+    /// cannot continue without them.
     pub(super) fn recall_what_gave_way(&mut self) {
         let interval = self.interval();
         let recalled = self.states.wanted().filter(|(_, state)| state.gave_way && state.interval == interval);
