@@ -88,7 +88,7 @@ pub enum ClientEvent<'a> {
     Emitted {
         /// The name of the event.
         name: &'a str,
-        /// Its payload.
+        /// The payload of the event.
         payload: &'a Value,
     },
     /// The outcome of a version of the rules.

@@ -27,7 +27,7 @@ pub enum PlayerCommand {
     Act {
         /// The name of the action.
         action: String,
-        /// Its arguments.
+        /// The arguments of the action.
         arguments: Value,
         /// The number of the action, if the action must happen exactly once.
         number: Option<Numbered>,

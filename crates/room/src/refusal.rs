@@ -1,24 +1,25 @@
-//! The reasons for refusing a client, with code, cause and cure. All protocols use this type.
+//! The reasons for refusing a client. Each refusal has a code, a cause, and a text that says how to resolve it (`cure`). All
+//! protocols use this type.
 
 use std::time::Duration;
 
 use nowcast_world_protocol::ROOM_NAME_BYTES_MAX;
 
-/// The reason for refusing a client. The text states the cause. [`Refusal::cure`] states how the client can resolve it.
+/// The reason for refusing a client. The text states the cause. [`Refusal::cure`] says how to resolve the refusal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The request does not ask for a WebSocket.
     #[error("this address speaks WebSocket")]
     NotWebSocket,
-    /// The request for a WebSocket is invalid. The text of the cause includes the cure.
+    /// The request for a WebSocket is invalid. The text says how to correct the request.
     #[error("{cause}")]
     Upgrade {
-        /// The cause, with the cure.
+        /// The cause, and how to correct the request.
         cause: String,
         /// The status of the answer.
         status: u16,
     },
-    /// A parameter of the address is invalid. The text includes the cure.
+    /// A parameter of the address is invalid. The text says how to correct the parameter.
     #[error("bad parameter: {0}")]
     Parameter(String),
     /// The endpoint does not admit the client, because of its page, its token, its encryption or its number of sessions.
@@ -118,9 +119,9 @@ pub struct AdmissionAnswer {
     pub status: u16,
     /// The label in `/metrics`.
     pub label: &'static str,
-    /// The cause, without the cure.
+    /// The cause. `cure` says how to resolve it.
     pub cause: String,
-    /// The cure.
+    /// How to resolve the refusal.
     pub cure: &'static str,
 }
 
@@ -199,7 +200,7 @@ impl Refusal {
         self.row().code
     }
 
-    /// The cure. Empty if the text of the cause includes it.
+    /// Returns the text that says how to resolve the refusal. Empty if the text of the cause already says this.
     #[must_use]
     pub fn cure(&self) -> &'static str {
         self.row().cure
@@ -217,16 +218,16 @@ impl Refusal {
         self.row().status
     }
 
-    /// Returns cause and cure in one line.
+    /// Returns the cause and how to resolve it, in one line.
     #[must_use]
     pub fn line(&self) -> String {
         match (self, self.cure()) {
-            // The text of the cause already includes the cure.
+            // The text of the cause already says how to resolve it.
             (Self::Upgrade { .. }, _) | (_, "") => self.to_string(),
             (_, cure) => format!("{self}: {cure}"),
         }
     }
 }
 
-/// The cure for a world that cannot be loaded.
+/// The advice for a client whose world cannot be loaded.
 const READ_THE_LOG: &str = "enter another room, and ask the server's operator to read its log";

@@ -27,7 +27,7 @@ pub enum FaultKind {
 /// One fault of a script: place, message, and a hint how to correct it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// Its kind.
+    /// The kind of the fault.
     pub kind: FaultKind,
     /// The module, as its path in the world's folder.
     pub file: Option<String>,

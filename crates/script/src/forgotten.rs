@@ -10,7 +10,7 @@ pub struct Forgotten {
     pub file: String,
     /// The line in which a function changes the variable, from 1.
     pub line: u32,
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
 }
 

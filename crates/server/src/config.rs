@@ -195,7 +195,7 @@ impl Config {
         }
     }
 
-    /// Checks the constraints that the types do not express. The error message names the cause and the cure.
+    /// Checks the constraints that the types do not express. The error message names the cause and how to correct it.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !NETWORK_HZ.contains(&self.network_hz) {
             return Err(format!(

@@ -41,7 +41,7 @@ const STORE_PATIENCE: Duration = Duration::from_millis(300);
 /// Maximum size of a request's head, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// The reason why a server cannot listen. Each message is one line that names the cause and the cure.
+/// The reason why a server cannot listen. Each message is one line that names the cause and how to correct it.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// The configuration contradicts itself.
@@ -84,8 +84,9 @@ impl Server {
     /// Listens on every address of the configuration. The server answers no request before [`Server::run`] is called.
     ///
     /// # Errors
-    /// Fails if the configuration has a mistake, if a port or an address is not available, if the rules of a world do
-    /// not load, or if the certificate or the data folder cannot be read. The error message names the cause and the cure.
+    /// Fails if the configuration has a mistake, if a port or an address is not available, if the rules of a world do not
+    /// load, or if the certificate or the data folder cannot be read. The error message names the cause and how to correct
+    /// it.
     pub async fn bind(config: Config) -> Result<Self, BindError> {
         config.check().map_err(BindError::Config)?;
         let (catalogue, watchers) = worlds::offer(&config.worlds)?;

@@ -67,7 +67,7 @@ pub enum Problem {
     TooLarge {
         /// The record.
         what: &'static str,
-        /// Its size.
+        /// The size of the record.
         bytes: u64,
         /// The maximum.
         max: u64,

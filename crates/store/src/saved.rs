@@ -24,7 +24,7 @@ pub enum Moment {
 /// All data that is needed to rebuild a world. [`SavedWorld::replay`] rebuilds it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SavedWorld {
-    /// Its name.
+    /// The name of the world.
     pub name: WorldName,
     /// The snapshot from which the replay begins.
     pub snapshot: Snapshot,
@@ -71,7 +71,7 @@ impl SavedWorld {
     /// Rebuilds the world to the last bit. `make` restores the world from the bytes of the snapshot, with the definition and
     /// the rules of that time. Then the journal is replayed, and each recorded hash is compared.
     ///
-    /// It takes as long as the steps of the world since the snapshot.
+    /// A replay takes as long as the steps of the world since the snapshot.
     ///
     /// # Errors
     /// Fails if `make` fails, if an entry of the journal does not fit the world, or if a hash differs from the recorded one.

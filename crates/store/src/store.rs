@@ -173,14 +173,14 @@ pub enum Health {
     Failing {
         /// The faults, and their places.
         cause: String,
-        /// The cure.
+        /// How to correct the problem.
         cure: &'static str,
     },
     /// The files of the store were removed or replaced. New records are lost until the files are back.
     Gone {
         /// The file.
         cause: String,
-        /// The cure.
+        /// How to correct the problem.
         cure: &'static str,
     },
 }

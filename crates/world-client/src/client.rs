@@ -158,7 +158,7 @@ impl WorldClient {
         self.send(&ToWorld::Own { entity: entity.0, number })
     }
 
-    /// Gives an own entity back to the server, or passes it to a player.
+    /// Gives an entity that the player owns back to the server, or passes it to another player.
     ///
     /// # Errors
     /// Fails if the channel is closed, or its lane is full.
@@ -166,7 +166,7 @@ impl WorldClient {
         self.send(&ToWorld::Release { entity: entity.0, to: to.map(|player| player.0) })
     }
 
-    /// Sets the target pose of an own entity. The newest pose of each entity is sent.
+    /// Sets the target pose of an entity that the player owns. The newest pose of each entity is sent.
     ///
     /// # Errors
     /// Fails if the channel is closed, or if the lane is full and has no earlier pose of this entity.

@@ -34,7 +34,7 @@ pub struct Welcome {
 /// A kind, with the fields that a client reads often.
 #[derive(Clone, Debug)]
 pub struct KindView {
-    /// Its name.
+    /// The name of the kind.
     pub name: String,
     /// The shape of the kind's attributes.
     pub attributes: Shape,

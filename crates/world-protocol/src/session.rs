@@ -272,9 +272,9 @@ pub enum FromWorld {
     },
     /// An event that the rules emitted.
     Happened {
-        /// Its name.
+        /// The name of the event.
         event: String,
-        /// Its payload.
+        /// The payload of the event.
         payload: Value,
     },
     /// An action of this client was not carried out, or its result cannot be stored.
@@ -325,7 +325,7 @@ pub enum FromWorld {
     },
     /// A numbered action of this client was carried out. If the server stores worlds, the result is stored.
     Done {
-        /// Its number.
+        /// The number of the action.
         number: u32,
     },
     /// A line of chat of this client was not passed on.
@@ -355,7 +355,7 @@ pub struct Definition {
 /// The declaration of a kind.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Kind {
-    /// Its name.
+    /// The name of the kind.
     pub name: String,
     /// The body: a map with the field names that world folders use, or nil.
     pub body: Value,
@@ -373,7 +373,7 @@ pub struct Kind {
 /// An action that players can carry out.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Action {
-    /// Its name.
+    /// The name of the action.
     pub name: String,
     /// The shape of its arguments.
     pub arguments: Vec<u8>,
@@ -386,7 +386,7 @@ pub struct Action {
 /// An event with a payload of a known shape.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Declared {
-    /// Its name.
+    /// The name of the event.
     pub name: String,
     /// The shape of its payload.
     pub payload: Vec<u8>,
@@ -401,7 +401,7 @@ pub struct Asset {
     pub hash: String,
     /// The size.
     pub bytes: u32,
-    /// Its media type.
+    /// The media type of the file.
     #[wire(rename = "type")]
     pub media_type: String,
 }
@@ -498,7 +498,7 @@ pub struct Screen {
 pub struct Said {
     /// The player who spoke.
     pub from: u32,
-    /// Its name at that time.
+    /// The name of the player at that time.
     pub name: String,
     /// The line.
     pub text: String,

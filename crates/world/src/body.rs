@@ -30,9 +30,9 @@ pub enum Mass {
 pub struct Body {
     /// The cause of the body's motion.
     pub motion: Motion,
-    /// Its shape.
+    /// The shape of the body.
     pub shape: ColliderShape,
-    /// Its mass.
+    /// The mass of the body.
     pub mass: Mass,
     /// Friction; 0 slides like ice. The friction of two touching bodies is averaged.
     pub friction: f32,

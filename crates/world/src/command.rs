@@ -16,7 +16,7 @@ use crate::pose::{Pose, Velocity};
 pub enum Command {
     /// A player joins.
     Join {
-        /// Its number, greater than all earlier ones.
+        /// The number of the player, greater than all earlier ones.
         player: PlayerId,
         /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
         name: String,
@@ -79,7 +79,7 @@ pub enum Command {
     },
     /// A program joins as a player. [`crate::Behaviour::join`] can recognise it by [`crate::Player::is_program`].
     JoinProgram {
-        /// Its number, greater than all earlier ones.
+        /// The number of the player, greater than all earlier ones.
         player: PlayerId,
         /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
         name: String,

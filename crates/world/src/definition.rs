@@ -52,9 +52,9 @@ impl Default for Definition {
 /// An action of players.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
-    /// Its name.
+    /// The name of the action.
     pub name: String,
-    /// Its arguments.
+    /// The arguments of the action.
     pub arguments: Attributes,
     /// The binding for clients: a key, a label. The engine does not read it. Nil for none.
     pub hint: Value,
@@ -66,9 +66,9 @@ pub struct Action {
 /// A declared event with its payload.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EventDeclaration {
-    /// Its name.
+    /// The name of the event.
     pub name: String,
-    /// Its payload.
+    /// The payload of the event.
     pub payload: Attributes,
 }
 

@@ -15,7 +15,7 @@ pub struct Spawn {
     pub pose: Pose,
     /// Scale factors of its kind's shape along its own axes; `None` for 1.
     pub scale: Option<[f32; 3]>,
-    /// Its velocity.
+    /// The velocity of the entity.
     pub velocity: Velocity,
     /// Attributes that differ from their defaults.
     pub attributes: Vec<(String, Value)>,
@@ -41,23 +41,23 @@ impl Spawn {
 /// The current state of one entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EntityRef<'a> {
-    /// Its id.
+    /// The id of the entity.
     pub id: EntityId,
-    /// Its kind.
+    /// The kind of the entity.
     pub kind: KindId,
     /// The pose of its origin.
     pub pose: Pose,
     /// Scale factors of its kind's shape.
     pub scale: [f32; 3],
-    /// Its velocity.
+    /// The velocity of the entity.
     pub velocity: Velocity,
     /// The entity that this one is attached to.
     pub parent: Option<EntityId>,
     /// The owner; `None` for the server.
     pub owner: Option<PlayerId>,
-    /// Its tags, sorted.
+    /// The tags of the entity, sorted.
     pub tags: &'a [String],
-    /// Its attributes, in the order of its kind.
+    /// The attributes of the entity, in the order of its kind.
     pub attributes: &'a [Value],
     /// The step after which the entity was spawned or last changed: its attributes, tags, scale, parent or owner.
     pub changed_tick: u64,

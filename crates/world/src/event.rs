@@ -49,7 +49,7 @@ pub enum Event {
         name: String,
         /// The players that receive it.
         to: To,
-        /// Its payload.
+        /// The payload of the event.
         payload: Value,
         /// Whether a durable action caused the event. If so, no player should receive the event before the action is stored.
         durable: bool,

@@ -11,7 +11,7 @@ use crate::walker::Walker;
 /// The declaration that all entities of one kind share.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kind {
-    /// Its name.
+    /// The name of the kind.
     pub name: String,
     /// Names of the kind in earlier versions. The kind takes over the entities that were saved under these names.
     pub formerly: Vec<String>,

@@ -113,9 +113,9 @@ pub enum OwnerLeaves {
 /// A box whose sides are parallel to the axes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Area {
-    /// Its centre, in metres.
+    /// The centre of the box, in metres.
     pub at: [f32; 3],
-    /// Its edges, in metres.
+    /// The lengths of the edges of the box, in metres.
     pub size: [f32; 3],
 }
 

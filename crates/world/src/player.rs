@@ -8,7 +8,7 @@ use crate::input::Input;
 /// A participant: a person or a program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Player {
-    /// Its number.
+    /// The number of the player.
     pub id: PlayerId,
     /// The sanitised name.
     pub name: String,

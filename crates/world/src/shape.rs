@@ -29,7 +29,7 @@ pub enum ColliderShape {
     },
     /// A sphere.
     Sphere {
-        /// Its radius.
+        /// The radius of the sphere.
         radius: f32,
     },
     /// A cylinder with two half spheres, upright.
@@ -41,7 +41,7 @@ pub enum ColliderShape {
     },
     /// An upright cylinder.
     Cylinder {
-        /// Its radius.
+        /// The radius of the cylinder.
         radius: f32,
         /// Length from end to end.
         height: f32,

@@ -11,7 +11,7 @@ pub struct TimerId(pub u64);
 /// A timer that is due.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Timer {
-    /// Its id.
+    /// The id of the timer.
     pub id: TimerId,
     /// The name given when the timer was set.
     pub name: String,

@@ -57,11 +57,11 @@ impl ApplyDelta for EntityDescriptions {
 pub struct EntityDescription {
     /// The entity.
     pub id: EntityId,
-    /// Its description.
+    /// The entity, as the plain protocol describes it.
     pub entity: Entity,
     changed_tick: u64,
     fingerprint: u64,
-    /// Whether the plain protocol does not replicate it.
+    /// Whether the plain protocol does not replicate the entity.
     is_private: bool,
     /// The encoding for sessions, once a session needs it.
     bytes: OnceLock<Arc<[u8]>>,

@@ -22,7 +22,7 @@ pub enum WorldEvent {
         audience: Audience,
         /// The name of the event.
         name: String,
-        /// Its payload.
+        /// The payload of the event.
         payload: Value,
         /// Whether clients may receive the event only after the store has committed it.
         durable: bool,

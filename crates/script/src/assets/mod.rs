@@ -67,9 +67,9 @@ pub struct Asset {
     pub name: String,
     /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
     pub hash: String,
-    /// Its media type.
+    /// The media type of the file.
     pub media_type: &'static str,
-    /// Its bytes.
+    /// The content of the file.
     pub content: Arc<[u8]>,
 }
 

@@ -85,7 +85,7 @@ struct AttributeType {
     ty: Type,
     default: Option<Value>,
     special: Option<Special>,
-    /// Its names in earlier versions.
+    /// The names of the attribute in earlier versions.
     formerly: Vec<String>,
 }
 

@@ -66,7 +66,7 @@ pub enum WorldError {
     Script {
         /// The name of the world.
         world: String,
-        /// The place, the problem and the cure.
+        /// The place, the problem, and how to correct it.
         fault: String,
     },
     /// The name of the world is not a valid name of a room.

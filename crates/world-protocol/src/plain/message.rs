@@ -72,16 +72,16 @@ pub enum ServerMessage {
     },
     /// A player joined, or its name or avatar changed.
     Player {
-        /// Its number.
+        /// The number of the player.
         id: u32,
-        /// Its name.
+        /// The name of the player.
         name: String,
         /// The entity that the player moves.
         avatar: Option<u32>,
     },
     /// A player left.
     Left {
-        /// Its number.
+        /// The number of the player.
         id: u32,
     },
     /// A place on the screen.
@@ -95,9 +95,9 @@ pub enum ServerMessage {
     },
     /// An event that the rules emitted.
     Event {
-        /// Its name.
+        /// The name of the event.
         name: String,
-        /// Its payload.
+        /// The payload of the event.
         payload: Any,
     },
     /// An action of this client was not carried out, or its result cannot be stored.
@@ -112,7 +112,7 @@ pub enum ServerMessage {
     },
     /// A numbered action of this client was carried out. If the server stores worlds, the result is stored.
     Done {
-        /// Its number.
+        /// The number of the action.
         number: u32,
     },
     /// The client owns an entity that it asked for, or made.
@@ -146,7 +146,7 @@ pub enum ServerMessage {
     Chat {
         /// The player who spoke.
         from: u32,
-        /// Its name at that time.
+        /// The name of the player at that time.
         name: String,
         /// The line.
         text: String,
@@ -183,7 +183,7 @@ pub enum ServerMessage {
 /// The declaration of a kind, with the field names that world folders use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kind {
-    /// Its name.
+    /// The name of the kind.
     pub name: String,
     /// The body; missing if the kind has no physics.
     #[serde(default, skip_serializing_if = "is_nil")]
@@ -207,7 +207,7 @@ pub type Fields = BTreeMap<String, String>;
 /// An action that players can carry out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Action {
-    /// Its name.
+    /// The name of the action.
     pub name: String,
     /// The types of its arguments.
     pub arguments: Fields,
@@ -222,7 +222,7 @@ pub struct Action {
 /// An event with a payload of a known shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Declared {
-    /// Its name.
+    /// The name of the event.
     pub name: String,
     /// The types of the fields of its payload.
     pub payload: Fields,
@@ -237,7 +237,7 @@ pub struct Asset {
     pub hash: String,
     /// The size.
     pub bytes: u32,
-    /// Its media type.
+    /// The media type of the file.
     #[serde(rename = "type")]
     pub media_type: String,
 }
@@ -295,7 +295,7 @@ pub struct Entity {
     pub p: [f64; 3],
     /// Euler angles in radians, intrinsic XYZ.
     pub r: [f64; 3],
-    /// Its attributes by name.
+    /// The attributes of the entity by name.
     pub attributes: Any,
     /// The player that owns the entity; missing for the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
