@@ -19,6 +19,7 @@ export default defineConfig({
   title: "Nowcast",
   description: "A real-time engine for shared virtual worlds: newest state first, events never lost",
   lang: "en",
+  head: [["link", { rel: "icon", href: "/favicon.svg", type: "image/svg+xml" }]],
   srcDir: ".pages",
   outDir: "dist",
   cacheDir: ".vitepress/cache",

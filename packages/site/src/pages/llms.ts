@@ -22,7 +22,7 @@ function entryOf({ title, address, file, section }: Page): string {
 /** The first sentence below the first heading. */
 function firstSentence(text: string): string {
   const lines = text.split("\n");
-  const start = lines.findIndex((line, index) => index > 0 && /^[A-Z`]/.test(line));
+  const start = lines.findIndex((line, index) => index > 0 && /^(?:[A-Z]|`(?!``))/.test(line));
   const end = lines.findIndex((line, index) => index > start && line.trim() === "");
   const paragraph = lines.slice(start, end < 0 ? undefined : end).join(" ");
   return /^.*?[.:](?=\s|$)/.exec(paragraph)?.[0].replace(/:$/, ".") ?? paragraph;

@@ -48,7 +48,7 @@ class Stage {
   readonly #files = filesOfRepository();
   readonly #addresses = new Map<string, string>();
   readonly #pages = new Map<string, string>();
-  readonly #copies = new Map<string, string>();
+  readonly #copies = new Map([["favicon.svg", "packages/viewer/public/favicon.svg"]]);
   readonly #problems: string[] = [];
   /** Files and folders that are shown because a page links to them. */
   readonly #shown: string[] = [];
