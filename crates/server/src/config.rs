@@ -87,10 +87,10 @@ impl Default for Config {
 /// proxy on this machine may not, because a proxy forwards requests of other machines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exposed {
-    /// Whether they may open `/metrics`.
+    /// Whether other machines may open `/metrics`.
     pub metrics: bool,
-    /// Whether they may open `/lab`, the page that measures a browser's connection to this server. The measurement uses
-    /// bandwidth.
+    /// Whether other machines may open `/lab`, the page that measures a browser's connection to this server. The measurement
+    /// uses bandwidth.
     pub lab: bool,
 }
 

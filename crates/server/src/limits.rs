@@ -7,7 +7,7 @@ pub struct Limits {
     pub rooms_max: usize,
     /// Open rooms that were opened by clients of one address (an IPv4 address, or an IPv6 /64).
     pub rooms_per_address_max: usize,
-    /// Rooms at the same time that show the history of a room. They do not count toward [`Self::rooms`].
+    /// Rooms at the same time that show the history of a room. They do not count toward [`Self::rooms_max`].
     pub past_rooms_max: usize,
     /// Players in one room at the same time.
     pub players_max: usize,

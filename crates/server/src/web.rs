@@ -165,7 +165,7 @@ mod assets {
         tag: String,
     }
 
-    /// Returns all files. They are prepared at the first request, which takes about 30 ms.
+    /// All files. The first request prepares them, which takes about 30 ms.
     static PREPARED: LazyLock<HashMap<String, Prepared>> = LazyLock::new(|| {
         Files::iter()
             .filter(|path| !path.ends_with(BROTLI))

@@ -107,9 +107,9 @@ async fn clients_that_never_read_affect_no_other_client() {
     .await;
 }
 
-/// Measures the intervals between a witness's updates, first without an attack and then during one. In most attempts
-/// the 95th percentile stays within twice that without an attack, or twice the requested interval. In every attempt the
-/// ticks need little processor time.
+/// Measures the intervals between a witness's updates, first without an attack and then during one. In most attempts, the
+/// 95th percentile during the attack is at most twice the percentile without an attack, or at most twice the requested
+/// interval. In every attempt the ticks need little processor time.
 async fn undisturbed_by<F, A>(name: &str, attack: F)
 where
     F: Fn(Arc<TestServer>) -> A,

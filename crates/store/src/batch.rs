@@ -156,7 +156,7 @@ impl Span {
     }
 }
 
-/// Converts to the integers of the database: 64 bits, signed.
+/// The largest tick that the database can store. Its integers have 64 bits with a sign.
 pub(crate) const TICK_MAX: u64 = i64::MAX as u64;
 
 #[derive(Wire)]

@@ -232,7 +232,7 @@ fn leave_behind(mut live: Live, lost: &[String], stranger: PlayerId) -> Result<L
     Live::resume(sources, Limits::DEFAULT, restore).map_err(|error| failed(error.to_string()))
 }
 
-/// Removes all entities of these kinds at the next join.
+/// A behaviour that removes all entities of these kinds at the next join.
 struct LeftBehind(Vec<String>);
 
 impl Behaviour for LeftBehind {

@@ -13,7 +13,7 @@ use nowcast_world::World;
 /// Creates a world from a seed, for the maximum number of players in a room.
 pub type MakeWorld = Arc<dyn Fn(u64, usize) -> World + Send + Sync>;
 
-/// The reason why a world cannot be offered. Its author or the operator must correct it.
+/// The reason why a world cannot be offered. The author of the world or the operator must correct the cause.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OfferError {
     /// The script does not load.

@@ -36,7 +36,7 @@ pub(super) struct ClientReplicator {
     view: Option<View>,
     /// The number of lines of chat that were not sent to the client.
     missed: u32,
-    /// Whether that number was sent to the client.
+    /// Whether the current value of `missed` was sent to the client.
     is_missed_sent: bool,
 }
 

@@ -152,7 +152,7 @@ fn message_of(event: ClientEvent<'_>) -> FromWorld {
     }
 }
 
-/// Returns the encoded state that all clients have, for newcomers.
+/// The encoded state that all clients have, for newcomers.
 struct StateOfAll(Arc<StepUpdate>);
 
 impl StateOfAll {
@@ -161,7 +161,7 @@ impl StateOfAll {
     }
 }
 
-/// Returns the encoded update of a step, for all sessions.
+/// The encoded update of a step, for all sessions.
 struct UpdateOfAll(Arc<StepUpdate>);
 
 impl UpdateOfAll {

@@ -29,7 +29,7 @@ const FILES_MAX: usize = 65_536;
 /// change would be too early.
 const SETTLE: Duration = Duration::from_millis(15);
 
-/// Maximum number of these waits. After that, the folder is read even if its files keep changing.
+/// Maximum number of waits of [`SETTLE`]. After that, the folder is read even if its files keep changing.
 const SETTLES_MAX: usize = 20;
 
 /// Interval between checks whether the path still leads to the same folder.
@@ -190,7 +190,7 @@ pub fn read_assets(folder: &Path, known: &Assets) -> Result<(Assets, Vec<Fault>)
     Ok(Assets::read(files, known))
 }
 
-/// Returns the path of a world's folder without links. No file outside of this folder is read.
+/// The path of a world's folder, without links. No file outside of this folder is read.
 struct Root(PathBuf);
 
 impl Root {

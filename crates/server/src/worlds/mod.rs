@@ -55,7 +55,7 @@ impl fmt::Debug for Rules {
     }
 }
 
-/// The reason why a world cannot be offered. Its author or the operator must correct it.
+/// The reason why a world cannot be offered. The author of the world or the operator must correct the cause.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WorldError {
     /// The folder cannot be read.

@@ -119,7 +119,7 @@ impl Confirmed {
     }
 }
 
-/// Returns the current position of the disk.
+/// A function that returns the current position of the disk.
 pub(super) type Position = Arc<dyn Fn() -> usize + Send + Sync>;
 
 /// A garden with its recorder. A seed determines the actions of its players.
