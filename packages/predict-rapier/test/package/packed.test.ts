@@ -72,7 +72,7 @@ it("adds no more to a page than documented, besides Rapier, which is loaded late
     minify: true,
     format: "esm",
     target: "es2022",
-    external: ["nowcast/world", "@dimforge/rapier3d-deterministic-compat"],
+    external: ["nowcast/extend", "nowcast/world", "@dimforge/rapier3d-deterministic-compat"],
     write: false,
     logLevel: "error",
   });
