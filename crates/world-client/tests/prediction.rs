@@ -175,7 +175,8 @@ impl Play {
         if let Some(steps) = self.predictor.poll_steps(now) {
             let changes = steps.steps.iter().map(|change| {
                 let Step { ago, forward, right, yaw, run, jump } = *change;
-                let input = Input::new(forward, right, yaw, run, jump).expect("the input is within its bounds");
+                let input =
+                    Input::new(forward, right, yaw, run, jump).expect("the input is within its bounds");
                 (step - u32::from(ago), input)
             });
             self.known.extend(changes);
