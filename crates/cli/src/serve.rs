@@ -518,7 +518,7 @@ pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
 }
 
 /// Whether this program should outlive its terminal, as under `nohup`. A program that listens for the signal would lose this
-/// protection. Known only on Linux, elsewhere false.
+/// protection. The result is known only on Linux; on other systems it is false.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     const HANGUP: u64 = 1;

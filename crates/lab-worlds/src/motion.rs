@@ -160,7 +160,7 @@ pub struct Plan {
     pub seconds: u32,
     /// Seed for the walks, and for the loss and delay of packets.
     pub seed: u64,
-    /// The program that serves. `None`: this program. Tests set another one.
+    /// The program that serves. `None` stands for this program. Tests set another program.
     pub server: Option<PathBuf>,
     /// The command line that repeats the run.
     pub command: String,

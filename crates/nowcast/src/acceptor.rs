@@ -294,7 +294,7 @@ fn send_last(mut carrier: Box<dyn Carrier>, packet: Vec<u8>, ending: Ending) {
     tokio::spawn(async move {
         let ready = poll_fn(|context| carrier.poll_ready(context));
         if matches!(timeout(HELLO_TIMEOUT, ready).await, Ok(Ok(()))) && carrier.send(&packet).is_ok() {
-            // A datagram has left by itself. A WebSocket message leaves together with the close.
+            // A datagram has already left. A WebSocket message leaves together with the close.
             retire(carrier, ending);
         }
     });

@@ -132,7 +132,7 @@ async fn ten_thousand_idle_connections_block_no_client() {
         serve(NameServerConfig { connections_max: 256, ..NameServerConfig::default() }).await;
     let mut tracker = Advertisement::start(server, "tracker", 7777);
     tracker.registered().await.unwrap();
-    // Opens as many at a time as this process may, ten thousand in total.
+    // Opens ten thousand connections in total, and at any time as many as this process may have.
     let mut idle = Vec::new();
     for index in 0..IDLE {
         idle.push(connect(server).await);

@@ -54,7 +54,7 @@ pub struct Publication<V> {
     log_max: usize,
     subscribers: Vec<Option<Subscriber>>,
     count: usize,
-    /// Whether there were two subscribers at the same time at any moment.
+    /// Whether there were ever two subscribers at the same time.
     is_shared: bool,
     counters: PublicationCounters,
 }

@@ -8,7 +8,7 @@ use crate::time::Time;
 
 /// A packet counts as lost if its number is this far below an acknowledged one, unless packets overtake each other on the path.
 const REORDERING_MAX: u64 = 3;
-/// Maximum number of recorded packets among those that were declared lost.
+/// Maximum number of packets that stay recorded after they were declared lost.
 const MISSED_MAX: usize = 16;
 /// The path is assumed to reorder packets until this number of further packets was lost, none of which arrived late.
 const OVERTAKING_LOSSES: u32 = 64;
@@ -133,7 +133,8 @@ impl SentPackets {
         self.items.push_back(item);
     }
 
-    /// Records the departure of the filled packet. Its items are those that were pushed since the previous packet.
+    /// Records the departure of the filled packet. The items of this packet are those that were pushed since the previous
+    /// packet.
     pub(crate) fn push(&mut self, at: Time, bytes: usize, eliciting: bool) {
         let pushed = self.items_first + self.items.len() as u64;
         let items_start = self

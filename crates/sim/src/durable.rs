@@ -172,8 +172,8 @@ impl Client {
         self.open.is_empty()
     }
 
-    /// Checks the stored actions against this client's answers. Each confirmed action must be stored once, and each other one at
-    /// most once. No further actions may be stored.
+    /// Checks the stored actions against this client's answers. Each confirmed action must be stored once, and each other
+    /// action at most once. No further actions may be stored.
     pub(crate) fn check(&self, server: &Server) -> Result<(), String> {
         let kept = |number: u32| {
             let act = Act { client: self.key, number };

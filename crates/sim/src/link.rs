@@ -6,7 +6,7 @@
 //! the simulation, and the reverse.
 //!
 //! A packet passes these stages in order: an outage, the buffer in front of the narrowest hop (tail drop), the rate of that hop,
-//! random loss, and the path with its delay and jitter. Every packet draws the same number of random values, even if it is lost.
+//! random loss, and the path with its delay and jitter. Every packet uses the same number of random values, even if it is lost.
 //! So the same seed treats the n-th packet in the same way in every run.
 
 use std::collections::BinaryHeap;
@@ -97,7 +97,7 @@ impl Jitter {
         if most.is_zero() { Self::None } else { Self::Uniform(most) }
     }
 
-    /// Returns the additional delay of a packet that drew `share`, uniformly distributed in 0..1.
+    /// Returns the additional delay of a packet. `share` is a random number, uniformly distributed in 0..1.
     fn of(self, share: f64) -> Duration {
         match self {
             Self::None => Duration::ZERO,

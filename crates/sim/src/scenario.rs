@@ -128,7 +128,7 @@ pub fn check_with(seed: u64, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
 }
 
 /// Like [`check_with`], but processes are killed at either end, and durable actions must survive this. The laws hold within each
-/// session. Over all sessions, each confirmed action is applied once, and each other one at most once.
+/// session. Over all sessions, each confirmed action is applied once, and each other action at most once.
 ///
 /// # Errors
 /// The law that was broken, with the shortest script that could be found.

@@ -11,9 +11,9 @@ use crate::show::Show;
 /// Cut the power and kill servers: count lost and doubled actions, and measure the time until clients move again
 ///
 /// Power cuts are simulated at writes and syncs of a store, on a disk that also fails at random. Kills are SIGKILL of `nowcast
-/// serve`; every second kill happens at a named step of its store's writing. Clients over WebTransport and WebSocket walk, and
-/// increment counters by durable actions. Fails if a confirmed action is lost, doubled or damaged. Luanti's server (`apt-get
-/// install minetest-server`) is killed in the same way if it is installed. Takes about ten minutes.
+/// serve`; every second kill happens at a named step of writing in the server's store. Clients over WebTransport and WebSocket
+/// walk, and increment counters by durable actions. Fails if a confirmed action is lost, doubled or damaged. Luanti's server
+/// (`apt-get install minetest-server`) is killed in the same way if it is installed. Takes about ten minutes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Number of kills [default: 100; with --quick: 5]

@@ -75,8 +75,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = COLYSEUS)]
     colyseus: PathBuf,
 
-    /// Measure instead the bytes of one client of worlds/asteroids, including all headers, at 0, 1 and 5 % of loss, and the
-    /// errors of its positions. Needs a checkout, and root or user namespaces
+    /// Measure instead one client of worlds/asteroids, at 0, 1 and 5 % of loss: the bytes with all headers, and the errors of
+    /// the positions that the client shows. Needs a checkout, and root or user namespaces
     #[arg(long, conflicts_with_all = ["clients", "near", "crowds", "hz", "controls_hz", "repeats", "processes", "linger", "profile", "no_peers", "colyseus"])]
     asteroids: bool,
 

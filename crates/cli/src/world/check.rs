@@ -18,9 +18,10 @@ use crate::output;
 ///
 /// Errors are printed with file, line, column and a suggestion, and the exit code is 1. Errors are: modules that do not load;
 /// undefined names; members that `world`, a kind, an entity or a library does not have; calls with too few arguments. Warnings
-/// leave the exit code 0. They concern locals that a reload forgets, actions without a key, keys, looks, timers, ignored
-/// arguments, and unused modules. In a module that begins with `--!strict`, names that read as nil are errors, too. Functions
-/// that the world calls at run time are analysed but not called; `nowcast test` runs them.
+/// leave the exit code 0. They concern locals that a reload forgets, actions without a key, unknown or shared keys, looks that
+/// draw nothing, undeclared timers, ignored arguments, and unused modules. In a module that begins with `--!strict`, names that
+/// read as nil are errors, too. Functions that the world calls at run time are analysed but not called; `nowcast test` runs
+/// them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The world's folder

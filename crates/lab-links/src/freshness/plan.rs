@@ -184,7 +184,7 @@ pub(super) struct Measured {
 pub(super) struct Run {
     pub(super) received: Received,
     pub(super) ticks_missed: u32,
-    /// Bytes a second towards the reader, and back, and those of a bulk transfer in the first direction.
+    /// Bytes a second: towards the reader, in the opposite direction, and of a bulk transfer towards the reader.
     pub(super) bytes_per_second: [f64; 3],
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Counted {
     pub(super) calls: [u64; 3],
 }
 
-/// Counts the calls of our queue. Also counts those of a Unix socket, to check the method: a Unix socket makes one call for each
+/// Counts the calls of our queue. To check the method, also counts the calls of a Unix socket, which makes one call for each
 /// message.
 pub(super) fn count(quick: bool, wanted: impl Fn(&Carrier) -> bool) -> Vec<Result<Counted, LocalError>> {
     let scale = if quick { 10 } else { 1 };

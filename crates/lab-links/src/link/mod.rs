@@ -59,8 +59,8 @@ pub struct EmulatedLink {
 }
 
 impl EmulatedLink {
-    /// Creates the hosts and starts the relay. Every host is reached over a link that is configured by `config`. The link towards
-    /// host `n` draws its random numbers from `seed + n - 1`.
+    /// Creates the hosts and starts the relay. Every host is reached over a link that is configured by `config`. The link
+    /// towards host `n` has the seed `seed + n - 1`.
     ///
     /// # Errors
     /// [`HostError`] if the system does not allow this process to create hosts.

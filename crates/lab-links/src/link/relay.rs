@@ -108,7 +108,7 @@ impl Relay {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) => return Err(error),
                 };
-                // These packets are removed before the model sees them, so that they draw no random numbers.
+                // These packets are removed before the model sees them, so that they use no random numbers.
                 match destination(packet, state.links.len()) {
                     Some(host) => state.links[host].send(self.shared.start.elapsed(), packet.to_vec()),
                     None => state.strays += 1,

@@ -85,8 +85,8 @@ impl Tcp {
     }
 }
 
-/// Moves the bytes of one read from the stream to a deframer. Reads no more, so that bytes that a slow program has not requested
-/// stay in the kernel.
+/// Moves the bytes of one read from the stream to a deframer. Reads only once, so that bytes that a slow program has not
+/// requested stay in the kernel.
 pub(super) fn read(stream: &TcpStream, incoming: &mut Deframer) -> Result<(), PeerError> {
     let mut buffer = [0; 16 * 1_024];
     match stream.try_read(&mut buffer) {

@@ -1,7 +1,7 @@
 //! Like `tcp_conflating`, but non-blocking, as in an event loop: it writes until the socket accepts no more data.
 //!
 //! This way has a disadvantage. Linux compares the waiting bytes with `TCP_NOTSENT_LOWAT` only when it begins another buffer.
-//! Bytes behind an unsent buffer are appended to it until it has 64 KB. So during every loss, some waiting values can no longer
+//! Further bytes are appended to an unsent buffer until it has 64 KB. So during every loss, some waiting values can no longer
 //! be replaced.
 
 use std::io;

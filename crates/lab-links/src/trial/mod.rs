@@ -170,8 +170,9 @@ impl Outcome {
         self.summary.lateness
     }
 
-    /// Returns the bytes a second between two times of the machine's clock: those that left the link towards the far host, those
-    /// that left it towards the near host, and those that the receiver of a bulk transfer read.
+    /// Returns three rates between two times of the machine's clock, in bytes a second: of the bytes that left the link towards
+    /// the far host, of the bytes that left the link towards the near host, and of the bytes that the receiver of a bulk
+    /// transfer read.
     #[must_use]
     pub fn bytes_per_second(&self, from_ns: u64, to_ns: u64) -> [f64; 3] {
         let at = |moment| self.meter.iter().rev().find(|reading| reading.at_ns <= moment);

@@ -59,7 +59,7 @@ impl Carried {
     }
 }
 
-/// Counts of durable actions by their fate.
+/// Counts of durable actions by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) confirmed: u64,
@@ -146,7 +146,8 @@ impl Ledger {
         self.compare(carried);
     }
 
-    /// Compares the ledger with the world. The world must contain all confirmed actions, and none more often than it was sent.
+    /// Compares the ledger with the world. The world must contain all confirmed actions. It must not contain an action more
+    /// often than the action was sent.
     pub(super) fn compare(&mut self, carried: &Carried) {
         self.lost.extend(self.confirmed.missing_in(&carried.numbers));
         self.tally.lost = self.lost.len() as u64;

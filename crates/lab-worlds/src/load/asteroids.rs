@@ -43,7 +43,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(50);
 /// Loss of packets in each direction.
 const LOSSES: [f64; 3] = [0.0, 0.01, 0.05];
 
-/// In each series of this many steps, the poses of two steps are compared. This suffices and saves memory.
+/// In each series of this many steps, the poses of two steps are compared. These two steps suffice and save memory.
 const STEPS_PER_SAMPLE: u32 = 10;
 
 /// Maximum time for all clients to join, on a machine that is busy with other work.

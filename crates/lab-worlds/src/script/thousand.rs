@@ -90,7 +90,7 @@ fn same_places(luau: &World, rust: &World) -> Result<()> {
     Err(ScriptError::Wrong { of: "a thousand entities", reason })
 }
 
-/// The ten lines in Rust. Values that last are stored in the world, like those of a script.
+/// The ten lines in Rust. Values that last from step to step are stored in the world, like the values of a script.
 struct Walkers;
 
 fn definition() -> Result<Definition> {

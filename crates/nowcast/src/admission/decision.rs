@@ -345,8 +345,8 @@ impl Admission {
         Arc::new(Admission { policy, named, own_pages, state: Mutex::new(state), keeper: OnceLock::new() })
     }
 
-    /// Loads the used single-use tokens of a store, up to [`Limits::used_tokens_max`], and stores further ones there. The next
-    /// process then refuses them, too. If this method is called again, further tokens still go to the first store.
+    /// Loads the used single-use tokens of a store, up to [`Limits::used_tokens_max`], and stores further used tokens there.
+    /// The next process then refuses them, too. If this method is called again, further tokens still go to the first store.
     pub fn keep_used_tokens(&self, keeper: Arc<dyn UsedTokenStore>, now: Now) {
         for UsedToken { id, exp, holder } in keeper.used() {
             let mut state = self.lock();

@@ -1,7 +1,7 @@
 //! The two signature algorithms of tokens, with the cryptography that QUIC already uses.
 //!
 //! `jsonwebtoken` takes its algorithms from one provider for the whole process. If the program has installed a provider before,
-//! that one is kept, because every provider has HS256 and EdDSA.
+//! that provider is kept, because every provider has HS256 and EdDSA.
 
 use std::sync::Once;
 

@@ -14,8 +14,8 @@ use super::{CertificateError, CertificateHash, hash_of};
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 /// Browsers refuse certificates named by hash that are valid for more than 14 days.
 const VALID: Duration = DAY.saturating_mul(12);
-/// A certificate is valid from this long before its creation, because clocks may be wrong. Some have a wrong time zone, others
-/// are a day behind.
+/// A certificate is valid from this long before its creation, because clocks may be wrong. Some clocks have a wrong time zone,
+/// and others are a day behind.
 const VALID_BEFORE: Duration = Duration::from_secs(36 * 3_600);
 /// A certificate whose date is further in the future than this was made under a wrong clock. The other half of [`VALID_BEFORE`]
 /// is for clients whose clocks are behind.

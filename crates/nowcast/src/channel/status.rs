@@ -79,8 +79,8 @@ pub struct StatusChanges {
 }
 
 impl StatusChanges {
-    /// Waits for the next change. Changes that happened in between are skipped. Returns `None` after it has returned the end of
-    /// the channel.
+    /// Waits for the next change. If several changes happen between two calls, only the newest is returned. Returns `None`
+    /// after it has returned the end of the channel.
     pub async fn changed(&mut self) -> Option<(Phase, Option<CarrierKind>)> {
         self.watch.changed().await.ok()?;
         Some(self.now())

@@ -20,7 +20,8 @@ const SILENCE_MIN: Duration = Duration::from_millis(250);
 const SILENCE_MAX: Duration = Duration::from_millis(400);
 /// After this time without traffic in either direction, a ping tests whether datagrams still pass.
 const QUIET: Duration = Duration::from_millis(400);
-/// A task that runs later than planned by this much was delayed. Packets may have arrived meanwhile that are not read yet.
+/// A task that runs later than planned by this much was delayed. Meanwhile, packets may have arrived that the task has not read
+/// yet.
 const LATE: Duration = Duration::from_millis(20);
 /// Number of checks of a delayed task before it declares the carrier silent.
 const LATE_LOOKS_MAX: u32 = 10;

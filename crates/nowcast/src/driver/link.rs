@@ -58,7 +58,7 @@ impl Link for SessionLink {
 
     fn put_in_batch(&self, lane: LaneId, message: Put<'_>) -> Poll<Result<u64, Error>> {
         let mut core = self.lock();
-        // An older time suffices, because reading a clock for each message of a batch would cost more than the message.
+        // An older time suffices. Reading a clock for each message of a batch would cost more than the message itself.
         let now = core.looked_at.max(core.batch_began);
         match put(&mut core, now, lane, message) {
             Err(Refused::Full) => Poll::Pending,

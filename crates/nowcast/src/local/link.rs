@@ -146,7 +146,7 @@ impl LocalLink {
     fn finish_receiving(&self) {
         let mut receiving = self.receiving();
         receiving.queue = None;
-        // A sleeping thread finds out by itself that the channel has ended.
+        // A sleeping thread itself detects the end of the channel.
         receiving.is_lent = false;
         receiving.replies.settle_all(&self.ended());
     }

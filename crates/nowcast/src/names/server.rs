@@ -34,7 +34,7 @@ pub struct NameServerConfig {
     pub port: u16,
     /// Lets services of other machines advertise.
     pub allow_remote: bool,
-    /// Maximum number of connections. If another one arrives, the oldest one that advertises nothing is closed.
+    /// Maximum number of connections. If a further connection arrives, the oldest connection that advertises nothing is closed.
     pub connections_max: usize,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! There are two kinds of cases, as for queues. In **lockstep** cases every message is compared with a model of the subscriber.
 //! The subscriber may receive nothing, the next event, or the newest value of a key that waits before that event. Such keys may
-//! come in any order, but none twice while another one waits. In **concurrent** cases each subscriber reads in its own thread,
-//! and each record must follow the [`laws`].
+//! come in any order, but no key may come twice while another key waits. In **concurrent** cases each subscriber reads in its
+//! own thread, and each record must follow the [`laws`].
 //!
 //! ```
 //! use nowcast_queue::conformance::publishers::{InProcess, Suite};

@@ -129,7 +129,7 @@ impl<'a> Data<'a> {
         self.kinds.is_soon_replaced
     }
 
-    /// Returns the numbers of lanes that the frames require: those with content, and those of WINDOW.
+    /// Returns the number of lanes that the frames with content require, and the number that the WINDOW frames require.
     pub(crate) fn lanes(&self) -> (u32, u32) {
         (u16::BITS - self.kinds.lanes.leading_zeros(), u16::BITS - self.kinds.window_lanes.leading_zeros())
     }

@@ -2,8 +2,8 @@
 //! packets fill the queue.
 //!
 //! While the sender pauses, its own queue becomes shorter by the whole rate of the link. A queue that others fill becomes shorter
-//! only by the sender's share of that rate. Rates and delays alone cannot distinguish the two cases: both with a competitor and
-//! on a link whose capacity fell, as much arrives as is sent, and the queue keeps its length.
+//! only by the sender's share of that rate. Rates and delays alone cannot distinguish a competitor from a link whose capacity
+//! fell. In both cases, packets arrive at the rate at which they are sent, and the queue keeps its length.
 
 use std::time::Duration;
 
@@ -14,14 +14,15 @@ use crate::time::Time;
 
 /// A queue is long if it exceeds the target by more than this time, in µs.
 const LONG_QUEUE_MICROS: f64 = 30_000.0;
-/// A queue is unusual if it exceeds the target by this time, or if it exceeds the longest queue of the last seconds by the next
-/// constant; in µs.
+/// A queue is unusual if it exceeds the target by this time, or if it exceeds the longest queue of the last seconds by
+/// `ABOVE_USUAL_MICROS`; in µs.
 const UNUSUAL_MICROS: f64 = 15_000.0;
 const ABOVE_USUAL_MICROS: f64 = 5_000.0;
-/// An unusual queue is growing if it does not become shorter for this time, in µs of the peer's clock. In addition, one of the
-/// next two conditions must hold.
+/// An unusual queue is growing if it does not become shorter for this time, in µs of the peer's clock. In addition, one of two
+/// conditions must hold: at least `GROWING_SAMPLES` acknowledgements arrived, or the delivery rate was below the share
+/// `GROWING_DELIVERED` of its mean.
 const GROWING_MICROS: i64 = 8_000;
-/// There were at least this number of acknowledgements, or less than this share of the mean delivery rate arrived.
+/// Minimum number of acknowledgements, and share of the mean delivery rate, in these two conditions.
 const GROWING_SAMPLES: u32 = 3;
 const GROWING_DELIVERED: f64 = 0.5;
 /// Share of the rate at which packets leave during a pause. These packets show how the queue changes, and events need not wait.
@@ -229,7 +230,8 @@ impl Rate {
         }
     }
 
-    /// Begins a drain after a round that saw a long queue, although its rate was known to be that of the link.
+    /// Begins a drain after a round that saw a long queue, although the rate of the round was known to equal the rate of the
+    /// link.
     pub(super) fn drain_after(&mut self, now: Time, round: &Round, arrived: &Arrived, queue: f64) {
         let delivery = Delivery { arrived: round.arrived(), sent: round.sent(), bytes: round.acknowledged };
         self.begin_drain(now, arrived, queue, delivery);

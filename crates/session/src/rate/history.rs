@@ -11,7 +11,8 @@ const BASE_SPAN_COMPETING: Duration = Duration::from_secs(30);
 /// A competitor that a drain or a trial found is assumed to stay for this time.
 const RIVALS_SPAN: Duration = Duration::from_secs(10);
 const USUAL_SPAN: Duration = Duration::from_secs(1);
-/// The noise is the mean of about this number of samples. While there are fewer, it is the mean of at least the minimum number.
+/// The noise is a running mean. A new sample has the weight 1/n, where n is the number of samples, at least `NOISE_SAMPLES_MIN`
+/// and at most `NOISE_SAMPLES`.
 const NOISE_SAMPLES: u32 = 32;
 const NOISE_SAMPLES_MIN: u32 = 8;
 /// A single sample counts for at most twice the mean plus this value.

@@ -81,7 +81,8 @@ pub(super) enum Admission {
     Open,
     /// Accepted: the packet proved that the peer receives packets at its address.
     Proven(Notice),
-    /// Accepted: a packet arrived on the carrier whose silence detached the session, before another one replaced it.
+    /// Accepted: the silence of the carrier had detached the session, and this packet arrived before another carrier replaced
+    /// it.
     Returned(Notice),
     /// Rejected: the session is closed.
     Closed,

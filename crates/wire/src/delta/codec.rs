@@ -62,9 +62,9 @@ impl<P: Predictor> Codec<P> {
 
     /// Appends `frame` to `out`, and returns its baseline. The baseline may be used once the frame is acknowledged.
     ///
-    /// `past` are baselines that the peer has acknowledged, newest first. The frame is encoded against the first one. The others
-    /// improve the guesses; there are at most [`Past::DEPTH`] in all. The protocol that carries the bytes also carries the ticks
-    /// of the frame and of these baselines.
+    /// `past` are baselines that the peer has acknowledged, newest first. The frame is encoded against the first baseline. The
+    /// other baselines improve the guesses. There are at most [`Past::DEPTH`] baselines. The protocol that carries the bytes
+    /// also carries the ticks of the frame and of these baselines.
     ///
     /// # Errors
     /// [`DeltaError::Frame`] if the frame does not fit the layout.

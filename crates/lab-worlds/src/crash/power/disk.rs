@@ -58,7 +58,7 @@ pub(super) enum Verdict {
     Full,
 }
 
-/// Decides which requests fail: now and then one, and some that follow it.
+/// Decides which requests fail: occasionally one request, together with some requests that follow it.
 #[derive(Debug)]
 struct Faults {
     random: Random,
@@ -412,7 +412,7 @@ impl Cuts<'_> {
     }
 }
 
-/// Applies some sectors of a write, and some of them only up to some byte.
+/// Applies some sectors of a write. Of these sectors, some are applied only up to some byte.
 fn tear(
     bytes: &mut Vec<u8>,
     synced: usize,

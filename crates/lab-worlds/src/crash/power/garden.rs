@@ -183,7 +183,7 @@ impl Story {
         self.recorder = Recorder::resume(saved);
     }
 
-    /// Runs one round: at least one durable action, some steps, and now and then a snapshot, a mark, or cubes.
+    /// Runs one round: at least one durable action, some steps, and occasionally a snapshot, a mark, or cubes.
     pub(super) fn round(&mut self, store: &dyn Store) {
         self.act(store);
         for _ in 0..1 + self.random.bits() % 4 {
@@ -191,7 +191,7 @@ impl Story {
             while self.world.poll_event().is_some() {}
             self.states.insert((self.world.tick(), self.world.hash()));
         }
-        // A large snapshot is taken now and then, so that the log is checkpointed and restarted.
+        // A large snapshot is taken occasionally, so that the log is checkpointed and restarted.
         let snapshot_bytes = match self.random.bits() % 16 {
             0 => Some(600_000),
             1..4 => Some(2_000),

@@ -16,7 +16,7 @@ pub(in crate::load) struct Felt {
     pub(in crate::load) updates: u64,
     /// Bytes of messages, without the headers of their carrier.
     pub(in crate::load) payload_bytes: u64,
-    /// Number of clients that ended before they were requested to. The next field is the reason of the first one.
+    /// Number of clients that ended before they were requested to. The next field is the reason of the first such end.
     pub(in crate::load) lost: u32,
     pub(in crate::load) why_lost: Option<String>,
 }

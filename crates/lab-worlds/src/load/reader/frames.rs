@@ -1,7 +1,8 @@
 //! Parses WebSocket frames (RFC 6455, section 5.2) for a reader that decodes nothing. Such a reader needs only the end of each
 //! frame and its first bytes.
 
-/// Number of payload bytes of a frame that are kept. This suffices for any control frame, and for the head of any other frame.
+/// Number of payload bytes of a frame that are kept. These bytes suffice for any control frame, and for the head of any other
+/// frame.
 const HEAD_BYTES: usize = 125;
 
 /// The type of a frame.

@@ -35,7 +35,7 @@ const BACKLOG_MAX: usize = 64;
 /// Name of the lock file of the directory itself. No service name begins with a dot.
 const DIRECTORY_LOCK: &str = ".lock";
 
-/// Advertises a name to the programs of this user on this machine. `bounds` are those of this side's lanes.
+/// Advertises a name to the programs of this user on this machine. `bounds` are the bounds of this side's lanes.
 pub(crate) fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
     check_name(name)?;
     if !frame::are_possible(bounds) {
@@ -47,7 +47,7 @@ pub(crate) fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenE
     Ok(Listener { files, backlog, task })
 }
 
-/// Connects to the program that advertises a name. `bounds` are those of this side's lanes.
+/// Connects to the program that advertises a name. `bounds` are the bounds of this side's lanes.
 pub(crate) fn connect(name: &str, bounds: &[Bounds]) -> Result<Queues, OpenError> {
     connect_once(name, bounds, Instant::now() + CONNECT_MAX)
 }

@@ -582,7 +582,8 @@ fn event_length(head: EventHead, length: usize) -> usize {
     2 + varint_length(head.number) + varint_length(head.before) + answers + PART_FIELDS_BYTES_MAX + length
 }
 
-/// Maximum size of the length, or of the total and the index, of a message within the limits of this crate.
+/// Maximum encoded size of the length field of a message, or of the total and index fields together, within the limits of this
+/// crate.
 const PART_FIELDS_BYTES_MAX: usize = 5;
 /// Maximum overhead of a frame in addition to its payload. If a packet has room for this and the longest whole message, any frame
 /// fits.

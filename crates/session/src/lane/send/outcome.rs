@@ -115,7 +115,8 @@ impl SendLane {
         self.is_stuck = false;
         let open = self.events.iter().enumerate().filter(|(_, event)| !event.is_acknowledged);
         let last = open.map(|(index, _)| index).take(count).last();
-        // The loop runs from the newest to the oldest, because each message is placed before those that wait to be sent again.
+        // The loop runs from the newest to the oldest, because each message is placed in front of the messages that already
+        // wait to be sent again.
         for index in (0..last.map_or(0, |last| last + 1)).rev() {
             let number = self.events_first + index as u64;
             if self.events[index].parts.is_none() {
