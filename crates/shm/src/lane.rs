@@ -42,8 +42,8 @@ const TAKEN: u64 = 3;
 const AHEAD: u64 = 16;
 
 /// Number of pauses before a reader polls an emptied queue again, if the writer is faster. Together they take about one round
-/// trip of a cache line to the other core. The reader then gets fewer values, each as new as before.
-/// The writer is interrupted less often and puts several times as many.
+/// trip of a cache line to the other core. The reader then gets fewer values, but each value is as new as without the pauses.
+/// The writer is interrupted less often and puts several times as many values.
 const PAUSES: u32 = 32;
 
 /// The word of the cell at a position.

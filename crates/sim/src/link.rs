@@ -73,8 +73,8 @@ pub enum Jitter {
     None,
     /// Evenly distributed between zero and this delay.
     Uniform(Duration),
-    /// Normally distributed with this standard deviation. The mean is [`NORMAL_JITTER_MEAN`] times as much, and no packet is
-    /// faster than the delay of the link.
+    /// Normally distributed with this standard deviation. The mean is [`NORMAL_JITTER_MEAN`] times this deviation, and no
+    /// packet is faster than the delay of the link.
     Normal(Duration),
     /// No additional delay for most packets, as on Wi-Fi and mobile links. Now and then a packet takes longer, by an evenly
     /// distributed delay from [`SPIKE_MIN`] to [`SPIKE_MAX`].

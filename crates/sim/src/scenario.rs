@@ -127,8 +127,8 @@ pub fn check_with(seed: u64, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
     check_script(seed, Script::random(seed), cast)
 }
 
-/// Like [`check_with`], but processes are killed at either end, and durable actions must survive this. The laws hold within each
-/// session. Over all sessions, each confirmed action is applied once, and each other action at most once.
+/// Like [`check_with`], but processes are killed at either end, and durable actions must survive the kills. The laws hold
+/// within each session. Over all sessions, each confirmed action is applied once, and each other action at most once.
 ///
 /// # Errors
 /// The law that was broken, with the shortest script that could be found.

@@ -10,7 +10,7 @@ const MOVE: u64 = 1;
 const INPUT: u64 = 2;
 const INPUT_BYTES: usize = 7;
 const HEAD_BYTES: usize = 6;
-/// Sizes for `custom` and `custom16`, each in bytes: of a record, of a coordinate, of an angle.
+/// For `custom16` and for `custom`: the sizes of a record, a coordinate and an angle, in bytes.
 const RECORDS: [(usize, usize, usize); 2] = [(22, 4, 2), (31, 8, 1)];
 
 pub(super) fn message(fields: &mut Fields<'_>) -> Result<(), Fault> {

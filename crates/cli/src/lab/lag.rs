@@ -29,7 +29,8 @@ pub(crate) struct Args {
     #[arg(long)]
     without_peers: bool,
 
-    /// Seed for the sender's start within the receiver's work (local), and for the loss and delay of packets (remote)
+    /// Seed for the moment of the receiver's work at which the sender starts (local), and for the loss and delay of packets
+    /// (remote)
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

@@ -24,8 +24,9 @@ pub(crate) struct Args {
     /// One-way delay of a packet: 25ms, 1.5s
     #[arg(long, default_value = "0ms", value_parser = units::duration)]
     delay: Duration,
-    /// Additional delay of single packets. 10ms: up to this delay. normal:3ms: this standard deviation, on top of 3.5 times as
-    /// much. spikes:0.5: 20 to 60 ms for this percentage of packets, as on Wi-Fi and mobile links
+    /// Additional delay of single packets. 10ms: up to this delay. normal:3ms: normally distributed with this standard
+    /// deviation, and a mean of 3.5 times this value. spikes:0.5: 20 to 60 ms for this percentage of packets, as on Wi-Fi and
+    /// mobile links
     #[arg(long, default_value = "0ms", value_parser = units::jitter)]
     jitter: Jitter,
     /// Let packets with less jitter overtake others [default: packets keep their order]

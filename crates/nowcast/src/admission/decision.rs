@@ -384,8 +384,7 @@ impl Admission {
         }
     }
 
-    /// Decides on a request to open a carrier. The session begins when the [`Ticket`] of the entry, if it has one, is
-    /// redeemed.
+    /// Decides on a request to open a carrier. If the entry has a [`Ticket`], the session begins when the ticket is redeemed.
     ///
     /// # Errors
     /// The reason of the refusal.

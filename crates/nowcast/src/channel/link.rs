@@ -35,8 +35,8 @@ pub(crate) trait Link: Send + Sync {
     /// Takes the next message into `bytes`, replacing its content. `Pending` if there is none.
     fn poll_receive(&self, bytes: &mut Vec<u8>, waker: Option<&Waker>) -> Poll<Result<Received, Error>>;
 
-    /// Like [`poll_receive`](Self::poll_receive), but lets the thread sleep until there is a message, for at most the time until
-    /// the deadline. Returns `None` at the deadline, or if the link supports only wakers.
+    /// Like [`poll_receive`](Self::poll_receive), but lets the thread sleep until there is a message, at most until the
+    /// deadline. Returns `None` at the deadline, or if the link supports only wakers.
     fn receive_asleep(
         &self,
         _bytes: &mut Vec<u8>,

@@ -21,8 +21,8 @@ const TURN: Duration = Duration::from_millis(2);
 /// Possible lateness of our next packet, because timers are late under load.
 const SLACK: Duration = Duration::from_millis(5);
 const SLACK_SHARE: u32 = 2;
-/// The peer allows for acknowledgements that are held as long as recent ones. An acknowledgement is held for a twentieth less
-/// than that, so that the peer never regards it as lost.
+/// The peer expects an acknowledgement within the time of [`allowance`]. This side holds an acknowledgement for a twentieth
+/// less than this time, so that the peer never regards the acknowledgement as lost.
 const MARGIN: u32 = 20;
 
 /// A packet after a silence of this length is acknowledged at once, because the peer may have waited for an answer during the

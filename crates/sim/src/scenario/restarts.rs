@@ -1,4 +1,4 @@
-//! Processes that are killed during a run, and durable actions that must survive this.
+//! Processes that are killed during a run, and durable actions that must survive the kills.
 //!
 //! A session ends with its process. The scenario then acts like the drivers of the engine. The client learns that its server is
 //! dead when the carrier dies, or by the silence. The client tries to resume with the next process. The next process refuses,

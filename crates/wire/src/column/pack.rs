@@ -127,9 +127,9 @@ pub(crate) fn unpack(data: &[u8], count: usize, width: u8, mut each: impl FnMut(
     true
 }
 
-/// Fills `values` with running sums. Each value exceeds the previous one by `step` and by a number of the width; the first
-/// exceeds `sum`. Checks no value: all must be in range. Returns false if unused bits are set, and `None` for widths above a
-/// byte.
+/// Fills `values` with running sums. Each value is the previous value plus `step` plus a packed number. For the first value,
+/// the previous value is `sum`. Checks no value: all must be in range. Returns false if unused bits are set, and `None` for
+/// widths above a byte.
 pub(crate) fn sum_steps<T: Number>(
     data: &[u8],
     width: u8,

@@ -70,7 +70,8 @@ use crate::entropy::EntropyError;
 pub enum Mode {
     /// Masks and adaptive Rice codes.
     Fast,
-    /// Adaptive contexts and an arithmetic coder. The result is about a sixth smaller, and the work is several times as much.
+    /// Adaptive contexts and an arithmetic coder. Compared with the fast mode, the result is about a sixth smaller, and the
+    /// work is several times as much.
     Small,
 }
 

@@ -1,4 +1,4 @@
-//! Entropy coding. Numbers with a known distribution are coded in about as many bits as they carry information.
+//! Entropy coding. Numbers with a known distribution take about as many bits as their information content.
 //!
 //! There are two coders, for two budgets of time:
 //!
