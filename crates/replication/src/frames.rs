@@ -21,7 +21,7 @@ pub struct Frames {
     groups: Vec<GroupFrames>,
     /// The groups of each section.
     sections: BTreeMap<SectionId, Vec<u16>>,
-    /// Changes whenever the set of groups of a section changes.
+    /// A number that changes whenever the set of groups of a section changes.
     version: u64,
 }
 
@@ -109,7 +109,7 @@ impl Frames {
         self.tick
     }
 
-    /// Changes whenever the set of groups of a section changes.
+    /// A number that changes whenever the set of groups of a section changes.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }

@@ -11,7 +11,7 @@ use crate::snapshot_pool::ApplyDelta;
 pub struct GridSnapshot {
     sections: BTreeMap<SectionId, Arc<Section>>,
     layers: Vec<Layer>,
-    /// Changes whenever a section is added.
+    /// A number that changes whenever a section is added.
     version: u32,
 }
 
@@ -72,7 +72,7 @@ impl GridSnapshot {
         self.sections.iter().map(|(id, section)| (*id, section.as_ref()))
     }
 
-    /// Changes whenever a section is added.
+    /// A number that changes whenever a section is added.
     pub(crate) fn version(&self) -> u32 {
         self.version
     }

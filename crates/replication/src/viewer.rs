@@ -51,8 +51,8 @@ pub struct Viewer {
     /// Whether the viewer needs a payload with the tick even if nothing moved.
     wants_tick: bool,
     encoder: Encoder,
-    /// The viewer's two newest inputs, each with the tick from which it was applied. The older one is needed because an
-    /// input is set before the frames have its tick.
+    /// The viewer's two newest inputs, each with the tick from which it was applied. The older input is needed because an
+    /// input is set before frames of its tick exist.
     controls: [(u32, u16); 2],
     bytes_left: Option<usize>,
     bytes_per_round_max: Option<usize>,

@@ -45,12 +45,12 @@ pub enum Closing {
     Idle,
     /// The room ended before the client joined it.
     RoomGone,
-    /// An admitted session got no seat. The plain protocol refuses such a client before its connection.
+    /// An admitted session got no seat. The plain protocol refuses such a client before the connection begins.
     Refused(Refusal),
     /// The client on a session uses another version of the world protocol.
     Version(u32),
-    /// The client asked to join as a program without permission. The plain protocol refuses such a client before its
-    /// connection.
+    /// The client asked to join as a program without permission. The plain protocol refuses such a client before the
+    /// connection begins.
     NoProgram,
     /// The same client joined again on another connection.
     Replaced,

@@ -118,7 +118,7 @@ pub(crate) enum CommandSubject {
 pub struct Given {
     /// The arrival of the action.
     pub at: Instant,
-    /// The step at which the client was, if it counts steps.
+    /// The step of the client at that time, if the client counts steps.
     pub step: Option<u16>,
     /// The moment of the world that the client showed for other entities, in steps of the room, if the client states it.
     pub shown: Option<f64>,

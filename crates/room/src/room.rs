@@ -171,8 +171,8 @@ impl Room {
                 // The world does not run while the room has no client.
                 self.meter.show_awake(&self.context, 0);
                 if now - deserted_since >= self.patience() {
-                    // Records before the room leaves the list, because the next room of its name continues from the stored
-                    // world.
+                    // The world is recorded before the room leaves the list, because the next room of its name continues
+                    // from the stored world.
                     self.world.record_all();
                     if self.context.rooms.close_if_deserted(&self.context.name) {
                         self.world.end_recording();

@@ -32,7 +32,7 @@ pub struct Snapshot {
     moves: Mutex<Moves>,
 }
 
-/// The moves encoded so far, by the baseline of their recipients.
+/// The `move` messages encoded so far, by the baseline of their recipients.
 #[derive(Default)]
 struct Moves {
     made: Vec<(Key, Arc<OnceLock<SharedFrame>>)>,

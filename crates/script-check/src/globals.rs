@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Globals(BTreeMap<String, Vec<String>>);
 
 impl Globals {
-    /// Reads the names from a state that is made like that of the rules, so that both always have the same names.
+    /// Reads the names from a sandbox like the one in which rules run, so the checker and the rules always have the same
+    /// names.
     pub(crate) fn of_a_sandbox() -> Globals {
         Globals(nowcast_script::global_names())
     }

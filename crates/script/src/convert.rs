@@ -37,7 +37,7 @@ const BYTES_A_UNIT: usize = 256;
 /// Maximum bytes of a name in an error.
 const SHOWN_BYTES_MAX: usize = 64;
 
-/// Limits of one conversion. A value counts once for each place at which it stands, with at most the bytes of its
+/// Limits of one conversion. A value counts once for each place in which it occurs, and with at most the bytes of its
 /// MessagePack form. So the limits never refuse a value that the world would accept.
 pub(crate) struct Budget {
     bytes_max: usize,

@@ -167,8 +167,8 @@ impl Live {
         &self.world
     }
 
-    /// Returns the running rules and the world, between two steps. This is for operations that are not commands, such as
-    /// [`World::snapshot`]. Commands go through [`Live::apply`], or are passed to [`Live::note`] afterwards.
+    /// Returns the running rules and the world, between two steps. Use this function for operations that are not commands,
+    /// such as [`World::snapshot`]. Commands go through [`Live::apply`], or are passed to [`Live::note`] afterwards.
     pub fn parts(&mut self) -> (&mut World, &Sources) {
         (&mut self.world, &self.sources)
     }

@@ -252,8 +252,8 @@ impl Sandbox {
         self.lua.gc_stop();
     }
 
-    /// Removes the weak modes of metatables: a weak table would show when memory is collected. `setmetatable` refuses
-    /// weak tables; this also removes a mode that was set afterwards, before a collection uses it.
+    /// Removes the weak modes of metatables: a weak table would show when memory is collected. `setmetatable` refuses weak
+    /// tables; this function also removes a mode that was set afterwards, before a collection uses the mode.
     fn forbid_weak_tables(&self) {
         let metatables = self.metatables.borrow();
         let Some(metatables) = &*metatables else { return };

@@ -67,7 +67,7 @@ struct Hooks {
 }
 
 impl Script {
-    /// Loads a version. This runs the modules, which contain the declarations. No world is changed.
+    /// Loads a version. Loading runs the modules, which contain the declarations. No world is changed.
     ///
     /// # Errors
     /// Fails if a module does not compile, raises an error, declares something that cannot be, or uses more work or memory than

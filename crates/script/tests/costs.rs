@@ -62,7 +62,7 @@ struct Cost {
 /// server.
 const LIMITS: Limits = Limits { work_per_step_max: 1 << 40, work_per_load_max: 1 << 40, ..Limits::DEFAULT };
 
-/// Number of calls that are measured of a function whose work is constant.
+/// Number of measured calls of a function whose work is constant.
 const REPEATS: u64 = 1_000;
 
 /// Entities, players and timers of the world in which functions of the API are measured.

@@ -240,8 +240,7 @@ impl Recorder {
         }
     }
 
-    /// Whether the store accepts nothing more before a snapshot. This is so at the beginning, and after the store had no
-    /// room.
+    /// Whether the store accepts nothing more before a snapshot. True at the beginning, and after the store had no room.
     pub fn needs_snapshot(&self) -> bool {
         self.needs_snapshot
     }
@@ -312,7 +311,7 @@ impl Recorder {
             Ok(()) => pass(FailPoint::AfterAppend),
             Err(refused) => {
                 // The next snapshot will contain the effects of these commands, so they need no journal. Callers that wait
-                // for them wait for the snapshot.
+                // for these commands wait for the snapshot.
                 self.then = refused.then;
                 self.needs_snapshot = refused.why != RefusedWhy::Closed;
                 self.give_up_if_gone(store);

@@ -108,12 +108,12 @@ pub type Completion = Box<dyn FnOnce(Result<(), Lost>) + Send>;
 /// The callback for a mark, which receives whether the mark was new.
 pub type MarkCompletion = Box<dyn FnOnce(Result<bool, Lost>) + Send>;
 
-/// The record was not stored. The store accepted it but could not write it, or was closed.
+/// The record was not stored. The store accepted the record but could not write it, or was closed before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("it was not kept")]
 pub struct Lost;
 
-/// A refused record. The completions are returned and were not called.
+/// A refused record. The completions are returned without being called.
 pub struct Refused {
     /// The reason.
     pub why: RefusedWhy,

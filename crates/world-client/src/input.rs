@@ -21,7 +21,7 @@ pub struct InputSender {
 }
 
 impl InputSender {
-    /// Returns the input to send. It gets the next number if it is the first input or differs from the preceding one.
+    /// Returns the input to send. The input gets the next number if it is the first one or differs from the preceding one.
     pub fn next(&mut self, input: &Input) -> Controls {
         let Input { forward, right, yaw, run, jump } = *input;
         let before = self.newest.number;

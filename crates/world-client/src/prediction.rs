@@ -167,7 +167,7 @@ impl Predictor {
         Some(correction)
     }
 
-    /// The position of the avatar after the newest step, in metres; `None` while it is not predicted.
+    /// The position of the avatar after the newest step, in metres; `None` while the avatar is not predicted.
     pub fn position(&self) -> Option<[f32; 3]> {
         self.walking.as_ref().map(|walking| walking.mover.position)
     }

@@ -78,7 +78,7 @@ impl StepSender {
         }
     }
 
-    /// Records that the server has taken a step, so it knows the input up to this step.
+    /// Records that the server has taken a step, so the server knows the input up to this step.
     pub fn acknowledge(&mut self, step: u32) {
         while self.changes.get(1).is_some_and(|next| next.step <= step) {
             self.changes.pop_front();

@@ -363,7 +363,7 @@ pub struct Kind {
     pub walker: Value,
     /// The look, as its author wrote it.
     pub look: Value,
-    /// The shape of its attributes (`spec/WIRE.md`, section 3).
+    /// The shape of the kind's attributes (`spec/WIRE.md`, section 3).
     pub attributes: Vec<u8>,
     /// The ownership rules: a map with the field names that world folders use, or nil if no player can own an entity of the
     /// kind.

@@ -430,7 +430,7 @@ impl PhysicsHooks for Passing {
     }
 }
 
-/// The hook is enabled only for bodies with such a pair, because other contacts are cheaper without it.
+/// The hook is enabled only for bodies that pass through another body, because contacts are cheaper without it.
 fn hooks(passes: Option<EntityId>) -> ActiveHooks {
     if passes.is_some() { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
 }

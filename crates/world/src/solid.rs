@@ -24,9 +24,9 @@ const SKIP_MARGIN: f32 = 0.01;
 pub enum Form {
     /// A box of the half edges `half`.
     Box,
-    /// An upright cylinder: `half` is its radius, half its height, its radius.
+    /// An upright cylinder. `half` has the radius, half the height, and the radius again.
     Cylinder,
-    /// An upright cone, its point up: `half` is the radius of its base, half its height, the radius.
+    /// An upright cone with its point up. `half` has the radius of the base, half the height, and the radius again.
     Cone,
     /// A convex body: triangles that enclose it, counter-clockwise seen from outside.
     Hull(Arc<[Triangle]>),

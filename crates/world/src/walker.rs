@@ -21,7 +21,7 @@ use crate::shape::ColliderShape;
 
 use self::movement::Mover;
 
-/// Steps between two jumps while the button is pressed.
+/// Minimum number of steps between two jumps while the jump button stays pressed.
 const JUMP_PAUSE_STEPS: u32 = 20;
 /// Number of steps after a jump in which the ground below is ignored.
 const JUMP_RISE_STEPS: u32 = 4;

@@ -187,13 +187,13 @@ impl World {
         self.scene.stats
     }
 
-    /// Wakes all sleeping bodies. This changes the course of the world, so it is only for tests and load measurements.
+    /// Wakes all sleeping bodies. The call changes the course of the world, so it is only for tests and load measurements.
     pub fn wake_all(&mut self) {
         self.scene.physics.wake_all();
     }
 
-    /// Informs the behaviour that the world had other rules until now ([`Behaviour::upgrade`]), and wakes resting
-    /// bodies whose body changed. This changes the course of the world, so begin a new journal afterwards.
+    /// Informs the behaviour that the world had other rules until now ([`Behaviour::upgrade`]), and wakes resting bodies
+    /// whose body changed. The call changes the course of the world, so begin a new journal afterwards.
     pub fn upgrade(&mut self, before: Option<&Definition>) {
         if before.is_none_or(|before| self.scene.definition.moves_otherwise(before)) {
             self.scene.physics.wake_all();

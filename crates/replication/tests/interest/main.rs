@@ -2,8 +2,8 @@
 //! enter and leave its interest set.
 //!
 //! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` only one. `NOWCAST_PLAYS=FILE` writes the messages
-//! that a client received to `FILE`, with one line for each seed. `packages/nowcast/test/world/sight.test.ts` passes these
-//! messages to the TypeScript implementation.
+//! that the clients received to `FILE`, with one line for each client of each seed.
+//! `packages/nowcast/test/world/sight.test.ts` passes these messages to the TypeScript implementation.
 
 mod chance;
 mod client;

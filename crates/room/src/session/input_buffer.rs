@@ -4,7 +4,7 @@
 //! If the server continued with old input while newer input is in transit, the walker would move to a position that it never
 //! had on its client. So the walker waits for its client's input. In a step of the world for which no input is known, the
 //! walker stands still. After such a wait, the next message with the same delay arrives in time. The walker catches up the
-//! missed steps later. Where nothing else moves nearby, it takes two steps in one step of the world.
+//! missed steps later. Where nothing else moves nearby, the walker takes two steps in one step of the world.
 
 use std::collections::VecDeque;
 

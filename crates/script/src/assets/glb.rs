@@ -46,8 +46,8 @@ const KNOWN: [&str; 20] = [
     "KHR_node_visibility",
 ];
 
-/// Extensions that change the meaning of a file, so that these checks would be wrong. A file must not even use them without
-/// requiring them.
+/// Extensions that change the meaning of a file, so that these checks would be wrong. A file must not use them, even if it
+/// does not require them.
 const REFUSED: [&str; 5] = [
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",

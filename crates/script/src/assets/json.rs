@@ -269,8 +269,7 @@ pub(super) struct Sampler {
     pub(super) output: u32,
 }
 
-/// Any value without a reference to another file, regardless of its extension. `extras` belong to the author and are
-/// not read.
+/// Any value of any extension, if it has no reference to another file. `extras` belong to the author and are not read.
 pub(super) struct Closed;
 
 impl<'de> Deserialize<'de> for Closed {

@@ -7,7 +7,8 @@ use rusqlite::{Transaction, params};
 use crate::fail_point::{FailPoint, pass};
 use crate::store::{Pruned, Retention};
 
-/// Maximum number of rows that one transaction deletes, so that other jobs wait no longer than for a large snapshot.
+/// Maximum number of rows that one transaction deletes, so that other jobs do not wait longer for it than for a large
+/// snapshot.
 const PRUNE_ROWS: i64 = 4_096;
 
 /// A snapshot, and the batches up to the next snapshot.

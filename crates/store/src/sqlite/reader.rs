@@ -131,8 +131,8 @@ impl SqliteReader {
         saved.to_file().map_err(|error| self.failed(Problem::damaged("the world", error)).of(world))
     }
 
-    /// Copies the present state of the whole store into a new file. This may take a long time, but does not block a writing
-    /// process.
+    /// Copies the present state of the whole store into a new file. The copy may take a long time, but does not block a
+    /// writing process.
     ///
     /// # Errors
     /// Fails if the file is there already, or if it cannot be written.

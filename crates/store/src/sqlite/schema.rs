@@ -281,7 +281,7 @@ fn open_existing(path: &Path) -> Result<Connection, Problem> {
     // On macOS a plain sync leaves bytes in the cache of the disk.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-    // This checks now, and not only at the first commit, whether the database can be written.
+    // Checks now, and not only at the first commit, whether the database can be written.
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK;")?;
     Ok(connection)
 }

@@ -109,8 +109,8 @@ impl Writer {
         let mut fates = Vec::with_capacity(group.len());
         let transaction =
             self.database.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // This process holds SQLite's lock for writing here. If another process replaced the file `lock`, it waits in `open`
-        // until this transaction ends. This process then writes nothing more.
+        // This process holds SQLite's lock for writing here. If another process replaced the file `lock`, that process waits
+        // in `open` until this transaction ends. This process then writes nothing more.
         self.lock.places().check()?;
         if let Err(error) = write_all(&transaction, group, &mut fates) {
             drop(transaction);

@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use super::DecodeError;
 use super::object::{Object, ReadFields, Tag};
 
-/// Maximum depth. No message is nested deeper than four levels, and values of unknown keys up to 16. The bound prevents
-/// hostile nesting from overflowing the stack.
+/// Maximum depth. Messages have at most four levels, and values of unknown keys at most 16. The bound prevents hostile
+/// nesting from overflowing the stack.
 const DEPTH_MAX: usize = 32;
 
 pub(super) fn encode<T: Serialize>(message: &T) -> Vec<u8> {

@@ -182,7 +182,7 @@ impl Scene {
         self.walkers.get(&id).map(|walker| walker.input)
     }
 
-    /// Moves the entity of a row, in its column and in physics.
+    /// Sets the pose of the entity of a row, in the column of poses and in physics.
     pub(super) fn put(&mut self, row: usize, pose: Pose) {
         let id = self.entities.ids[row];
         let Some(handles) = self.entities.handles[row] else {

@@ -134,8 +134,8 @@ impl World {
         Ok(world)
     }
 
-    /// Restores a snapshot with the definition and the behaviour of this world, and drops this world. For a host that can
-    /// create a world but does not have its definition.
+    /// Restores a snapshot with the definition and the behaviour of this world, and drops this world. This function is for a
+    /// host that can create a world but does not have its definition.
     ///
     /// # Errors
     /// Fails for the reasons of [`World::restore`].

@@ -101,7 +101,7 @@ impl Mover {
         }
         let fall = gravity * STEP_SECONDS;
         match ground {
-            // The feet hold against the pull along a slope; the remaining force presses them onto it.
+            // The feet hold against the pull along a slope; the remaining force presses the feet onto the slope.
             Some(Ground { normal, .. }) if !jumps => next = sub(next, scale(normal, fall * normal[1])),
             _ => next[1] -= fall,
         }

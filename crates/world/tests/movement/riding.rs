@@ -41,7 +41,7 @@ impl Platform {
     }
 }
 
-/// Lets a walker stand or walk on a platform, and returns the greatest height of its feet above the platform, and the least.
+/// Lets a walker stand or walk on a platform, and returns the greatest and the least height of its feet above the platform.
 fn ride(platform: &mut Platform, mover: &mut Mover, input: Input, steps: u32) -> [f32; 2] {
     let mut gaps = [f32::INFINITY, f32::NEG_INFINITY];
     for _ in 0..steps {
