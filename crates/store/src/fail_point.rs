@@ -128,7 +128,7 @@ mod armed {
             Some(Armed { point: FailPoint::named(name)?, passages_left: AtomicU32::new(passages) })
         }
 
-        /// Whether the process must end now, because it reached the step for the given time.
+        /// Whether the process must end now, because it reached the step as often as the count says.
         fn is_due(&self, point: FailPoint) -> bool {
             self.point == point && self.passages_left.fetch_sub(1, Ordering::Relaxed) == 1
         }

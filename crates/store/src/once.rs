@@ -108,7 +108,7 @@ impl Once {
         self.clients.iter().map(|(client, numbers)| (*client, numbers))
     }
 
-    /// Adds a saved client. Returns false if there is no room, or if it exists already.
+    /// Adds a saved client. Returns false if there is no room, or if the client exists already.
     pub(crate) fn restore(&mut self, client: [u8; 16], numbers: Numbers) -> bool {
         let fits = self.clients.len() < CLIENTS_MAX
             && numbers.above.len() <= UNDER_WAY_MAX

@@ -76,8 +76,8 @@ impl WorldClient {
         Ok(Some(self.handle(&message)?))
     }
 
-    /// Handles a message that the caller received from the channel. If movement refers to frames that the client does
-    /// not have, it requests all movement again, at most once a second.
+    /// Handles a message that the caller received from the channel. If movement refers to frames that the client does not
+    /// have, the client requests all movement again, at most once a second.
     ///
     /// # Errors
     /// Fails if the server broke the protocol.

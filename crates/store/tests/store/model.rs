@@ -75,8 +75,8 @@ impl Both {
     fn give(&mut self, world: usize, batch: Batch) {
         let (then, told) = completion();
         let taken = self.store.append(&name(WORLDS[world]), batch.clone(), vec![then]);
-        // The store may refuse a batch that does not follow at once or later. In both cases the journal has a hole until the
-        // next snapshot.
+        // The store refuses a batch that does not follow the last record, either at once or later. In both cases the journal
+        // has a hole until the next snapshot.
         let is_kept = taken.is_ok() && told.recv_timeout(PATIENCE).expect("the completion is called").is_ok();
         match self.model.get_mut(&world) {
             Some(kept) if !kept.is_in_hole && kept.tick == batch.from_tick => {
