@@ -6,6 +6,8 @@ export const pageTexts = {
   run: "run",
   jump: "jump",
   look: "drag to look",
+  keyboardLook: "turn",
+  keyboardTilt: "look up and down",
   chat: "chat",
   help: "Controls",
   leftButton: "Click",

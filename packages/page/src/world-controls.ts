@@ -113,7 +113,9 @@ export class WorldControls {
     const { world, poses, view } = this.#options;
     this.#gamepad.poll(seconds);
     const { inputs, camera } = this;
-    camera.turn(inputs.lookYaw + this.#keyboard.turning * TURN_PER_SECOND * seconds, inputs.lookPitch);
+    const { turning, tilting } = this.#keyboard;
+    const turn = TURN_PER_SECOND * seconds;
+    camera.turn(inputs.lookYaw + turning * turn, inputs.lookPitch - (tilting * turn) / 2);
     camera.zoom(inputs.zoom);
     inputs.consumeLook();
     if (world.status === "open" && this.#faced === world.avatarId) {

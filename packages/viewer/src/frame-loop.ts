@@ -35,7 +35,9 @@ function readDevices({ devices, headset, inputs, camera }: Viewer, { nowMs, seco
   devices.poll(seconds);
   headset?.read(xr, nowMs, seconds);
   if (!headset) {
-    camera.turn(inputs.lookYaw + devices.turning * TURN_PER_SECOND * seconds, inputs.lookPitch);
+    const turn = TURN_PER_SECOND * seconds;
+    const pitch = inputs.lookPitch - (devices.tilting * turn) / 2;
+    camera.turn(inputs.lookYaw + devices.turning * turn, pitch);
     camera.zoom(inputs.zoom);
   }
   inputs.consumeLook();

@@ -111,6 +111,8 @@ export class WorldHud {
         return [[charge ? pageTexts.hold(keyName(key)) : keyName(key), label]];
       }),
       ["Enter", chat],
+      [", .", pageTexts.keyboardLook],
+      ["Page Up, Page Down", pageTexts.keyboardTilt],
     ];
     this.#help.replaceChildren(...lines.map(([key, text]) => keyLine(key, text)), look);
     const buttons = bindings.map(({ action, label }) => {

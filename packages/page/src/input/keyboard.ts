@@ -5,8 +5,16 @@ const FORWARD = new Set(["KeyW", "ArrowUp"]);
 const BACK = new Set(["KeyS", "ArrowDown"]);
 const LEFT = new Set(["KeyA", "ArrowLeft"]);
 const RIGHT = new Set(["KeyD", "ArrowRight"]);
-const TURN_LEFT = "KeyQ";
-const TURN_RIGHT = "KeyR";
+/** The letters turn unless an action of the world has them; the others always do. */
+const TURN_LEFT = new Set(["KeyQ", "Comma"]);
+const TURN_RIGHT = new Set(["KeyR", "Period"]);
+const LOOK_UP = new Set(["PageUp"]);
+const LOOK_DOWN = new Set(["PageDown"]);
+/** Keys that act as the buttons of a mouse, unless an action of the world has them. */
+const MOUSE_KEYS: ReadonlyMap<string, string> = new Map([
+  ["x", "left"],
+  ["c", "right"],
+]);
 const WALKING = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
 
 /**
@@ -40,7 +48,12 @@ export class Keyboard {
 
   /** The direction in which keys turn the camera, for users without a mouse. */
   get turning(): number {
-    return this.#isTurning(TURN_LEFT) - this.#isTurning(TURN_RIGHT);
+    return this.#free(TURN_LEFT) - this.#free(TURN_RIGHT);
+  }
+
+  /** The direction in which keys tilt the camera: 1 looks up. */
+  get tilting(): number {
+    return this.#free(LOOK_UP) - this.#free(LOOK_DOWN);
   }
 
   #press(event: KeyboardEvent): void {
@@ -56,12 +69,12 @@ export class Keyboard {
     }
     // This key is found by its character, because its position differs between layouts.
     if (event.key === "?" && !event.repeat) this.#inputs.do("help");
-    if (event.code === "Space" || event.code.startsWith("Arrow")) event.preventDefault();
+    if (/^(Space|Arrow.*|Page(Up|Down))$/.test(event.code)) event.preventDefault();
     if (event.repeat || this.#down.has(event.code)) return;
     this.#down.add(event.code);
     this.#update();
-    const key = keyOf(event.code);
-    if (key !== undefined && this.#inputs.claimed.has(key)) this.#inputs.press(key);
+    const trigger = this.#triggerOf(event.code);
+    if (trigger !== undefined) this.#inputs.press(trigger);
     else if (event.code === "KeyH") this.#inputs.do("hud");
     else if (event.code === "Backquote") this.#inputs.do("console");
   }
@@ -69,12 +82,25 @@ export class Keyboard {
   #lift(event: KeyboardEvent): void {
     if (!this.#down.delete(event.code)) return;
     this.#update();
-    const key = keyOf(event.code);
-    if (key !== undefined) this.#inputs.lift(key);
+    const trigger = this.#triggerOf(event.code);
+    if (trigger !== undefined) this.#inputs.lift(trigger);
   }
 
-  #isTurning(code: string): number {
-    return this.#down.has(code) && !this.#inputs.claimed.has(keyOf(code) ?? "") ? 1 : 0;
+  /** Whether a key of these is down that no action of the world has. */
+  #free(codes: ReadonlySet<string>): number {
+    for (const code of codes) {
+      if (this.#down.has(code) && !this.#inputs.claimed.has(keyOf(code) ?? "")) return 1;
+    }
+    return 0;
+  }
+
+  /** The trigger of a key: its own action, or a button of the mouse. */
+  #triggerOf(code: string): string | undefined {
+    const { claimed } = this.#inputs;
+    const key = keyOf(code);
+    if (key === undefined || claimed.has(key)) return key;
+    const button = MOUSE_KEYS.get(key);
+    return button !== undefined && claimed.has(button) ? button : undefined;
   }
 
   #update(): void {

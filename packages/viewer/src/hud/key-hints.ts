@@ -42,7 +42,7 @@ export function keyHints(bindings: readonly Binding[]): readonly KeyHint[] {
 /** The answer to `/help` in the chat, which only this page shows. */
 export function helpLines(hints: readonly KeyHint[]): readonly string[] {
   const keys = hints.map((hint) => `${hint.keys.join(" ")} ${hint.what}`.trim()).join(", ");
-  return [words.helpKeys(keys), words.helpPage, words.helpChat];
+  return [words.helpKeys(keys), words.helpKeyboard, words.helpPage, words.helpChat];
 }
 
 /** The bar of keys at the lower edge. "?" and its button hide or show it. */

@@ -18,6 +18,8 @@ export interface Devices {
   readonly pointer: { readonly x: number; readonly y: number } | undefined;
   /** The turn of the view by keys: 1 left, −1 right. */
   readonly turning: number;
+  /** The tilt of the view by keys: 1 looks up, −1 down. */
+  readonly tilting: number;
   /** Sets the touch buttons for the world's actions. */
   offerButtons(buttons: readonly TouchButton[]): void;
   /** Marks the buttons whose actions have a target now. */
@@ -62,6 +64,9 @@ export function createDevices(canvas: HTMLCanvasElement, inputs: InputCollector)
     },
     get turning() {
       return keyboard.turning;
+    },
+    get tilting() {
+      return keyboard.tilting;
     },
     offerButtons(buttons) {
       const elements = buttons.map(({ trigger, label }) => {

@@ -83,6 +83,8 @@ export const ENGLISH = {
 
   // The answer to /help.
   helpKeys: (keys: string) => `Keys: ${keys}`,
+  helpKeyboard:
+    "Without a mouse: , and . turn, Page Up and Page Down look up and down, X and C are the buttons of the mouse.",
   helpPage: "? shows the keys, H the network figures, ` the rules of this world, Esc cancels.",
   helpChat: "Lines are sent to everybody in the room. Only you see the answer to /help.",
 
