@@ -121,8 +121,21 @@ describe("the lab", () => {
   });
 
   it("order_alone_delays_tcp_although_its_window_is_known", () => {
-    const [tcp, , queue] = ageP99(run({ loss: 0.05, congestion: "known" }));
+    for (const tcpReplaces of [false, true]) {
+      const [tcp, , queue] = ageP99(run({ loss: 0.05, congestion: "known", tcpReplaces }));
+      expect(tcp).toBeGreaterThan(queue! * 1.5);
+    }
+  });
+
+  it("program_that_replaces_values_over_tcp_is_fresher_than_one_that_writes_all_but_not_as_fresh_as_the_queue", () => {
+    const all = ageP99(run({ kilobitsPerSecond: 500 }, 20));
+    const lab = run({ kilobitsPerSecond: 500, tcpReplaces: true }, 20);
+    const [tcp, , queue] = ageP99(lab);
+    expect(tcp).toBeLessThan(all[0]! / 4);
     expect(tcp).toBeGreaterThan(queue! * 1.5);
+    lab.settings = { ...STILL, tcpReplaces: true };
+    lab.advance(3_000);
+    expect(lab.eventsPut - lab.tcp.receiver.eventsReceived).toBeLessThanOrEqual(2);
   });
 
   it("queue_stays_fresh_on_a_link_that_is_narrower_than_the_load", () => {

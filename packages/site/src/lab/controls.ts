@@ -72,11 +72,15 @@ export function makeControls(onChange: (settings: LabSettings) => void): HTMLEle
   const known = makeSwitch("TCP knows the capacity and ignores losses", (on) =>
     change({ congestion: on ? "known" : "cubic" }),
   );
+  const replaces = makeSwitch("TCP's program replaces values that it has not written", (on) =>
+    change({ tcpReplaces: on }),
+  );
   const waits = makeSwitch("Events of the queue wait for the states before them", (on) =>
     change({ eventsWait: on }),
   );
   refreshers.push(
     () => known.set(settings.congestion === "known"),
+    () => replaces.set(settings.tcpReplaces),
     () => waits.set(settings.eventsWait),
   );
   for (const refresh of refreshers) refresh();
@@ -86,6 +90,7 @@ export function makeControls(onChange: (settings: LabSettings) => void): HTMLEle
     element("div", { class: "lab-presets", role: "group", "aria-label": "Links" }, ...presets),
     element("div", { class: "lab-sliders" }, ...sliders),
     known.made,
+    replaces.made,
     waits.made,
   );
 }

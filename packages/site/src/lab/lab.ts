@@ -11,6 +11,8 @@ export interface LabSettings extends LinkSettings {
   /** The number of states that are put 60 times a second. */
   readonly keys: number;
   readonly congestion: Congestion;
+  /** Whether the program of TCP replaces values that it has not written. */
+  readonly tcpReplaces: boolean;
   /** Whether an event of the updatable queue waits for the states before it, instead of having a lane of its own. */
   readonly eventsWait: boolean;
 }
@@ -22,6 +24,7 @@ export const USUAL: LabSettings = {
   kilobitsPerSecond: 10_000,
   keys: 20,
   congestion: "cubic",
+  tcpReplaces: false,
   eventsWait: false,
 };
 
@@ -111,6 +114,7 @@ export class Lab {
   set settings(settings: LabSettings) {
     this.#settings = settings;
     this.tcp.transport.congestion = settings.congestion;
+    this.tcp.transport.replaces = settings.tcpReplaces;
     this.queue.transport.eventsWait = settings.eventsWait;
     for (const link of this.#links) link.settings = settings;
   }

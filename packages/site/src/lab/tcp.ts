@@ -1,4 +1,7 @@
-/** A WebSocket, as most programs use it: each message is written into one TCP connection and arrives in order. */
+/**
+ * Messages in one TCP connection, as a WebSocket sends them: they arrive in order. Most programs write each message at once;
+ * a careful program replaces values that it has not written.
+ */
 import type { Link, LinkSettings } from "./link.js";
 import { bytesOf, type Deliver, type LoadMessage, type Transport } from "./load.js";
 import { SEGMENT_BYTES, type Segment, TcpSender } from "./tcp-sender.js";
@@ -12,6 +15,8 @@ export type Congestion = "cubic" | "known";
 
 export class TcpTransport implements Transport {
   congestion: Congestion = "cubic";
+  /** Whether the program replaces values that it has not written, and writes only while nothing waits to leave. */
+  replaces = false;
   readonly #forth: Link;
   readonly #back: Link;
   readonly #deliver: Deliver;
@@ -19,6 +24,9 @@ export class TcpTransport implements Transport {
   #writtenBytes = 0;
   /** Messages that were not delivered, by the byte after their end. */
   #messages: { readonly end: number; readonly message: LoadMessage }[] = [];
+  /** Messages of a program that replaces values: the newest state of each key, and all events. */
+  #unwritten = new Map<number, LoadMessage>();
+  #unwrittenEvents: LoadMessage[] = [];
   /** The receiver has all bytes below this one. */
   #upTo = 0;
   /** Segments that wait for an earlier one. */
@@ -44,6 +52,26 @@ export class TcpTransport implements Transport {
   }
 
   put(messages: readonly LoadMessage[]): void {
+    if (!this.replaces) {
+      this.#writeReplaced();
+      this.#write(messages);
+      return;
+    }
+    for (const message of messages) {
+      if (message.type === "event") this.#unwrittenEvents.push(message);
+      else this.#unwritten.set(message.key, message);
+    }
+    if (this.unsentBytes === 0) this.#writeReplaced();
+  }
+
+  #writeReplaced(): void {
+    const messages = [...this.#unwrittenEvents, ...this.#unwritten.values()];
+    this.#unwrittenEvents = [];
+    this.#unwritten.clear();
+    if (messages.length > 0) this.#write(messages);
+  }
+
+  #write(messages: readonly LoadMessage[]): void {
     let bytes = 0;
     for (const message of messages) {
       bytes += bytesOf(message);
@@ -58,7 +86,10 @@ export class TcpTransport implements Transport {
     this.#forth.send(segment.end - segment.start + HEADER_BYTES, () => {
       this.#receive(segment);
       const upTo = this.#upTo;
-      this.#back.send(HEADER_BYTES, () => this.#sender.handle({ upTo, segment, order, sentAtUs }));
+      this.#back.send(HEADER_BYTES, () => {
+        this.#sender.handle({ upTo, segment, order, sentAtUs });
+        if (this.replaces && this.unsentBytes === 0) this.#writeReplaced();
+      });
     });
   }
 
