@@ -24,7 +24,8 @@ export default defineConfig({
     ],
   },
   test: {
-    testTimeout: 60_000,
+    // Tests wait for conditions: this limit is for machines that do something else most of the time.
+    testTimeout: 180_000,
     // Many tests wait for a server or a clock, so there are more workers than cores.
     maxWorkers: availableParallelism() + 1,
     minWorkers: 1,
