@@ -64,6 +64,9 @@ export class Sounds {
   #noise: AudioBuffer | undefined;
   #voices = 0;
   #isOn = false;
+  #volume = 1;
+  /** All sounds pass through it. */
+  #master: GainNode | undefined;
   readonly #recordings: AssetCache<AudioBuffer>;
   readonly #assets: Assets;
 
@@ -92,6 +95,12 @@ export class Sounds {
     this.#isOn = isOn;
     if (isOn) this.#begin();
     else void this.#context?.suspend();
+  }
+
+  /** Sets the volume of all sounds, 0 to 1. */
+  setVolume(volume: number): void {
+    this.#volume = Math.min(1, Math.max(0, volume));
+    if (this.#master) this.#master.gain.value = this.#volume;
   }
 
   /** Browsers allow sound only after a user's input. */
@@ -185,7 +194,11 @@ export class Sounds {
       });
       out = gain.connect(panner);
     }
-    out.connect(context.destination);
+    if (!this.#master) {
+      this.#master = new GainNode(context, { gain: this.#volume });
+      this.#master.connect(context.destination);
+    }
+    out.connect(this.#master);
     this.#voices++;
     source.onended = () => {
       this.#voices--;

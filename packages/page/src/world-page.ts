@@ -69,11 +69,7 @@ export class WorldPage {
     this.sounds = new Sounds(view.scene.assets);
     world.on("define", () => this.sounds.define(), { signal });
     world.on("event:sound", ({ payload }) => this.#play(payload), { signal });
-    if (sound) {
-      const wake = (): void => this.sounds.setOn(true);
-      container.addEventListener("pointerdown", wake, { once: true, signal });
-      container.addEventListener("keydown", wake, { once: true, signal });
-    }
+    this.sounds.setOn(sound);
     this.scene.background = new Color(sky);
     this.scene.add(view.group, this.#sun.group);
     this.#observer = new ResizeObserver(() => this.#resize(container));

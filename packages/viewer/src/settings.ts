@@ -18,6 +18,8 @@ export interface Settings {
   keys: boolean;
   /** Whether sounds are on. They start with the first click or key, because browsers allow no sound before. */
   sound: boolean;
+  /** Volume of the sounds, 0 to 1. */
+  volume: number;
   /** For headsets: whether the left stick walks. */
   vrWalk: boolean;
   /** Whether the right stick turns smoothly instead of in steps. */
@@ -38,6 +40,7 @@ export const DEFAULTS: Readonly<Settings> = {
   hud: false,
   keys: true,
   sound: true,
+  volume: 1,
   vrWalk: true,
   vrSmoothTurn: false,
   vrVignette: true,
@@ -69,6 +72,10 @@ export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = bro
     hud: typeof kept["hud"] === "boolean" ? kept["hud"] : DEFAULTS.hud,
     keys: typeof kept["keys"] === "boolean" ? kept["keys"] : DEFAULTS.keys,
     sound: typeof kept["sound"] === "boolean" ? kept["sound"] : DEFAULTS.sound,
+    volume:
+      typeof kept["volume"] === "number" && kept["volume"] >= 0 && kept["volume"] <= 1
+        ? kept["volume"]
+        : DEFAULTS.volume,
     vrWalk: typeof kept["vrWalk"] === "boolean" ? kept["vrWalk"] : DEFAULTS.vrWalk,
     vrSmoothTurn: typeof kept["vrSmoothTurn"] === "boolean" ? kept["vrSmoothTurn"] : DEFAULTS.vrSmoothTurn,
     vrVignette: typeof kept["vrVignette"] === "boolean" ? kept["vrVignette"] : DEFAULTS.vrVignette,

@@ -181,10 +181,11 @@ export class Viewer implements EventParts {
   }
 
   #applySettings(): void {
-    const { invertLook, lookSpeed, sound } = this.settings;
+    const { invertLook, lookSpeed, sound, volume } = this.settings;
     this.picture.applySettings();
     this.inputs.invertLook = invertLook;
     this.inputs.lookSpeed = lookSpeed;
     this.sounds.setOn(sound);
+    this.sounds.setVolume(volume);
   }
 }

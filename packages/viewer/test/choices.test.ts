@@ -85,7 +85,9 @@ it("remembers settings, and replaces damaged ones by defaults", () => {
   saveSettings({ ...DEFAULTS, name: "Ada", networkHz: 30 }, storage);
   expect(loadSettings({ getItem: () => kept })).toEqual({ ...DEFAULTS, name: "Ada", networkHz: 30 });
   expect(loadSettings({ getItem: () => "{oops" })).toEqual(DEFAULTS);
-  expect(loadSettings({ getItem: () => '{"transport":"smoke","lookSpeed":99}' })).toEqual(DEFAULTS);
+  expect(loadSettings({ getItem: () => '{"transport":"smoke","lookSpeed":99,"volume":2}' })).toEqual(
+    DEFAULTS,
+  );
 });
 
 it("names cause and cure for every code of the SDK's errors", () => {

@@ -13,6 +13,7 @@ export class SettingsPanel {
   readonly #light = element("set-light", HTMLSelectElement);
   readonly #shadows = element("set-shadows", HTMLInputElement);
   readonly #sound = element("set-sound", HTMLInputElement);
+  readonly #volume = element("set-volume", HTMLInputElement);
   readonly #look = element("set-look", HTMLInputElement);
   readonly #invert = element("set-invert", HTMLInputElement);
   readonly #gyroscope = element("set-gyroscope", HTMLInputElement);
@@ -47,6 +48,7 @@ export class SettingsPanel {
     this.#light.value = settings.light;
     this.#shadows.checked = settings.shadows;
     this.#sound.checked = settings.sound;
+    this.#volume.value = String(settings.volume);
     this.#look.value = String(settings.lookSpeed);
     this.#invert.checked = settings.invertLook;
     this.#vrWalk.checked = settings.vrWalk;
@@ -70,6 +72,7 @@ export class SettingsPanel {
       light: oneOf(this.#light.value, ["auto", "day", "dusk"], "auto"),
       shadows: this.#shadows.checked,
       sound: this.#sound.checked,
+      volume: Number(this.#volume.value),
       lookSpeed: Number(this.#look.value),
       invertLook: this.#invert.checked,
       vrWalk: this.#vrWalk.checked,

@@ -145,6 +145,7 @@ export const ENGLISH = {
   dusk: "dusk",
   shadows: "Shadows",
   sound: "Sound",
+  volume: "Volume",
   soundOn: "Play the sounds of the world",
   looking: "Looking",
   speed: "Speed",
