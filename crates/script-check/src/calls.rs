@@ -26,7 +26,7 @@ impl Resolver<'_> {
         let Some(of) = subject.api_name() else { return };
         let Some(arity) = nowcast_script::arguments_of(of, name) else { return };
         if has_colon && !arity.is_method {
-            let module = if of == "Test" { "test" } else { "world" };
+            let module = of.to_lowercase();
             let message = format!("`{name}` is called with a dot, not with a colon: {module}.{name}(…)");
             return self.find(place, true, message);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nowcast_script::{Sources, absence, closest};
+use nowcast_script::{Sources, absence, closest, library_modules, module_of_nowcast};
 use nowcast_world::Definition;
 
 use crate::Finding;
@@ -144,13 +144,12 @@ impl<'a> Resolver<'a> {
 
     /// Returns the name under which this module can require another one, if there is such a name.
     fn module_called(&self, name: &str) -> Option<String> {
-        if name == "world" || (name == "test" && self.path.starts_with("tests/")) {
-            return Some(format!("@nowcast/{name}"));
-        }
         let file = format!("{name}.luau");
         let up = "../".repeat(self.path.matches('/').count());
         let up = if up.is_empty() { "./".to_owned() } else { up };
-        (self.version.sources.text(&file).is_some() && self.path != file).then(|| format!("{up}{name}"))
+        let is_there = self.version.sources.text(&file).is_some() && self.path != file;
+        let own = is_there.then(|| format!("{up}{name}"));
+        own.or_else(|| module_of_nowcast(name, self.path.starts_with("tests/")))
     }
 
     pub(crate) fn find(&mut self, token: &Token, is_error: bool, message: String) {
@@ -188,6 +187,10 @@ pub(crate) fn required(module: &str) -> Type {
     match module {
         "@nowcast/world" => Type::World,
         "@nowcast/test" => Type::Test,
-        _ => Type::Unknown,
+        _ => {
+            let name = module.strip_prefix("@nowcast/");
+            let known = name.and_then(|name| library_modules().into_iter().find(|known| *known == name));
+            known.map_or(Type::Unknown, Type::Module)
+        }
     }
 }

@@ -9,6 +9,8 @@ pub(crate) enum Type {
     Unknown,
     World,
     Test,
+    /// A module of the standard library, by its name after `@nowcast/`.
+    Module(&'static str),
     /// `world.state`
     State,
     /// A kind, by its place in the definition.
@@ -44,6 +46,7 @@ impl Type {
         match self {
             Type::World => Some("World"),
             Type::Test => Some("Test"),
+            Type::Module(name) => Some(name),
             Type::Kind(_) => Some("Kind"),
             Type::Entity(_) | Type::Player => Some("Entity"),
             _ => None,
@@ -65,6 +68,11 @@ impl Type {
             Type::World if name == "state" => Ok(Type::State),
             Type::World => among("`world`", &names_of("World")),
             Type::Test => among("`test`", &names_of("Test")),
+            Type::Module("headset") if matches!(name, "Head" | "Hand") => {
+                let kinds = &definition.kinds;
+                Ok(Type::Kind(kinds.iter().position(|kind| kind.name.eq_ignore_ascii_case(name))))
+            }
+            Type::Module(module) => among(&format!("`{module}`"), &names_of(module)),
             Type::Kind(_) => among("a kind", &[names_of("Kind"), vec!["index"]].concat()),
             Type::Player | Type::Entity(_) => self.field_of_entity(name, definition),
             Type::Hit => among("a hit", &HIT_FIELDS).map(|_| match name {
@@ -132,6 +140,7 @@ impl Type {
             (Type::World, "tagged" | "overlap") => Type::List(Box::new(Type::Entity(None))),
             (Type::World, "raycast") => Type::Hit,
             (Type::Test, "join" | "join_program") => Type::Player,
+            (Type::Module("teams"), "members") => Type::List(Box::new(Type::Player)),
             (Type::Kind(kind), "spawn") => Type::Entity(*kind),
             (Type::Kind(kind), "all") => Type::List(Box::new(Type::Entity(*kind))),
             (Type::Player, "spawn_avatar") => match first {

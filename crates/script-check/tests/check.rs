@@ -288,3 +288,32 @@ fn deep_nesting_that_luau_loads_is_read_without_an_overflow() {
     let deep = format!("local x = {}1{}", "(".repeat(190), ")".repeat(190));
     assert_eq!(found(&deep), [""; 0]);
 }
+
+#[test]
+fn functions_of_the_library_are_known() {
+    let head = "local world, teams = require('@nowcast/world'), require('@nowcast/teams')\n";
+    let judged = |line: &str| found_in(&[("world.luau", &format!("{head}{line}"))]);
+    for (line, words) in [
+        (
+            "world.on('start', function() teams.scor('red') end)",
+            "`teams` has no `scor`; did you mean `score`?",
+        ),
+        ("world.on('start', function() teams.score() end)", "`score` takes 1 argument, and 0 are given"),
+        ("world.on('start', function() teams:reset() end)", "with a dot, not with a colon: teams.reset(…)"),
+        (
+            "world.on('start', function() rounds.stop() end)",
+            "write local rounds = require(\"@nowcast/rounds\") at the top of the file",
+        ),
+        (
+            "local headset = require('@nowcast/headset') world.on('start', function() headset.Hand:al() end)",
+            "a kind has no `al`; did you mean `all`?",
+        ),
+    ] {
+        let found = judged(line);
+        assert!(found.len() == 1 && found[0].starts_with("world.luau:2: error: "), "{line}: {found:?}");
+        assert!(found[0].contains(words), "{line}: {found:?}");
+    }
+    let line =
+        "world.on('join', function(player) teams.join(player) print(teams.members('red')[1].name) end)";
+    assert_eq!(judged(line), [""; 0]);
+}

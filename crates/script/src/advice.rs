@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use nowcast_world::{Definition, Value};
 
 use crate::forgotten::{is_name, tokens};
+use crate::library::module_of_nowcast;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::{closest, instead};
 
@@ -81,7 +82,7 @@ fn keys(sources: &Sources, definition: &Definition, found: &mut Vec<Advice>) {
             let (file, line) = declared_at(sources, "action", &action.name);
             found.push(Advice { file, line, message: format!("action `{}`: {message}", action.name) });
         };
-        let is_letter = key.len() == 1 && key.chars().all(|c| c.is_ascii_lowercase());
+        let is_letter = key.len() == 1 && key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
         if !is_letter && !matches!(key, "left" | "right") {
             let lower = key.to_ascii_lowercase();
             let is_meant = (lower.len() == 1 && lower.chars().all(|c| c.is_ascii_lowercase()))
@@ -89,7 +90,7 @@ fn keys(sources: &Sources, definition: &Definition, found: &mut Vec<Advice>) {
                 || lower == "right";
             let meant = if is_meant { format!(": did you mean \"{lower}\"?") } else { String::new() };
             advise(format!(
-                "no page has the key \"{key}\"; a key is a small letter, \"left\" or \"right\"{meant}"
+                "no page has the key \"{key}\"; a key is a small letter, a digit, \"left\" or \"right\"{meant}"
             ));
         } else if WALKING.contains(&key) {
             advise(format!("the key \"{key}\" walks; choose another letter"));
@@ -232,13 +233,11 @@ pub(crate) fn unrequired(sources: &Sources, path: &str) -> Vec<Unrequired> {
 
 /// Returns the name under which a module can be required from another module, if there is such a name.
 fn module_called(sources: &Sources, from: &str, name: &str) -> Option<String> {
-    if name == "world" || (name == "test" && from.starts_with("tests/")) {
-        return Some(format!("@nowcast/{name}"));
-    }
     let up = "../".repeat(from.matches('/').count());
     let up = if up.is_empty() { "./".to_owned() } else { up };
     let is_there = sources.text(&format!("{name}.luau")).is_some() && from != format!("{name}.luau");
-    is_there.then(|| format!("{up}{name}"))
+    let own = is_there.then(|| format!("{up}{name}"));
+    own.or_else(|| module_of_nowcast(name, from.starts_with("tests/")))
 }
 
 /// Finds modules that have no effect because no other module requires them.

@@ -58,6 +58,7 @@ mod fields;
 mod forgotten;
 mod garbage;
 mod handle;
+mod library;
 mod limits;
 mod live;
 mod maths;
@@ -83,9 +84,12 @@ pub use assets::{
 pub use console::{Console, ConsoleStats};
 pub use fault::{Fault, FaultKind};
 pub use forgotten::{Forgotten, forgotten};
+pub use library::{LIBRARY, module_of_nowcast};
 pub use limits::{LINE_BYTES_MAX, Limits};
 pub use live::{Live, PROBATION_STEPS, Report, ResumeError, Version};
-pub use reference::{Arity, arguments_of, names_of, reference, test_types, world_types};
+pub use reference::{
+    Arity, arguments_of, library_modules, library_types, names_of, reference, test_types, world_types,
+};
 pub use sandbox::{Sandbox, global_names};
 pub use scenario::{Outcome, Scenario};
 pub use script::Script;

@@ -1,6 +1,10 @@
 //! The API of scripts as one table: the source of the editors' type definitions and of the reference in docs/WORLDS.md.
 
+mod library;
+
 use std::fmt::Write as _;
+
+use library::LIBRARY;
 
 /// One name of the API.
 struct Entry {
@@ -16,7 +20,7 @@ struct Entry {
 struct Section {
     /// The heading in the reference.
     title: &'static str,
-    /// The type in the editors' file that has these names; empty for aliases.
+    /// The type in the editors' file that has these names; empty for aliases; the name of a module of the library.
     of: &'static str,
     entries: &'static [Entry],
 }
@@ -253,6 +257,11 @@ const SECTIONS: [Section; 5] = [
                 "Applies a force in newtons, and a torque in newton metres, for one step.",
             ),
             entry(
+                "launch",
+                "(self: Entity, velocity: vector) -> ()",
+                "Throws a walker with this velocity, in metres a second: it leaves the ground, as in a jump. Setting `velocity` leaves a walker on the ground.",
+            ),
+            entry(
                 "glide_to",
                 "(self: Entity, to: vector, turn: (number | { number })?) -> ()",
                 "Moves a kinematic body so that it arrives after the next step, turned to a yaw or a rotation. It keeps that velocity: call it again, or set `velocity` and `spin`.",
@@ -324,7 +333,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "BindingFields",
                 "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string?, durable: boolean?, predict: string?, speed: number? }",
-                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its minimum to its maximum while the key is held, up to a second; `pitch` receives how far the player looks up; `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` (\"grab\" or \"throw\", with `speed` in metres a second) lets pages show its effect on the hands at once: see \"Actions\".",
+                "`key` is a letter or a digit, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its minimum to its maximum while the key is held, up to a second; `pitch` receives how far the player looks up; `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` (\"grab\" or \"throw\", with `speed` in metres a second) lets pages show its effect on the hands at once: see \"Actions\".",
             ),
             entry(
                 "SpawnFields",
@@ -460,6 +469,33 @@ pub fn test_types() -> String {
     text
 }
 
+/// Returns the type definitions of the library for editors: the name of each module after `@nowcast/`, and the text.
+pub fn library_types() -> Vec<(&'static str, String)> {
+    let types = |section: &Section| {
+        let mut text = format!(
+            "{HEAD}\nlocal world = require(\"./world\")\ntype Entity = world.Entity\ntype Kind = world.Kind\n\
+             type KindFields = world.KindFields\ntype SpawnFields = world.SpawnFields\n"
+        );
+        write_type(&mut text, "Module", section.entries);
+        text.push_str("\nreturn (nil :: any) :: Module\n");
+        (section.of, text)
+    };
+    LIBRARY.iter().map(types).collect()
+}
+
+/// Returns the name of each module of the library after `@nowcast/`. [`names_of`] and [`arguments_of`] know them.
+pub fn library_modules() -> Vec<&'static str> {
+    LIBRARY.iter().map(|section| section.of).collect()
+}
+
+fn entries_of(of: &str) -> impl Iterator<Item = &'static Entry> {
+    SECTIONS
+        .iter()
+        .chain(&LIBRARY)
+        .filter(move |section| section.of == of)
+        .flat_map(|section| section.entries)
+}
+
 const HEAD: &str = "--!strict\n-- Types for editors. Made by Nowcast; your world runs without this file.\n";
 
 fn write_alias(text: &mut String, entry: &Entry) {
@@ -478,12 +514,13 @@ fn write_type(text: &mut String, name: &str, entries: &[Entry]) {
 /// Returns the reference of docs/WORLDS.md.
 pub fn reference() -> String {
     let mut text = String::new();
-    for section in &SECTIONS {
+    for section in SECTIONS.iter().chain(&LIBRARY) {
         let _ = write!(text, "### {}\n\n| name | type | description |\n| --- | --- | --- |\n", section.title);
         let prefix = match section.of {
-            "World" => "world.",
-            "Test" => "test.",
-            _ => "",
+            "World" => "world.".to_owned(),
+            "Test" => "test.".to_owned(),
+            "" | "Kind" | "Entity" => String::new(),
+            module => format!("{module}."),
         };
         for Entry { name, ty, doc } in section.entries {
             let ty = ty.replace('|', "\\|");
@@ -495,17 +532,16 @@ pub fn reference() -> String {
     text
 }
 
-/// Returns the names of the API that belong to `World`, `Kind`, `Entity` (and players) or `Test`; none for another type.
+/// Returns the names of the API that belong to `World`, `Kind`, `Entity` (and players), `Test` or a module of the
+/// library; none for another type.
 pub fn names_of(of: &str) -> Vec<&'static str> {
-    let entries = SECTIONS.iter().filter(|section| section.of == of).flat_map(|section| section.entries);
-    entries.map(|entry| entry.name).collect()
+    entries_of(of).map(|entry| entry.name).collect()
 }
 
 /// Returns the minimum and the maximum number of arguments of a function of the API, and whether the function is a method
 /// (`subject:name(…)`). The subject is not counted. `None` for names that are not functions.
 pub fn arguments_of(of: &str, name: &str) -> Option<Arity> {
-    let entries = SECTIONS.iter().filter(|section| section.of == of).flat_map(|section| section.entries);
-    let ty = entries.into_iter().find(|entry| entry.name == name)?.ty;
+    let ty = entries_of(of).find(|entry| entry.name == name)?.ty;
     let rest = ty.strip_prefix('(')?;
     let mut parameters = parameters(rest);
     let is_method = parameters.first().is_some_and(|first| first.starts_with("self:"));

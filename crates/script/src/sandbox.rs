@@ -9,6 +9,7 @@ use mlua::{FromLuaMulti, Function, Lua, LuaOptions, MultiValue, StdLib, Table, V
 
 use crate::absent::{ABSENT, absence};
 use crate::fault::{Fault, FaultKind, OWN_CHUNK, place_on_stack};
+use crate::library::{LIBRARY, library_text};
 use crate::limits::Limits;
 use crate::meter::Meter;
 use crate::namespace::ModulePath;
@@ -313,8 +314,10 @@ impl Loader {
             return Ok(MultiValue::from_iter([module.clone()]));
         }
         if name.starts_with('@') {
-            let known: Vec<_> = self.own.keys().copied().collect();
-            return Err(mlua::Error::runtime(format!("no module `{name}`; {}", instead(name, &known))));
+            return match library_text(name) {
+                Some(text) => self.run(lua, name, OWN_CHUNK, text),
+                None => Err(self.no_module(name)),
+            };
         }
         let from = lua.inspect_stack(1, |frame| frame.source().short_src.map(|name| name.into_owned()));
         let from = from.flatten().unwrap_or_else(|| MAIN.into());
@@ -322,7 +325,19 @@ impl Loader {
         self.load(lua, &path)
     }
 
+    fn no_module(&self, name: &str) -> mlua::Error {
+        let library = LIBRARY.iter().map(|(name, _)| *name);
+        let known: Vec<_> = self.own.keys().copied().chain(library).collect();
+        mlua::Error::runtime(format!("no module `{name}`; {}", instead(name, &known)))
+    }
+
     fn load(&self, lua: &Lua, path: &str) -> mlua::Result<MultiValue> {
+        let text = self.sources.text(path).expect("only existing modules are resolved");
+        self.run(lua, path, path, text)
+    }
+
+    /// Runs a module once, and returns its values. Errors name the place `chunk`.
+    fn run(&self, lua: &Lua, path: &str, chunk: &str, text: &str) -> mlua::Result<MultiValue> {
         if let Some(values) = self.loaded.borrow().get(path) {
             return Ok(values.clone());
         }
@@ -333,10 +348,9 @@ impl Loader {
                 circle.join(" → ")
             )));
         }
-        let text = self.sources.text(path).expect("only existing modules are resolved");
         self.loading.borrow_mut().push(path.to_owned());
         let values =
-            lua.load(text).set_name(format!("={path}")).set_mode(ChunkMode::Text).call::<MultiValue>(());
+            lua.load(text).set_name(format!("={chunk}")).set_mode(ChunkMode::Text).call::<MultiValue>(());
         self.loading.borrow_mut().pop();
         let values = values?;
         self.loaded.borrow_mut().insert(path.to_owned(), values.clone());

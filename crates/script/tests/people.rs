@@ -1,7 +1,7 @@
 //! People in worlds of scripts.
 
 use nowcast_script::{Limits, Live, Sources};
-use nowcast_world::{Command, Input, PlayerId};
+use nowcast_world::{Command, Input, PlayerId, Value};
 
 #[test]
 fn a_teleported_person_keeps_its_yaw_until_the_next_input() {
@@ -24,4 +24,18 @@ fn a_teleported_person_keeps_its_yaw_until_the_next_input() {
         live.step();
     }
     assert!((yaw(&live) - 0.5).abs() < 0.01, "{}", yaw(&live));
+}
+
+#[test]
+fn an_avatar_is_spawned_with_its_private_table() {
+    let text = "local world = require('@nowcast/world')
+        local Person = world.kind('person', { walker = {} })
+        world.state { lives = 0 }
+        world.on('join', function(player)
+            world.state.lives = player:spawn_avatar(Person, { private = { lives = 3 } }).private.lives
+        end)";
+    let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("it loads");
+    live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
+    live.step();
+    assert_eq!(live.world().scene().state("lives").and_then(Value::as_f64), Some(3.0));
 }

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use nowcast_script::{reference, test_types, world_types};
+use nowcast_script::{library_types, reference, test_types, world_types};
 
 const BEGIN: &str = "<!-- reference: made by crates/script/src/reference.rs -->\n";
 const END: &str = "\n<!-- end of the reference -->";
@@ -35,4 +35,7 @@ fn the_reference_in_the_guide_is_current() {
 fn the_types_of_the_sample_worlds_are_current() {
     is_current(&root().join("worlds/.nowcast/world.luau"), &world_types());
     is_current(&root().join("worlds/.nowcast/test.luau"), &test_types());
+    for (name, types) in library_types() {
+        is_current(&root().join(format!("worlds/.nowcast/{name}.luau")), &types);
+    }
 }

@@ -6,6 +6,7 @@ mod determinism;
 mod hostile;
 mod hostile_values;
 mod interest;
+mod library;
 mod limits;
 mod mistakes;
 mod modules;

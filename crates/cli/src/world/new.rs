@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use nowcast_script::{test_types, world_types};
+use nowcast_script::{library_types, test_types, world_types};
 use nowcast_server::is_world_name;
 
 use super::samples::Sample;
@@ -39,6 +39,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     write(&args.dir.join(".luaurc"), ALIASES)?;
     write(&args.dir.join(".nowcast/world.luau"), &world_types())?;
     write(&args.dir.join(".nowcast/test.luau"), &test_types())?;
+    for (name, types) in library_types() {
+        write(&args.dir.join(format!(".nowcast/{name}.luau")), &types)?;
+    }
     let dir = args.dir.display();
     output::line(format_args!(
         "made {dir}; its rules are in {dir}/world.luau\n  \

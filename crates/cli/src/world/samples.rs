@@ -54,7 +54,7 @@ impl Sample {
         match self {
             Sample::Minimal => sample!("minimal": "world.luau", "tests/ball.luau"),
             Sample::Playground => {
-                sample!("playground": "world.luau", "plan.luau", "hands.luau", "voices.luau", "tests/hands.luau")
+                sample!("playground": "world.luau", "plan.luau", "voices.luau", "tests/hands.luau")
             }
             Sample::Football => sample!("football": "world.luau", "pitch.luau", "tests/match.luau"),
             Sample::TowerDefence => {

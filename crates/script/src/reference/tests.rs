@@ -40,12 +40,25 @@ fn numbers_of_arguments_follow_from_the_types() {
 }
 
 #[test]
+fn the_reference_names_every_function_of_the_library_and_no_other() {
+    let names: Vec<_> = crate::LIBRARY.iter().map(|(name, _)| name.trim_start_matches("@nowcast/")).collect();
+    assert_eq!(library_modules(), names);
+    for module in names {
+        let documented: BTreeSet<String> = names_of(module).into_iter().map(str::to_owned).collect();
+        assert_eq!(keys(&format!("require('@nowcast/{module}')")), documented, "{module}");
+    }
+}
+
+#[test]
 fn the_types_for_editors_load_as_luau() {
-    let sources = Sources::from_iter([
-        ("world.luau", "require('./types/world') require('./types/test')".to_owned()),
-        ("types/world.luau", world_types()),
-        ("types/test.luau", test_types()),
-    ]);
+    let mut sources =
+        Sources::from_iter([("types/world.luau", world_types()), ("types/test.luau", test_types())]);
+    let mut text = "require('./types/world') require('./types/test')".to_owned();
+    for (name, types) in library_types() {
+        sources.insert(format!("types/{name}.luau"), types);
+        text += &format!(" require('./types/{name}')");
+    }
+    sources.insert("world.luau", text);
     Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
 }
 
