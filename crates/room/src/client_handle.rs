@@ -33,6 +33,8 @@ pub struct ClientHandle {
     pub may_edit: bool,
     /// Whether the client is a program.
     pub is_program: bool,
+    /// The roles that rules can ask for.
+    pub roles: Vec<String>,
     network_hz: AtomicU32,
     /// The number of the newest input.
     controls: AtomicU16,
@@ -68,6 +70,7 @@ impl ClientHandle {
             address: None,
             may_edit,
             is_program,
+            roles: Vec::new(),
             controls: AtomicU16::new(0),
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
@@ -82,6 +85,11 @@ impl ClientHandle {
     /// Sets the key that identifies the client when it reconnects.
     pub fn with_key(self, key: Option<ClientKey>) -> Self {
         Self { key, ..self }
+    }
+
+    /// Sets the roles that rules can ask for.
+    pub fn with_roles(self, roles: Vec<String>) -> Self {
+        Self { roles, ..self }
     }
 
     /// Sets the client's address.

@@ -222,6 +222,7 @@ impl Live {
         let is_kept = match command {
             Command::Join { .. }
             | Command::JoinProgram { .. }
+            | Command::JoinWithRoles { .. }
             | Command::Leave { .. }
             | Command::Rename { .. } => true,
             Command::Action { name, .. } => {

@@ -1,10 +1,12 @@
 //! The API of scripts as one table: the source of the editors' type definitions and of the reference in docs/WORLDS.md.
 
 mod library;
+mod testing;
 
 use std::fmt::Write as _;
 
 use library::LIBRARY;
+use testing::TESTING;
 
 /// One name of the API.
 struct Entry {
@@ -29,7 +31,7 @@ const fn entry(name: &'static str, ty: &'static str, doc: &'static str) -> Entry
     Entry { name, ty, doc }
 }
 
-const SECTIONS: [Section; 5] = [
+const SECTIONS: [Section; 4] = [
     Section {
         title: "The world",
         of: "World",
@@ -227,6 +229,16 @@ const SECTIONS: [Section; 5] = [
             ),
             entry("tags", "{ string }", "Read only; see `tag`."),
             entry(
+                "roles",
+                "{ string }",
+                "The roles of a player, from its token (docs/SERVER.md), as it joined; `editor` also without a token on the server's machine. Read only.",
+            ),
+            entry(
+                "has_role",
+                "(self: Entity, role: string) -> boolean",
+                "Whether a player has a role, such as \"builder\".",
+            ),
+            entry(
                 "despawn",
                 "(self: Entity) -> ()",
                 "Removes it, its joints, and the entities that hang on it.",
@@ -368,81 +380,6 @@ const SECTIONS: [Section; 5] = [
             ),
         ],
     },
-    Section {
-        title: "Tests",
-        of: "Test",
-        entries: &[
-            entry(
-                "case",
-                "(name: string, fn: () -> ()) -> ()",
-                "Declares a case. Each case runs in a world of its own.",
-            ),
-            entry("join", "(name: string?) -> Entity", "Lets a bot join."),
-            entry("leave", "(player: Entity) -> ()", "Lets a bot leave."),
-            entry("join_program", "(name: string?) -> Entity", "Lets a bot join as a program."),
-            entry("own", "(player: Entity, entity: Entity) -> ()", "A bot asks for an entity."),
-            entry(
-                "release",
-                "(player: Entity, entity: Entity, to: Entity?) -> ()",
-                "A bot gives an entity back, or passes it on.",
-            ),
-            entry(
-                "move",
-                "(player: Entity, entity: Entity, at: vector, rotation: { number }?) -> ()",
-                "A bot sends the target pose of an entity that it owns.",
-            ),
-            entry(
-                "set",
-                "(player: Entity, entity: Entity, attributes: { [string]: any }) -> ()",
-                "A bot sets attributes of an entity that it owns.",
-            ),
-            entry(
-                "spawn",
-                "(player: Entity, kind: Kind, at: vector, attributes: { [string]: any }?) -> ()",
-                "A bot makes an entity of its own.",
-            ),
-            entry("act", "(player: Entity, action: string, arguments: any?) -> ()", "A bot gives an action."),
-            entry(
-                "input",
-                "(player: Entity, input: { forward: number?, right: number?, yaw: number?, run: boolean?, jump: boolean? }) -> ()",
-                "Replaces a bot's input from now on.",
-            ),
-            entry(
-                "see",
-                "(player: Entity, seconds: number) -> ()",
-                "Sets how many seconds ago the positions are that a bot sees (0; at most 0.5): see `world.rewound`.",
-            ),
-            entry("say", "(player: Entity, text: string) -> ()", "A bot sends a chat message."),
-            entry("step", "(steps: number?) -> ()", "Runs this number of steps (1)."),
-            entry("wait", "(seconds: number) -> ()", "Runs this number of seconds of the world's time."),
-            entry(
-                "wait_until",
-                "(condition: () -> any, seconds: number?) -> any",
-                "Runs until `condition` returns a true value, and returns that value. Fails after `seconds` (10).",
-            ),
-            entry(
-                "events",
-                "(name: string) -> { { name: string, to: Entity?, payload: any } }",
-                "The events of this name that were sent so far.",
-            ),
-            entry(
-                "screen",
-                "(place: string, player: Entity?) -> any",
-                "The value at a place of every screen, or of one player's.",
-            ),
-            entry("refusals", "() -> { string }", "The reasons of all refused commands so far."),
-            entry(
-                "equal",
-                "(found: any, expected: any, label: string?) -> ()",
-                "Fails if the two values differ; tables are compared by their contents.",
-            ),
-            entry(
-                "near",
-                "(found: any, expected: any, tolerance: number?, label: string?) -> ()",
-                "Fails if two numbers or vectors differ by more than `tolerance` (0.01).",
-            ),
-        ],
-    },
 ];
 
 /// Returns the type definitions of `@nowcast/world` for editors. An alias in `.luaurc` names the file of this text.
@@ -450,7 +387,6 @@ pub fn world_types() -> String {
     let mut text = String::from(HEAD);
     for section in &SECTIONS {
         match section.of {
-            "Test" => {}
             "" => section.entries.iter().for_each(|entry| write_alias(&mut text, entry)),
             of => write_type(&mut text, of, section.entries),
         }
@@ -462,9 +398,7 @@ pub fn world_types() -> String {
 /// Returns the type definitions of `@nowcast/test` for editors.
 pub fn test_types() -> String {
     let mut text = format!("{HEAD}\nlocal world = require(\"./world\")\ntype Entity = world.Entity\n");
-    for section in SECTIONS.iter().filter(|section| section.of == "Test") {
-        write_type(&mut text, section.of, section.entries);
-    }
+    write_type(&mut text, TESTING.of, TESTING.entries);
     text.push_str("\nreturn (nil :: any) :: Test\n");
     text
 }
@@ -486,6 +420,11 @@ pub fn library_types() -> Vec<(&'static str, String)> {
 /// Returns the name of each module of the library after `@nowcast/`. [`names_of`] and [`arguments_of`] know them.
 pub fn library_modules() -> Vec<&'static str> {
     LIBRARY.iter().map(|section| section.of).collect()
+}
+
+/// All sections, in the order of the reference.
+fn sections() -> impl Iterator<Item = &'static Section> {
+    SECTIONS.iter().chain([&TESTING]).chain(&LIBRARY)
 }
 
 fn entries_of(of: &str) -> impl Iterator<Item = &'static Entry> {
@@ -514,7 +453,7 @@ fn write_type(text: &mut String, name: &str, entries: &[Entry]) {
 /// Returns the reference of docs/WORLDS.md.
 pub fn reference() -> String {
     let mut text = String::new();
-    for section in SECTIONS.iter().chain(&LIBRARY) {
+    for section in sections() {
         let _ = write!(text, "### {}\n\n| name | type | description |\n| --- | --- | --- |\n", section.title);
         let prefix = match section.of {
             "World" => "world.".to_owned(),

@@ -229,19 +229,12 @@ fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua:
 
 fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     let to = exchange.clone();
-    host.add("join", move |_, name: String| {
+    host.add("join", move |_, (name, is_program, roles): (String, bool, Option<Vec<String>>)| {
         let mut next = to.next_player.borrow_mut();
         *next += 1;
         let player = PlayerId(*next);
-        to.commands.borrow_mut().push_back(Command::Join { player, name });
-        Ok(Handle::Player(player))
-    })?;
-    let to = exchange.clone();
-    host.add("join_program", move |_, name: String| {
-        let mut next = to.next_player.borrow_mut();
-        *next += 1;
-        let player = PlayerId(*next);
-        to.commands.borrow_mut().push_back(Command::JoinProgram { player, name });
+        let roles = roles.unwrap_or_default();
+        to.commands.borrow_mut().push_back(Command::JoinWithRoles { player, name, is_program, roles });
         Ok(Handle::Player(player))
     })?;
     add_owners(host, exchange)?;

@@ -96,6 +96,18 @@ pub(crate) fn may_be_program(entry: &Entry, policy: &Policy) -> bool {
     has_role(entry, policy, PROGRAM)
 }
 
+/// The roles of a client that rules can ask for: those of its token, and `editor` if it may edit.
+pub(crate) fn roles_of(entry: &Entry, policy: &Policy) -> Vec<String> {
+    let named = entry.role.as_deref().unwrap_or_default().split(' ').filter(|role| !role.is_empty());
+    let mut roles: Vec<String> = named.map(str::to_owned).collect();
+    if may_edit(entry, policy) {
+        roles.push(EDITOR.to_owned());
+    }
+    roles.sort();
+    roles.dedup();
+    roles
+}
+
 /// Whether a verified token allows its bearer to open the operator's pages.
 pub(crate) fn is_operator(claims: &Claims) -> bool {
     names_role(claims.role.as_deref(), OPERATOR)

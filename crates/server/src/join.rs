@@ -22,7 +22,7 @@ use tracing::debug;
 use crate::client::Client;
 use crate::config::Config;
 use crate::connection::Connection;
-use crate::entrance::{Entrance, admit, may_be_program, may_edit, opener_of};
+use crate::entrance::{Entrance, admit, may_be_program, may_edit, opener_of, roles_of};
 use crate::refusal::{of_admission, of_upgrade, status};
 use crate::shared::{Host, Shared};
 use crate::used_tokens::hold_token;
@@ -192,6 +192,7 @@ impl Parameters {
         let handle =
             ClientHandle::new(name, Arc::<PlainSink>::clone(&sink), network_hz, may_edit, is_program);
         let address = entry.address.map(|address| address.ip());
+        let handle = handle.with_roles(roles_of(entry, policy));
         Ok((handle.with_key(key).with_address(address), sink))
     }
 }

@@ -84,6 +84,17 @@ pub enum Command {
         /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
         name: String,
     },
+    /// A player or a program joins with roles, which [`crate::Player::roles`] returns.
+    JoinWithRoles {
+        /// Its number, greater than all earlier ones.
+        player: PlayerId,
+        /// The wanted name. It is sanitised, and becomes `guest-N` if nothing is left.
+        name: String,
+        /// Whether it is a program.
+        is_program: bool,
+        /// Names of roles, at most [`crate::limits::ROLES_MAX`]. Further ones, and those that are no names, are ignored.
+        roles: Vec<String>,
+    },
     /// A player asks to own an entity, by the rules of its kind ([`crate::OwnerRules`]).
     Own {
         /// The player that asks.
@@ -188,11 +199,19 @@ impl Command {
         }
     }
 
+    /// Whether a player joins by it.
+    pub fn is_join(&self) -> bool {
+        matches!(self, Command::Join { .. } | Command::JoinProgram { .. } | Command::JoinWithRoles { .. })
+    }
+
     /// Approximate heap memory, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
         match self {
             Command::Join { name, .. } | Command::JoinProgram { name, .. } | Command::Rename { name, .. } => {
                 name.len()
+            }
+            Command::JoinWithRoles { name, roles, .. } => {
+                name.len() + roles.iter().map(|role| size_of::<String>() + role.len()).sum::<usize>()
             }
             Command::Message { text, .. } => text.len(),
             Command::Action { name, arguments, .. } => name.len() + held_bytes(arguments),
@@ -209,6 +228,7 @@ impl Command {
         match self {
             Command::Join { player, .. }
             | Command::JoinProgram { player, .. }
+            | Command::JoinWithRoles { player, .. }
             | Command::Own { player, .. }
             | Command::Release { player, .. }
             | Command::Move { player, .. }

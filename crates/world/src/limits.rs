@@ -66,6 +66,9 @@ impl Default for Limits {
     }
 }
 
+/// Roles of one player.
+pub const ROLES_MAX: usize = 8;
+
 /// The longest name of a kind, an attribute, an action, an event, a timer, a tag or a place on the screen, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
 

@@ -5,6 +5,9 @@ use nowcast_wire::Value;
 use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
 
+/// The first letter of the tags that are roles.
+pub(crate) const ROLE: char = '@';
+
 /// A participant: a person or a program.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Player {
@@ -18,10 +21,22 @@ pub struct Player {
     pub avatar: Option<EntityId>,
     /// The newest input. A walker follows it automatically; the behaviour of a vehicle reads it here.
     pub input: Input,
-    /// Tags by which the behaviour finds the player, such as a team or a role; sorted.
+    /// Tags by which the behaviour finds the player, such as a team; sorted. Tags that begin with `@` are its roles.
     pub tags: Vec<String>,
     /// Data of the behaviour that clients never receive.
     pub private: Value,
     /// Age of the world that the player sees, in milliseconds ([`crate::Command::SetViewDelay`]).
     pub behind_ms: u16,
+}
+
+impl Player {
+    /// Returns the roles with which the player joined ([`crate::Command::JoinWithRoles`]), sorted.
+    pub fn roles(&self) -> impl Iterator<Item = &str> {
+        self.tags.iter().filter_map(|tag| tag.strip_prefix(ROLE))
+    }
+
+    /// Returns the tags that the behaviour has set, sorted.
+    pub fn own_tags(&self) -> impl Iterator<Item = &str> {
+        self.tags.iter().map(String::as_str).filter(|tag| !tag.starts_with(ROLE))
+    }
 }

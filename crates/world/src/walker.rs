@@ -147,6 +147,13 @@ impl WalkerState {
         }
     }
 
+    /// Lifts the walker off the ground, as a jump does.
+    pub(crate) fn leave_ground(&mut self) {
+        self.steps_since_ground = GROUND_MEMORY_STEPS;
+        self.steps_since_jump = 0;
+        self.set_grounds(&[], &[]);
+    }
+
     /// Restores a walker from its saved state; `None` if the state is invalid.
     pub(crate) fn resume(
         input: Input,

@@ -205,7 +205,7 @@ impl World {
         let World { scene, behaviour, .. } = self;
         let player = command.player();
         let is_known = scene.players.contains_key(&player);
-        if !is_known && !matches!(command, Command::Join { .. } | Command::JoinProgram { .. }) {
+        if !is_known && !command.is_join() {
             return Err(Refusal::UnknownPlayer(player.0));
         }
         match command {
@@ -215,6 +215,11 @@ impl World {
             }
             Command::JoinProgram { name, .. } => {
                 scene.add_player(player, &name, true)?;
+                behaviour.join(scene, player);
+            }
+            Command::JoinWithRoles { name, is_program, roles, .. } => {
+                scene.add_player(player, &name, is_program)?;
+                scene.set_roles(player, &roles);
                 behaviour.join(scene, player);
             }
             Command::Leave { .. } => {

@@ -133,11 +133,8 @@ impl Members {
         self.last_player += 1;
         let id = PlayerId(self.last_player);
         self.bind_name(world, replicated, &client, id, &name);
-        let join = if client.is_program {
-            Command::JoinProgram { player: id, name }
-        } else {
-            Command::Join { player: id, name }
-        };
+        let (is_program, roles) = (client.is_program, client.roles.clone());
+        let join = Command::JoinWithRoles { player: id, name, is_program, roles };
         context.count(world.apply(join));
         if let Some(key) = client.key {
             world.seat(id, key);

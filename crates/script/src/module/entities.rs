@@ -143,8 +143,17 @@ fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
         with_scene(|scene| {
             Ok(match handle {
                 Handle::Entity(id) => scene.entity(id).ok_or_else(|| gone(handle))?.tags.to_vec(),
-                Handle::Player(id) => scene.player(id).ok_or_else(|| gone(handle))?.tags.clone(),
+                Handle::Player(id) => {
+                    let player = scene.player(id).ok_or_else(|| gone(handle))?;
+                    player.own_tags().map(str::to_owned).collect()
+                }
             })
+        })
+    })?;
+    get.add("roles", |_, handle: Handle| {
+        with_scene(|scene| {
+            let player = scene.player(handle.player()?).ok_or_else(|| gone(handle))?;
+            Ok(player.roles().map(str::to_owned).collect::<Vec<_>>())
         })
     })?;
     get.add("input", |lua, handle: Handle| {
@@ -296,6 +305,9 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
             scene.push(id, force.0, torque.map(|torque| torque.0).unwrap_or_default()).map_err(refused)
         })
     })?;
+    method.add("launch", |_, (handle, velocity): (Handle, Place)| {
+        with_scene(|scene| scene.launch(handle.entity(scene)?, velocity.0).map_err(refused))
+    })?;
     method.add("glide_to", |lua, (handle, to, turn): (Handle, Place, Luau)| {
         let turn = match turn {
             Luau::Nil => None,
@@ -352,7 +364,14 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
                 Handle::Entity(id) => scene.entity(id).map(|entity| entity.tags),
                 Handle::Player(id) => scene.player(id).map(|player| player.tags.as_slice()),
             };
-            Ok(tags.is_some_and(|tags| tags.contains(&tag.0)))
+            let is_role = tag.starts_with('@') && matches!(handle, Handle::Player(_));
+            Ok(!is_role && tags.is_some_and(|tags| tags.contains(&tag.0)))
+        })
+    })?;
+    method.add("has_role", |_, (handle, role): (Handle, Name)| {
+        with_scene(|scene| {
+            let player = scene.player(handle.player()?).ok_or_else(|| gone(handle))?;
+            Ok(player.roles().any(|known| known == role.0))
         })
     })?;
     method.add("kick", |_, (handle, reason): (Handle, Option<Quoted>)| {

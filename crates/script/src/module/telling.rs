@@ -1,7 +1,7 @@
 //! Output of a world: events, screens, timers; and its time and random numbers.
 
 use mlua::Value as Luau;
-use nowcast_world::{Scene, TimerId, To};
+use nowcast_world::{Player, Scene, TimerId, To};
 
 use crate::convert::{Purpose, from_luau};
 use crate::fields::Fields;
@@ -76,7 +76,7 @@ fn addressee(options: &mlua::Table) -> mlua::Result<To> {
 /// Returns players or programs; with a tag, only those that have it.
 fn participants(scene: &Scene, are_programs: bool, tag: Option<&str>) -> mlua::Result<Vec<Handle>> {
     charge(scene.players().len() as u64 / PLAYERS_A_UNIT)?;
-    let has_tag = |tags: &[String]| tag.is_none_or(|tag| tags.iter().any(|one| one == tag));
-    let those = scene.players().filter(|player| player.is_program == are_programs && has_tag(&player.tags));
+    let has_tag = |player: &Player| tag.is_none_or(|tag| player.own_tags().any(|one| one == tag));
+    let those = scene.players().filter(|player| player.is_program == are_programs && has_tag(player));
     Ok(those.map(|player| Handle::Player(player.id)).collect())
 }

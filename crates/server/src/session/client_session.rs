@@ -22,7 +22,7 @@ use tracing::{debug, info};
 
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::session_sink::SessionSink;
-use crate::entrance::{may_be_program, may_edit, opener_of};
+use crate::entrance::{may_be_program, may_edit, opener_of, roles_of};
 use crate::shared::Shared;
 use crate::used_tokens::hold_token;
 
@@ -145,6 +145,7 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, C
     let sink = Arc::new(SessionSink::new(Arc::clone(channel), network_hz, &shared.metrics.rooms));
     let may_edit = may_edit(entry, &shared.config.entry);
     let handle = ClientHandle::new(name, Arc::<SessionSink>::clone(&sink), network_hz, may_edit, is_program);
+    let handle = handle.with_roles(roles_of(entry, &shared.config.entry));
     Ok(Joined { seat, handle: Arc::new(handle.with_key(key).with_address(address)), sink, early })
 }
 

@@ -121,6 +121,7 @@ enum SavedRecord {
     Wait,
     Stride(SavedControls),
     See { behind_ms: u16 },
+    JoinWithRoles { name: String, is_program: bool, roles: Vec<String> },
 }
 
 #[derive(Wire)]
@@ -164,6 +165,11 @@ impl SavedRecord {
         match command {
             Command::Join { name, .. } => SavedRecord::Join { name: name.clone() },
             Command::JoinProgram { name, .. } => SavedRecord::JoinProgram { name: name.clone() },
+            Command::JoinWithRoles { name, is_program, roles, .. } => SavedRecord::JoinWithRoles {
+                name: name.clone(),
+                is_program: *is_program,
+                roles: roles.clone(),
+            },
             Command::Leave { .. } => SavedRecord::Leave,
             Command::Input { input, .. } => SavedRecord::Input(SavedControls::of(input)),
             Command::Action { name, arguments, .. } => {
@@ -257,6 +263,9 @@ impl SavedRecord {
             SavedRecord::Wait => Command::StallStep { player },
             SavedRecord::Stride(controls) => Command::CatchUpStep { player, first: controls.load()? },
             SavedRecord::See { behind_ms } => Command::SetViewDelay { player, behind_ms },
+            SavedRecord::JoinWithRoles { name, is_program, roles } => {
+                Command::JoinWithRoles { player, name, is_program, roles }
+            }
             SavedRecord::Settled => return Ok(Record::Settled),
             SavedRecord::Hash(hash) => return Ok(Record::Hash(hash)),
         }))

@@ -49,6 +49,20 @@ impl Scene {
         Ok(())
     }
 
+    /// Throws a walker: it has this velocity and leaves the ground, as in a jump. [`Scene::set_velocity`] leaves a walker
+    /// that stands on the ground there.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown or no walker, or if a number is not finite or too large.
+    pub fn launch(&mut self, id: EntityId, velocity: [f32; 3]) -> Result<(), SceneError> {
+        self.row(id)?;
+        let walker = self.walkers.get_mut(&id).ok_or(SceneError::NoBody(id))?;
+        let spin = [0.0; 3];
+        checked(Velocity { linear: velocity, angular: spin })?;
+        walker.leave_ground();
+        self.set_velocity(id, Velocity { linear: velocity, angular: spin })
+    }
+
     /// Sets a velocity without ending a planned move.
     pub(super) fn steer(&mut self, id: EntityId, velocity: Velocity) -> Result<(), SceneError> {
         let handles = self.moving(id)?;

@@ -9,8 +9,9 @@ use crate::entity::Spawn;
 use crate::event::{Event, Refusal};
 use crate::id::{EntityId, KindId, PlayerId};
 use crate::input::{Input, NAME_CHARS_MAX, quantise_yaw};
+use crate::limits::ROLES_MAX;
 use crate::owner::OwnerLeaves;
-use crate::player::Player;
+use crate::player::{Player, ROLE};
 use crate::pose::Pose;
 use crate::text;
 use crate::walker::Pace;
@@ -57,11 +58,15 @@ impl Scene {
         Ok(id)
     }
 
-    /// Adds or removes a tag of a player (its team, its role).
+    /// Adds or removes a tag of a player, such as its team.
     ///
     /// # Errors
-    /// Fails if the player is unknown, if the tag is not a valid name, or if the player has too many tags.
+    /// Fails if the player is unknown, if the tag is no name or begins with `@` as roles do, or if the player has too
+    /// many tags.
     pub fn set_player_tag(&mut self, player: PlayerId, tag: &str, is_set: bool) -> Result<(), SceneError> {
+        if tag.starts_with(ROLE) {
+            return Err(SceneError::BadName(tag.to_owned()));
+        }
         let tags_max = self.definition.limits.tags_max;
         super::entities::change_tag(&mut self.change_player(player)?.tags, tag, is_set, tags_max).map(drop)
     }
@@ -85,6 +90,15 @@ impl Scene {
 
     fn change_player(&mut self, player: PlayerId) -> Result<&mut Player, SceneError> {
         self.players.get_mut(&player).ok_or(SceneError::UnknownPlayer(player))
+    }
+
+    /// Sets the roles of a player that joins.
+    pub(crate) fn set_roles(&mut self, player: PlayerId, roles: &[String]) {
+        let Some(player) = self.players.get_mut(&player) else { return };
+        for role in roles.iter().take(ROLES_MAX) {
+            // A role that is no name is ignored: no rules could ask for it.
+            let _ = super::entities::change_tag(&mut player.tags, &format!("{ROLE}{role}"), true, ROLES_MAX);
+        }
     }
 
     pub(crate) fn add_player(&mut self, id: PlayerId, name: &str, is_program: bool) -> Result<(), Refusal> {

@@ -1,0 +1,83 @@
+//! The reference of `@nowcast/test`.
+
+use super::{Section, entry};
+
+pub(super) const TESTING: Section = Section {
+    title: "Tests",
+    of: "Test",
+    entries: &[
+        entry(
+            "case",
+            "(name: string, fn: () -> ()) -> ()",
+            "Declares a case. Each case runs in a world of its own.",
+        ),
+        entry("join", "(name: string?, roles: { string }?) -> Entity", "Lets a bot join, with roles."),
+        entry("leave", "(player: Entity) -> ()", "Lets a bot leave."),
+        entry(
+            "join_program",
+            "(name: string?, roles: { string }?) -> Entity",
+            "Lets a bot join as a program.",
+        ),
+        entry("own", "(player: Entity, entity: Entity) -> ()", "A bot asks for an entity."),
+        entry(
+            "release",
+            "(player: Entity, entity: Entity, to: Entity?) -> ()",
+            "A bot gives an entity back, or passes it on.",
+        ),
+        entry(
+            "move",
+            "(player: Entity, entity: Entity, at: vector, rotation: { number }?) -> ()",
+            "A bot sends the target pose of an entity that it owns.",
+        ),
+        entry(
+            "set",
+            "(player: Entity, entity: Entity, attributes: { [string]: any }) -> ()",
+            "A bot sets attributes of an entity that it owns.",
+        ),
+        entry(
+            "spawn",
+            "(player: Entity, kind: Kind, at: vector, attributes: { [string]: any }?) -> ()",
+            "A bot makes an entity of its own.",
+        ),
+        entry("act", "(player: Entity, action: string, arguments: any?) -> ()", "A bot gives an action."),
+        entry(
+            "input",
+            "(player: Entity, input: { forward: number?, right: number?, yaw: number?, run: boolean?, jump: boolean? }) -> ()",
+            "Replaces a bot's input from now on.",
+        ),
+        entry(
+            "see",
+            "(player: Entity, seconds: number) -> ()",
+            "Sets how many seconds ago the positions are that a bot sees (0; at most 0.5): see `world.rewound`.",
+        ),
+        entry("say", "(player: Entity, text: string) -> ()", "A bot sends a chat message."),
+        entry("step", "(steps: number?) -> ()", "Runs this number of steps (1)."),
+        entry("wait", "(seconds: number) -> ()", "Runs this number of seconds of the world's time."),
+        entry(
+            "wait_until",
+            "(condition: () -> any, seconds: number?) -> any",
+            "Runs until `condition` returns a true value, and returns that value. Fails after `seconds` (10).",
+        ),
+        entry(
+            "events",
+            "(name: string) -> { { name: string, to: Entity?, payload: any } }",
+            "The events of this name that were sent so far.",
+        ),
+        entry(
+            "screen",
+            "(place: string, player: Entity?) -> any",
+            "The value at a place of every screen, or of one player's.",
+        ),
+        entry("refusals", "() -> { string }", "The reasons of all refused commands so far."),
+        entry(
+            "equal",
+            "(found: any, expected: any, label: string?) -> ()",
+            "Fails if the two values differ; tables are compared by their contents.",
+        ),
+        entry(
+            "near",
+            "(found: any, expected: any, tolerance: number?, label: string?) -> ()",
+            "Fails if two numbers or vectors differ by more than `tolerance` (0.01).",
+        ),
+    ],
+};
