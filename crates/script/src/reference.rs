@@ -428,11 +428,7 @@ fn sections() -> impl Iterator<Item = &'static Section> {
 }
 
 fn entries_of(of: &str) -> impl Iterator<Item = &'static Entry> {
-    SECTIONS
-        .iter()
-        .chain(&LIBRARY)
-        .filter(move |section| section.of == of)
-        .flat_map(|section| section.entries)
+    sections().filter(move |section| section.of == of).flat_map(|section| section.entries)
 }
 
 const HEAD: &str = "--!strict\n-- Types for editors. Made by Nowcast; your world runs without this file.\n";

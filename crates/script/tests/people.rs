@@ -1,6 +1,6 @@
 //! People in worlds of scripts.
 
-use nowcast_script::{Limits, Live, Sources};
+use nowcast_script::{Limits, Live, Scenario, Sources};
 use nowcast_world::{Command, Input, PlayerId, Value};
 
 #[test]
@@ -38,4 +38,58 @@ fn an_avatar_is_spawned_with_its_private_table() {
     live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
     live.step();
     assert_eq!(live.world().scene().state("lives").and_then(Value::as_f64), Some(3.0));
+}
+
+const LAUNCHED: &str = "
+    local test, world = require('@nowcast/test'), require('@nowcast/world')
+    test.case('a launched walker leaves the ground', function()
+        local ada = test.join('Ada')
+        test.wait(1)
+        test.near(ada.avatar.position.y, 0.9, 0.01)
+        ada.avatar:launch(vector.create(3, 6, 0))
+        local highest = 0
+        for _ = 1, 60 do
+            test.step()
+            highest = math.max(highest, ada.avatar.position.y)
+        end
+        test.near(highest, 0.9 + 36 / 2 / 9.81, 0.15)
+        assert(ada.avatar.position.x > 0.3, tostring(ada.avatar.position))
+        test.wait(1)
+        test.near(ada.avatar.position.y, 0.9, 0.01)
+    end)
+    test.case('only walkers are launched', function()
+        local is_done, why = pcall(function() world.tagged('floor')[1]:launch(vector.one) end)
+        assert(not is_done and string.find(tostring(why), 'no body that can do this'), tostring(why))
+    end)
+    test.case('rules know the roles of a player, which are no tags', function()
+        local ada = test.join('Ada', { 'builder', 'editor', 'builder' })
+        test.equal(ada.roles, { 'builder', 'editor' })
+        test.equal({ ada:has_role('builder'), ada:has_role('keeper') }, { true, false })
+        test.equal(ada.tags, {})
+        ada:tag('red')
+        test.equal(ada.tags, { 'red' })
+        test.equal({ ada:has_tag('@builder'), #world.players('@builder') }, { false, 0 })
+        test.equal(world.state.joined, 'builder editor')
+        assert(not pcall(function() ada:tag('@keeper') end), 'rules cannot give roles')
+        test.equal(test.join('Bo').roles, {})
+    end)";
+
+#[test]
+fn walkers_are_launched_and_players_have_roles() {
+    let text = "local world = require('@nowcast/world')
+        local Person = world.kind('person', { walker = {} })
+        local Floor = world.kind('floor', { tags = { 'floor' }, body = { motion = 'fixed', shape = 'box', size = vector.create(60, 1, 60) } })
+        world.on('start', function() Floor:spawn { at = vector.create(0, -0.5, 0) } end)
+        world.state { joined = '' }
+        world.on('join', function(player)
+            world.state.joined = table.concat(player.roles, ' ')
+            player:spawn_avatar(Person, { at = vector.create(0, 0.9, 0) })
+        end)";
+    let sources = Sources::from_iter([("world.luau", text), ("tests/people.luau", LAUNCHED)]);
+    let scenario = Scenario::new(sources, "tests/people.luau", Limits::DEFAULT).expect("it loads");
+    assert_eq!(scenario.cases().len(), 3);
+    for (case, name) in scenario.cases().iter().enumerate() {
+        let failure = scenario.run(case, 1).failure.map(|fault| fault.to_string());
+        assert_eq!(failure, None, "{name}");
+    }
 }

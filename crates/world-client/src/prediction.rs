@@ -311,12 +311,17 @@ impl Walking {
         let reported = rate(position, before.position);
         let predicted = rate(mover.position, predicted_before);
         let error = [0, 1, 2].map(|axis| reported[axis] - predicted[axis]);
-        let velocity = if distance(error, [0.0; 3]) < BELIEF_SPEED {
-            [0, 1, 2].map(|axis| mover.velocity[axis] + error[axis])
-        } else {
-            reported
-        };
-        Mover { velocity, ..moved }
+        if distance(error, [0.0; 3]) < BELIEF_SPEED {
+            let velocity = [0, 1, 2].map(|axis| mover.velocity[axis] + error[axis]);
+            return Mover { velocity, ..moved };
+        }
+        let moved = Mover { velocity: reported, ..moved };
+        if error[1] < BELIEF_SPEED {
+            return moved;
+        }
+        // The rules launched the avatar: on the ground its rise would end at once.
+        let steps_since_ground = Mover::new(position).steps_since_ground;
+        Mover { steps_since_ground, steps_since_jump: 0, ..moved }
     }
 
     /// On the server the avatar is at rest here, so there is ground below it, even if this client does not know the

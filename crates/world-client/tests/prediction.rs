@@ -22,9 +22,10 @@ const ADA: PlayerId = PlayerId(1);
 const AHEAD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: false, jump: false };
 const KINDS: [&str; 5] = ["floor", "block", "step", "ball", "person"];
 
-/// A yard with a block, a step and a ball. At one step its rules teleport the avatar.
+/// A yard with a block, a step and a ball. At one step its rules teleport the avatar, at another they launch it.
 struct Yard {
     teleport_tick: Option<u64>,
+    launch_tick: Option<u64>,
     avatar: Option<EntityId>,
 }
 
@@ -47,6 +48,9 @@ impl Behaviour for Yard {
         if let Some(avatar) = self.avatar.filter(|_| Some(scene.tick()) == self.teleport_tick) {
             let pose = Pose { position: [-8.0, 0.9, 5.0], ..Pose::IDENTITY };
             scene.set_pose(avatar, pose).expect("the pose is valid");
+        }
+        if let Some(avatar) = self.avatar.filter(|_| Some(scene.tick()) == self.launch_tick) {
+            scene.launch(avatar, [3.0, 7.0, 0.0]).expect("it is a walker");
         }
     }
 }
@@ -84,7 +88,10 @@ struct Play {
 
 impl Play {
     fn new(teleport_tick: Option<u64>) -> Self {
-        let behaviour = Yard { teleport_tick, avatar: None };
+        Self::of(Yard { teleport_tick, launch_tick: None, avatar: None })
+    }
+
+    fn of(behaviour: Yard) -> Self {
         let mut world = World::new(definition(), 7, Box::new(behaviour)).expect("the definition is valid");
         world
             .apply(Command::Join { player: ADA, name: "Ada".into() })
@@ -235,6 +242,25 @@ fn an_avatar_that_the_rules_move_is_corrected_and_predicted_on() {
     assert!(position[0] < -7.0, "the rules moved it: {position:?}");
     let error = distance(play.position(), position);
     assert!(error < 0.01, "{:?} is predicted, and the engine has {position:?}", play.position());
+}
+
+#[test]
+fn an_avatar_that_the_rules_launch_is_predicted_again_once_the_launch_is_seen() {
+    let launch_tick = 130;
+    let mut play = Play::of(Yard { teleport_tick: None, launch_tick: Some(launch_tick), avatar: None });
+    let mut highest = 0.0_f32;
+    for _ in 0..200 {
+        // Predictions of later steps were made with an update after the launch.
+        let is_seen = play.world.tick() == launch_tick + 3 * u64::from(DELAY_STEPS);
+        if is_seen {
+            play.error_metres = 0.0;
+        }
+        play.step(Input::default());
+        highest = highest.max(play.engine_position()[1]);
+    }
+    assert!(highest > 3.0, "it rises to {highest} m");
+    assert!(play.predictor.corrections() > 0);
+    assert!(play.error_metres < 0.05, "{} m", play.error_metres);
 }
 
 #[test]

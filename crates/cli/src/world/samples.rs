@@ -18,6 +18,16 @@ pub(crate) enum Sample {
     Gallery,
     /// Two arms that programs and people move
     Robots,
+    /// Two flags, tackles, rounds
+    CaptureTheFlag,
+    /// Ferries, a turning disc, hammers, a trampoline, and the best run as a light
+    ObstacleRace,
+    /// Blocks of one metre to build with
+    Builders,
+    /// Three small games in turn
+    Party,
+    /// Apples to pick, a keeper to talk to, wares to buy
+    Shop,
 }
 
 macro_rules! sample {
@@ -34,8 +44,18 @@ macro_rules! assets {
 
 impl Sample {
     /// The worlds that are served by default; new players join the first.
-    const SERVED: [Sample; 5] =
-        [Sample::Playground, Sample::Football, Sample::TowerDefence, Sample::Gallery, Sample::Robots];
+    const SERVED: [Sample; 10] = [
+        Sample::Playground,
+        Sample::Football,
+        Sample::CaptureTheFlag,
+        Sample::ObstacleRace,
+        Sample::Builders,
+        Sample::Party,
+        Sample::Shop,
+        Sample::TowerDefence,
+        Sample::Gallery,
+        Sample::Robots,
+    ];
 
     /// Returns the name of the sample.
     pub(crate) fn name(self) -> &'static str {
@@ -46,6 +66,11 @@ impl Sample {
             Sample::TowerDefence => "tower-defence",
             Sample::Gallery => "gallery",
             Sample::Robots => "robots",
+            Sample::CaptureTheFlag => "capture-the-flag",
+            Sample::ObstacleRace => "obstacle-race",
+            Sample::Builders => "builders",
+            Sample::Party => "party",
+            Sample::Shop => "shop",
         }
     }
 
@@ -62,6 +87,18 @@ impl Sample {
             }
             Sample::Gallery => sample!("gallery": "world.luau", "house.luau", "tests/visit.luau"),
             Sample::Robots => sample!("robots": "world.luau", "arm.luau", "tests/arms.luau"),
+            Sample::CaptureTheFlag => {
+                sample!("capture-the-flag": "world.luau", "field.luau", "tests/match.luau")
+            }
+            Sample::ObstacleRace => {
+                sample!("obstacle-race": "world.luau", "course.luau", "tests/race.luau")
+            }
+            Sample::Builders => sample!("builders": "world.luau", "tests/building.luau"),
+            Sample::Party => sample!(
+                "party": "world.luau", "arena.luau", "games/coins.luau", "games/floor.luau", "games/potato.luau",
+                "tests/party.luau"
+            ),
+            Sample::Shop => sample!("shop": "world.luau", "land.luau", "tests/shop.luau"),
         }
     }
 

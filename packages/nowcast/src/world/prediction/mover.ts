@@ -24,7 +24,7 @@ export interface Gait {
 
 const JUMP_PAUSE_STEPS = 20;
 const JUMP_RISE_STEPS = 4;
-const GROUND_MEMORY_STEPS = 6;
+export const GROUND_MEMORY_STEPS = 6;
 const GROUNDS_MAX = 4;
 const WALKABLE_COSINE = f(0.555);
 const TOUCH_DISTANCE = f(0.002);

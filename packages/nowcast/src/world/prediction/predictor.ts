@@ -9,7 +9,7 @@ import { CollisionWorld } from "./collision-world.js";
 import type { PredictionCoupling } from "./coupling.js";
 import { HeldItemPrediction } from "./held-item-prediction.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
-import { type Gait, Mover, quantiseYaw } from "./mover.js";
+import { GROUND_MEMORY_STEPS, type Gait, Mover, quantiseYaw } from "./mover.js";
 import { Solid } from "./solid.js";
 import { StepInputSender } from "./step-input-sender.js";
 
@@ -538,6 +538,10 @@ class StepPredictor implements Predictor {
     mover.vx = f(isSmall ? mover.vx + dx : vx);
     mover.vy = f(isSmall ? mover.vy + dy : vy);
     mover.vz = f(isSmall ? mover.vz + dz : vz);
+    if (isSmall || dy < BELIEF_MPS) return;
+    // The rules launched the avatar: on the ground its rise would end at once.
+    mover.stepsSinceGround = GROUND_MEMORY_STEPS;
+    mover.stepsSinceJump = 0;
   }
 
   #glide(frameS: number): void {
