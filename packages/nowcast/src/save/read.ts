@@ -29,26 +29,33 @@ export interface SaveReadOptions {
   readonly zstd?: (frame: Uint8Array, rawLength: number) => Uint8Array;
 }
 
-/** The content of a save file. */
-export interface SaveFile {
+/** The content of a save file; `T` is the type of its rows. */
+export interface SaveFile<T = WireValue> {
   /** The writer's notes: program, title, time. */
   readonly about: readonly MsgpackValue[];
   readonly schemas: readonly WireSchema[];
   /** The rows of all chunks, in file order. */
-  readonly values: readonly WireValue[];
+  readonly values: readonly T[];
 }
 
 /**
  * Reads a save file: `spec/WIRE.md`, section 9. With a `reader` shape every value is converted to that shape. A
  * truncated or damaged file is rejected with the position of the fault.
+ *
+ * `T` is the type that the reader's shape describes, for example `readSave<ValueOf<typeof Player>>(file, codec.schema)`.
+ * Only the shape is checked, so pass the shape of that type.
  */
-export function readSave(file: Uint8Array, reader?: WireSchema, options: SaveReadOptions = {}): SaveFile {
+export function readSave<T = WireValue>(
+  file: Uint8Array,
+  reader?: WireSchema,
+  options: SaveReadOptions = {},
+): SaveFile<T> {
   const input = new WireInput(file);
   readHeader(input);
   const save = new SaveReader(reader, options);
   while (save.record(input));
   if (input.at !== file.length) input.fail(`${file.length - input.at} bytes after the end`);
-  return save;
+  return save as SaveFile<unknown> as SaveFile<T>;
 }
 
 function readHeader(input: WireInput): void {

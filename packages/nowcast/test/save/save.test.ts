@@ -44,6 +44,11 @@ describe("kept save files", () => {
     expect(files.length).toBeGreaterThan(0);
   });
 
+  it("have rows of the type that the program names", () => {
+    const [row] = readSave<{ readonly version: number }>(readFileSync(new URL(files[0]!, KEPT))).values;
+    expect(row!.version).toBe(7);
+  });
+
   it.each(files)("%s is read", (name) => {
     expect(readSave(readFileSync(new URL(name, KEPT))).values).toEqual([game()]);
   });
