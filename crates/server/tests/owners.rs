@@ -234,3 +234,29 @@ async fn where_tokens_are_required_a_program_needs_the_program_role() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn rules_read_the_roles_of_a_token() {
+    let rules = r#"
+        local world = require("@nowcast/world")
+        world.on("join", function(player)
+            local is_builder = if player:has_role("builder") then "builds" else "watches"
+            world.show("roles", `{table.concat(player.roles, " ")}: {is_builder}`, player)
+        end)"#;
+    let key = TokenKey::secret(b"32 bytes that nobody else knows.").expect("the secret is long enough");
+    let server = TestServer::with(|config| {
+        config.worlds = vec![script("hall", rules)];
+        config.entry.key = Some(key.clone());
+    })
+    .await;
+    let token = |role: &str| {
+        let claims = Claims::new(unix_time() + Duration::from_secs(600)).role(role);
+        claims.sign(&key).expect("a secret signs")
+    };
+    let expected = [("keeper builder", "builder keeper: builds"), ("editor", "editor: watches")];
+    for (roles, shown) in expected {
+        let mut client = server.join("hall", &format!("token={}", token(roles))).await;
+        client.until_view("its roles", |view| view.screen("roles") == Some(&json!(shown))).await;
+    }
+    server.stop().await;
+}

@@ -45,6 +45,7 @@ export const SECTIONS: readonly Section[] = [
     title: "How to",
     pages: [
       { address: "how-to/worlds", title: "Make worlds", file: "docs/WORLDS.md" },
+      { address: "how-to/recipes", title: "Recipes for worlds", file: "docs/how-to/recipes.md" },
       { address: "how-to/server", title: "Run a server", file: "docs/SERVER.md" },
       { address: "how-to/deploy", title: "Deploy in public", file: "docs/how-to/deploy.md" },
       { address: "how-to/narrow-links", title: "Tune for narrow links", file: "docs/how-to/narrow-links.md" },
