@@ -1,8 +1,9 @@
 //! `nowcast check` finds the mistakes of a world before a player joins it.
 
 use std::fmt::Arguments;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
 
 use nowcast_script::{
     Advice, Assets, Fault, Forgotten, Limits, Scenario, Script, Sources, advice, forgotten, missing_assets,
@@ -26,10 +27,53 @@ use crate::output;
 pub(crate) struct Args {
     /// The world's folder
     dir: PathBuf,
+    /// Check again whenever a file of the world changes, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
 }
 
+/// Pause between two looks at the files.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let folder = Folder { path: args.dir.display().to_string(), sources: read_world(&args.dir)? };
+    if !args.watch {
+        return check_once(&args.dir);
+    }
+    let mut checked = None;
+    loop {
+        let files = files_of(&args.dir);
+        if checked.as_ref() != Some(&files) {
+            checked = Some(files);
+            // The author is editing: a folder that cannot be read now is checked again after the next change.
+            if let Err(error) = check_once(&args.dir) {
+                output::note(format_args!("{error:#}"));
+            }
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}
+
+/// The files below a folder: path, time of the last change, and length. Hidden files and unreadable folders are left out.
+fn files_of(dir: &Path) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+    let mut found = Vec::new();
+    let mut open = vec![dir.to_owned()];
+    while let Some(at) = open.pop() {
+        for entry in std::fs::read_dir(at).into_iter().flatten().flatten() {
+            let (path, is_hidden) = (entry.path(), entry.file_name().to_string_lossy().starts_with('.'));
+            let Ok(about) = entry.metadata() else { continue };
+            if about.is_dir() && !is_hidden {
+                open.push(path);
+            } else if !is_hidden {
+                found.push((path, about.modified().ok(), about.len()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn check_once(dir: &Path) -> anyhow::Result<ExitCode> {
+    let folder = Folder { path: dir.display().to_string(), sources: read_world(dir)? };
     let script = match Script::load(&folder.sources, Limits::DEFAULT) {
         Ok(script) => script,
         Err(fault) => {
@@ -38,7 +82,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     };
     let definition = script.definition();
-    let (assets, wrong) = read_assets(&args.dir, &Assets::default())?;
+    let (assets, wrong) = read_assets(dir, &Assets::default())?;
     let (missing, unknown) = not_there(&folder.sources, &definition, &assets, &wrong);
     let broken = folder.broken_tests();
     let faults = [wrong, missing, broken].concat();

@@ -1,6 +1,7 @@
 //! Tests the program as a person uses it. All scenarios are in one program, because each test program is linked separately.
 
 mod channels;
+mod check;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod crash;
 mod decode;
