@@ -9,7 +9,7 @@ import { CollisionWorld } from "./collision-world.js";
 import type { PredictionCoupling } from "./coupling.js";
 import { HeldItemPrediction } from "./held-item-prediction.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
-import { GROUND_MEMORY_STEPS, type Gait, Mover, quantiseYaw } from "./mover.js";
+import { type Gait, GROUND_MEMORY_STEPS, Mover, quantiseYaw } from "./mover.js";
 import { Solid } from "./solid.js";
 import { StepInputSender } from "./step-input-sender.js";
 
