@@ -1,4 +1,4 @@
-//! Reads bytes as a model, a picture or a sound. The file is accepted, or refused by name. An accepted file reports its type.
+//! Reads bytes as a model, a picture or a sound. The file is accepted, or refused with a named error. An accepted file reports its type.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

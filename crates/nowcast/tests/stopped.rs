@@ -158,8 +158,8 @@ fn resident_bytes() -> u64 {
     kib.expect("the value is a number") * 1_024
 }
 
-/// The process that is stopped. It reports when it has every key. After the stop, it reports when the value of every key is newer
-/// than the end of the stop. It also reports how often the most frequent key arrived until then.
+/// The process that is stopped. It reports as soon as it has every key. After the stop, it reports as soon as every key has
+/// a value that was put after the end of the stop. It also reports how often the most frequent key arrived until then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the other tests start this test in a separate process"]
 async fn the_reader() {
@@ -185,7 +185,7 @@ async fn the_reader() {
     );
 }
 
-/// Reads until the process has not run for a while since `looked`. Returns the time at which it runs again.
+/// Reads until it finds a gap after `looked` in which the process did not run. Returns the end of the gap.
 async fn wait_for_the_stop(channel: &Channel, mut looked: u64) -> u64 {
     loop {
         let _ = tokio::time::timeout(PERIOD, channel.receive()).await;

@@ -28,8 +28,8 @@ const TOLERANCE_PUSHING_M = 0.006;
 /** The tolerance while it is too early for another replay. */
 const TOLERANCE_EARLY_M = 0.05;
 /**
- * A body that is absent from four consecutive messages counts as resting. The time for this is within these
- * bounds, in steps.
+ * A body that is absent from four consecutive messages counts as resting. The duration of four messages is clamped to
+ * these bounds, in steps.
  */
 const QUIET_MESSAGES = 4;
 const QUIET_STEPS_MIN = 6;

@@ -181,7 +181,7 @@ impl<'a> Trials<'a> {
             if let Some(left) = one.resident_bytes_left {
                 cost.memory_left_megabytes.push(left as f64 / 1e6);
             }
-            // Each trial is compared with the one that was measured in the same repetition.
+            // Each full server is compared with the server with one client that was measured in the same repetition.
             let Some(base) = alone.get(at) else { continue };
             let others = f64::from(one.joined.saturating_sub(1).max(1));
             let base_a_second = milliseconds(base.server_time) / base.time.as_secs_f64();

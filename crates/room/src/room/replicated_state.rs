@@ -21,7 +21,7 @@ pub struct ReplicatedState {
     descriptions: SnapshotPool<EntityDescriptions>,
     players: BTreeMap<PlayerId, ReplicatedPlayer>,
     screens: Screens,
-    /// Whether an entity may differ from its sent description although the step of its last change is the same.
+    /// Whether an entity may have changed since its description was sent, although the step of its last change has not advanced.
     is_stale: bool,
 }
 

@@ -156,7 +156,7 @@ export class Session {
     return this.#lastHeardUs;
   }
 
-  /** Time for which an answer has been awaited without any arrival; 0 if none is awaited. */
+  /** Time since the last packet while an answer is due, in microseconds; 0 if none is due. */
   silentForUs(nowUs: number): number {
     const { phase } = this.#handshake;
     const sinceUs = phase.name === "connecting" ? phase.attempt.beganUs : this.#recovery.outSinceUs;

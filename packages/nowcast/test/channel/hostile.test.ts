@@ -1,5 +1,5 @@
 /**
- * Hostile input to an endpoint. Each sender is refused by name or closed, and other clients are not affected.
+ * Hostile input to an endpoint. Each sender is refused with a named error or closed, and other clients are not affected.
  */
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { connect as connectTcp, type Socket } from "node:net";

@@ -25,7 +25,7 @@ describe("values of any shape", () => {
     }
   });
 
-  it.each(SEEDS)("are refused by name when bytes are missing or flipped (seed %i)", (seed) => {
+  it.each(SEEDS)("are refused with a named error when bytes are missing or flipped (seed %i)", (seed) => {
     const random = new Random(seed);
     const schema = randomSchema(random);
     const body = new BodyWriter(schema).write(randomValue(schema.root, schema, random));

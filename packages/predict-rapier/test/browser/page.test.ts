@@ -75,6 +75,6 @@ it("predicts where the policy allows WebAssembly, to the same bits as in Node", 
   expect(answer).toMatch(/^the block is at -[2-9]\./);
 });
 
-it("is refused by name where the policy does not", async () => {
+it("is refused with a named error where the policy does not", async () => {
   expect(await walkAt("/strict")).toBe("not_loaded");
 });

@@ -1,4 +1,4 @@
-//! Observes SQLite's files: writes and syncs in a watched folder first pass through a [`Disk`].
+//! Observes SQLite's files: a [`Disk`] sees each write and each sync in a watched folder first.
 //!
 //! SQLite accesses files through a "VFS" (<https://sqlite.org/vfs.html>). The VFS of this module is a copy of the system's VFS.
 //! For files in watched folders, it replaces four methods: write, truncate, sync and close. All other files use the system's

@@ -149,7 +149,7 @@ export class SendRate {
     return next;
   }
 
-  /** Whether packets leave at a share of the rate until the queue is empty, regardless of the flight. */
+  /** Whether packets are sent at a fraction of the rate until the queue is empty, however many bytes are in flight. */
   get isDraining(): boolean {
     return this.#drain !== undefined;
   }
