@@ -47,7 +47,7 @@ pub(crate) struct Kept {
     tick_before: u32,
     /// Two opposite corners of the smallest box around the frame's entities; `None` if the frame has no entities.
     pub(crate) bounds: Option<Bounds>,
-    /// The largest distance that one of the frame's entities moved since the step before, along one axis, in metres.
+    /// The largest distance that an entity of the frame moved along one axis since the step before, in metres.
     pub(crate) moved: f32,
     /// The largest extent of an entity of the frame from the entity's centre, in metres.
     pub(crate) size: f32,

@@ -15,7 +15,7 @@ pub struct GridSnapshot {
     version: u32,
 }
 
-/// The sections that changed since the step before; `None` for removed ones.
+/// The sections that changed since the step before; `None` for removed sections.
 #[derive(Debug)]
 pub struct GridDelta {
     pub(crate) version: u32,

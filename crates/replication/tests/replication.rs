@@ -282,7 +282,7 @@ fn a_tight_budget_prefers_near_groups_and_starves_none() {
     let mut history = History::default();
     let mut viewer = Viewer::with_bytes_per_round_max(200);
     let mut replica = Replica::default();
-    // One group next to the viewer, and four far ones; all of them always move.
+    // One group next to the viewer, and four far groups. All groups always move.
     let at = |id: u32, tick: u32| pose(if id <= 20 { 0.0 } else { 300.0 } + (tick * id % 101) as f32, 0.0);
     let mut last_heard = BTreeMap::new();
     let (mut near, mut far) = (0, 0);

@@ -3,7 +3,7 @@
 use nowcast_store::At;
 use nowcast_world_protocol::{is_room_name, split_moment};
 
-/// The room that a client requests: `plaza`, or `plaza.-5m`, which shows `plaza` as it was five minutes ago.
+/// The room that a client requests: `plaza`, or `plaza.-5m`, which shows the state of `plaza` five minutes ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AskedRoom<'a> {
     /// The room's own name.

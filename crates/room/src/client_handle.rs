@@ -20,7 +20,7 @@ use crate::player_command::{CommandSubject, Given, PlayerCommand};
 use crate::session::input_buffer::InputBuffer;
 
 /// The handle of one client, shared by its task and its room. The client's task queues commands. The room's thread takes the
-/// commands, and sends through the [`ClientSink`]. The two share nothing else.
+/// commands, and sends through the [`ClientSink`]. The task and the thread share nothing else.
 pub struct ClientHandle {
     /// The requested name. The room assigns the name that the client gets.
     pub name: Name,

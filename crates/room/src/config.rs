@@ -9,7 +9,7 @@ use nowcast_store::Retention;
 pub struct RoomsConfig {
     /// The seed of every world.
     pub seed: u64,
-    /// Maximum rooms at the same time. Each has a thread of its own.
+    /// Maximum rooms at the same time. Each room has its own thread.
     pub rooms_max: usize,
     /// Maximum open rooms that were opened by clients of one address (an IPv4 address, or an IPv6 /64).
     pub rooms_per_address_max: usize,

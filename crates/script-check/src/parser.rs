@@ -283,7 +283,7 @@ impl<'t> Parser<'t, '_, '_> {
 
     // Functions.
 
-    /// The parameters and the body of a function. `types` are those of its parameters, as far as they are known.
+    /// The parameters and the body of a function. `types` are the known types of its parameters.
     fn function(&mut self, types: &[Type], itself: Option<&str>) -> Read<()> {
         self.scoped(|this| {
             if this.is("<") {
@@ -433,7 +433,8 @@ impl<'t> Parser<'t, '_, '_> {
         Ok(())
     }
 
-    /// A value with its suffixes: fields and calls. At the beginning of a statement, its last field may be assigned.
+    /// A value with its suffixes: fields and calls. At the beginning of a statement, the last field of the expression may be
+    /// assigned.
     fn suffixed(&mut self, is_statement: bool) -> Read<Value> {
         let first = self.peek();
         let (mut ty, mut global) = if self.take("(") {

@@ -34,7 +34,7 @@ pub(crate) enum Type {
 const HIT_FIELDS: [&str; 4] = ["entity", "distance", "point", "normal"];
 const INPUT_FIELDS: [&str; 5] = ["forward", "right", "yaw", "run", "jump"];
 
-/// The mistake in the use of a field, and whether its line cannot work.
+/// A mistake in the use of a field. It is an error if the line can never work, and otherwise a warning.
 pub(crate) struct NoField {
     pub(crate) message: String,
     pub(crate) is_error: bool,

@@ -68,7 +68,7 @@ fn assigned_at(sources: &Sources, message: &str) -> Option<(String, u32)> {
     best.map(|(_, file, line)| (file, line))
 }
 
-/// Rates how well a place in the text fits the names of a value: `state.score.red = …` fits all of them, and an
+/// Rates how well a place in the text fits the names of a value: `state.score.red = …` fits all names of the path. An
 /// assignment fits better than another mention. Returns `None` if the second name is missing.
 fn rate(tokens: &[(&str, u32)], names: &[&str]) -> Option<(usize, bool)> {
     let mut at = 1;

@@ -20,7 +20,8 @@ pub fn closest<'a, S: AsRef<str>>(name: &str, known: &'a [S]) -> Option<&'a str>
     near.filter(|(errors, _)| *errors <= errors_max).min().map(|(_, known)| known)
 }
 
-/// Returns the number of letters to add, remove, replace or swap with their neighbour. Only the first 32 letters count.
+/// Returns the number of letters to add, remove, replace or swap with their neighbour. Only the first 32 letters are
+/// compared.
 fn distance(a: &str, b: &str) -> usize {
     const LETTERS_MAX: usize = 32;
     let letters = |text: &str| -> Vec<char> {

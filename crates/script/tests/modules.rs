@@ -1,4 +1,4 @@
-//! Modules: their lookup, and the errors of wrong ones.
+//! Modules: their lookup, and the errors of invalid modules.
 
 use nowcast_script::{Fault, FaultKind, Limits, Sandbox, Sources};
 

@@ -329,7 +329,8 @@ async fn fragments_that_never_complete_a_message_close_the_client() {
 
 #[tokio::test]
 async fn a_session_that_sends_fragments_for_ever_is_closed() {
-    /// The first fragment, and the fragment that is repeated. Both are empty and masked, and neither is the last.
+    /// The first fragment, and the fragment that is repeated. Both are empty and masked. Neither is marked as the last
+    /// fragment.
     const FIRST: [u8; 6] = [0x02, 0x80, 0, 0, 0, 0];
     const NEXT: [u8; 6] = [0x00, 0x80, 0, 0, 0, 0];
     let server = TestServer::start().await;

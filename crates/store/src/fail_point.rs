@@ -27,15 +27,15 @@ pub enum FailPoint {
     AfterConfirmations,
     /// A world was saved as bytes, but the store does not have them yet.
     SnapshotTaken,
-    /// The store has the batch that leads to a snapshot, but not the snapshot.
+    /// The store has the batch that leads to a snapshot, but the snapshot is not stored yet.
     SnapshotAnnounced,
     /// A snapshot waits in the queue of the writer.
     SnapshotGiven,
-    /// A snapshot's row is written, but not that of its world, in an open transaction.
+    /// In an open transaction, the snapshot's row is written, but the row of its world is not.
     SnapshotHalfWritten,
     /// Snapshots are stored, but no older rows are deleted yet.
     BeforePrune,
-    /// Old snapshots are deleted, but not the batches before them, in an open transaction.
+    /// In an open transaction, old snapshots are deleted, but the batches before them are not.
     HalfPruned,
     /// Old rows are deleted, but their pages are not returned to the file system yet.
     AfterPrune,
@@ -166,7 +166,7 @@ mod armed {
         #[cfg(unix)]
         {
             use rustix::process::{Signal, getpid, kill_process};
-            // A process is always allowed to kill itself. If the signal fails all the same, the process aborts.
+            // A process is always allowed to kill itself. If the signal fails, the process aborts.
             let _ = kill_process(getpid(), Signal::KILL);
         }
         std::process::abort()

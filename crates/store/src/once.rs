@@ -21,7 +21,7 @@ pub struct ActionId {
     pub number: u64,
 }
 
-/// The durable actions that were done. A snapshot stores all of them; a batch stores only the new ones.
+/// The durable actions that were done. A snapshot stores all actions, and a batch stores only the new actions.
 ///
 /// ```
 /// use nowcast_store::{ActionId, Once};

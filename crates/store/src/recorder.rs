@@ -277,7 +277,7 @@ impl Recorder {
     }
 
     fn note_command(&mut self, tick: u64, command: Command) {
-        // As in the world, only the newest of several consecutive inputs of a player counts.
+        // As in the world, only the newest of several consecutive inputs of a player has an effect.
         if let Command::Input { player, input } = &command
             && let Some(Entry { tick: last_tick, record }) = self.batch.entries.last_mut()
             && let Record::Command(Command::Input { player: last, input: newest }) = record

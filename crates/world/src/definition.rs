@@ -148,7 +148,7 @@ impl Definition {
         named.or_else(|| self.kinds.iter().position(was_named))
     }
 
-    /// Whether bodies that rest under one definition may move under the other, because gravity or a body differs.
+    /// Whether bodies that rest under one definition may move under the other definition, because gravity or a body differs.
     pub fn moves_otherwise(&self, before: &Definition) -> bool {
         let is_other = |kind: &Kind| {
             let now = self.kind_of_written(&kind.name).map(|index| &self.kinds[index]);

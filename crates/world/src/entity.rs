@@ -206,7 +206,7 @@ impl Entities {
         }
     }
 
-    /// Adds a row. Its id is greater than all earlier ones.
+    /// Adds a row. Its id is greater than all earlier ids.
     pub(crate) fn push(&mut self, row: Row) {
         debug_assert!(self.ids.last().is_none_or(|last| *last < row.id), "ids grow");
         if row.parent.is_some() {

@@ -5,7 +5,7 @@
 pub struct EntityId(pub u32);
 
 /// Identifies one player of one world. The sender of [`crate::Command::Join`] chooses it. A world never accepts a number
-/// twice: each new number must be greater than all earlier ones.
+/// twice. Each new number must be greater than all earlier numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct PlayerId(pub u32);
 

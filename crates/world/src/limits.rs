@@ -33,9 +33,9 @@ pub struct Limits {
     pub screens_max: usize,
     /// Hits of one query. Further hits are dropped, the highest ids first.
     pub hits_max: usize,
-    /// Maximum number of bodies whose bounding boxes overlap that of a new or teleported body. Each pair of overlapping
-    /// boxes costs physics work in every step: 50 dynamic bodies that are spawned at one point cost 9 ms, 100 cost 31 ms,
-    /// and 1,000 cost 15 s.
+    /// Maximum number of bodies whose bounding boxes overlap the bounding box of a new or teleported body. Each pair of
+    /// overlapping boxes costs physics work in every step: 50 dynamic bodies that are spawned at one point cost 9 ms, 100
+    /// cost 31 ms, and 1,000 cost 15 s.
     pub overlaps_max: usize,
 }
 

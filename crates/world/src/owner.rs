@@ -25,8 +25,8 @@ const _: () = assert!(OWNED_MAX < crate::Limits::DEFAULT.commands_per_player_max
 /// Ownership rules of a kind.
 ///
 /// An owner sends a target pose. The server moves the entity toward it, limited by `speed`, `reach` and `area`.
-/// Kinematic bodies pass through everything, obstacles stop dynamic ones, and entities without a body are placed at the
-/// target.
+/// Kinematic bodies pass through everything. Dynamic bodies are stopped by obstacles. Entities without a body are placed at
+/// the target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OwnerRules {
     /// The players that may claim entities of the kind; `None` if only the behaviour assigns owners.

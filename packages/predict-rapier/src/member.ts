@@ -20,8 +20,8 @@ const BELIEF_RADPS = 3;
 const FOREIGN_M = 0.5;
 const FOREIGN_STEPS = 30;
 /**
- * A body with such an error in several consecutive answers moves by unknown rules. It is left to the server for a
- * while.
+ * A body with such an error in several consecutive answers moves by unknown rules. The body is not predicted
+ * for a while.
  */
 const STRIKE_M = 1;
 const STRIKES_MAX = 5;

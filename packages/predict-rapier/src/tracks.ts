@@ -72,7 +72,7 @@ export class Track {
     this.#read();
   }
 
-  /** Number of steps between the two newest updates; 0 if they cannot be used to compute a velocity. */
+  /** Number of steps between the two newest updates, or 0 if no velocity can be computed from them. */
   get apart(): number {
     const steps = this.acknowledgedTick - this.beforeTick;
     return steps > 0 && steps <= APART_STEPS_MAX ? steps : 0;
@@ -108,7 +108,7 @@ export class Track {
     return Math.hypot(dx, dy, dz);
   }
 
-  /** A quick test whether a place may be within this distance. The result false is always right. */
+  /** A quick test whether a place may be within this distance. A result of false is always correct. */
   mayBeWithin(x: number, y: number, z: number, distanceM: number): boolean {
     const [dx, dy, dz] = [x - this.acknowledged[0]!, y - this.acknowledged[1]!, z - this.acknowledged[2]!];
     const far = distanceM + this.reach;

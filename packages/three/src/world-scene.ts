@@ -47,8 +47,8 @@ const LAWN_REST_S = 0.3;
 /**
  * The drawing of a world: ground, entities, players, models, and labels.
  *
- * Add `group` to a scene of three.js. It has no connection of its own; `WorldView` passes a world's contents
- * to it.
+ * Add `group` to a scene of three.js. The scene does not open a connection; `WorldView` passes a world's
+ * contents to it.
  */
 export class WorldScene {
   readonly group = new Group();

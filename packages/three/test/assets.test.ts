@@ -5,7 +5,7 @@ import { type AssetError, Assets, readAssets } from "../src/assets.js";
 const DOOR = { name: "assets/door.glb", hash: "0123456789abcdef", bytes: 3, type: "model/gltf-binary" };
 const definition = (...assets: unknown[]): unknown => ({ assets });
 
-/** Files of a server, by address, and the requested ones. */
+/** Files of a server by address, and the addresses that were requested. */
 function served(files: Record<string, number[]>): { assets: Assets; asked: string[] } {
   const asked: string[] = [];
   const assets = new Assets("https://example.org", async (url) => {

@@ -26,7 +26,7 @@ it("room_in_path_is_lower_cased_and_refused_if_no_room_can_have_that_name", () =
   );
 });
 
-it("gives a room requested with a world a name by which the server finds the world", () => {
+it("names a room so that the server finds the requested world", () => {
   expect(readAddress("/", "?world=football").room).toBe("football");
   expect(readAddress("/r/football", "?world=football").room).toBe("football");
   expect(readAddress("/r/football-2", "?world=football").room).toBe("football-2");

@@ -19,7 +19,7 @@ describe("the lab page's verdict on a connection", () => {
     expect(words).toContain("230 ms instead of 50");
   });
 
-  it("counts messages that never returned as late", () => {
+  it("counts a message that never returned as late", () => {
     expect(summarise([10, 10, undefined, 10]).late).toBe(1);
     expect(judge(summarise([undefined])).words).toBe("Nothing came back.");
   });

@@ -1,4 +1,5 @@
-//! The clock of journals, snapshots and bans. When the system's clock is set back, this clock continues by elapsed time.
+//! The clock of journals, snapshots and bans. When the system's clock is set back, this clock continues from its newest
+//! time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

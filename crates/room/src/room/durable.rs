@@ -42,8 +42,8 @@ const TOO_MANY_CLIENTS: &str =
 const NEWCOMERS: &str =
     "too many new clients of this address do such actions: it was not carried out, try again in a minute";
 
-/// Burst of first durable actions by clients of one address, and the rate of further ones per second. They allow about 3,100
-/// clients a day, so one address cannot fill the memory for 16,384 clients.
+/// The burst of first durable actions by clients of one address, and their rate per second after the burst. They allow about
+/// 3,100 clients a day, so one address cannot fill the memory for 16,384 clients.
 const NEWCOMERS_BURST: usize = 256;
 const NEWCOMERS_HZ: f64 = 1.0 / 30.0;
 

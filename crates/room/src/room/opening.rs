@@ -31,7 +31,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Creates the opened world without players.
+    /// Creates the `Opened` of a world without players.
     pub(super) fn new(world: RecordedWorld, seen: u64) -> Self {
         Self { world, seen, last_player: 0, held: Vec::new() }
     }

@@ -351,7 +351,7 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
         with_scene(|scene| {
             let (one, other) = (handle.entity(scene)?, other.entity(scene)?);
             let parts = |id| scene.shape_parts(id).div_ceil(PARTS_A_UNIT) as u64;
-            // Each part of one shape is compared with each part of the other.
+            // Each part of one shape is compared with each part of the other shape.
             charge(parts(one).saturating_mul(parts(other)))?;
             scene.distance(one, other).map_err(refused)
         })

@@ -75,7 +75,7 @@ impl View {
         self.entities.iter().filter(move |(_, seen)| seen.kind == kind).map(|(id, seen)| (*id, seen))
     }
 
-    /// Returns the value in a screen slot: the one for this client alone, or else the one for all.
+    /// Returns the value in a screen slot. A value for this client alone has priority over a value for all.
     pub fn screen(&self, place: &str) -> Option<&Json> {
         [true, false].iter().find_map(|personal| self.screens.get(&(place.to_owned(), *personal)))
     }

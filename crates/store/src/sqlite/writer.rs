@@ -142,8 +142,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns unused pages to the file system. It returns all of them or, while jobs wait, one portion after each
-    /// transaction.
+    /// Returns unused pages to the file system. If no jobs wait, all free pages are returned. While jobs wait, one portion
+    /// is returned after each transaction.
     fn return_pages(&mut self) {
         while self.has_unused_pages {
             // SQLite reuses pages that remain, so an error here loses nothing.
@@ -154,7 +154,7 @@ impl Writer {
         }
     }
 
-    /// Returns whether there are more.
+    /// Frees some unused pages. Returns whether more of them are left.
     fn return_some_pages(&self) -> rusqlite::Result<bool> {
         let connection = &self.database.connection;
         let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_FREED})"))?;

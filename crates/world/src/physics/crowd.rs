@@ -1,7 +1,7 @@
 //! Finds the bodies whose bounding boxes overlap a box, at their present poses.
 //!
-//! The index of the engine has the poses after the last step. Bodies that were added or teleported since then are in
-//! an index of their own.
+//! The index of the engine has the poses after the last step. Bodies that were added or teleported since then are in a
+//! separate index.
 
 use rapier3d::parry::bounding_volume::BoundingVolume;
 use rapier3d::prelude::*;

@@ -295,8 +295,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Adds the bodies of entities, fixed ones last. To find the contact of two bodies, physics searches the contacts of the
-    /// body that was added first. Ground has a contact with each body on it, so it is added last.
+    /// Adds the bodies of entities. Fixed bodies are added last. To find the contact of two bodies, physics searches the
+    /// contacts of the body that was added first. Ground has a contact with each body on it, so it is added last.
     fn load_bodies(&mut self, bodies: Vec<BodyState>) -> Result<(), RestoreError> {
         let definition = Arc::clone(&self.definition);
         self.physics.expect_bodies();

@@ -10,7 +10,7 @@ import { CODING } from "./number-columns.js";
 const MEMORY_BYTES = 1024 * 1024;
 /** Copies of bodies are placed in chunks of this size. */
 const CHUNK_BYTES = 64 * 1024;
-/** Bodies that are long compared with a chunk get memory of their own. */
+/** Bodies that are long compared with a chunk get separate memory. */
 const CUT_BYTES_MAX = CHUNK_BYTES / 8;
 /**
  * Views with lengths up to this number of bytes, and with offsets up to it, are made once and
@@ -120,7 +120,7 @@ export class MessageEncoder {
 
   /**
    * Begins a body of one list: `count` rows of `rowBytes` each while they wait, in `columns` columns, followed by
-   * `text` units of text. Reserves room for all of it. Returns false if the memory was replaced.
+   * `text` units of text. Reserves space for the whole message. Returns false if the memory was replaced.
    *
    * One loop over the rows puts their values into aligned columns. There they wait, after enough
    * room for the largest possible heads of columns. Then each column is moved to its final place,

@@ -64,7 +64,7 @@ export class BodyWriter {
     return this.#whole.take();
   }
 
-  /** Like `write`, appended to `target`. */
+  /** Does the same as `write`, but appends the bytes to `target`. */
   writeTo(target: WireOutput, value: WireValue): void {
     this.#block(target, [value], this.#flat);
   }

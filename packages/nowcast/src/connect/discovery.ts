@@ -31,8 +31,8 @@ export interface Discovery {
 }
 
 /**
- * Requests the record. Rejected with the endpoint's own text if it refuses, or with the fault of an
- * invalid answer.
+ * Requests the record. If the endpoint refuses, rejects with the endpoint's text. If the answer is invalid,
+ * rejects with its fault.
  */
 export async function discover(
   address: Address,

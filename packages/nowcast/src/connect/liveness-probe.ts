@@ -3,7 +3,7 @@
 /** A peer counts as steady while the gaps between its packets are at most this long. */
 const STEADY_US_MAX = 120_000;
 const WEIGHT = 8;
-/** A probe is sent after this many usual gaps without a packet, but not before this time. */
+/** A probe is sent when no packet arrived for this many usual gaps, but not before this time. */
 const GAPS = 4;
 const QUIET_US_MIN = 150_000;
 /**

@@ -7,8 +7,8 @@ const HEAD_START_MS = 300;
 const READY_MS_MAX = 10_000;
 
 /**
- * Opens carriers of these kinds in turn. The next one begins after the head start, or when all
- * earlier ones have failed.
+ * Opens carriers of these kinds in turn. The next attempt begins after the head start, or when all earlier
+ * attempts have failed.
  */
 export function openFirst(
   kinds: readonly CarrierKind[],

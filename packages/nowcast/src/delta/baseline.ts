@@ -7,9 +7,9 @@ import type { SmallModels } from "./small-models.js";
  * A frame together with the state of the models after it.
  *
  * The sender keeps a baseline for each sent frame until the receiver has acknowledged a later
- * frame. The receiver keeps the baselines to which the sender may still refer. The models are part
- * of the baseline, so a lost packet cannot make the two ends disagree: models that a lost packet
- * updated are never used. A baseline is immutable, so it may be shared.
+ * frame. The receiver keeps the baselines to which the sender may still refer. The models are part of the
+ * baseline. Models that a lost packet updated are never used, so a lost packet cannot make the two ends
+ * disagree. A baseline is immutable, so it may be shared.
  */
 export class DeltaBaseline {
   constructor(

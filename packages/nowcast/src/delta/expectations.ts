@@ -93,7 +93,9 @@ function isSound(kept: Float64Array, at: number): boolean {
   return true;
 }
 
-/** The sum of products, added pairwise in the order of vector instructions. */
+/**
+ * The sum of the products of two lists. The products are added pairwise, in the order of vector instructions.
+ */
 function product(a: Float64Array, at: number, b: Float64Array): number {
   const first = a[at]! * b[0]! + a[at + 4]! * b[4]!;
   const second = a[at + 1]! * b[1]! + a[at + 5]! * b[5]!;

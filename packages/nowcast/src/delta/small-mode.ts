@@ -95,7 +95,8 @@ export class SmallSymbols implements Symbols {
   }
 
   /**
-   * Codes a number of an expected size: its bits beyond the expected ones, the bits below its highest, and its sign.
+   * Codes a number of an expected size: the number of its bits beyond the expected size, the bits below its
+   * highest bit, and its sign.
    */
   #signed(value: number, group: number, ofClass: number, lean: number): number {
     const nodes = numberNodes(this.#width, group, ofClass);

@@ -212,7 +212,7 @@ export class Acceptor {
   }
 }
 
-/** A carrier with one more listener for its end. */
+/** A carrier that also calls another listener when it ends. */
 class Watched implements OpenCarrier {
   readonly kind;
   readonly #carrier: OpenCarrier;

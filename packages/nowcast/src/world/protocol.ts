@@ -62,7 +62,7 @@ export interface ProtocolAdapter {
   /** Throws a misuse for an action that cannot be encoded. */
   checkAction(action: string, args: WorldRecord, number: number): void;
   owner(request: OwnerRequest): boolean;
-  /** Sends a target for an entity; the newest counts. */
+  /** Sends a target for an entity. A newer target replaces an older one. */
   move(entity: EntityId, target: TargetPose): boolean;
   chat(text: string): boolean;
   rename(name: string): boolean;

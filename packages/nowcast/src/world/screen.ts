@@ -2,7 +2,7 @@ import { NowcastError } from "../errors/nowcast-error.js";
 import { isSameValue } from "./same-value.js";
 
 /**
- * Maximum number of values on one client's screen: values for all clients and personal ones
+ * Maximum number of values on one client's screen: values for all clients and values for this client alone
  * (`spec/WORLD.md`, section 6).
  */
 export const SCREENS_MAX = 4_096;

@@ -5,8 +5,7 @@
 const STALL_MS = 900;
 
 /**
- * Measures how long nothing has arrived. Only time in which the program was able to read messages
- * counts.
+ * Measures how long nothing has arrived. Time in which the program could not read messages is not counted.
  */
 export class SilenceMeter {
   #arrivedAtMs = Number.NEGATIVE_INFINITY;

@@ -27,10 +27,11 @@ export interface StepSink {
    */
   countSteps(step: (() => number | undefined) | undefined): void;
   /**
-   * Reports the delay of the display behind the newest data that may have arrived, in milliseconds, and the shown
-   * moment, in steps of the world with fraction. The world's rules can then judge by this client's view
-   * (`world.rewound` in `docs/WORLDS.md`). Call it once a frame, or more often: the delay is sent when it changes, at
-   * most once a second, and the moment with each action. Without a moment the server computes it from the delay.
+   * Reports the view delay and the shown moment. The view delay is the age of the display relative to the
+   * newest data that may have arrived, in milliseconds. The moment is in steps of the world, with a fraction.
+   * The world's rules can then judge by this client's view (`world.rewound` in `docs/WORLDS.md`). Call it
+   * once a frame, or more often: the delay is sent when it changes, at most once a second, and the moment
+   * with each action. Without a moment the server computes it from the delay.
    */
   setViewDelay(delayMs: number, tick?: number): void;
 }

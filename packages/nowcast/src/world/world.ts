@@ -187,7 +187,7 @@ export interface Input {
   readonly forward: number;
   /** −1 to 1, to the right of the direction that `yaw` faces. Greater values are clamped. */
   readonly right: number;
-  /** Radians; 0 faces −Z and grows counter-clockwise seen from above. */
+  /** The angle in radians. At 0 the avatar faces −Z. The angle grows counter-clockwise, seen from above. */
   readonly yaw: number;
   readonly run: boolean;
   readonly jump: boolean;
@@ -280,7 +280,7 @@ export interface WorldEvents {
   };
   /**
    * {@link World.definition} changed. Entities of kinds that have kept their place, name and attributes already have
-   * the new {@link Kind}, without a `change` event. For the others, further events report the changes.
+   * the new {@link Kind}, without a `change` event. For other values, further events report the changes.
    */
   define: { readonly definition: Definition };
   /**
@@ -383,7 +383,7 @@ export interface JoinOptions {
    * token.
    */
   readonly token?: string | undefined;
-  /** The carriers that a session may use, the best first; all available ones by default. */
+  /** The carriers that a session may use, the best first. By default, all available carriers. */
   readonly carriers?: readonly CarrierKind[] | undefined;
 }
 

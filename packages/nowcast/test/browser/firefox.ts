@@ -1,4 +1,7 @@
-/** Firefox without a window, driven over its built-in WebDriver BiDi, without a driver or a build of its own. */
+/**
+ * Firefox without a window, controlled over its built-in WebDriver BiDi. It needs neither a driver nor a
+ * special build.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

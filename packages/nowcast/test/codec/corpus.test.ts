@@ -25,9 +25,9 @@ import { MAGIC, readSave, VERSION } from "../../src/save/read.js";
 import { Random } from "./random-wire.js";
 
 /**
- * The corpora that `fuzz/` found for the Rust decoders, read in TypeScript: a folder with one folder for each fuzz target, as in
- * `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`. The vectors of the specification are tried in any case. Every input is read
- * as it is, and then with random damage.
+ * Reads the inputs that `fuzz/` found for the Rust decoders. `NOWCAST_CORPUS` names a folder with one folder
+ * for each fuzz target: `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`. The vectors of the specification
+ * are tried in any case. Every input is read as it is, and then with random damage.
  */
 const CORPUS = process.env["NOWCAST_CORPUS"];
 const DAMAGED = Number(process.env["NOWCAST_CORPUS_DAMAGED"] ?? 4);

@@ -140,7 +140,8 @@ describe("numbers that no encoder writes", () => {
   });
 
   it("are refused where a component has too many bits", () => {
-    // The same ids, changed, the largest as before, and then a first component of all ones.
+    // A row with the same ids that changed, whose largest component is the same. The bits of its first
+    // component are all ones.
     const refused = /entity 5.column 1: -?\d+ is out of the column's range/;
     expect(() => decode({ kind: "orientation", bits: 7 }, [0b010, 0b1111_1011, ...ones])).toThrow(refused);
   });

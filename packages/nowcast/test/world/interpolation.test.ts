@@ -97,7 +97,7 @@ function play(
   const arrivals: { tick: number; atMs: number }[] = [];
   let lastMs = 0;
   for (let tick = 0; tick <= seconds * 60; tick += ticks) {
-    // The link is TCP: late snapshots hold up the ones behind them.
+    // The link is TCP, so a late snapshot delays the snapshots behind it.
     lastMs = Math.max(lastMs, tick * STEP_MS + delayMs());
     arrivals.push({ tick, atMs: lastMs });
   }
@@ -185,7 +185,7 @@ describe("interpolation", () => {
     const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     for (let tick = 0; tick <= 60; tick += 6) {
-      // The packets of steps 48 and 54 are lost; the one of step 60 states that it rested until step 45.
+      // The packets of steps 48 and 54 are lost. The packet of step 60 states that the body rested until step 45.
       const isLast = tick === 60;
       place(world.body, isLast ? 60 : 0, isLast ? 1 : 0);
       (world.body as Mutable<Entity>).stillTick = isLast ? 45 : undefined;
@@ -263,8 +263,8 @@ describe("interpolation", () => {
   });
 
   /**
-   * Plays snapshots every 3 steps; `isHeard` selects the ones that contain the body. Returns its steps from frame to
-   * frame.
+   * Plays snapshots every 3 steps; `isHeard` selects the snapshots that contain the body. Returns its steps
+   * from frame to frame.
    */
   function speedsOf(isHeard: (round: number) => boolean): {
     readonly speeds: number[];

@@ -88,7 +88,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 describe.each(["json", "msgpack", "custom", "custom16"])("a stock client with encoding=%s", (encoding) => {
-  it("joins, moves, is seen by another, and is moved by it", async () => {
+  it("joins, moves, is seen by another client, and is moved by that client", async () => {
     const pushed = new StockClient(server.url, encoding);
     const pusher = new StockClient(server.url, encoding);
     const where = (client: StockClient, id: number): readonly [number, number, number] =>

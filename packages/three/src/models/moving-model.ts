@@ -158,8 +158,8 @@ export function findClip<Clip extends { readonly name: string }>(
 }
 
 /**
- * Places the origin of a model at the middle of its entity. For a person, places it between the feet, and
- * turns it, because people in glTF face +Z.
+ * Places the origin of a model at the middle of its entity. The model of a person is placed between the feet,
+ * and is turned because people in glTF face +Z.
  */
 export function placeModel(bearer: Bearer, look: ModelLook, out: Matrix4): Matrix4 {
   const { x, y, z, qx, qy, qz, qw, body, halfHeight } = bearer;

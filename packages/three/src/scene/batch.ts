@@ -30,8 +30,8 @@ export interface Surface {
 }
 
 /**
- * Entities of one form in one draw call, each with a pose, a size, a colour and a style. The style has: 1 for fixed
- * entities, glow, opacity.
+ * Entities of one form in one draw call, each with a pose, a size, a colour and a style. The style has three
+ * numbers: 1 for fixed entities, the glow, and the opacity.
  */
 export class Batch {
   #mesh: InstancedMesh | undefined;

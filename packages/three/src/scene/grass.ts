@@ -12,7 +12,7 @@ import type { RayBox } from "./ray.js";
 
 const BLADES = 6;
 const TUFTS_PER_SQUARE_METRE = 8;
-/** A lawn of 70 m by 70 m; larger ones are thinner. */
+/** The number for a lawn of 70 m by 70 m. Larger lawns are thinner. */
 const TUFTS_MAX = 40_000;
 const FLOWERS = 0.016;
 

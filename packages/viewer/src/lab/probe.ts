@@ -60,7 +60,7 @@ export class Probe {
     changed();
   }
 
-  /** Sends values, and samples the age of the returned ones every frame. */
+  /** Sends values, and measures the age of the returned values in every frame. */
   async stream(): Promise<void> {
     const start = performance.now();
     const lane = this.#channel.lane(1);

@@ -1,8 +1,9 @@
 import type { Page } from "playwright-core";
 
 /**
- * The lowest contrast of a text with its background, as WCAG 2.2 defines it. Without an opaque background, the world is
- * behind the text: then the worse of white and black counts. `selector` may end in `::placeholder`.
+ * The lowest contrast of a text with its background, as WCAG 2.2 defines it. Without an opaque background,
+ * the world is behind the text. Then the contrast with white and with black is computed, and the lower
+ * contrast is used. `selector` may end in `::placeholder`.
  */
 export function contrasts(page: Page, selector: string): Promise<number> {
   return page.evaluate((wanted) => {

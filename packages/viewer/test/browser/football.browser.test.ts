@@ -57,7 +57,8 @@ function play(): void {
     else nearSinceMs ??= nowMs;
     const nearMs = nearSinceMs === undefined ? 0 : nowMs - nearSinceMs;
     const isReady = nearMs > 0 && (along > 0.2 || nearMs > 2000);
-    // Around the ball on the nearer side, not through it toward the own goal.
+    // Walks around the ball on the nearer side, because a walk through the ball would push it toward the own
+    // goal.
     const around = along < 0.2 ? -side : 0;
     const [behindX, behindZ] = [x - 0.8 * towardX + towardZ * around, z - 0.8 * towardZ - towardX * around];
     const [aheadX, aheadZ] = isReady ? [towardX, towardZ] : [behindX, behindZ];

@@ -30,7 +30,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** Pairs of elements that are shown and lie on each other. */
+/** Pairs of visible elements that overlap. */
 function overlaps(page: Page, selectors: readonly string[]): Promise<string[]> {
   return page.evaluate((wanted) => {
     const shown = wanted.flatMap((selector) =>

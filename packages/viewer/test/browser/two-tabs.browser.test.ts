@@ -36,9 +36,9 @@ afterAll(async () => {
 const SMOOTH_FRAME_MS = 34;
 
 interface Sight {
-  /** From the key in one page to the step in the other. */
+  /** The time from the key in one page to the step in the other page. */
   readonly delayMs: number;
-  /** Excess of the longest frames of both pages on the way over smooth ones. */
+  /** The time by which the longest frames of both pages exceeded smooth frames on the way. */
   readonly drawingMs: number;
 }
 

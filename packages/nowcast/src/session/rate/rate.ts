@@ -484,9 +484,9 @@ export class SendRate {
   }
 
   /**
-   * Handles a round in which others keep the queue full. The rate or the window reacts to loss as those of
-   * the others do. At intervals the sender pauses, or lowers its rate for a trial. If that empties the queue,
-   * no competitor is left.
+   * Handles a round in which others keep the queue full. The rate or the window reacts to loss in the same
+   * way as other senders. At intervals the sender pauses, or lowers its rate for a trial. If that empties the
+   * queue, no competitor is left.
    */
   #compete(
     nowUs: number,

@@ -29,7 +29,7 @@ export type AvatarMotions = Readonly<Record<string, AvatarMotion>>;
 export type MotionSource = Pick<World, "on" | "entities" | "avatarId" | "status" | "connection">;
 
 const STEP_MS = 1000 / 60;
-/** Smaller errors of the prediction are not corrected: metres, and radians. */
+/** Errors of the prediction below these limits, in metres and in radians, are not corrected. */
 const TOLERANCE_M = 0.003;
 const TOLERANCE_RAD = 0.01;
 /** An avatar without updates for this many steps rests at its last pose. */

@@ -177,7 +177,7 @@ class WorldPoses implements Poses {
     this.bodies = undefined;
   }
 
-  /** Two predictions count steps in turn: each begins after the other's. */
+  /** Two predictions alternate: the steps of each begin after the steps of the other. */
   #followMotion(nowMs: number): void {
     const motion = this.#motion;
     if (motion === undefined) return;

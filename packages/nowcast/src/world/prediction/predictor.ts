@@ -28,7 +28,10 @@ const GLIDE_PER_S = 0.6;
 const GLIDE_SHARE_PER_S = 3;
 /** Maximum time, in seconds, for which one frame shows a correction. */
 const GLIDE_S_MAX = 1 / 60;
-/** If the error of the velocity is greater, in metres a second, only the received velocity counts. */
+/**
+ * Maximum error of the velocity that is corrected, in metres a second. If the error is greater, the received
+ * velocity is used unchanged.
+ */
 const BELIEF_MPS = 1.5;
 /** Two positions that are farther apart in time are not used to compute a velocity. */
 const VELOCITY_STEPS_MAX = 6;

@@ -95,7 +95,7 @@ export class Triangle {
 /** The triangles of one body, in the body's coordinates. */
 export interface Triangles {
   readonly count: number;
-  /** Half the extents of the box around the origin that contains all of them, in metres. */
+  /** Half the extents of the box around the origin that contains all triangles, in metres. */
   readonly half: readonly [number, number, number];
   /**
    * The triangles that `select` found, in rising order. Only the number of triangles that it

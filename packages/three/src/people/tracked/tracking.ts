@@ -39,7 +39,7 @@ export interface ShownPart extends Pose {
   isShown: boolean;
   /** The grip: 0 for an open hand, 1 for a fist. */
   grip: number;
-  /** A hand's joints relative to the wrist: the shown ones, and the last received ones. */
+  /** A hand's joints relative to the wrist: the shown joints, and the last received joints. */
   readonly rotations: Float32Array;
   readonly wanted: Float32Array;
   hasJoints: boolean;
