@@ -16,7 +16,7 @@ use crate::pose::{Pose, Velocity};
 pub enum Command {
     /// A player joins.
     Join {
-        /// The number of the player, greater than all earlier ones.
+        /// The number of the player, which must be greater than all earlier numbers.
         player: PlayerId,
         /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
         name: String,
@@ -39,8 +39,8 @@ pub enum Command {
         /// The player.
         player: PlayerId,
     },
-    /// The player's walker takes an additional step in this step of the world, before the one with its input, to catch
-    /// up a stalled step. This requires that nothing else moves nearby.
+    /// To catch up a stalled step, the player's walker takes an additional step in this step of the world. The additional
+    /// step comes before the normal one. This requires that nothing else moves nearby.
     CatchUpStep {
         /// The player.
         player: PlayerId,
@@ -79,14 +79,14 @@ pub enum Command {
     },
     /// A program joins as a player. [`crate::Behaviour::join`] can recognise it by [`crate::Player::is_program`].
     JoinProgram {
-        /// The number of the player, greater than all earlier ones.
+        /// The number of the player, which must be greater than all earlier numbers.
         player: PlayerId,
         /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
         name: String,
     },
     /// A player or a program joins with roles, which [`crate::Player::roles`] returns.
     JoinWithRoles {
-        /// Its number, greater than all earlier ones.
+        /// Its number, which must be greater than all earlier numbers.
         player: PlayerId,
         /// The wanted name. It is sanitised, and becomes `guest-N` if nothing is left.
         name: String,

@@ -78,7 +78,7 @@ export interface ErrorDetails {
   readonly cure?: string | undefined;
   /** The whole sentence. Default: the reason, followed by the cure if there is one. */
   readonly message?: string | undefined;
-  /** The original error: `Error.cause` of the standard. */
+  /** The original error: The standard property `Error.cause`. */
   readonly cause?: unknown;
   readonly closeCode?: number | undefined;
 }

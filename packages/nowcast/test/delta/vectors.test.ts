@@ -15,7 +15,7 @@ import {
 interface Conversation {
   readonly mode: DeltaMode;
   readonly layout: readonly DeltaField[];
-  /** Whether the bytes are such that no writer needs to write them. */
+  /** Whether no writer needs to produce these bytes. */
   readonly foreign?: boolean;
   readonly predictor: { readonly kind: "linear" } | ({ readonly kind: "bodies" } & BodyColumns);
   readonly steps: readonly {
