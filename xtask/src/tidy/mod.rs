@@ -1,6 +1,7 @@
 //! `cargo xtask tidy` checks the tree against its own rules:
 //!
 //! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
+//! - A crate that never has a socket links no crate that opens one (`sockets.rs`).
 //! - No files of a crate use each other in a circle. No TypeScript files of a package import each other in a circle
 //!   (`import_circles.rs`).
 //! - Every test file belongs to a test program.
@@ -19,6 +20,7 @@ mod import_circles;
 mod own_folders;
 mod rust_paths;
 mod sentences;
+mod sockets;
 mod verbs;
 mod walks;
 
@@ -47,6 +49,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     check_tests(&mut complaints)?;
     own_folders::check(&root(), &mut complaints)?;
     dependency_page::check(&root(), &mut complaints)?;
+    sockets::check(&root(), &mut complaints)?;
     sentences::check(&root(), &mut complaints)?;
     if complaints.is_empty() {
         eprintln!(
