@@ -4,7 +4,7 @@
 //! an [`AdmissionRequest`], and acts on the answer.
 //!
 //! ```
-//! use nowcast::admission::{Admission, AdmissionRequest, Claims, Now, Policy, TokenKey};
+//! use nowcast_admission::{Admission, AdmissionRequest, Claims, Now, Policy, TokenKey};
 //! use std::time::Duration;
 //!
 //! let key = TokenKey::secret(b"32 bytes that nobody else knows.")?;
@@ -22,9 +22,12 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+#![warn(clippy::missing_errors_doc)]
+
 mod decision;
 mod key;
 mod limits;
+mod name;
 mod page;
 mod provider;
 mod proxy;
@@ -35,6 +38,7 @@ mod used;
 pub use decision::{Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, SingleUse, Ticket};
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::Limits;
+pub use name::{NAME_BYTES_MAX, is_name};
 pub use nowcast_limits::{Addresses, Allowance, Bucket, CREDIT_MAX, Crowded, Verdict, network_of};
 pub use page::{OriginError, Page, host_of, origin_of, parse_origin};
 pub use proxy::{Network, NetworkError, Peer};

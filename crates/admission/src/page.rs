@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use hyper::header::{HOST, HeaderMap, ORIGIN};
-use hyper::http::uri::Authority;
-use hyper::{Uri, Version};
+use http::header::{HOST, HeaderMap, ORIGIN};
+use http::uri::Authority;
+use http::{Uri, Version};
 use url::Url;
 
 /// The requesting page and the requested host, as the request states them. Browsers state both truthfully.

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-use hyper::header::{FORWARDED, HeaderMap, HeaderName, VIA};
+use http::header::{FORWARDED, HeaderMap, HeaderName, VIA};
 
 use super::page::names_this_machine;
 

@@ -53,7 +53,7 @@ impl AdmissionRefusal {
 
     /// Returns a short reason for the session's own refusal, where a reason has at most 64 bytes.
     #[must_use]
-    pub(crate) fn brief(&self) -> &'static str {
+    pub fn brief(&self) -> &'static str {
         match self {
             Self::Token(TokenError::Used) => "the token has been used: ask for a new one",
             Self::OnlyResuming => "without a token a session can only be resumed",
@@ -83,10 +83,4 @@ impl AdmissionRefusal {
     /// All names, for counters.
     pub(super) const WORDS: [&'static str; 7] =
         ["unauthorised", "wrong_origin", "wrong_host", "not_encrypted", "no_such_name", "too_many", "full"];
-}
-
-impl From<AdmissionRefusal> for crate::endpoint::RefusalAnswer {
-    fn from(refusal: AdmissionRefusal) -> Self {
-        Self::new(refusal.word(), refusal.to_string(), refusal.cure())
-    }
 }

@@ -41,7 +41,6 @@
 
 #![warn(clippy::missing_errors_doc)]
 
-pub mod admission;
 pub mod blocking;
 pub mod carrier;
 pub mod endpoint;
@@ -61,6 +60,9 @@ mod neighbours;
 mod publish;
 mod published;
 mod random;
+
+/// Admission of clients: tokens, pages, proxies, and the limits of addresses.
+pub use nowcast_admission as admission;
 
 pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Accepted, Acceptor};
 pub use carrier::CarrierKind;

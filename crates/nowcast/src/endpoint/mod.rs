@@ -25,7 +25,7 @@ pub(crate) use tcp::Tcp;
 pub use tcp::tls_config;
 
 use crate::acceptor::{AcceptRefusal, Acceptor};
-use crate::admission::{AdmissionRequest, Entry, Network, Page, Peer, Permit};
+use crate::admission::{AdmissionRefusal, AdmissionRequest, Entry, Network, Page, Peer, Permit};
 
 /// The path of services under their endpoint.
 const PATH: &str = "/nowcast/";
@@ -91,6 +91,12 @@ impl From<AcceptRefusal> for RefusalAnswer {
             ),
             AcceptRefusal::Full => RefusalAnswer::new("full", "the service is full", "try again later"),
         }
+    }
+}
+
+impl From<AdmissionRefusal> for RefusalAnswer {
+    fn from(refusal: AdmissionRefusal) -> Self {
+        Self::new(refusal.word(), refusal.to_string(), refusal.cure())
     }
 }
 
