@@ -106,7 +106,7 @@ impl Line {
         self.is_full = true;
     }
 
-    /// Only as much of a text is read as fits into the line.
+    /// Only the part of a text that fits into the line is read.
     fn add_bytes(&mut self, bytes: &[u8]) {
         self.add(&String::from_utf8_lossy(head(bytes)));
     }

@@ -190,7 +190,10 @@ export class Member {
     return Math.hypot(states[at]!, states[at + 1]!, states[at + 2]!) > MOVING_MPS;
   }
 
-  /** Changes an interpolated pose to the shown one, a `share` of a step after the newest. */
+  /**
+   * Changes an interpolated pose to the shown pose. The shown moment is a `share` of a step after the newest
+   * step.
+   */
   place({ states }: Island, share: number, position: Numbers, quaternion: Numbers): void {
     const at = this.slot * STRIDE;
     const seconds = share / 60;

@@ -156,8 +156,8 @@ describe("a held body", () => {
       const figures = await play(kind, half, true);
       print(`${name} without it`, without);
       print(`${name} with it`, figures);
-      // A walker that waits for its input is wrong by this much relative to an item that flies at 10 m/s, until the
-      // update arrives.
+      // While a walker waits for its input, an item that flies at 10 m/s has this error relative to the
+      // walker. The next update corrects it.
       expect(figures.held).toBeLessThan(0.15);
       expect(figures.thrown).toBeLessThan(0.25);
       expect(figures.glide).toBeLessThan(0.015);

@@ -50,7 +50,7 @@ describe("a voice signal", () => {
     }
   });
 
-  it("is not sent where it has no room in an action", () => {
+  it("is not sent if it does not fit in an action", () => {
     const sdp = "ü".repeat(SIGNAL_CHARACTERS_MAX / 2);
     expect(writeSignal({ type: "offer", call: "k", sdp })).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-/** Rows of tables of other pages: `<!-- rows of docs/SERVER.md, "Limits" -->`, so that a table of everything copies no text. */
+/** Includes rows from tables of other pages, without a copy: `<!-- rows of docs/SERVER.md, "Limits" -->`. */
 import { sectionOf } from "./markdown.js";
 import { readRepositoryFile } from "./repository.js";
 

@@ -15,7 +15,7 @@ export interface Motion {
   air: number;
   /** Upward speed, in metres a second. */
   rise: number;
-  /** 0 empty hands, 1 carrying; eased by the caller. */
+  /** 0 with empty hands, and 1 while an item is carried. The caller eases the value. */
   carry: number;
   /** Decays from 1 to 0 after a throw. */
   fling: number;
