@@ -145,7 +145,10 @@ impl Rooms {
         self.metrics.rooms_abandoned_bytes_max.dec_by(ROOM_BYTES_MAX as i64);
     }
 
-    /// Whether a seat is free now. Reserves no seat, and opens no room.
+    /// Checks that a seat is free now. Reserves no seat, and opens no room.
+    ///
+    /// # Errors
+    /// The [`Refusal`] that an entry would receive now.
     pub fn may_enter(&self, name: &str, opener: Opener) -> Result<(), Refusal> {
         self.check(name, opener, &self.lock())
     }
@@ -210,6 +213,9 @@ impl Rooms {
     }
 
     /// Reserves a seat, and opens the room if it is not open yet.
+    ///
+    /// # Errors
+    /// [`Refusal`] if there is no such world, no free seat, or a limit of rooms is reached.
     pub fn reserve(self: &Arc<Self>, name: &str, opener: Opener) -> Result<Seat, Refusal> {
         let mut open = self.lock();
         self.check(name, opener, &open)?;

@@ -83,6 +83,9 @@ pub struct PersistenceThread {
 
 impl PersistenceThread {
     /// Opens the store in a folder. Without a folder, nothing is stored.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the folder or its database cannot be opened.
     pub fn open(folder: Option<&Path>) -> Result<Self, StoreError> {
         let Some(folder) = folder else { return Ok(Self::default()) };
         let store = SqliteStore::open(folder, Options::default())?;

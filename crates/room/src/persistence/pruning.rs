@@ -42,7 +42,7 @@ impl PruneSchedule {
     }
 }
 
-/// The share of an open room in the bytes of journals that no pruning removes. Held while the room exists.
+/// The journal bytes that one open room may write after its last snapshot, which no pruning removes. Held while the room exists.
 #[derive(Debug)]
 pub(crate) struct JournalShare {
     rooms: Arc<AtomicUsize>,
