@@ -102,7 +102,7 @@ export class Actions {
     this.#list = readBindings(actions);
   }
 
-  /** The actions that have a target now, the likeliest first. */
+  /** The actions that have a target now, in order of rank. */
   get offered(): readonly Binding[] {
     return this.#offers();
   }
@@ -152,7 +152,7 @@ export class Actions {
     this.#around.showCharge(undefined);
   }
 
-  /** Advances by one frame. `canAct` is false while there is no avatar to act. */
+  /** Advances by one frame. `canAct` is false while there is no avatar that could act. */
   update(seconds: number, cameraPitch: number, canAct: boolean): void {
     this.#cameraPitch = cameraPitch;
     this.#targets.clear();
@@ -173,7 +173,7 @@ export class Actions {
     }
   }
 
-  /** The actions that have a target now, the likeliest first, with only one action for each key. */
+  /** The actions that have a target now, in order of rank, with only one action for each key. */
   #offers(): readonly Binding[] {
     const ranked = [...this.#targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
     const taken = new Set<string>();

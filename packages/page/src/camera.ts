@@ -39,7 +39,7 @@ export class OrbitCamera {
     this.distance = Math.min(DISTANCE_MAX, Math.max(DISTANCE_MIN, this.distance * factor));
   }
 
-  /** Lets the next frame start at the target instead of gliding there, for example after a join. */
+  /** Places the camera at its target in the next frame instead of gliding there, for example after a join. */
   jump(): void {
     this.#settled = false;
   }
@@ -72,8 +72,8 @@ export class OrbitCamera {
     this.#target.y += (WANTED.y - this.#target.y) * ease(14, seconds);
 
     armDirection(this.yaw, this.pitch, this.#arm);
-    // When the user looks up, the camera is below the avatar. There the ground limits the distance, like any
-    // other obstacle.
+    // When the user looks up, the camera moves below the avatar. The ground then limits the distance, like any other
+    // obstacle.
     const target = this.#target;
     const arm = this.#arm;
     const free = obstacles.cast(target.x, target.y, target.z, arm.x, arm.y, arm.z, {

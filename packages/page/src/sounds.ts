@@ -7,7 +7,7 @@ import { AssetCache, AssetError, type Assets, isFields, readVector, type Vector 
 export interface Sound {
   /** A path such as `assets/whistle.ogg`. */
   readonly file: string;
-  /** The place of the sound; undefined for everywhere. */
+  /** The place of the sound; undefined for a sound without a place. */
   readonly at: Vector | undefined;
   /** 0 to 1. */
   readonly volume: number;
@@ -65,7 +65,7 @@ export class Sounds {
   #voices = 0;
   #isOn = false;
   #volume = 1;
-  /** All sounds pass through it. */
+  /** The gain that all sounds pass through. */
   #master: GainNode | undefined;
   readonly #recordings: AssetCache<AudioBuffer>;
   readonly #assets: Assets;
@@ -175,7 +175,7 @@ export class Sounds {
     source.stop(end);
   }
 
-  /** Connects a source to the listener, at a place or everywhere, until the source ends. */
+  /** Connects a source to the listener, with or without a place, until the source ends. */
   #connect(
     context: AudioContext,
     source: AudioScheduledSourceNode,

@@ -13,7 +13,7 @@ import { type Actor, findTarget } from "./targets.js";
 
 /** Turn of the camera by keys, in radians a second. */
 const TURN_PER_SECOND = 2.2;
-/** Nearer than this the own avatar would fill the picture. */
+/** Distance of the camera in metres below which the own avatar would fill the picture, so it is hidden. */
 const HIDE_NEARER_M = 1.15;
 /** Height of the eyes above the centre of a person. */
 const EYES_M = 0.62;
@@ -31,8 +31,8 @@ export interface WorldControlsOptions {
 }
 
 /**
- * A player's part of a frame: keyboard, mouse, touch and gamepad become input of the own avatar and actions of the
- * world, by the bindings of the world's author, and the camera follows the avatar without a frame of lag.
+ * A player's part of a frame. Converts keyboard, mouse, touch and gamepad to input of the own avatar and, by the
+ * author's bindings, to actions of the world. The camera follows the avatar without a frame of lag.
  */
 export class WorldControls {
   readonly inputs: InputCollector;
@@ -46,7 +46,7 @@ export class WorldControls {
   readonly #pose = createPose();
   readonly #ahead = new Vector3();
   readonly #input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-  /** The avatar that the camera faces with already. */
+  /** The avatar whose direction the camera has already taken. */
   #faced: number | undefined;
   #carriedYaw = 0;
 
@@ -128,7 +128,7 @@ export class WorldControls {
     this.actions.update(seconds, camera.pitch, world.status === "open");
   }
 
-  /** All keys and buttons are released, as when the chat takes the keyboard. */
+  /** Releases all keys and buttons, for example because the chat takes the keyboard. */
   release(): void {
     this.#keyboard.clear();
     this.inputs.release();
@@ -186,7 +186,7 @@ export class WorldControls {
       },
       has: (attribute) =>
         attribute === "holding" ? poses.holding !== undefined : Boolean(world.avatar?.attributes[attribute]),
-      // A client without a connection learns that from its status.
+      // Rejections are ignored: the page shows a lost connection by the world's status.
       send: (action, args) => void poses.act(action, args).catch(() => undefined),
       showCharge: (share) => hud?.setCharge(share),
       showOffers: (offers) => hud?.setPrompts(offers, this.actions?.possible ?? []),

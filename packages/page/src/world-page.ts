@@ -19,7 +19,7 @@ export interface WorldPageOptions extends JoinOptions {
 
 /**
  * A whole page for a world in one element: it joins, predicts, draws, follows with the camera, and offers the world's
- * actions. `<nowcast-world>` is made of it; a page with other wishes assembles the same parts.
+ * actions. `<nowcast-world>` is built from this class. A page with other needs can assemble the same parts.
  *
  * ```ts
  * const page = new WorldPage(document.querySelector("main")!, "/r/football", { name: "Ada" });

@@ -1,6 +1,6 @@
 import { type AssetEntry, AssetError, type Assets } from "./assets.js";
 
-/** A cache of objects that are created from files, up to a maximum number. */
+/** Maximum number of objects in a cache. */
 const ENTRIES_MAX = 256;
 
 interface Cached<T> {
@@ -39,7 +39,7 @@ export class AssetCache<T> {
     return entry && this.#byHash.get(entry.hash)?.value;
   }
 
-  /** Loads a file, unless it is loaded already. Resolves to undefined if that fails. */
+  /** Loads a file, unless it is loaded already. Resolves to undefined if loading fails. */
   async get(name: string): Promise<T | undefined> {
     const entry = this.#assets.find(name);
     if (!entry) return this.#getMissing(name);

@@ -43,7 +43,7 @@ export class LabelSprites {
   readonly #shown = new Map<number, Shown>();
   readonly #near: { id: number; writing: Writing; metres: number }[] = [];
 
-  /** Draws the labels around a camera. The name of `own`, the player's own avatar, is left out. */
+  /** Draws the labels around a camera, except the name of `own`, the player's own avatar. */
   update(labels: Labels, camera: Object3D, own: number | undefined): void {
     camera.getWorldPosition(EYE);
     const near = this.#near;

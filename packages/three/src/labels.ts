@@ -153,7 +153,9 @@ export class Labels {
     else if (shown < SHOWN_MAX * 0.7) this.#reach = Math.min(REACH_MAX_M, this.#reach * 1.02);
   }
 
-  /** In a headset these elements are invisible, but old chat lines must still be removed. */
+  /**
+   * Hides all labels and removes old chat lines. Called while a headset is used, in which these elements are invisible.
+   */
   hide(nowMs: number): void {
     for (const label of this.#labels.values()) {
       forget(label, nowMs);

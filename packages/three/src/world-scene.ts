@@ -73,8 +73,8 @@ export class WorldScene {
   #highlighted: number | undefined;
   #hasChanged = true;
   /**
-   * Grass must be placed again, because the ground, its obstacles, or the detail has changed; and the time since the
-   * last change.
+   * Whether grass must be placed again, because the ground, its obstacles, or the detail has changed. Then the time
+   * since the last change.
    */
   #hasLawnChanged = true;
   #lawnSeconds = 0;

@@ -22,8 +22,8 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
    */
   readonly poses?: Poses | undefined;
   /**
-   * Draws into this scene instead of a new one. The scene is not freed with the view. The other options are
-   * then those of the scene.
+   * Draws into this scene instead of a new one. The scene is not freed with the view. This view's own options for the
+   * scene are then ignored.
    */
   readonly scene?: WorldScene | undefined;
   /**
@@ -92,8 +92,8 @@ export class WorldView implements PoseSource {
   }
 
   /**
-   * Selects the moment for {@link WorldView.pose}. {@link WorldView.update} does this itself, unless it was done for
-   * the same `nowMs`.
+   * Selects the moment for {@link WorldView.pose}. {@link WorldView.update} calls this method itself, unless it was
+   * called for the same `nowMs`.
    */
   sample(nowMs: number): void {
     this.#sampledMs = nowMs;

@@ -21,8 +21,8 @@ function runFrame(viewer: Viewer, frame: Frame): void {
   updateLabels(viewer, nowMs);
   updateFigures(viewer, frameMs);
   viewer.picture.render();
-  // The resolution is not changed in a headset: headsets have other means to keep the frame rate, and a
-  // change would be visible.
+  // The resolution is not changed in a headset: a headset keeps the frame rate by other means, and a change of
+  // resolution would be visible.
   if (!viewer.headset) viewer.picture.governResolution(frameMs);
 }
 

@@ -114,8 +114,8 @@ function main(): void {
     if (room !== undefined && askedRoom !== undefined) {
       window.history.replaceState(null, "", `/r/${room}${window.location.search}`);
     }
-    // The first picture takes by far the longest. If the page joined before it, this time would be measured
-    // as a delay of the network.
+    // The first picture takes by far the longest. If the page joined before the first picture, the drawing time would
+    // be measured as a delay of the network.
     requestAnimationFrame(() => requestAnimationFrame(() => void enterNamed()));
   } else {
     start.show(settings.name, room);
@@ -128,7 +128,7 @@ function aboutRoom(room: string, world: string): string | undefined {
   return room.startsWith(`${world}-`) ? words.roomOfWorld(room, world) : words.noSuchWorld(room, world);
 }
 
-/** Without graphics there is no client: shows the missing feature and the cure on the start screen. */
+/** Without graphics there is no client: shows the missing feature and a remedy on the start screen. */
 function explainFailure(error: unknown): void {
   const message = document.createElement("p");
   message.setAttribute("role", "alert");

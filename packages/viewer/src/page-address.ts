@@ -27,7 +27,7 @@ export interface PageAddress {
   at: string | undefined;
 }
 
-/** `stun.example.org` or `stun.example.org:3478`. */
+/** Reads a STUN server, such as `stun.example.org` or `stun.example.org:3478`. */
 function stunOf(server: string | null): string | undefined {
   return server !== null && /^[a-z0-9.-]{1,200}(:\d{1,5})?$/i.test(server) ? `stun:${server}` : undefined;
 }
@@ -114,7 +114,7 @@ export function withMoment(search: string, at: string): string {
   return `?${query}`;
 }
 
-/** The query of a page's address without a moment. With it, the page enters the room at once. */
+/** Returns the query of a page's address without a moment. A page opened with this query enters the room at once. */
 export function withoutMoment(search: string): string {
   const query = new URLSearchParams(search);
   query.delete("at");

@@ -89,7 +89,7 @@ export function saveSettings(
   try {
     storage?.setItem(KEY, JSON.stringify(settings));
   } catch {
-    // If the storage is full or forbidden, the settings are only not remembered.
+    // If the storage is full or forbidden, the settings apply only to this visit.
   }
 }
 

@@ -24,7 +24,7 @@ export class Visit {
 
   constructor(page: VisitParts) {
     this.#page = page;
-    // A session outlives its carrier. Without a close, the avatar would stay until the server removes it.
+    // A session outlives its carrier. Unless the page closes the session, the avatar stays until the server removes it.
     window.addEventListener("pagehide", () => this.connection?.close());
     window.addEventListener("pageshow", (event) => {
       if (event.persisted && this.connection) this.rejoin();
@@ -60,7 +60,7 @@ export class Visit {
     if (before.transport !== transport) return this.rejoin();
     if (before.name !== name && name !== "") connection.rename(name);
     if (before.networkHz === networkHz) return;
-    // The protocol has no value for the default, so a new connection omits the rate.
+    // The protocol has no value for the server's own rate, so the page reconnects and omits the rate.
     if (networkHz === 0) this.rejoin();
     else connection.setRate(networkHz);
   }

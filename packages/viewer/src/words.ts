@@ -28,7 +28,7 @@ const PLACES = {
   "data-words-content": "content",
 } as const;
 
-/** Writes the texts wherever the page names one. */
+/** Writes each text at the places of the page that name it. */
 export function fillPage(page: Document): void {
   page.documentElement.lang = chosen.tag;
   for (const [place, attribute] of Object.entries(PLACES)) {

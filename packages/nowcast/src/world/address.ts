@@ -1,17 +1,13 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 
-/**
- * The name of a room. For the past of a room, a dot and the moment to show follow
- * (`docs/SERVER.md`).
- */
+/** The name of a room. An optional suffix, a dot and a moment, selects the room's past (`docs/SERVER.md`). */
 const ROOM = /^\/(?:ws|r)\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
 /** The room that a server's first page shows. */
 const FIRST_ROOM = "plaza";
 
 /**
- * Returns the WebSocket address of a world. It accepts `ws://HOST/ws/ROOM`, and also addresses that
- * a browser shows: that of a server's first page, and `http://HOST/r/ROOM`. In a page, a path is
- * enough.
+ * Returns the WebSocket address of a world. Accepts `ws://HOST/ws/ROOM`, the address of a server's first page, and
+ * `http://HOST/r/ROOM`. In a page, a path is enough.
  */
 export function worldUrl(url: string | URL): URL {
   const base = typeof location === "undefined" ? undefined : location.href;

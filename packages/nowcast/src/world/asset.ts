@@ -1,4 +1,4 @@
-/** The list of a world's files. An invalid list is rejected before a page fetches a file by it. */
+/** The list of a world's files. An invalid list is rejected before a page fetches any of its files. */
 import type { Asset } from "./world.js";
 
 /** `spec/WORLD.md`, section 6. */

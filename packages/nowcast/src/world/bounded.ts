@@ -8,18 +8,14 @@ const NETWORK_HZ_MIN = 5;
 const NETWORK_HZ_MAX = 60;
 
 /**
- * Maximum characters that are sent of a name and of a chat line. Servers shorten names to 24
- * characters and chat lines to 300, and close the connection of a client that sends kilobytes.
- * Further characters would not be shown, unless most of the text is white space and control
- * characters.
+ * Maximum number of characters that are sent of one name or one chat line. Servers shorten names to 24 characters and
+ * chat lines to 300, and close the connection of a client that sends kilobytes. So the server would drop further
+ * characters, unless most of the text is white space and control characters.
  */
 export const NAME_CHARACTERS_MAX = 100;
 export const LINE_CHARACTERS_MAX = 600;
 
-/**
- * Maximum bytes of a message of a client, and of the name of an action (`spec/WORLD.md`, section
- * 6).
- */
+/** Maximum bytes of a client's message, and maximum bytes of an action's name (`spec/WORLD.md`, section 6). */
 const MESSAGE_BYTES_MAX = 4_096;
 const ACTION_BYTES_MAX = 64;
 

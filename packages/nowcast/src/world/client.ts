@@ -39,10 +39,7 @@ import type {
 import { WorldState } from "./world-state.js";
 
 const WAITING_CHAT_LINES_MAX = 16;
-/**
- * Silence after which a connection is unstable, and after which it is lost if the world is reconnecting, in
- * milliseconds.
- */
+/** Silence in milliseconds after which a connection counts as unstable, and as lost if the world is reconnecting. */
 const UNSTABLE_MS = 1_000;
 const LOST_MS = 3_000;
 /**
@@ -57,8 +54,8 @@ const VIEW_DELAY_STEP_MS = 4;
 const VIEW_DELAY_INTERVAL_MS = 1_000;
 
 /**
- * A joined world, over either protocol. It passes the program's requests to the adapter of the
- * protocol, and the adapter passes received messages to it.
+ * A joined world, over either protocol. Passes the program's requests to the protocol's adapter, which passes received
+ * messages back to this class.
  */
 export class WorldClient implements World, StepSink, ProtocolHandlers {
   status: WorldStatus = "connecting";

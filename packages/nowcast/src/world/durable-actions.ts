@@ -1,5 +1,5 @@
 /**
- * Durable actions: numbered, sent again on every connection until the server answers, and answered once
+ * Durable actions. Each has a number, is sent again on every connection until the server answers, and is answered once
  * (`spec/WORLD.md`, section 3).
  */
 import { NowcastError } from "../errors/nowcast-error.js";
@@ -10,7 +10,7 @@ const UNDER_WAY_MAX = 64;
 /** Maximum number of actions that wait for an answer or for earlier actions. */
 const WAITING_MAX = 1_024;
 /**
- * Maximum number of actions sent at once, and in a second. Both are lower than a server's limits,
+ * Maximum number of actions sent at once, and maximum number sent in a second. Both are lower than a server's limits,
  * because ordinary actions count toward the same limits.
  */
 const AT_ONCE_MAX = 10;
@@ -27,7 +27,7 @@ interface Waiting {
   reject(error: NowcastError): void;
 }
 
-/** Passes an action to the connection. Returns false if there is no connection, or no room. */
+/** Passes an action to the connection. Returns false if there is no connection, or if the send queue is full. */
 export type SendAction = (action: string, args: WorldRecord, number: number) => boolean;
 
 export class DurableActions {
@@ -50,7 +50,7 @@ export class DurableActions {
     return this.#lastNumber + 1;
   }
 
-  /** Resolves when the server has stored the result; rejected with the reason if it was not carried out. */
+  /** Resolves when the server has stored the result. Rejects with the reason if the action was not carried out. */
   act(action: string, args: WorldRecord): Promise<void> {
     if (this.#waiting.size >= WAITING_MAX) {
       return Promise.reject(

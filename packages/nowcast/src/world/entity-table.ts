@@ -20,7 +20,7 @@ export interface EntityPose {
   readonly rotation: Quaternion;
 }
 
-/** The changes of a description; both lists are empty if it changed nothing. */
+/** The changes that a description made; both lists are empty if the description changed nothing. */
 export interface EntityChange {
   readonly names: string[];
   readonly parts: EntityPart[];
@@ -32,8 +32,8 @@ export interface SpawnedEntity extends EntityDescription, EntityPose {
 }
 
 /**
- * Movement, in columns. The decoder owns both arrays and overwrites them with the next message. Only the first `count`
- * entities in them are valid.
+ * Movement of several entities, as an array of ids and an array of poses. The decoder owns both arrays and overwrites
+ * them with the next message. Only the first `count` entities in them are valid.
  */
 export interface MoveColumns {
   readonly tick: number;
@@ -162,7 +162,7 @@ export class EntityTable {
     live.stillTick = stillTick;
   }
 
-  /** Returns the entity. If it is unknown, counts this and returns `undefined`. */
+  /** Returns the entity. If the entity is unknown, increments `unknownEntities` and returns `undefined`. */
   find(id: EntityId): LiveEntity | undefined {
     const entity = this.entities.get(id);
     if (entity === undefined) this.unknownEntities++;

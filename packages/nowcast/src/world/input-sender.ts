@@ -4,8 +4,8 @@ import type { Input } from "./world.js";
 const SENDS_PER_SECOND_MAX = 30;
 const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
 /**
- * A socket with more unsent bytes does not make progress. Then only the newest input waits, so that
- * no outdated input queues up.
+ * A socket with more unsent bytes than this counts as blocked. While it is blocked, only the newest input is kept, so
+ * that no outdated input queues up.
  */
 const BACKLOG_BYTES_MAX = 4096;
 
@@ -22,8 +22,7 @@ export class InputSender {
   #sent: Input | undefined;
   #sentAtMs = Number.NEGATIVE_INFINITY;
   /**
-   * Whether a jump was pressed since the last send. A jump that was pressed and released between
-   * two sends is sent once.
+   * Whether the jump key was pressed since the last send. A press and release between two sends is sent as one jump.
    */
   #jumpPending = false;
   #timer: ReturnType<typeof setTimeout> | undefined;

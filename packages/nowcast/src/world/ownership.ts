@@ -17,8 +17,8 @@ import type {
 const SENDS_PER_SECOND_MAX = 30;
 const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
 /**
- * A socket with more unsent bytes does not make progress. Then only the newest targets wait, so
- * that no outdated targets queue up.
+ * A socket with more unsent bytes than this counts as blocked. While it is blocked, only the newest targets are kept,
+ * so that no outdated targets queue up.
  */
 const BACKLOG_BYTES_MAX = 4096;
 /** Maximum number of requests that wait for an answer. */

@@ -38,8 +38,8 @@ export type OwnerRequest =
   | { readonly type: "despawn"; readonly entity: EntityId };
 
 /**
- * The calls of a world to its protocol. Arguments are validated and clamped. A call returns `false`
- * if it cannot send, because there was no welcome yet or there is no room.
+ * The calls of a world to its protocol. Arguments are validated and clamped. A call returns `false` if it cannot send
+ * because there was no welcome yet or the send queue is full.
  */
 export interface ProtocolAdapter {
   readonly pingMs: number | undefined;

@@ -1,7 +1,7 @@
 const BUCKETS = 10;
 const BUCKET_MS = 100;
 
-/** Measures packets and bytes a second, as means over the last second, in constant memory. */
+/** Measures packets a second and bytes a second. Both are means over the last second. Memory is constant. */
 export class RateMeter {
   readonly #packets = new Float64Array(BUCKETS);
   readonly #bytes = new Float64Array(BUCKETS);

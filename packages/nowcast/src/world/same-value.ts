@@ -1,4 +1,4 @@
-/** Values that are nested deeper count as different. Values of worlds have at most 16 levels. */
+/** Values that are nested deeper than this count as different. Values of worlds have at most 16 levels. */
 const DEPTH_MAX = 64;
 
 /** Whether two values that were decoded from MessagePack, JSON or bodies of shapes are equal. */

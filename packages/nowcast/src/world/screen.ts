@@ -19,9 +19,9 @@ export interface ScreenValue {
 }
 
 /**
- * The values on the screen of one player. A server assigns keys to slots as it likes and may
- * reassign them, and values may arrive out of order. Therefore values are stored by key, and a slot
- * shows the value of its newest key.
+ * The values on the screen of one player. A server assigns keys to slots as it likes and may reassign them, and values
+ * may arrive out of order. Therefore values are stored by key, and a slot shows the value of the key that was assigned
+ * to it last.
  */
 export class ScreenTable {
   readonly shown = new Map<string, unknown>();

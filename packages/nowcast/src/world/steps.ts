@@ -1,7 +1,7 @@
 /** The calls of predictors and interpolators to a joined world. They are no part of the public `World`. */
 import type { Input } from "./world.js";
 
-/** Input from one step of a client on, until the next change. */
+/** Input that a client holds from one of its steps until the next change. */
 export interface InputChange extends Input {
   /** Steps before the client's current step. */
   readonly ago: number;
@@ -11,14 +11,14 @@ export interface InputChange extends Input {
 export interface StepSink {
   /**
    * The number of the last sent input. It grows by one with each input that differs from the one before (1 follows
-   * 65,535), starts again with each welcome, and is 0 before the first input. The plain protocol counts none.
+   * 65,535), starts again with each welcome, and is 0 before the first input. In the plain protocol it is always 0.
    */
   readonly lastInputSequence: number;
   /**
-   * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and modulo 2^16. The
-   * newest `changes` of its input (the newest first, at most 64) happened `ago` steps earlier. The server applies each
-   * for as many steps, and `snapshot` events then have the number of the applied step. Returns false if it cannot be
-   * sent; the plain protocol cannot.
+   * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and modulo 2^16.
+   * `changes` are the newest changes of its input (the newest first, at most 64). Each happened `ago` steps before
+   * `number`. The server applies each input until the next change, and `snapshot` events then have the number of the
+   * applied step. Returns false if the input cannot be sent; the plain protocol cannot send it.
    */
   inputAtStep(number: number, changes: readonly InputChange[]): boolean;
   /**
@@ -27,16 +27,16 @@ export interface StepSink {
    */
   countSteps(step: (() => number | undefined) | undefined): void;
   /**
-   * Reports the view delay and the shown moment. The view delay is the age of the display relative to the
-   * newest data that may have arrived, in milliseconds. The moment is in steps of the world, with a fraction.
-   * The world's rules can then judge by this client's view (`world.rewound` in `docs/WORLDS.md`). Call it
-   * once a frame, or more often: the delay is sent when it changes, at most once a second, and the moment
-   * with each action. Without a moment the server computes it from the delay.
+   * Reports the view delay and the shown moment. The view delay is the age of the display relative to the newest data
+   * that may have arrived, in milliseconds. The moment is in steps of the world, with a fraction. The world's rules can
+   * then judge by this client's view (`world.rewound` in `docs/WORLDS.md`). Call it once a frame, or more often. The
+   * delay is sent when it changes, at most once a second. The moment is sent with each action. Without a moment, the
+   * server computes the moment from the delay.
    */
   setViewDelay(delayMs: number, tick?: number): void;
 }
 
-/** The calls of a world that was joined; a recording or a test may lack some. */
+/** Returns the world's calls for predictors. A recording or a test may lack some of them. */
 export function stepSinkOf(world: object): Partial<StepSink> {
   return world;
 }

@@ -2,7 +2,7 @@
 import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { Entity, EntityId, EntityListener, World } from "./world.js";
 
-/** See {@link World.onEntity}. */
+/** Implements {@link World.onEntity}. */
 export function watchEntities(
   world: Pick<World, "on" | "entities">,
   of: string | EntityId,
@@ -46,7 +46,7 @@ export function watchEntities(
   return stop;
 }
 
-/** See {@link World.onAttribute}. */
+/** Implements {@link World.onAttribute}. */
 export function watchAttribute(
   world: Pick<World, "on" | "entities">,
   of: string | EntityId,

@@ -30,8 +30,8 @@ interface LivePlayer extends Player {
 }
 
 /**
- * The state of a world, for both protocols. Every change is made by this class, which reports it to
- * the world's listeners once it is complete. A change without effect is not reported.
+ * The state of a world, for both protocols. This class makes every change, and reports each completed change to the
+ * world's listeners. A change without effect is not reported.
  */
 export class WorldState {
   definition: Definition | undefined;

@@ -47,8 +47,8 @@ export interface Field {
 export interface Kind {
   readonly name: string;
   /**
-   * Its physics, with the fields of `BodyFields` in `docs/WORLDS.md`; `undefined` if it has no
-   * body.
+   * The physics of the kind's entities, with the fields of `BodyFields` in `docs/WORLDS.md`; `undefined` if they have
+   * no body.
    */
   readonly body: WorldRecord | undefined;
   /**
@@ -69,10 +69,7 @@ export interface Kind {
 export interface Action {
   readonly name: string;
   readonly arguments: readonly Field[];
-  /**
-   * Whether it is durable, so that it is carried out exactly once and is never lost: see {@link
-   * World.act}.
-   */
+  /** Whether the action is durable: carried out exactly once and never lost. See {@link World.act}. */
   readonly durable: boolean;
   /** Its binding: "Actions" in `docs/WORLDS.md`. `null` if it has none. */
   readonly hint: unknown;
@@ -86,9 +83,8 @@ export interface EventDeclaration {
 
 /**
  * A file of a world, named by `model` and `texture` of a {@link Kind.look} and by `file` of an event `sound`. The
- * world's server serves it at `/assets/` and its hash. The content never changes, so it may be
- * cached for ever. Check the content of fetched files before use, because anyone may be their
- * author.
+ * world's server serves it at `/assets/` and its hash. The content never changes, so it may be cached for ever.
+ * Validate fetched files before use, because anyone may be their author.
  */
 export interface Asset {
   /** Its path in the world's folder, as `assets/door.glb`. */
@@ -142,12 +138,13 @@ export interface Entity {
   readonly rotation: Quaternion;
   /** World step of the last received change of the pose. */
   readonly tick: number;
-  /** World step up to which it kept its earlier pose, if known (only sessions report it). */
+  /** World step up to which the entity kept its earlier pose, if known (only sessions report this step). */
   readonly stillTick?: number | undefined;
 }
 
 /**
- * The parts of an entity that may change, besides its attributes. `place` is a jump; movement arrives by `snapshot`.
+ * The parts of an entity that may change, besides its attributes. `place` is a jump to another pose; the `snapshot`
+ * event reports movement.
  */
 export type EntityPart = "kind" | "scale" | "parent" | "owner" | "place";
 
@@ -165,9 +162,12 @@ export interface OwnedPose {
   readonly position: Vec3;
   /** By default its current rotation. */
   readonly rotation?: Quaternion | undefined;
-  /** Its velocity in metres a second, if known: the server extrapolates it for a tenth of a second. */
+  /**
+   * The entity's velocity in metres a second, if known. The server extrapolates the pose with it for a tenth of a
+   * second.
+   */
   readonly velocity?: Vec3 | undefined;
-  /** The axis of its rotation; the length is the speed in radians a second. */
+  /** The angular velocity: a vector along the axis of rotation, whose length is the speed in radians a second. */
   readonly spin?: Vec3 | undefined;
 }
 
@@ -251,7 +251,7 @@ export interface WorldStats {
   readonly link?: WorldLink | undefined;
 }
 
-/** The outcome of a version of the world's rules, or a line that the rules `printed`. */
+/** The outcome of a version of the world's rules. `printed` marks a line that the rules printed. */
 export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed" | "printed";
 
 /**
@@ -288,7 +288,7 @@ export interface WorldEvents {
    * object with the same id.
    */
   spawn: { readonly entities: readonly Entity[] };
-  /** The entities with their last known values. They are no longer in `World.entities`. */
+  /** Entities left `World.entities`. The event has their last known values. */
   despawn: { readonly entities: readonly Entity[]; readonly reason: DespawnReason };
   /**
    * `names` lists the changed attributes, `parts` the other changes. One event may have both, because a server sends
@@ -316,7 +316,7 @@ export interface WorldEvents {
   };
   /** The player joined, or its name or avatar changed. */
   player: { readonly player: Player };
-  /** The player with its last known values. */
+  /** A player left. The event has its last known values. */
   left: { readonly player: Player };
   /** The value at a place on the screen changed; `null` when it was removed. */
   screen: { readonly place: string; readonly value: unknown };
@@ -327,7 +327,7 @@ export interface WorldEvents {
    * => …)`.
    */
   [name: `event:${string}`]: { readonly payload: unknown };
-  /** Its owner changed. `before` is the earlier owner. */
+  /** The owner of an entity changed. `before` is the earlier owner. */
   owner: { readonly entity: Entity; readonly before: PlayerId | undefined };
   /**
    * The world refused an action of this client. `request` is present if it was an owner's request: `action` is then
@@ -387,7 +387,9 @@ export interface JoinOptions {
   readonly carriers?: readonly CarrierKind[] | undefined;
 }
 
-/** Receives an entity that enters. If it returns a function, that is called when the entity leaves. */
+/**
+ * Receives an entity that enters. If the listener returns a function, the function is called when the entity leaves.
+ */
 export type EntityListener = (entity: Entity) => unknown;
 
 /** A client in a shared world. It connects and reconnects by itself. */
@@ -395,11 +397,11 @@ export interface World {
   readonly status: WorldStatus;
   /** Read it once a frame. It can change by the passage of time, so no event reports it. */
   readonly connection: Connection;
-  /** Fulfilled with the first welcome and definition. Rejected if the world ends before. */
+  /** Fulfilled with the first welcome and definition. Rejected if the world ends earlier. */
   readonly ready: Promise<void>;
   /**
-   * Fulfilled with the own avatar when it is first in {@link World.entities}; refused when the world ends before.
-   * Spectators and programs have none.
+   * Fulfilled with the own avatar when it is first in {@link World.entities}; rejected if the world ends earlier.
+   * Spectators and programs have no avatar.
    */
   readonly joined: Promise<Entity>;
   /** The own player; `undefined` until the first welcome. */
@@ -408,10 +410,10 @@ export interface World {
   readonly avatarId: EntityId | undefined;
   /** The same entity; `undefined` while it is not in {@link World.entities}. */
   readonly avatar: Entity | undefined;
-  /** `undefined` until the first one arrives. */
+  /** The world's definition; `undefined` until the first one arrives. */
   readonly definition: Definition | undefined;
   readonly entities: ReadonlyMap<EntityId, Entity>;
-  /** The entities of the kind of this name. */
+  /** The entities whose kind has this name. */
   entitiesOf(kind: string): Iterable<Entity>;
   readonly players: ReadonlyMap<PlayerId, Player>;
   /** The values on the screen by place. A value for this player alone takes precedence over the value for all. */
@@ -481,11 +483,11 @@ export interface World {
     listener: (event: WorldEvents[K]) => void,
     options?: WaitOptions,
   ): () => void;
-  /** The next event of this type. Rejected if the world is closed before, or if `signal` aborts. */
+  /** The next event of this type. Rejected if the world is closed earlier, or if `signal` aborts. */
   once<K extends keyof WorldEvents>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
   /**
    * Calls `listener` for each entity of a kind, or for one entity: now if it is in the world, and whenever it enters.
-   * The function that it returns is called when the entity leaves, and at the end of the listener.
+   * The function that `listener` returns is called when the entity leaves, or when the listener is removed.
    *
    * ```ts
    * world.onEntity("ball", (ball) => {

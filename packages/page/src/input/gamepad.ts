@@ -20,7 +20,7 @@ export class GamepadInput {
   }
 
   poll(seconds: number): void {
-    // Each query makes the browser build a list, so there are no queries before a gamepad has connected.
+    // Each query makes the browser allocate a list, so gamepads are queried only after one has connected.
     if (!this.#connected) return;
     const pad = firstPad();
     const { gamepad } = this.#inputs;

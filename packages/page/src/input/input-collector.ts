@@ -36,7 +36,7 @@ export class InputCollector {
   /** Radians to turn to the left, and downward, since the last frame. */
   lookYaw = 0;
   lookPitch = 0;
-  /** Factor on the camera's distance since the last frame. */
+  /** Factor by which the camera's distance changed since the last frame. */
   zoom = 1;
   lookSpeed = 1;
   invertLook = false;

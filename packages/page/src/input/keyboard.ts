@@ -5,7 +5,7 @@ const FORWARD = new Set(["KeyW", "ArrowUp"]);
 const BACK = new Set(["KeyS", "ArrowDown"]);
 const LEFT = new Set(["KeyA", "ArrowLeft"]);
 const RIGHT = new Set(["KeyD", "ArrowRight"]);
-/** The letters turn unless an action of the world has them; the others always do. */
+/** Keys that turn the camera. A letter turns unless an action of the world uses it; the other keys always turn. */
 const TURN_LEFT = new Set(["KeyQ", "Comma"]);
 const TURN_RIGHT = new Set(["KeyR", "Period"]);
 const LOOK_UP = new Set(["PageUp"]);
@@ -86,7 +86,7 @@ export class Keyboard {
     if (trigger !== undefined) this.#inputs.lift(trigger);
   }
 
-  /** Whether a key of these is down that no action of the world has. */
+  /** Returns 1 if one of these keys is down and no action of the world uses it. */
   #free(codes: ReadonlySet<string>): number {
     for (const code of codes) {
       if (this.#down.has(code) && !this.#inputs.claimed.has(keyOf(code) ?? "")) return 1;

@@ -7,7 +7,7 @@ const CANDIDATES_MAX = 32;
  */
 const NEAR_M = 2;
 const FAR_M = 40;
-/** Root mean square above which a player counts as speaking, and below which as silent again. */
+/** Root mean square of the samples: above the first a player counts as speaking, below the second as silent again. */
 const SPEAKS = 0.02;
 const SILENT = 0.01;
 
@@ -39,7 +39,7 @@ export class Peer {
   #track: MediaStreamTrack | null;
   readonly #listener: PeerListener;
 
-  /** `call` identifies this attempt. `offers` says that this side begins. */
+  /** `call` identifies this attempt. `offers` is true if this side sends the offer. */
   constructor(
     readonly call: string,
     context: AudioContext,
@@ -93,7 +93,7 @@ export class Peer {
         else if (this.#waiting.length < CANDIDATES_MAX) this.#waiting.push(candidate);
       }
     } catch {
-      // Here the browser does not support the other side's description.
+      // An error at this point means that the browser does not support the other side's description.
       this.#fail();
     }
   }

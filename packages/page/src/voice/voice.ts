@@ -3,7 +3,7 @@ import { Peer } from "./peer.js";
 import { readSignal, type Signal, writeSignal } from "./signals.js";
 
 /**
- * Players nearer than this are connected, in metres. Players farther than the second value are disconnected.
+ * Distances in metres. Players nearer than the first are connected; players farther than the second are disconnected.
  */
 const HEAR_M = 25;
 const LOSE_M = 35;
@@ -113,7 +113,10 @@ export class Voice {
     return this.#choices.get(player) ?? { volume: 1, isBlocked: false };
   }
 
-  /** `volume` is 0 to 2. A blocked player is not connected at all, and does not receive the own voice. */
+  /**
+   * Sets the user's choice for a player. `volume` is 0 to 2. A blocked player is not connected at all, and does not
+   * receive the own voice.
+   */
   choose(player: number, choice: Readonly<Choice>): void {
     this.#choices.set(player, { ...choice });
     if (choice.isBlocked) {

@@ -33,7 +33,7 @@ type Begun =
 
 /**
  * The actions of closing and opening a hand, among those that a world declares. A hand that closes performs the offered
- * action, such as grabbing the touched entity. When it opens, it throws or puts down the item that the same player has
+ * action, such as grabbing the touched entity. When the hand opens, it throws or puts down the item that the player has
  * held since, by the world's actions that require a held item. If no action is offered, a trigger acts as the left
  * mouse button.
  */

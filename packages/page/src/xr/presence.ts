@@ -24,8 +24,8 @@ export interface PartState {
 /** A part that was not tracked for this time is removed. */
 const LOST_MS = 500;
 /**
- * A headset has stopped if there was no frame during this many checks. A headset that draws slowly leaves no time for
- * checks.
+ * A headset counts as stopped if there was no frame during this many checks. A slow headset is not mistaken for a
+ * stopped one, because slow frames delay the checks, too.
  */
 const LOOKS_MAX = 6;
 /** Minimum interval of poses: 30 a second. */
@@ -108,7 +108,7 @@ export class Presence {
   }
 
   /**
-   * Handles a new connection. Earlier entities are no longer owned, unless the world reports that they are.
+   * Handles a new connection. This client no longer owns its earlier entities, unless the world reports that it does.
    */
   forget(): void {
     for (const part of this.#parts) reset(part);
@@ -141,7 +141,7 @@ export class Presence {
     this.#describe(part, part.id, state, nowMs);
   }
 
-  /** Sends fingers when they have moved, and at intervals a report that the player is present. */
+  /** Sends the fingers when they have moved, and reports at intervals that the player is present. */
   #describe(part: Part, id: EntityId, state: PartState, nowMs: number): void {
     const sinceMs = nowMs - part.setMs;
     if (sinceMs < JOINTS_MS) return;

@@ -8,8 +8,8 @@ const FULL_SPEED_M = 0.45;
 /** If a body moved farther than this in one frame, it was teleported. */
 const PLACED_M = 0.6;
 /**
- * At a greater distance than this, the head is at a place that its body cannot reach, such as in a wall. At
- * the second value the picture is dark.
+ * Beyond this distance in metres between head and body, the head is at a place that the body cannot reach, such as in a
+ * wall. At the second value the picture is dark.
  */
 const LEANING_M = 0.45;
 const LEANT_M = 0.8;

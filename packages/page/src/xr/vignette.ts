@@ -5,7 +5,7 @@ import { BackSide, Mesh, ShaderMaterial, SphereGeometry } from "three";
 const OPEN = 1.4;
 const NARROW = 0.52;
 const SOFT = 0.28;
-/** Below this, the narrowing and the darkness are not noticeable, so nothing is drawn. */
+/** Below this amount, narrowing and darkness are not noticeable, so nothing is drawn. */
 const SLIGHT = 0.01;
 
 /** A dark ring around the view, which narrows during motion, and a dark curtain. It is attached to the camera. */

@@ -33,13 +33,13 @@ export interface Appearance {
   readonly opacity: number;
   /** Emitted light: 0 for none. */
   readonly glow: number;
-  /** The label above it. A person may have typed it: text, never markup. */
+  /** The label above the entity. A person may have typed it, so show it as text, never as markup. */
   readonly label: string;
   /** The model that is drawn instead of the form, as soon as it is loaded. */
   readonly model: ModelLook | undefined;
-  /** Name of the image on the surface of its form; undefined for none. */
+  /** Name of the image on the surface of the form; undefined for none. */
   readonly texture: string | undefined;
-  /** Height of the sea around the world, in metres; `undefined` if it declares no sea. */
+  /** Height of the sea around the world, in metres; `undefined` if the entity declares no sea. */
   readonly sea: number | undefined;
 }
 
@@ -47,9 +47,9 @@ export interface Appearance {
 export interface ModelLook {
   /** A path such as `assets/door.glb`. */
   readonly name: string;
-  /** Multiplies its size along its own axes, in addition to the entity's own scale. */
+  /** Factors on the model's size along its own axes, in addition to the entity's own scale. */
   readonly scale: Vector;
-  /** The animation that it repeats; `undefined` selects one by its motion. */
+  /** The animation that the model repeats; `undefined` selects one by the entity's motion. */
   readonly animation: string | undefined;
 }
 
@@ -68,9 +68,9 @@ export interface Body {
   readonly scale: Vector;
   /** `undefined` for an entity that is not drawn. */
   readonly appearance: Appearance | undefined;
-  /** Whether it stops other bodies. */
+  /** Whether the entity stops other bodies. */
   readonly isSolid: boolean;
-  /** Whether it moves only if the rules set its position. */
+  /** Whether the entity moves only if the rules set its position. */
   readonly isFixed: boolean;
   /** Whether forces move it. */
   readonly isLoose: boolean;

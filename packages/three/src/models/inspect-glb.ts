@@ -101,7 +101,8 @@ function checkAccessors(json: Fields): readonly number[] {
   return fieldsOf(json, "accessors").map((accessor) => {
     const count = wholeNumber(accessor["count"]);
     const components = COMPONENTS[String(accessor["type"])] ?? 16;
-    // Matrices of small numbers have padding. Four bytes for each number is an upper bound that includes it.
+    // Matrices of 8-bit and 16-bit numbers have padding. Four bytes per number is an upper bound that includes the
+    // padding.
     bytes += count * components * 4;
     atMost(bytes, MODEL_LIMITS.accessorBytes, "bytes of numbers");
     return count;

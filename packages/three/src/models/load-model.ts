@@ -19,7 +19,7 @@ import { checkImage, inspectGlb } from "./inspect-glb.js";
 export interface Model {
   readonly root: Group;
   readonly clips: readonly AnimationClip[];
-  /** Whether nothing in it moves, so that all entities that show it can be drawn together. */
+  /** Whether the model is static, so that all entities that show it can be drawn together. */
   readonly isStill: boolean;
   dispose(): void;
 }
@@ -34,7 +34,7 @@ export async function loadModel(file: ArrayBuffer): Promise<Model> {
   let isStill = animations.length === 0;
   scene.traverse((object) => {
     const { isLight, isCamera } = object as { isLight?: boolean; isCamera?: boolean };
-    // Lights of models are removed, because one for each entity would be too many to draw.
+    // Lights of models are removed, because one light per entity would be too many to draw.
     if (isLight || isCamera) extras.push(object);
     if (!(object instanceof Mesh)) return;
     object.castShadow = object.receiveShadow = true;

@@ -13,7 +13,7 @@ interface Wanted {
   moving: MovingModel | undefined;
 }
 
-/** Models of all entities that have one: static models are drawn together, the others as clones. */
+/** The models of entities. Static models are drawn together, other models as one clone per entity. */
 export class Models {
   readonly group = new Group();
   readonly #wanted = new Map<number, Wanted>();

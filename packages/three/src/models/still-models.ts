@@ -43,7 +43,7 @@ export class StillModels {
     this.#count();
   }
 
-  /** Returns whether it was the last one. */
+  /** Removes an entity. Returns whether it was the last one. */
   remove(id: number): boolean {
     const place = this.#places.get(id);
     if (place === undefined) return false;
@@ -99,7 +99,7 @@ export class StillModels {
       const instanced = new InstancedMesh(mesh.geometry, mesh.material, this.#capacity);
       instanced.instanceMatrix.setUsage(DynamicDrawUsage);
       instanced.castShadow = instanced.receiveShadow = true;
-      // Its instances are spread over the world, so culling the whole mesh would have no effect.
+      // The mesh's instances are spread over the world, so culling the whole mesh would have no effect.
       instanced.frustumCulled = false;
       this.#group.add(instanced);
       return instanced;

@@ -12,10 +12,10 @@ import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js
 import type { Skeleton } from "./skeleton.js";
 import { BODY } from "./skeleton.js";
 
-/** The colour of the avatar that a part has. */
+/** The name of the avatar's colour in which a part is drawn. */
 export type Cloth = "shirt" | "trousers" | "skin" | "hair" | "pack";
 
-/** A shape that is drawn once for each of its joints, for all avatars in one call. */
+/** A shape that is drawn at each of its joints. One draw call draws it for all avatars. */
 export interface Part {
   readonly cloth: Cloth;
   readonly geometry: BufferGeometry;

@@ -150,7 +150,7 @@ export class Batch {
     if (depth) mesh.customDepthMaterial = depth;
     mesh.castShadow = castsShadow;
     mesh.receiveShadow = true;
-    // Its instances are spread over the world, so culling the whole mesh would have no effect.
+    // The mesh's instances are spread over the world, so culling the whole mesh would have no effect.
     mesh.frustumCulled = false;
     this.#mesh = mesh;
     for (const prop of this.#props) this.#write(prop);

@@ -49,7 +49,7 @@ export const BEVEL_GLSL = "min(0.045, 0.2 * min(aHalf.x, min(aHalf.y, aHalf.z)))
 
 interface EdgeStep {
   corner: -1 | 1;
-  /** Tangent of the angle between the surface and the face here. */
+  /** Tangent of the angle between the rounded surface and the flat face at this vertex. */
   tangent: number;
 }
 

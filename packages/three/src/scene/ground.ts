@@ -99,7 +99,7 @@ export class Ground {
     this.group.add(this.#grass);
   }
 
-  /** Whether a sea lies around it. */
+  /** Sets whether a sea lies around the ground. */
   setInSea(isInSea: boolean): void {
     this.#isInSea = isInSea;
     for (const { plinth } of this.#slabs.values()) plinth.visible = isInSea;

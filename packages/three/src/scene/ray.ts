@@ -33,7 +33,7 @@ export function rayBoxDistance(
   const hx = box.halfX + margin;
   const hy = box.halfY + margin;
   const hz = box.halfZ + margin;
-  // If the ray misses the bounding sphere, no exact test is needed. This is so for nearly all boxes of a
+  // If the ray misses the bounding sphere, no exact test is needed. The ray misses the spheres of nearly all boxes of a
   // world.
   const along = -(rx * dx + ry * dy + rz * dz);
   const radius2 = hx * hx + hy * hy + hz * hz;

@@ -7,7 +7,7 @@ import { createShapeMaterial } from "./shape-material.js";
 
 interface Materials {
   readonly plain: Material;
-  /** Whether it has seams, so that rolling is visible. */
+  /** The material with seams, so that rolling is visible. */
   readonly seamed: Material;
   readonly clear: Material;
 }

@@ -14,7 +14,7 @@ export class TriangleGrid {
   readonly #cell: readonly [number, number];
   readonly #corners: Float32Array;
 
-  /** `corners` are nine numbers for each triangle. */
+  /** `corners` holds nine numbers per triangle. */
   private constructor(corners: Float32Array) {
     this.#corners = corners;
     const triangles = corners.length / 9;

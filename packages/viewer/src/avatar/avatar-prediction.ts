@@ -33,9 +33,9 @@ export interface Steering {
 }
 
 /**
- * Completes the prediction of the own avatar. Where the SDK cannot predict (the plain protocol), {@link GuessedWalk}
- * does. The body of a person who holds nothing is turned as the camera looks, because the server will turn it the same
- * way.
+ * Completes the prediction of the own avatar. If the SDK cannot predict (in the plain protocol), {@link GuessedWalk}
+ * does. The body of a person who holds nothing faces the camera's direction, because the server will turn the body the
+ * same way.
  */
 export class AvatarPrediction {
   /** The input that was sent last. */

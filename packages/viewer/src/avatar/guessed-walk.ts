@@ -10,10 +10,10 @@ const RECOVERY_PER_S = 10;
 export type GroundTrace = (dx: number, dz: number) => number;
 
 /**
- * Predicts the own walk: the offset of the shown body from the server's last position. The offset is the sum
- * of the steps that later input demands. When the server's answer arrives, its position has moved by these
- * steps, so the shown body continues without a jump. If the server moved the body differently, the shown body
- * glides there.
+ * Predicts the own walk: the offset of the shown body from the server's last position. The offset is the sum of the
+ * steps that input since that position demands. When the server's answer arrives, its position includes these steps, so
+ * the shown body continues without a jump. If the server moved the body differently, the shown body glides to the
+ * server's position.
  */
 export class GuessedWalk {
   /** The offset in metres, along the ground. */

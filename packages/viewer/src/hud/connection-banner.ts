@@ -24,7 +24,9 @@ export class ConnectionBanner {
   readonly #otherRoom = element("banner-other", HTMLButtonElement);
   #reach: Reach = "closed";
   #hideTimer = 0;
-  /** The reason why the server refuses this client now, which is shown instead of the state. */
+  /**
+   * The reason why the server refuses this client now. The banner shows the reason instead of the connection's state.
+   */
   #refusal: string | undefined;
   #wasGood = false;
 
@@ -37,7 +39,8 @@ export class ConnectionBanner {
   show(reach: Reach): void {
     const before = this.#reach;
     if (reach === before) return;
-    // While the server refuses, attempts follow one another. Its reason stays until one of them succeeds.
+    // While the server refuses this client, the page retries. The server's reason stays visible until an attempt
+    // succeeds.
     if (this.#refusal !== undefined && reach !== "good" && reach !== "closed") return;
     this.#reach = reach;
     const wasAway = this.#wasGood && (before === "lost" || this.#refusal !== undefined);

@@ -2,7 +2,7 @@ import type { Binding } from "@nowcast/page";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
-/** Keys and their effect. Without keys, it is an effect of the mouse. */
+/** Keys and their effect. A hint without keys describes an effect of the mouse. */
 export interface KeyHint {
   readonly keys: readonly string[];
   readonly what: string;

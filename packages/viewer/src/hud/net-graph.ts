@@ -2,8 +2,8 @@ const SAMPLES = 116;
 const SPACING_TOP_MS = 400;
 
 /**
- * Draws the latest snapshots as bars: the time that each arrived late. Also draws the view delay that hides
- * this time, and the bytes a second.
+ * Draws the latest snapshots as bars; a bar's height is the time by which the snapshot was late. Also draws the view
+ * delay, which hides late arrivals, and the bytes a second.
  */
 export class NetGraph {
   readonly #spacing = new Float32Array(SAMPLES);

@@ -10,7 +10,7 @@ export const PAST_PLACE = "@past";
  * rate.
  */
 const ASK_EVERY_MS = 600;
-/** For this time after the user moved the slider, the page does not move it. */
+/** After the user moved the slider, the page does not move the slider for this time. */
 const STILL_MS = 1500;
 /** While history is played, the server sends the moment at least at this interval. */
 const HEARD_EVERY_MS = 1000;

@@ -23,7 +23,7 @@ export class Screens {
   #isStale = false;
   #scoreText = "";
 
-  /** Whether a text changed that the next frame must show. */
+  /** Records that a text changed, so that the next update must show it. */
   invalidate(): void {
     this.#isStale = true;
   }

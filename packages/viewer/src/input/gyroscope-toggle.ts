@@ -16,7 +16,7 @@ export class GyroscopeToggle {
     this.#say = say;
   }
 
-  /** Returns whether it is on afterwards, and shows why it is not. */
+  /** Returns whether the gyroscope is on afterwards. If it is not, shows the reason. */
   async set(isWanted: boolean): Promise<boolean> {
     this.#gyroscope?.end();
     this.#gyroscope = undefined;

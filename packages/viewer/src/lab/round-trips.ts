@@ -1,12 +1,12 @@
 /** Statistics of round trips, and an interpretation for users. */
 
-/** Tolerance above the usual time. Timers and threads of browsers cause part of it. */
+/** Tolerance above the usual time, because timers and threads of browsers add delay. */
 const TOLERANCE_MS = 15;
 
 export interface Summary {
   readonly sent: number;
   readonly back: number;
-  /** The time of an undisturbed message: the fastest tenth of the messages took less. */
+  /** The time of an undisturbed message: the 10th percentile of the round trips. */
   readonly usualMs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

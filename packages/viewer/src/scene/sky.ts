@@ -125,7 +125,7 @@ const PAINT = /* glsl */ `
     color = mix(color, glow, 0.55 * pow(toSun, 6.0) * (1.0 - smoothstep(0.0, 0.7, up)));
     color += glow * (0.22 * pow(toSun, 48.0));
 
-    // The clouds are a flat layer, which a lower ray meets farther away.
+    // The clouds are a flat layer. The lower the ray, the farther away it meets the layer.
     if (d.y > 0.015) {
       vec2 p = d.xz / (d.y + 0.12) * 1.15;
       float density = clouds(p + vec2(4.0, 1.5));

@@ -58,7 +58,7 @@ export class SettingsPanel {
     this.#dialog.showModal();
   }
 
-  /** This is not stored for the next visit, because phones then ask again and require a tap. */
+  /** This setting is not stored for the next visit, because a phone asks again on each visit and requires a tap. */
   async #lookAround(): Promise<void> {
     this.#gyroscope.checked = await this.#viewer.gyroscope.set(this.#gyroscope.checked);
   }

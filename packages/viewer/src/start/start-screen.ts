@@ -18,7 +18,7 @@ export class StartScreen {
   readonly #worlds = element("worlds", HTMLElement);
   readonly #note = element("start-note", HTMLElement);
 
-  /** Whether no room was named yet, so that the room of the first world is offered. */
+  /** Whether no room was named yet. The screen then offers the room of the first world. */
   #isUnnamed = false;
   readonly #onEnter: (name: string, room: string) => void;
 

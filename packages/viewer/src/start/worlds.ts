@@ -51,7 +51,7 @@ async function fetchList(path: string): Promise<unknown> {
     const response = await fetch(path, { headers: { accept: "application/json" } });
     return response.ok ? await response.json() : undefined;
   } catch {
-    // If the server does not answer, entering a room reports that. A room can be named without a list.
+    // If the server does not answer, entering a room reports the error. The user can name a room without the list.
     return undefined;
   }
 }

@@ -6,7 +6,7 @@ import type { Vec3 } from "../world.js";
 
 export type Vector = Vec3;
 
-/** Around the entity's own origin, in metres, before its scale. Y is up. */
+/** A form around the entity's own origin, in metres, before the entity's scale is applied. Y is up. */
 export type Form =
   | { readonly shape: "box"; readonly size: Vector }
   | { readonly shape: "sphere"; readonly radius: number }

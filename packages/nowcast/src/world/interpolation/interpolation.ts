@@ -17,8 +17,8 @@ export interface InterpolatorOptions {
   /** Maximum age of the drawn moment, in milliseconds; 1,000 by default. */
   readonly delayMsMax?: number;
   /**
-   * Calls back as soon as this program is idle again; `setTimeout` by default. A snapshot that
-   * arrives during a frame is read only then, and this wait is not a delay of the network.
+   * Calls back as soon as this program is idle again; `setTimeout` by default. A snapshot that arrives during a frame
+   * is read only after the frame. That wait is not a delay of the network.
    */
   readonly whenFree?: ((callback: () => void) => void) | undefined;
   /**
@@ -30,11 +30,10 @@ export interface InterpolatorOptions {
 }
 
 /**
- * Draws a world smoothly, although it sends only a few snapshots a second. It shows the recent
- * past, for which the next snapshot is already known. Positions are interpolated by cubic Hermite
- * curves without overshoot (Fritsch and Carlson, Monotone Piecewise Cubic Interpolation, 1980). A
- * teleported entity jumps at once. If a snapshot is missing, moving entities are extrapolated for a
- * tenth of a second.
+ * Draws a world smoothly, although the server sends only a few snapshots a second. The interpolator shows the recent
+ * past, for which the next snapshot is already known. Positions are interpolated by cubic Hermite curves without
+ * overshoot (Fritsch and Carlson, Monotone Piecewise Cubic Interpolation, 1980). A teleported entity jumps at once. If
+ * a snapshot is missing, moving entities are extrapolated for a tenth of a second.
  *
  * ```ts
  * const interpolator = createInterpolator(world);
@@ -84,7 +83,7 @@ class SnapshotInterpolator implements Interpolator {
   readonly #tracks = new Map<EntityId, PoseTrack>();
   readonly #stopListening: (() => void)[];
   #newestTick = 0;
-  /** The newest received step before the newest one. */
+  /** The step received before the newest one. */
   #previousTick = 0;
   #stepHz = 60;
   /**
@@ -208,16 +207,16 @@ const STRIDE = 7;
 /** An entity is shown at most this many steps later than entities that are sent more often. */
 const LAG_MAX = 15;
 /**
- * Rate at which the lag of an entity adapts, in steps for each step. Meanwhile its motion is slower
- * or faster by this share.
+ * Rate at which the lag of an entity adapts, in steps of lag per world step. While the lag adapts, the entity's motion
+ * is slower or faster by this share.
  */
 const LAG_WARP = 0.2;
 /** The needed lag shrinks by this share with each update of an entity that is not late. */
 const LAG_DECAY = 0.25;
 
 /**
- * After a gap in the samples, an entity glides to its new place within the first time, in seconds,
- * if the distance is at most the second value, in metres.
+ * After a gap in the samples, an entity glides to its new place within `GLIDE_S` seconds, if the distance is at most
+ * the second constant, in metres.
  */
 const GLIDE_S = 0.4;
 const GLIDE_M_MAX = 8;
@@ -230,9 +229,9 @@ class PoseTrack {
   #newest = 0;
   #count = 1;
   /**
-   * Number of steps by which the entity is shown later than others, and number of steps that it
-   * needs. A server sends distant entities in every second round, or less often. Without this lag,
-   * the shown moment would pass the newest sample before the next one arrives.
+   * Number of steps by which the entity is shown later than others. `#lagNeeded` is the number of steps that it needs.
+   * A server sends distant entities in every second round, or less often. Without this lag, the shown moment would pass
+   * the newest sample before the next one arrives.
    */
   lag = 0;
   #lagNeeded = 0;
@@ -241,7 +240,7 @@ class PoseTrack {
   /** The position in the last frame, while samples are missing; otherwise `undefined`. */
   #heldAt: [number, number, number] | undefined;
   /**
-   * The distance to the place of the samples when samples arrived again, and the moment that was
+   * The offset between the shown position and the samples' position when samples arrived again, and the moment that was
    * shown at that time.
    */
   readonly #glide: [number, number, number] = [0, 0, 0];
@@ -266,9 +265,9 @@ class PoseTrack {
   }
 
   /**
-   * The entity stayed at its earlier pose up to `stillTick`. If the server does not state this
-   * step, it is the step of the previous snapshot, `previousTick`, which did not contain a
-   * movement.
+   * Records a pose of the entity, which stayed at its earlier pose up to `stillTick`. If the server does not report
+   * that step, `stillTick` is `previousTick`: the step of the previous snapshot, which contained no movement of the
+   * entity.
    */
   record(entity: Entity, stillTick: number, previousTick: number): void {
     const last = this.#ticks[this.#newest]!;
@@ -294,9 +293,9 @@ class PoseTrack {
   }
 
   /**
-   * If no snapshot arrives for longer than the maximum extrapolation, the entity stops, while the
-   * shown moment continues. When snapshots arrive again, the position in them differs. The entity
-   * then glides there instead of jumping.
+   * If no snapshot arrives for longer than the maximum extrapolation, the entity stops, while the shown moment
+   * continues. When snapshots arrive again, their position differs from the shown one. The entity then glides to the
+   * received position instead of jumping.
    */
   #bridgeGap(shownTick: number, isStarved: boolean, stepHz: number, position: NumberArray): void {
     const heldAt = this.#heldAt;
@@ -384,7 +383,7 @@ class PoseTrack {
     return rise / (this.#ticks[after]! - this.#ticks[before]!);
   }
 
-  /** Whether it was teleported between two samples. */
+  /** Whether the entity was teleported between two samples. */
   #isJump(before: number, after: number, stepHz: number): boolean {
     const [a, b] = [before * STRIDE, after * STRIDE];
     const dx = this.#poses[b]! - this.#poses[a]!;
@@ -412,7 +411,8 @@ class PoseTrack {
   #repeatNewest(tick: number): void {
     const from = this.#newest;
     const to = this.#push();
-    // Growing keeps the slots of existing samples, and a full ring overwrites the oldest, which is not the newest.
+    // The newest sample is still in its slot: growing keeps the slots of samples, and a full ring overwrites only the
+    // oldest sample.
     this.#poses.copyWithin(to * STRIDE, from * STRIDE, (from + 1) * STRIDE);
     this.#ticks[to] = tick;
   }

@@ -52,7 +52,7 @@ export function slerp(from: NumberArray, a: number, b: number, t: number, out: N
   out[3] = w * scale;
 }
 
-/** Writes the rotation `a` after `b`: a · b. `out` may be one of both. */
+/** Writes the product a · b, which rotates by `b` first and by `a` second. `out` may be one of the two. */
 export function multiplyRotations(a: NumberArray, b: NumberArray, out: NumberArray): void {
   const ax = a[0]!;
   const ay = a[1]!;
@@ -86,7 +86,7 @@ export function rotateVector(rotation: NumberArray, vector: NumberArray, out: Nu
   out[2] = vz + w * tz + x * ty - y * tx;
 }
 
-/** Scales a rotation to length 1; no rotation for one without a length. */
+/** Scales a rotation to length 1. Writes the identity if the length is 0 or not finite. */
 export function normalise(from: NumberArray, out: NumberArray): void {
   const length = Math.hypot(from[0]!, from[1]!, from[2]!, from[3]!);
   if (!(length > 0 && Number.isFinite(length))) {

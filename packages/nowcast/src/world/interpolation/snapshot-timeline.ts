@@ -1,6 +1,9 @@
 /** Number of remembered arrivals: those of six seconds at ten snapshots a second. */
 const NEEDS_MAX = 64;
-/** Maximum speed-up or slow-down of the shown moment while the delay adapts. Below this it is not noticeable. */
+/**
+ * Maximum speed-up or slow-down of the shown moment while the delay adapts. Smaller changes of speed are not
+ * noticeable.
+ */
 const WARP_MAX = 0.1;
 /** If the wanted moment is farther away than this, the shown moment jumps to it. */
 const JUMP_MS = 500;
@@ -24,11 +27,10 @@ const MARGIN_MS = 5;
 /**
  * Maps the local clock to the server's ticks and decides how far in the past to draw.
  *
- * The required delay is measured directly. Until a snapshot arrives, the shown moment must not pass
- * the previous snapshot. So each arrival shows which delay behind the (smoothed) server clock was
- * required. This delay covers both the send interval and jitter. The display does not wait for a
- * lost snapshot: moving entities are extrapolated. The delay is the second largest of the recently
- * required ones.
+ * The required delay is measured directly. Until a snapshot arrives, the shown moment must not pass the previous
+ * snapshot. So each arrival shows how large the delay behind the (smoothed) server clock had to be. The measured delay
+ * covers both the send interval and jitter. The display does not wait for a lost snapshot: moving entities are
+ * extrapolated. The delay is the second largest of the recently required ones.
  */
 export class SnapshotTimeline {
   /** The moment shown, in ticks. */

@@ -6,15 +6,14 @@ const BEAT_MS = 10;
  */
 const LATE_MS = 10;
 /**
- * A read within this time after a stall, or within this time after such a read, may have waited for
- * the end of the stall.
+ * A read within this time after a stall may have waited for the end of the stall. So may a read within this time after
+ * another read that waited.
  */
 const QUEUE_MS = 8;
 
 /**
- * Detects that this program was too busy to read packets that had arrived. A long task anywhere in
- * the program delays a timer in the same way as a read. The time of such a read does not describe
- * the network.
+ * Detects that this program was too busy to read packets that had arrived. A long task anywhere in the program delays a
+ * timer in the same way as a read. The time of a delayed read does not describe the network.
  */
 export class StallWatch {
   #beatMs = performance.now();

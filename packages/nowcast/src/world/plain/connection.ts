@@ -5,15 +5,15 @@ import { backOffMs } from "../back-off.js";
 import { CLOSED_ABNORMALLY, worldEnd } from "../end.js";
 
 /**
- * A connection counts as dead after this silence, because a server sends a message at every
- * snapshot, even if nothing moves.
+ * A connection that receives nothing for this time counts as dead. A server sends a message at every snapshot, even if
+ * nothing moves.
  */
 const SILENCE_MS_MAX = 10_000;
 const WATCH_INTERVAL_MS = 1000;
 
 /**
- * Close codes after which the client does not reconnect: malformed, out of bounds, too large,
- * joined on another connection, banned, kicked.
+ * Close codes after which the client does not reconnect, in order: message malformed, value out of bounds, message too
+ * large, client joined on another connection, banned, kicked.
  */
 const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4000, 4001, 1009, 4014, 4015, 4017]);
 
@@ -32,7 +32,7 @@ export interface ConnectionHandlers {
 }
 
 export interface ConnectionOptions {
-  /** Called for every attempt, because name and rate may have changed. */
+  /** Returns the address. Called for every attempt, because name and rate may have changed. */
   readonly url: () => string;
   readonly reconnect: boolean;
   readonly WebSocket: WebSocketConstructor | undefined;
@@ -72,7 +72,7 @@ export class Connection {
     this.#attempts = 0;
   }
 
-  /** Treats the current socket as lost, and closes it with `code`; `final` ends all attempts. */
+  /** Treats the current socket as lost, and closes it with `code`. If `final` is true, no further attempt follows. */
   abandon(code: number, error: NowcastError, final: boolean): void {
     const socket = this.#socket;
     if (socket === undefined) return;

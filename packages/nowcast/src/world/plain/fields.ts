@@ -16,7 +16,7 @@ export function readObject(value: unknown, path: string): RawObject {
   return value as RawObject;
 }
 
-/** Reads an own field; inherited properties were not in the message. */
+/** Reads an own property; inherited properties were not in the message. */
 export function readField(object: RawObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }

@@ -14,7 +14,7 @@ import type {
 /** The version of the plain protocol that this SDK speaks. */
 export const PROTOCOL_VERSION = 2;
 
-/** Movement, in every encoding; see {@link MoveColumns} for the owner of the columns. */
+/** Movement, in every encoding. {@link MoveColumns} says who owns the arrays. */
 export interface MoveMessage extends MoveColumns {
   readonly type: "move";
 }

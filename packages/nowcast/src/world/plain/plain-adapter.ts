@@ -22,7 +22,7 @@ import type { ClientMessage, ServerMessage, SpawnMessageEntity } from "./message
 
 const DEFAULT_ENCODING: Encoding = "custom16";
 const MALFORMED = 4000;
-/** The newest round trip has a weight of one part in this number in the smoothed one. */
+/** The newest round trip enters the smoothed one with a weight of 1 / `PING_WEIGHT`. */
 const PING_WEIGHT = 4;
 
 /** The adapter for the plain protocol of `spec/PLAIN.md`. */
@@ -143,7 +143,7 @@ export class PlainAdapter implements ProtocolAdapter {
       else this.#handle(message, nowMs);
     } catch (error) {
       if (!(error instanceof NowcastError)) throw error;
-      // If the version is the cause, the messages of another attempt would be unreadable, too.
+      // If the peer's version is the cause, messages on a new connection would be unreadable, too.
       this.#connection.abandon(MALFORMED, error, error.fault === "peer-incompatible");
     }
   }

@@ -7,8 +7,8 @@ import { type StepSink, stepSinkOf } from "../steps.js";
 import type { Entity, EntityId, Input, World } from "../world.js";
 
 /**
- * The motion of the avatars of one kind: a function that takes the steps that the world's rules take, 60 a second. The
- * state `S` is yours; treat a state as immutable, because the newest 256 are kept and steps are repeated from them.
+ * The motion of the avatars of one kind. It takes the same steps as the world's rules, 60 a second. You define the
+ * state type `S`. Treat states as immutable: the newest 256 are kept, and steps are repeated from them.
  */
 export interface AvatarMotion<S = unknown> {
   /**
@@ -100,8 +100,8 @@ export class MotionPrediction {
   }
 
   /**
-   * Begins with an avatar of a kind that has a motion, and ends with another avatar. Steps begin after `step`, because
-   * another prediction counted up to it.
+   * Starts for a new avatar whose kind has a motion, and stops if the present avatar's kind has none. The first step
+   * follows `step`, up to which another prediction counted.
    */
   follow(nowMs: number, step: number): void {
     const { avatarId, entities } = this.#world;
@@ -168,7 +168,7 @@ export class MotionPrediction {
     this.#movedTick = Number.NEGATIVE_INFINITY;
   }
 
-  /** Input that does not reach the server now has no effect there. */
+  /** While input does not reach the server, the server's avatar has none, so the prediction uses none. */
   #input(): Input {
     const { status, connection } = this.#world;
     if (status !== "open" || connection !== "steady") return { ...STILL, yaw: this.#wanted.yaw };

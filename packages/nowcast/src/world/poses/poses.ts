@@ -61,8 +61,8 @@ export interface Poses {
   /** Sets the input of the own avatar from the next step on. */
   input(input: Input): void;
   /**
-   * Sends an action like `World.act`. If the world declares an effect of the action on the item that the own avatar
-   * holds, shows the effect at once.
+   * Sends an action like `World.act`. Shows the action's effect on the held item at once, if the world declares such an
+   * effect.
    */
   act(action: string, args?: WorldRecord): Promise<void>;
   /** Chooses the moment to show. Once a frame, before any pose is read, with the clock of `performance.now()`. */
@@ -75,7 +75,10 @@ export interface Poses {
   readonly holding: EntityId | undefined;
   /** Sum of the angles by which the ground has turned the avatar, in radians: see `Predictor.carriedYaw`. */
   readonly carriedYaw: number;
-  /** Predicts bodies around the avatar, once it is loaded; `undefined` interpolates them. */
+  /**
+   * The prediction of bodies around the avatar, once its code is loaded. While `undefined`, these bodies are
+   * interpolated.
+   */
   bodies: PredictedBodies | undefined;
   readonly interpolator: Interpolator;
   /** The prediction of walkers; `undefined` without prediction. */

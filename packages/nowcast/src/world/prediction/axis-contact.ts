@@ -23,11 +23,11 @@ export interface AxisForm {
 
 /** The upright axis of a walker without its round ends, in the coordinates of a solid. One object is reused. */
 export class AxisContact {
-  /** Toward the walker, of length 1. */
+  /** The direction toward the walker, of length 1. */
   x = 0;
   y = 1;
   z = 0;
-  /** From the form to the axis, in metres; negative inside. */
+  /** The distance from the form to the axis, in metres; negative inside the form. */
   distance = 0;
 
   #bx = 0;

@@ -15,7 +15,7 @@ const SIDE_MAX = 512;
 /** Maximum sizes of one kind with stored triangles. */
 const SIZES_MAX = 16;
 
-/** One part of a body, for solids that share it. */
+/** One part of a body. Solids of several entities share it. */
 export interface BodyPart {
   readonly form: SolidForm;
   readonly half: Vec3;
@@ -25,7 +25,7 @@ export interface BodyPart {
   readonly turn: readonly [number, number, number, number];
   /** Distance from the middle of the body to its farthest point, in metres. */
   readonly reach: number;
-  /** In cubic metres; 0 for surfaces. */
+  /** The volume in cubic metres; 0 for surfaces. */
   readonly volume: number;
 }
 

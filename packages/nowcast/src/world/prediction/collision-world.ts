@@ -11,7 +11,7 @@ import type { Solid } from "./solid.js";
 const GIVES_WAY_TIMES = 4;
 /** Maximum solids that are checked for one walker. */
 const NEAR_MAX = 64;
-/** A rotation whose squared length differs from 1 by more is none. */
+/** A quaternion is invalid if its squared length differs from 1 by more than this. */
 const TURN_ERROR_MAX = 1e-3;
 const TURN = [0, 0, 0, 1];
 const PLACE = [0, 0, 0];
@@ -25,7 +25,7 @@ interface Met {
   x: number;
   y: number;
   z: number;
-  /** Around its middle, in metres. */
+  /** Radius of the body around its middle, in metres. */
   reach: number;
   /** The motion, for a body that rules move. */
   motion: BodyMotion | undefined;
@@ -40,12 +40,12 @@ export class CollisionWorld {
   readonly near: Solid[] = [];
   count = 0;
   readonly #met = new Map<EntityId, Met>();
-  /** Bodies that rules move, and those of them that are near. */
+  /** Bodies that rules move; then the subset of them that is near. */
   readonly #moved = new Set<Met>();
   #movedNear: Met[] = [];
   /**
-   * The bodies by their ids, the order in which the server checks them. If `#isOrdered`, they are
-   * sorted and contain no removed bodies.
+   * The bodies in the order of their ids, in which the server checks them. If `#isOrdered`, they are sorted and contain
+   * no removed bodies.
    */
   #ordered: Met[] = [];
   #isOrdered = true;
@@ -216,7 +216,7 @@ function place(met: Met, { position, rotation }: Entity): void {
     TURN[part] = rotation[part]!;
     squares += rotation[part]! * rotation[part]!;
   }
-  // Numbers that are no rotation make a body that is nowhere.
+  // An invalid quaternion gives the body an invalid position, so that nothing collides with it.
   if (!(Math.abs(squares - 1) < TURN_ERROR_MAX)) met.x = Number.NaN;
   for (const solid of met.solids) solid.place(position, TURN);
 }

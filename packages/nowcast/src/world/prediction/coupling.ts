@@ -27,9 +27,9 @@ export interface WalkerMotion {
  */
 export interface PredictionCoupling {
   /**
-   * The avatar took `step`, from `before` to `after`, as if all bodies stood still. If a movable
-   * body is in the way of the avatar, the simulation overwrites `after`. It returns true if the
-   * avatar touched the body. Steps are consecutive, except after `rewind` and `restart`.
+   * The avatar took `step`, from `before` to `after`, as if all bodies stood still. If a movable body is in the way,
+   * the simulation overwrites `after`. Returns true if the avatar touched the body. Steps are consecutive, except after
+   * `rewind` and `restart`.
    */
   step(step: number, input: Input, gait: Gait, before: WalkerMotion, after: WalkerMotion): boolean;
   /** The steps after this one will be taken again, up to the newest step so far. */

@@ -5,8 +5,8 @@ import type { Gait } from "./mover.js";
 import { Contact, type Solid } from "./solid.js";
 
 /**
- * Time in which an item glides into the hands, and time in which it glides from its predicted pose to that of the
- * server.
+ * Time in which an item glides into the hands; then the time in which it glides from its predicted pose to the
+ * server's.
  */
 const RISE_S = 0.1;
 const FALL_S = 0.3;
@@ -36,7 +36,7 @@ interface PredictedItem {
   readonly beganMs: number;
   readonly place: Float64Array;
   readonly velocity: Float64Array;
-  /** Half its shortest edge, in metres: its minimum distance from obstacles. */
+  /** Half the item's shortest edge, in metres: the minimum distance from obstacles. */
   readonly radius: number;
   /** The weight of the predicted pose in the shown pose, from 0 to 1. */
   weight: number;

@@ -77,7 +77,7 @@ export class Mover {
   readonly grounds = new Float32Array(3 * GROUNDS_MAX);
   /** The velocities of these surfaces under the walker, in metres a second. */
   readonly groundVelocities = new Float32Array(3 * GROUNDS_MAX);
-  /** Whether a surface that carries it moves. */
+  /** The moving solid that carries the walker, if any. */
   carrier: Solid | undefined;
 
   readonly #contact = new Contact();

@@ -22,7 +22,8 @@ const TELEPORT_M = 2;
 /** The greatest speed of the engine, in metres a second. */
 const SPEED_MAX = 40;
 /**
- * Minimum speed at which a correction is shown, in metres a second, and its share that is shown each second.
+ * Minimum speed at which a correction is shown, in metres a second; then the share of the remaining correction that is
+ * shown each second.
  */
 const GLIDE_PER_S = 0.6;
 const GLIDE_SHARE_PER_S = 3;
@@ -37,7 +38,7 @@ const BELIEF_MPS = 1.5;
 const VELOCITY_STEPS_MAX = 6;
 /** An avatar without updates for this many steps is at its last received position. */
 const QUIET_STEPS = 24;
-/** Distance in metres within which a solid can matter while half a second of steps is taken again. */
+/** Distance in metres within which a solid can affect the avatar while half a second of steps is taken again. */
 const REACH_M = 6;
 
 /** Half the height, and the greatest distance from the avatar, of an assumed platform under it, in metres. */
@@ -162,7 +163,7 @@ class StepPredictor implements Predictor {
   readonly #offset = new Float64Array(3);
   readonly #shown = new Float64Array(3);
   #wanted: Input = STILL;
-  /** A jump that was pressed and released before a step took it. */
+  /** Whether the jump key was pressed and released before a step could read it. */
   #jumpPending = false;
   #walks: EntityId | undefined;
   #kind: Kind | undefined;
@@ -526,7 +527,10 @@ class StepPredictor implements Predictor {
     this.#offset[2]! += dz;
   }
 
-  /** Between two received positions the motion differed: the predicted velocity is wrong by this. */
+  /**
+   * Corrects the predicted velocity by the difference between the received and the predicted motion since the previous
+   * received position.
+   */
   #correctVelocity(step: number, x: number, y: number, z: number, passed: number): void {
     const mover = this.#mover;
     const perS = 60 / passed;
@@ -542,7 +546,7 @@ class StepPredictor implements Predictor {
     mover.vy = f(isSmall ? mover.vy + dy : vy);
     mover.vz = f(isSmall ? mover.vz + dz : vz);
     if (isSmall || dy < BELIEF_MPS) return;
-    // The rules launched the avatar: on the ground its rise would end at once.
+    // The rules launched the avatar. If it counted as grounded, its rise would end at once.
     mover.stepsSinceGround = GROUND_MEMORY_STEPS;
     mover.stepsSinceJump = 0;
   }

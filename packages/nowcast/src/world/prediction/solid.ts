@@ -21,17 +21,17 @@ export type SolidForm = "box" | "cylinder" | "cone" | "hull" | "surface";
 export class Solid {
   /** Its middle, in metres. */
   readonly center = new Float32Array(3);
-  /** Its own three axes in the world, three numbers each. */
+  /** The solid's own three axes in world coordinates, three numbers each. */
   readonly axes = new Float32Array(9);
   /** Half its extents along these axes, in metres; unused for triangles. */
   readonly half = new Float32Array(3);
   form: SolidForm = "box";
   triangles: Triangles | undefined;
-  /** Distance of its surface from the form, in metres. */
+  /** Distance of the solid's surface from its form, in metres. */
   radius = 0;
-  /** Whether it only carries walkers that stand on it, and blocks no walker. */
+  /** Whether the solid only carries walkers that stand on it, and blocks no walker. */
   isGroundOnly = false;
-  /** Whether its body moves. Otherwise `pivot`, `velocity` and `spin` have no meaning. */
+  /** Whether the solid's body moves. Otherwise `pivot`, `velocity` and `spin` have no meaning. */
   moves = false;
   /** A point of the body, in metres. */
   readonly pivot = new Float32Array(3);
@@ -44,7 +44,7 @@ export class Solid {
   /** Rotation of a part in its body. */
   turn: readonly [number, number, number, number] = [0, 0, 0, 1];
 
-  /** Sets its pose, or that of its body, with a unit quaternion x, y, z, w. */
+  /** Sets the solid's pose, or that of its body. `rotation` is a unit quaternion x, y, z, w. */
   place(position: NumberArray, rotation: NumberArray): void {
     for (let axis = 0; axis < 3; axis++) this.center[axis] = position[axis]!;
     const [x, y, z, w] = [f(rotation[0]!), f(rotation[1]!), f(rotation[2]!), f(rotation[3]!)];
@@ -105,11 +105,11 @@ export class Solid {
 
 /** The surface of a solid that is nearest to a walker. One object is reused. */
 export class Contact {
-  /** Toward the walker, of length 1. */
+  /** The direction toward the walker, of length 1. */
   x = 0;
   y = 1;
   z = 0;
-  /** Distance between the two in metres; negative inside. */
+  /** Distance between solid and walker in metres; negative if they overlap. */
   gap = 0;
   readonly #axis = new AxisContact();
 

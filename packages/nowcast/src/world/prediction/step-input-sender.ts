@@ -20,7 +20,7 @@ const REST_STEPS = 60 + 30;
 /** Maximum number of changes in one message (`spec/WORLD.md`, section 3), and their maximum age. */
 const CHANGES_MAX = 64;
 const AGO_STEPS_MAX = 90;
-/** Older changes are sent with this age. */
+/** Maximum age in a message. Older changes are sent with this age. */
 const AGO_TOLD_MAX = 0x3fff;
 
 /** Sends the input by steps. Returns false if there is no connection. */
@@ -61,7 +61,7 @@ export class StepInputSender {
     else this.#stillStep ??= step;
   }
 
-  /** Records that the server took this step, so that it has the input up to this step. */
+  /** Records that the server took this step, so the server has the input up to this step. */
   taken(step: number): void {
     while (this.#changes.length > 1 && this.#changes[1]! <= step) this.#changes.shift();
   }

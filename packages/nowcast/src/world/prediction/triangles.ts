@@ -41,12 +41,15 @@ export class Triangle {
     return true;
   }
 
-  /** Distance of a point in front of its plane. */
+  /** Distance of a point in front of the triangle's plane. */
   outside(px: number, py: number, pz: number): number {
     return dot(f(px - this.ax), f(py - this.ay), f(pz - this.az), this.nx, this.ny, this.nz);
   }
 
-  /** Finds its point that is nearest to a point (Ericson, Real-Time Collision Detection, 2005, section 5.1.5). */
+  /**
+   * Finds the point of the triangle that is nearest to a given point (Ericson, Real-Time Collision Detection, 2005,
+   * section 5.1.5).
+   */
   nearest(px: number, py: number, pz: number): void {
     const { ax, ay, az, bx, by, bz, cx, cy, cz } = this;
     const [abx, aby, abz] = [f(bx - ax), f(by - ay), f(bz - az)];
@@ -124,7 +127,7 @@ export class ListedTriangles implements Triangles {
   readonly #counts: number[] = [];
   readonly #order: Uint32Array;
 
-  /** `corners` holds three corners of three coordinates of each triangle. */
+  /** `corners` holds nine numbers per triangle: three corners with three coordinates each. */
   constructor(corners: Float32Array) {
     this.#corners = corners;
     this.count = corners.length / 9;

@@ -11,7 +11,7 @@ const HANDSHAKE_MS_MAX = 15_000;
 export interface ConnectAttempt {
   /** Resolves to the session, or is rejected with a `NowcastError`. */
   readonly channel: Promise<Channel>;
-  /** Ends this attempt, and the sessions that may result from it. */
+  /** Ends this attempt, and closes any session that it opens. */
   readonly end: AbortController;
 }
 

@@ -13,7 +13,10 @@ const POSITION_COLUMNS = 3;
 /** Numbers of a row. */
 export const ROW_WIDTH = 7;
 
-/** The precision of rows (`spec/WORLD.md`, section 4). There is one object for each, so they compare by identity. */
+/**
+ * The precision of rows (`spec/WORLD.md`, section 4). There is one object for each precision, so precisions compare by
+ * identity.
+ */
 export class Grain {
   static readonly #all = new Map<number, Grain>();
 

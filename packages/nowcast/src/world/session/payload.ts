@@ -10,9 +10,11 @@ interface GroupHead {
   readonly tick: number;
   /** The steps of the baselines, newest first. */
   readonly past: readonly number[];
-  /** Number of steps for which the first of them stayed unchanged. */
+  /** Number of steps for which the first baseline stayed unchanged. */
   readonly stay: number;
-  /** The precision of its rows, if it has no baseline. Otherwise the precision of its baselines applies. */
+  /**
+   * The precision of the group's rows, if the record has no baseline. Otherwise the precision of the baselines applies.
+   */
   readonly grain: Grain | undefined;
 }
 

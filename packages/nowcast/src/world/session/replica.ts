@@ -3,12 +3,12 @@ import { WireError } from "../../errors/nowcast-error.js";
 import { type Grain, ROW_WIDTH } from "./grain.js";
 import { type GroupRecord, PayloadReader } from "./payload.js";
 
-/** Number of kept frames of a group, as baselines (`spec/WORLD.md`, section 5). */
+/** Number of frames of a group that are kept as baselines (`spec/WORLD.md`, section 5). */
 const FRAMES_HELD = 128;
 
 /**
- * Maximum number of remembered entities out of sight, and the number of steps for which they are
- * remembered. They are remembered so that late payloads do not show them again.
+ * Maximum number of out-of-sight entities that are remembered; then the number of steps for which each is remembered. A
+ * late payload must not show such an entity again.
  */
 const HIDDEN_MAX = 65_536;
 const LATE_STEPS_MAX = 3600;
@@ -59,11 +59,11 @@ interface Held {
 export class Replica {
   readonly #groups = new Map<number, Held>();
   /**
-   * The group of each entity in the newest frame of a group. If an entity is in several such
-   * frames, the group with the newest frame.
+   * The group of each entity in the newest frame of a group. If several groups contain an entity, this is the group
+   * with the newest frame.
    */
   readonly #groupOf = new Map<number, number>();
-  /** For each entity out of sight, the step since which it is. Rows up to that step are ignored. */
+  /** For each entity out of sight, the step at which it went out of sight. Rows up to that step are ignored. */
   readonly #hidden = new Map<number, number>();
   #tick: number | undefined;
   #payloads = 0;
@@ -80,10 +80,7 @@ export class Replica {
     return { tick: reader.tick, ackedInputSequence: reader.ackedInputSequence, missing };
   }
 
-  /**
-   * Returns the newest row of an entity that is known to be in a group; `undefined` for other
-   * entities.
-   */
+  /** Returns the newest row of an entity; `undefined` for an entity that is in no known group. */
   find(id: number): Row | undefined {
     const frame = this.#groups.get(this.#groupOf.get(id) ?? -1)?.frames.at(-1);
     return rowIn(frame, id);
@@ -133,8 +130,8 @@ export class Replica {
   }
 
   /**
-   * A payload confirmed that the newest frame of a group is valid, so its entities are there. `before` was the newest
-   * until then.
+   * Handles a payload that confirms the newest frame of a group, so the frame's entities are in the group. `before` was
+   * the newest frame until then.
    */
   #hear(
     group: number,
@@ -173,8 +170,8 @@ export class Replica {
   }
 
   /**
-   * Forgets the frames of groups that had no update for a long time and have no visible entity. If
-   * such a group is visible again, the server sends it without baselines.
+   * Forgets the frames of groups that had no update for a long time and have no visible entity. When such a group
+   * becomes visible again, the server sends it without baselines.
    */
   #sweep(tick: number): void {
     for (const [group, held] of this.#groups) {

@@ -30,9 +30,9 @@ export interface AppliedMovement {
 }
 
 /**
- * Combines the states of lane 0 (definition, entities, players) with replication (poses). An entity enters the world
- * when it has a description and a place or a row. It stays until it is removed or leaves the
- * interest set, even if it leaves its group.
+ * Combines the values of lane 0 (definition, entities, players) with the poses from replication. An entity enters the
+ * world when it has a description and a place or a row. It stays until it is removed or leaves the interest set, even
+ * if it leaves its group.
  */
 export class ReplicationState implements Movement {
   #replica = new Replica();
@@ -107,7 +107,7 @@ export class ReplicationState implements Movement {
 
   moved(id: number, row: Row, stillTick: number): void {
     const described = this.#described.get(id as EntityId);
-    // If an entity now has a place, its rows are older than the place, so they are ignored.
+    // If the entity's description has a place, the entity's rows are older than the place, so the rows are ignored.
     if (described === undefined || described.place !== null) return;
     const entity = this.#world.entities.get(id as EntityId);
     if (entity === undefined) return this.#enter(id as EntityId, described, row);

@@ -45,10 +45,7 @@ const CONTROLS_KEY = 1;
 const STEPS_KEY = 2;
 const VIEW_KEY = 3;
 const MISSED_KEY = 1;
-/**
- * Minimum interval between two requests to send all movement again, which are made if records
- * cannot be decoded.
- */
+/** Minimum interval between two requests to send all movement again. A request is made if records cannot be decoded. */
 const FORGET_INTERVAL_MS = 1000;
 
 /** The close code for a peer that broke a rule of the world's protocol. */
@@ -67,17 +64,14 @@ const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
 
 /** The adapter for sessions (`spec/WORLD.md`). */
 export class SessionAdapter implements ProtocolAdapter {
-  /** Always 0: in a session only the newest input waits until there is room. */
+  /** Always 0: a session keeps only the newest unsent input, so inputs do not queue up. */
   readonly backlogBytes = 0;
   lastInputSequence = 0;
   readonly #handlers: ProtocolHandlers;
   readonly #link: SessionLink;
   readonly #replication: ReplicationState;
   #isWelcome = false;
-  /**
-   * Whether movement arrived before the welcome. This is possible because replication can overtake
-   * events.
-   */
+  /** Whether movement was lost because it arrived before the welcome. Replication can overtake events. */
   #isMovementLost = false;
   #missedLines = 0;
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
@@ -195,7 +189,7 @@ export class SessionAdapter implements ProtocolAdapter {
       this.#handle(message);
     } catch (error) {
       if (!(error instanceof NowcastError)) throw error;
-      // A message of another version would be unreadable after another attempt, too.
+      // If the peer's version is the cause, messages on a new connection would be unreadable, too.
       this.#link.abandon(CLOSE_MALFORMED, error, error.fault === "peer-incompatible");
     }
   }
@@ -217,10 +211,7 @@ export class SessionAdapter implements ProtocolAdapter {
     this.#handlers.unknownMessage();
   }
 
-  /**
-   * `lines` is the total since the beginning of the session, because a state may replace an earlier
-   * one.
-   */
+  /** `lines` is the total since the session began, because a newer value of this state may replace an unread one. */
   #missed(lines: number): void {
     const missed = lines - this.#missedLines;
     this.#missedLines = lines;

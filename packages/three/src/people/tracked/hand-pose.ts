@@ -8,9 +8,9 @@ export const HAND_JOINTS = 25;
 /** Length of an encoded hand. */
 export const HAND_POSE_BYTES = 63;
 /**
- * Maximum error of a decoded rotation, in degrees, for the encoded joints. The error of each component is at
- * most 0.0028. The error of the fourth component, which is computed from the others, is at most three times
- * as much.
+ * Maximum error of a decoded rotation, in degrees, for the encoded joints. The error of each of the three encoded
+ * components is at most 0.0028. The fourth component is computed from these three, and its error is at most three times
+ * as large.
  */
 export const HAND_POSE_ERROR_DEG = 1.15;
 

@@ -6,14 +6,15 @@ interface Finger {
   /** Its first joint. */
   readonly first: number;
   /**
-   * Its position relative to the wrist of a right hand, in metres: fingers point to -Z, the back of the hand faces Y.
+   * The position of the first joint relative to the wrist of a right hand, in metres. Fingers point to -Z, and the back
+   * of the hand faces Y.
    */
   readonly root: readonly [number, number, number];
-  /** Lengths of its bones in metres, from the first joint to the tip. */
+  /** Lengths of the finger's bones in metres, from the first joint to the tip. */
   readonly bones: readonly number[];
   /** Half the thickness of the finger in metres. */
   readonly radius: number;
-  /** Its angle to the right when the hand is open, in radians, for a right hand. */
+  /** The finger's angle to the right when the hand is open, in radians, for a right hand. */
   readonly spread: number;
 }
 

@@ -120,7 +120,10 @@ export class Hands {
   }
 }
 
-/** From the origin to -Z, of length and radius 1, with flat caps so that short and long bones are round at the ends. */
+/**
+ * Creates a bone from the origin to -Z, of length and radius 1. The caps are flat, so that scaled bones look round at
+ * the ends.
+ */
 function bone(): CapsuleGeometry {
   const geometry = new CapsuleGeometry(1, 1, 4, 10);
   const position = geometry.getAttribute("position");

@@ -11,8 +11,8 @@ export interface TrackedKindFacts {
 }
 
 /**
- * The body part of a kind: it is called `head` or `hand` and lets players spawn entities (`owner.spawns`). `undefined`
- * for every other kind, including the hands of robots.
+ * Returns the body part that entities of a kind show. Such a kind is called `head` or `hand`, and lets players spawn
+ * entities (`owner.spawns`). Returns `undefined` for every other kind, such as one for hands of robots.
  */
 export function trackedPartOf({ name, owner }: TrackedKindFacts): TrackedPart | undefined {
   if (name !== "head" && name !== "hand") return undefined;

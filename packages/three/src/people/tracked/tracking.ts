@@ -24,7 +24,7 @@ export const TRACKED_S_MAX = 3;
 export interface TrackedEntity {
   readonly id: number;
   readonly owner: number | undefined;
-  /** The step of the world of its last motion. */
+  /** The world step of the entity's last motion. */
   readonly tick: number;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
