@@ -104,7 +104,7 @@ fn a_greeting_of_another_protocol_is_refused() {
     let mut newer = hello.clone();
     newer[8] = 2;
     assert!(greet_with(newer).contains("speaks version 2"));
-    assert!(greet_with(hello[..20].to_vec()).contains("hung up"));
+    assert!(greet_with(hello[..20].to_vec()).contains("the peer closed the connection"));
     let no_room = Hello { pid: 1, bounds: vec![Bounds { entries_max: 0, bytes_max: 1 }] };
     assert!(greet_with(no_room.write()).contains("exceed the capacity of a channel"));
     let lanes = Hello { pid: 1, bounds: vec![SMALL; 9] };
