@@ -14,47 +14,47 @@ use super::outgoing::Outgoing;
 
 /// Both directions of a channel. Each end can move to its own thread.
 #[derive(Debug)]
-pub(crate) struct Queues {
+pub struct Queues {
     /// The direction of this program's messages.
-    pub(crate) sender: QueueSender,
+    pub sender: QueueSender,
     /// The direction of the peer's messages.
-    pub(crate) receiver: QueueReceiver,
+    pub receiver: QueueReceiver,
 }
 
 /// The sending end. Dropping it closes the direction after the kernel has accepted all messages.
 #[derive(Debug)]
-pub(crate) struct QueueSender {
+pub struct QueueSender {
     shared: Arc<Shared>,
     refused: u64,
 }
 
 /// The receiving end. Dropping it closes the direction.
 #[derive(Debug)]
-pub(crate) struct QueueReceiver {
+pub struct QueueReceiver {
     shared: Arc<Shared>,
 }
 
 /// State that the two ends share with the pump.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     state: Mutex<State>,
     /// Notified when a message has arrived, or when none can arrive any more.
     arrived: Condvar,
     /// Notified when there is room, when nothing can be put any more, or when a close has advanced.
     room: Condvar,
     /// Notified when there is something to write.
-    pub(super) work: Notify,
+    pub(crate) work: Notify,
     peer_pid: u32,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) outgoing: Outgoing,
-    pub(super) incoming: Incoming,
+pub(crate) struct State {
+    pub(crate) outgoing: Outgoing,
+    pub(crate) incoming: Incoming,
 }
 
 impl Queues {
-    pub(super) fn new(peer_pid: u32, ours: &[Bounds], theirs: &[Bounds]) -> (Queues, Arc<Shared>) {
+    pub(crate) fn new(peer_pid: u32, ours: &[Bounds], theirs: &[Bounds]) -> (Queues, Arc<Shared>) {
         let shared = Arc::new(Shared {
             state: Mutex::new(State { outgoing: Outgoing::new(ours), incoming: Incoming::new(theirs) }),
             arrived: Condvar::new(),
@@ -69,7 +69,10 @@ impl Queues {
 
 impl QueueSender {
     /// Puts a value on a lane without waiting.
-    pub(crate) fn try_put_on(&mut self, lane: usize, key: Key, value: &[u8]) -> Result<Put, Refusal> {
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn try_put_on(&mut self, lane: usize, key: Key, value: &[u8]) -> Result<Put, Refusal> {
         let put = self.shared.lock().outgoing.put(lane, key, value);
         self.refused += u64::from(put.is_err());
         self.shared.work.notify_one();
@@ -77,8 +80,10 @@ impl QueueSender {
     }
 
     /// Puts a value on a lane. Waits for room until the deadline.
-    #[cfg(test)]
-    pub(crate) fn put_on(
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn put_on(
         &mut self,
         lane: usize,
         key: Key,
@@ -99,7 +104,10 @@ impl QueueSender {
     }
 
     /// Puts a value on a lane, or registers the task to be woken when there may be room.
-    pub(crate) fn poll_put_on(
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn poll_put_on(
         &mut self,
         context: &mut Context<'_>,
         lane: usize,
@@ -121,7 +129,7 @@ impl QueueSender {
     }
 
     /// Ready when the peer has received all messages, or cannot receive them any more.
-    pub(crate) fn poll_drained(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub fn poll_drained(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         if state.outgoing.is_drained() {
             return Poll::Ready(());
@@ -131,25 +139,33 @@ impl QueueSender {
     }
 
     /// Returns the counters of messages, summed over all lanes.
-    pub(crate) fn counters(&self) -> Counters {
+    #[must_use]
+    pub fn counters(&self) -> Counters {
         Counters { refused: self.refused, ..self.shared.lock().outgoing.counters() }
     }
 
     /// Number of lanes of this direction.
-    pub(crate) fn lanes(&self) -> usize {
+    #[must_use]
+    pub fn lanes(&self) -> usize {
         self.shared.lock().outgoing.lanes()
     }
 }
 
 impl QueueReceiver {
     /// Gets the next message of any lane, lower numbers first, without waiting.
-    pub(crate) fn try_get_any(&mut self, value: &mut Vec<u8>) -> Result<Option<(usize, Key)>, Refusal> {
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn try_get_any(&mut self, value: &mut Vec<u8>) -> Result<Option<(usize, Key)>, Refusal> {
         let mut state = self.shared.lock();
         self.take(&mut state, value)
     }
 
     /// Gets the next message of any lane. Waits for one until the deadline.
-    pub(crate) fn get_any(
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn get_any(
         &mut self,
         value: &mut Vec<u8>,
         deadline: Option<Instant>,
@@ -164,7 +180,10 @@ impl QueueReceiver {
     }
 
     /// Gets the next message of any lane, or registers the task to be woken when there may be one.
-    pub(crate) fn poll_get_any(
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn poll_get_any(
         &mut self,
         context: &mut Context<'_>,
         value: &mut Vec<u8>,
@@ -178,7 +197,8 @@ impl QueueReceiver {
     }
 
     /// The peer's process id, as it reports itself.
-    pub(crate) fn peer_pid(&self) -> u32 {
+    #[must_use]
+    pub fn peer_pid(&self) -> u32 {
         self.shared.peer_pid
     }
 
@@ -221,7 +241,7 @@ impl Shared {
     }
 
     /// Writes the frames that may leave now into an empty buffer. Returns whether they were the last ones.
-    pub(super) fn fill(&self, into: &mut Vec<u8>) -> bool {
+    pub(crate) fn fill(&self, into: &mut Vec<u8>) -> bool {
         let mut state = self.lock();
         state.incoming.fill(into);
         let has_room = state.outgoing.fill(into);
@@ -236,7 +256,7 @@ impl Shared {
     }
 
     /// Marks the filled bytes as written.
-    pub(super) fn written(&self) {
+    pub(crate) fn written(&self) {
         let mut state = self.lock();
         state.outgoing.written();
         state.incoming.written();
@@ -246,7 +266,7 @@ impl Shared {
     }
 
     /// Handles a message that arrived.
-    pub(super) fn arrive(&self, lane: usize, key: Key, value: Vec<u8>) -> Result<(), &'static str> {
+    pub(crate) fn arrive(&self, lane: usize, key: Key, value: Vec<u8>) -> Result<(), &'static str> {
         let mut state = self.lock();
         state.incoming.arrive(lane, key, value)?;
         let waker = state.incoming.waker.take();
@@ -259,7 +279,7 @@ impl Shared {
     }
 
     /// Handles the peer's report of received messages.
-    pub(super) fn receive(&self, lane: usize, receipt: Receipt) -> Result<(), &'static str> {
+    pub(crate) fn receive(&self, lane: usize, receipt: Receipt) -> Result<(), &'static str> {
         let mut state = self.lock();
         let is_drained = state.outgoing.receive(lane, receipt)?;
         let waker = if is_drained { state.outgoing.waker.take() } else { None };
@@ -271,7 +291,7 @@ impl Shared {
     }
 
     /// Ends the incoming direction.
-    pub(super) fn end_incoming(&self, refusal: Refusal) {
+    pub(crate) fn end_incoming(&self, refusal: Refusal) {
         let mut state = self.lock();
         state.incoming.end(refusal);
         let waker = state.incoming.waker.take();
@@ -282,7 +302,7 @@ impl Shared {
     }
 
     /// Ends the outgoing direction.
-    pub(super) fn end_outgoing(&self, refusal: Refusal) {
+    pub(crate) fn end_outgoing(&self, refusal: Refusal) {
         let mut state = self.lock();
         state.outgoing.end(refusal);
         let waker = state.outgoing.waker.take();
@@ -293,7 +313,7 @@ impl Shared {
     }
 
     /// The bounds of the lanes that the peer puts into.
-    pub(super) fn incoming_bounds(&self) -> Vec<Bounds> {
+    pub(crate) fn incoming_bounds(&self) -> Vec<Bounds> {
         self.lock().incoming.bounds().to_vec()
     }
 }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use nowcast_names::NameError;
+
 /// The reason why a name or a peer was not accepted. The text names the party at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -48,4 +50,16 @@ pub enum OpenError {
     /// The system refused.
     #[error("the system refused: {0}")]
     System(#[from] io::Error),
+}
+
+impl From<NameError> for OpenError {
+    fn from(error: NameError) -> Self {
+        match error {
+            NameError::Taken { name, pid } => OpenError::Taken { name, pid },
+            NameError::Name(name) => OpenError::Name(name),
+            NameError::Directory(path) => OpenError::Directory(path),
+            NameError::System(error) => OpenError::System(error),
+            other => OpenError::System(io::Error::other(other)),
+        }
+    }
 }

@@ -15,26 +15,26 @@ const RECEIVER_CLOSED: u8 = 4;
 
 /// The greeting of each side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hello {
-    pub(super) pid: u32,
+pub(crate) struct Hello {
+    pub(crate) pid: u32,
     /// The bounds of the lanes on which the sender of the greeting puts messages.
-    pub(super) bounds: Vec<Bounds>,
+    pub(crate) bounds: Vec<Bounds>,
 }
 
 /// The counters of a lane at the receiving side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Receipt {
+pub(crate) struct Receipt {
     /// Number of messages that the receiving program took.
-    pub(super) delivered: u32,
+    pub(crate) delivered: u32,
     /// Number of messages that a newer message replaced after they had arrived.
-    pub(super) replaced: u32,
+    pub(crate) replaced: u32,
     /// Number of bytes of all these messages.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// All frames after the greeting.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(crate) enum Frame {
     Message { lane: usize, key: Key, value: Vec<u8> },
     Receipt { lane: usize, receipt: Receipt },
     SenderClosed,
@@ -43,7 +43,7 @@ pub(super) enum Frame {
 
 /// The reason why no frame could be read.
 #[derive(Debug)]
-pub(super) enum Unread {
+pub(crate) enum Unread {
     /// The connection ended, gracefully or not.
     Gone,
     /// The peer broke the protocol.
@@ -57,7 +57,7 @@ impl From<std::io::Error> for Unread {
 }
 
 impl Hello {
-    pub(super) fn write(&self) -> Vec<u8> {
+    pub(crate) fn write(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&self.pid.to_le_bytes());
@@ -69,7 +69,7 @@ impl Hello {
         bytes
     }
 
-    pub(super) async fn read(from: &mut (impl AsyncRead + Unpin)) -> Result<Hello, OpenError> {
+    pub(crate) async fn read(from: &mut (impl AsyncRead + Unpin)) -> Result<Hello, OpenError> {
         let hung_up = |_| OpenError::Handshake("the peer closed the connection");
         let mut magic = [0; MAGIC.len()];
         from.read_exact(&mut magic).await.map_err(hung_up)?;
@@ -97,38 +97,38 @@ impl Hello {
 }
 
 /// Whether a direction can have lanes with these bounds.
-pub(super) fn are_possible(bounds: &[Bounds]) -> bool {
+pub(crate) fn are_possible(bounds: &[Bounds]) -> bool {
     let fits = |lane: &Bounds| {
         (1..=ENTRIES_MAX).contains(&lane.entries_max) && (1..=BYTES_MAX).contains(&lane.bytes_max)
     };
     (1..=LANES_MAX).contains(&bounds.len()) && bounds.iter().all(fits)
 }
 
-pub(super) fn write_message(lane: usize, key: Key, value: &[u8], into: &mut Vec<u8>) {
+pub(crate) fn write_message(lane: usize, key: Key, value: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(&[MESSAGE, lane as u8]);
     into.extend_from_slice(&key.raw().to_le_bytes());
     into.extend_from_slice(&(value.len() as u32).to_le_bytes());
     into.extend_from_slice(value);
 }
 
-pub(super) fn write_receipt(lane: usize, receipt: Receipt, into: &mut Vec<u8>) {
+pub(crate) fn write_receipt(lane: usize, receipt: Receipt, into: &mut Vec<u8>) {
     into.extend_from_slice(&[RECEIPT, lane as u8]);
     into.extend_from_slice(&receipt.delivered.to_le_bytes());
     into.extend_from_slice(&receipt.replaced.to_le_bytes());
     into.extend_from_slice(&receipt.bytes.to_le_bytes());
 }
 
-pub(super) fn write_sender_closed(into: &mut Vec<u8>) {
+pub(crate) fn write_sender_closed(into: &mut Vec<u8>) {
     into.push(SENDER_CLOSED);
 }
 
-pub(super) fn write_receiver_closed(into: &mut Vec<u8>) {
+pub(crate) fn write_receiver_closed(into: &mut Vec<u8>) {
     into.push(RECEIVER_CLOSED);
 }
 
 /// Reads one frame. `bounds` are the bounds of the peer's lanes. The reader allocates no more memory than they allow, and no more
 /// than the bytes that really arrive.
-pub(super) async fn read(from: &mut (impl AsyncRead + Unpin), bounds: &[Bounds]) -> Result<Frame, Unread> {
+pub(crate) async fn read(from: &mut (impl AsyncRead + Unpin), bounds: &[Bounds]) -> Result<Frame, Unread> {
     match from.read_u8().await? {
         MESSAGE => {
             let lane = usize::from(from.read_u8().await?);

@@ -10,7 +10,7 @@ use super::{WINDOW_BYTES, WINDOW_ENTRIES};
 
 /// Messages that arrived and are not received yet.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(crate) struct Incoming {
     lanes: Vec<Lane>,
     bounds: Vec<Bounds>,
     /// The reason of the end. It is returned after all earlier messages were received.
@@ -19,7 +19,7 @@ pub(super) struct Incoming {
     is_closed: bool,
     progress: Farewell,
     /// The task that waits for a message.
-    pub(super) waker: Option<Waker>,
+    pub(crate) waker: Option<Waker>,
 }
 
 #[derive(Debug)]
@@ -30,17 +30,17 @@ struct Lane {
 
 /// The result of taking a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Taken {
-    pub(super) lane: usize,
-    pub(super) key: Key,
+pub(crate) struct Taken {
+    pub(crate) lane: usize,
+    pub(crate) key: Key,
     /// Whether a report should be sent to the peer now.
-    pub(super) is_worth_a_report: bool,
+    pub(crate) is_worth_a_report: bool,
 }
 
 impl Incoming {
     /// Makes the receiving direction. The peer chose `bounds` for its messages. A peer that closes sends all waiting messages at
     /// once, so these may arrive in addition to a full window.
-    pub(super) fn new(bounds: &[Bounds]) -> Self {
+    pub(crate) fn new(bounds: &[Bounds]) -> Self {
         let lane = |bounds: &Bounds| Lane {
             queue: UpdatableQueue::new(Bounds {
                 entries_max: bounds.entries_max + WINDOW_ENTRIES,
@@ -59,7 +59,7 @@ impl Incoming {
     }
 
     /// Handles a message. A state replaces the previous value of its key, so a slow receiver gets the newest.
-    pub(super) fn arrive(&mut self, lane: usize, key: Key, value: Vec<u8>) -> Result<(), &'static str> {
+    pub(crate) fn arrive(&mut self, lane: usize, key: Key, value: Vec<u8>) -> Result<(), &'static str> {
         let Some(lane) = self.lanes.get_mut(lane) else {
             return Err("a message on a lane that does not exist");
         };
@@ -79,7 +79,7 @@ impl Incoming {
     }
 
     /// Returns the next message, the lowest lane first; `None` if there is none yet.
-    pub(super) fn take(&mut self, value: &mut Vec<u8>) -> Result<Option<Taken>, Refusal> {
+    pub(crate) fn take(&mut self, value: &mut Vec<u8>) -> Result<Option<Taken>, Refusal> {
         for (number, lane) in self.lanes.iter_mut().enumerate() {
             if let Some((key, waiting)) = lane.queue.pop() {
                 lane.unreported.delivered += 1;
@@ -93,7 +93,7 @@ impl Incoming {
     }
 
     /// Writes the reports that are due.
-    pub(super) fn fill(&mut self, into: &mut Vec<u8>) {
+    pub(crate) fn fill(&mut self, into: &mut Vec<u8>) {
         for (number, lane) in self.lanes.iter_mut().enumerate() {
             let receipt = std::mem::take(&mut lane.unreported);
             if receipt != Receipt::default() {
@@ -107,19 +107,19 @@ impl Incoming {
     }
 
     /// Marks the filled bytes as written.
-    pub(super) fn written(&mut self) {
+    pub(crate) fn written(&mut self) {
         if self.progress == Farewell::Said {
             self.progress = Farewell::Written;
         }
     }
 
     /// Ends the direction. Only the first reason is stored.
-    pub(super) fn end(&mut self, refusal: Refusal) {
+    pub(crate) fn end(&mut self, refusal: Refusal) {
         self.ended.get_or_insert(refusal);
     }
 
     /// Records that the receiving end is dropped.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.is_closed = true;
         for lane in &mut self.lanes {
             while lane.queue.pop().is_some() {}
@@ -127,11 +127,11 @@ impl Incoming {
     }
 
     /// Whether the last report was passed to the kernel, or the peer can no longer receive it.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_closed && (self.ended.is_some() || self.progress == Farewell::Written)
     }
 
-    pub(super) fn bounds(&self) -> &[Bounds] {
+    pub(crate) fn bounds(&self) -> &[Bounds] {
         &self.bounds
     }
 }

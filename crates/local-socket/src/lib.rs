@@ -1,5 +1,22 @@
-//! Local names on systems without shared memory: the same queues over a local socket (`spec/CARRIERS.md`, section 5).
-//! It is a Unix socket where available, else a TCP connection on loopback.
+//! The updatable queue between two programs of one machine, over a local socket (`spec/CARRIERS.md`, section 5): the
+//! same queues as in shared memory, for systems without it. The socket is a Unix socket where available, else a TCP
+//! connection on loopback. Only programs of the same user can connect.
+//!
+//! ```
+//! use nowcast_local_socket::{advertise, connect};
+//! use nowcast_queue::{Bounds, Key};
+//!
+//! let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+//! let name = format!("doc-socket-{}", std::process::id());
+//! let mut service = advertise(&name, &[Bounds::default()], runtime.handle())?;
+//! let mut near = connect(&name, &[Bounds::default()], runtime.handle())?; // in life: in another process
+//! let mut far = service.accept(None)?;
+//! near.sender.put_on(0, Key::state(1), b"a pose", None)?;
+//! let mut value = Vec::new();
+//! assert_eq!(far.receiver.get_any(&mut value, None)?, (0, Key::state(1)));
+//! assert_eq!(value, b"a pose");
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! **The one invariant**: waiting messages stay in the memory of their sender, in the updatable queue with the given bounds. At
 //! most [`WINDOW_ENTRIES`] messages of a lane are in flight. So a state can be replaced until shortly before it is read. A slow
@@ -11,16 +28,19 @@
 //! | `outgoing`, `incoming` | the two directions as plain state: queues, window, receipts, ends |
 //! | `pump` | the task that moves frames between that state and the socket |
 //! | `frame` | frames ↔ bytes |
-//! | `names` | advertised names: locks, sockets, admission |
+//! | `listener` | advertised names: greeting and accepting |
 //! | `transport` | the sockets of this system |
 //!
-//! The helper thread of the process (`helper.rs`) runs all pumps, so programs need no runtime.
+//! The runtime that [`advertise`] and [`connect`] receive runs the pumps of their channels, so the ends need no runtime
+//! of their own.
+
+#![warn(clippy::missing_errors_doc)]
 
 mod ends;
 mod error;
 mod frame;
 mod incoming;
-mod names;
+mod listener;
 mod outgoing;
 mod pump;
 mod transport;
@@ -30,15 +50,10 @@ mod tests;
 
 use std::time::Duration;
 
-use crate::carrier::CarrierKind;
-
-pub(crate) use ends::{QueueReceiver, QueueSender, Queues};
+pub use ends::{QueueReceiver, QueueSender, Queues};
 pub use error::OpenError;
-pub use names::{Advertised, advertised};
-pub(crate) use names::{Listener, Welcome, advertise, connect, connect_until};
-
-/// The carrier between two programs of this machine.
-pub const CARRIER: CarrierKind = CarrierKind::LocalSocket;
+pub use listener::{Listener, Welcome, advertise, advertised, connect, connect_until};
+pub use nowcast_names::Advertised;
 
 /// Maximum number of messages of a lane in flight. A message is in flight from sending until it is received or replaced at the
 /// other end.

@@ -12,7 +12,7 @@ const WRITE_BYTES_MAX: usize = 64 * 1_024;
 
 /// The queues, and the messages in flight.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(crate) struct Outgoing {
     lanes: Vec<Lane>,
     /// The reason why nothing can be put any more.
     ended: Option<Refusal>,
@@ -20,7 +20,7 @@ pub(super) struct Outgoing {
     is_closed: bool,
     progress: Farewell,
     /// The task that waits for room, or for all messages to be received.
-    pub(super) waker: Option<Waker>,
+    pub(crate) waker: Option<Waker>,
 }
 
 #[derive(Debug)]
@@ -36,14 +36,14 @@ struct Lane {
 
 /// The progress of a close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Farewell {
+pub(crate) enum Farewell {
     Unsaid,
     Said,
     Written,
 }
 
 impl Outgoing {
-    pub(super) fn new(bounds: &[Bounds]) -> Self {
+    pub(crate) fn new(bounds: &[Bounds]) -> Self {
         let lane = |bounds: &Bounds| Lane {
             queue: UpdatableQueue::new(*bounds),
             sent_entries: 0,
@@ -60,7 +60,7 @@ impl Outgoing {
         }
     }
 
-    pub(super) fn put(&mut self, lane: usize, key: Key, value: &[u8]) -> Result<Put, Refusal> {
+    pub(crate) fn put(&mut self, lane: usize, key: Key, value: &[u8]) -> Result<Put, Refusal> {
         if let Some(refusal) = self.ended {
             return Err(refusal);
         }
@@ -68,7 +68,7 @@ impl Outgoing {
     }
 
     /// Writes the messages that may leave now, the lowest lane first. Returns whether there may be room again.
-    pub(super) fn fill(&mut self, into: &mut Vec<u8>) -> bool {
+    pub(crate) fn fill(&mut self, into: &mut Vec<u8>) -> bool {
         let mut has_taken = false;
         for (number, lane) in self.lanes.iter_mut().enumerate() {
             while into.len() < WRITE_BYTES_MAX && (self.is_closed || lane.has_window()) {
@@ -88,14 +88,14 @@ impl Outgoing {
     }
 
     /// Marks the filled bytes as written.
-    pub(super) fn written(&mut self) {
+    pub(crate) fn written(&mut self) {
         if self.progress == Farewell::Said {
             self.progress = Farewell::Written;
         }
     }
 
     /// Handles the peer's report. Returns whether everything has been received now.
-    pub(super) fn receive(&mut self, lane: usize, receipt: Receipt) -> Result<bool, &'static str> {
+    pub(crate) fn receive(&mut self, lane: usize, receipt: Receipt) -> Result<bool, &'static str> {
         const WRONG: &str = "a receipt for a message that was not sent";
         let lane = self.lanes.get_mut(lane).ok_or(WRONG)?;
         let entries = receipt.delivered as usize + receipt.replaced as usize;
@@ -108,32 +108,32 @@ impl Outgoing {
     }
 
     /// Whether the peer has received all messages, or can no longer receive them.
-    pub(super) fn is_drained(&self) -> bool {
+    pub(crate) fn is_drained(&self) -> bool {
         let is_drained = |lane: &Lane| lane.queue.is_empty() && lane.sent_entries == 0;
         self.ended.is_some() || self.lanes.iter().all(is_drained)
     }
 
     /// Ends the direction. Only the first reason is stored.
-    pub(super) fn end(&mut self, refusal: Refusal) {
+    pub(crate) fn end(&mut self, refusal: Refusal) {
         self.ended.get_or_insert(refusal);
     }
 
     /// Records that the sending end is dropped.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.is_closed = true;
     }
 
     /// Whether the kernel has accepted all messages and the close, or can no longer send them.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_closed && (self.ended.is_some() || self.progress == Farewell::Written)
     }
 
-    pub(super) fn lanes(&self) -> usize {
+    pub(crate) fn lanes(&self) -> usize {
         self.lanes.len()
     }
 
     /// Returns the counters of messages, except refused ones.
-    pub(super) fn counters(&self) -> Counters {
+    pub(crate) fn counters(&self) -> Counters {
         self.lanes.iter().fold(Counters::default(), |sum, lane| {
             let put = lane.queue.counters();
             Counters {

@@ -16,7 +16,7 @@ use super::{LINGER_MAX, OpenError};
 const READ_BYTES_MAX: usize = 64 * 1_024;
 
 /// Opens this side's half of a channel as the connecting program, which sends its greeting first.
-pub(super) async fn greet<S>(mut stream: S, bounds: &[Bounds]) -> Result<Queues, OpenError>
+pub(crate) async fn greet<S>(mut stream: S, bounds: &[Bounds]) -> Result<Queues, OpenError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -26,7 +26,7 @@ where
 }
 
 /// Opens this side's half of a channel as the accepting program, which answers a greeting.
-pub(super) async fn answer<S>(mut stream: S, bounds: &[Bounds]) -> Result<Queues, OpenError>
+pub(crate) async fn answer<S>(mut stream: S, bounds: &[Bounds]) -> Result<Queues, OpenError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {

@@ -1,19 +1,28 @@
 //! Channels over a local socket: misbehaving peers, and guarantees at the end of a channel.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use nowcast_queue::{Bounds, Key, Refusal};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::runtime::{Builder, Runtime};
 
 use super::ends::Queues;
 use super::frame::{self, Hello, Receipt};
 use super::{WINDOW_ENTRIES, pump};
-use crate::helper::helper;
 
 const SMALL: Bounds = Bounds { entries_max: 4, bytes_max: 1_000 };
 const A: Key = Key::state(1);
 /// Number of bytes that a socket holds for a peer that does not read.
 const SOCKET_BYTES: usize = 64 * 1_024;
+
+/// The runtime that moves the frames of all tests.
+fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
+        Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread")
+    })
+}
 
 fn soon() -> Option<Instant> {
     Some(Instant::now() + Duration::from_secs(20))
@@ -23,7 +32,7 @@ fn soon() -> Option<Instant> {
 fn pair(bounds: Bounds) -> (Queues, Queues) {
     let (near, far) = duplex(SOCKET_BYTES);
     let bounds = [bounds];
-    helper().expect("a thread").block_on(async {
+    runtime().block_on(async {
         let (near, far) = tokio::join!(pump::greet(near, &bounds), pump::answer(far, &bounds));
         (near.expect("in order"), far.expect("in order"))
     })
@@ -32,7 +41,7 @@ fn pair(bounds: Bounds) -> (Queues, Queues) {
 /// One side of a channel, and a raw stream as its peer.
 fn beside_a_stranger(bounds: Bounds) -> (Queues, DuplexStream) {
     let (near, mut far) = duplex(SOCKET_BYTES);
-    helper().expect("a thread").block_on(async {
+    runtime().block_on(async {
         far.write_all(&Hello { pid: 1, bounds: vec![bounds] }.write()).await.expect("there is room");
         let near = pump::greet(near, &[bounds]).await.expect("in order");
         Hello::read(&mut far).await.expect("in order");
@@ -41,7 +50,7 @@ fn beside_a_stranger(bounds: Bounds) -> (Queues, DuplexStream) {
 }
 
 fn say(peer: &mut DuplexStream, bytes: &[u8]) {
-    helper().expect("a thread").block_on(peer.write_all(bytes)).expect("there is room");
+    runtime().block_on(peer.write_all(bytes)).expect("there is room");
 }
 
 /// Returns the refusal that ends a channel if its peer sends these bytes.
@@ -93,7 +102,7 @@ fn end_by_writing(mut queues: Queues) -> Refusal {
 fn a_greeting_of_another_protocol_is_refused() {
     let greet_with = |hello: Vec<u8>| {
         let (near, mut far) = duplex(SOCKET_BYTES);
-        helper().expect("a thread").block_on(async move {
+        runtime().block_on(async move {
             far.write_all(&hello).await.expect("there is room");
             drop(far);
             pump::answer(near, &[SMALL]).await.map(drop).expect_err("the greeting is invalid").to_string()
@@ -173,7 +182,7 @@ fn a_peer_that_disconnects_within_a_message_delivers_nothing_of_it() {
     frame::write_message(0, A, b"a whole value", &mut said);
     say(&mut far, &said[..said.len() - 1]);
     // The peer reads everything until the end. A killed process would not read, so this case is harder.
-    helper().expect("a thread").block_on(async {
+    runtime().block_on(async {
         far.shutdown().await.expect("the socket is open");
         assert_eq!(far.read_u8().await.ok(), None);
     });

@@ -84,14 +84,14 @@ async fn in_time<T>(
 }
 
 /// A connection to a name server that exchanges lines.
-pub(super) struct Line {
+pub(crate) struct Line {
     server: SocketAddr,
     stream: TcpStream,
     lines: Lines,
 }
 
 impl Line {
-    pub(super) async fn connect(server: SocketAddr) -> Result<Line, NamesError> {
+    pub(crate) async fn connect(server: SocketAddr) -> Result<Line, NamesError> {
         let stream = TcpStream::connect(server)
             .await
             .map_err(|error| NamesError::NoServer { address: server, error })?;
@@ -99,12 +99,12 @@ impl Line {
     }
 
     /// Sends a line.
-    pub(super) async fn say(&mut self, line: &str) -> Result<(), NamesError> {
+    pub(crate) async fn say(&mut self, line: &str) -> Result<(), NamesError> {
         self.stream.write_all(line.as_bytes()).await.map_err(|_| NamesError::Silent(self.server))
     }
 
     /// Waits for the next answer.
-    pub(super) async fn hear(&mut self) -> Result<Answer, NamesError> {
+    pub(crate) async fn hear(&mut self) -> Result<Answer, NamesError> {
         loop {
             match self.hear_any().await? {
                 None => {}
@@ -114,7 +114,7 @@ impl Line {
     }
 
     /// Waits for the next line. `None` stands for an empty line. If the future is dropped, no data is lost.
-    pub(super) async fn hear_any(&mut self) -> Result<Option<Answer>, NamesError> {
+    pub(crate) async fn hear_any(&mut self) -> Result<Option<Answer>, NamesError> {
         loop {
             match self.lines.next().map_err(|_| NamesError::NotOne(self.server))? {
                 Some(line) if line.is_empty() => return Ok(None),

@@ -7,10 +7,10 @@ use super::protocol::{Answer, Lines, Refused, Request};
 use super::registry::{ConnectionId, Registry};
 
 /// Interval at which an advertising client is sent an empty line.
-pub(super) const PING: Duration = Duration::from_secs(10);
+pub(crate) const PING: Duration = Duration::from_secs(10);
 
 /// Maximum silence of an advertising client.
-pub(super) const SILENCE_MAX: Duration = Duration::from_secs(30);
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(30);
 
 /// Maximum time between two whole requests, for a connection that advertises nothing.
 const REQUEST_MAX: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const OUTPUT_BYTES: usize = 4 * 1024;
 /// [`poll_output`](Self::poll_output) returns, and report them by [`sent`](Self::sent). Requests are read only while no output
 /// waits, so a peer that does not read costs no memory.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     id: ConnectionId,
     /// The peer's host. `None` if the peer is on this machine.
     host: Option<IpAddr>,
@@ -48,7 +48,7 @@ struct Listing {
 
 impl Connection {
     /// Makes a connection from `address`. Clients on other machines may advertise only if `allow_remote` is set.
-    pub(super) fn new(id: ConnectionId, address: IpAddr, allow_remote: bool, now: Instant) -> Connection {
+    pub(crate) fn new(id: ConnectionId, address: IpAddr, allow_remote: bool, now: Instant) -> Connection {
         let address = address.to_canonical();
         let host = (!address.is_loopback()).then_some(address);
         Connection {
@@ -66,12 +66,12 @@ impl Connection {
     }
 
     /// Returns the number of bytes that the connection accepts now.
-    pub(super) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         if self.is_busy() || self.is_ending { 0 } else { self.lines.room() }
     }
 
     /// Handles arrived bytes.
-    pub(super) fn handle_bytes(&mut self, now: Instant, bytes: &[u8], registry: &mut Registry) {
+    pub(crate) fn handle_bytes(&mut self, now: Instant, bytes: &[u8], registry: &mut Registry) {
         self.lines.push(bytes);
         if self.advertises {
             self.heard = now;
@@ -80,7 +80,7 @@ impl Connection {
     }
 
     /// Returns the bytes to write, if any.
-    pub(super) fn poll_output(&mut self, registry: &Registry) -> &[u8] {
+    pub(crate) fn poll_output(&mut self, registry: &Registry) -> &[u8] {
         while self.output.len() < OUTPUT_BYTES {
             let Some(listing) = &mut self.listing else { break };
             let answer = match registry.after(listing.last.as_deref()) {
@@ -101,14 +101,14 @@ impl Connection {
     }
 
     /// Reports written bytes. When all output is written, the next request is read.
-    pub(super) fn sent(&mut self, now: Instant, count: usize, registry: &mut Registry) {
+    pub(crate) fn sent(&mut self, now: Instant, count: usize, registry: &mut Registry) {
         self.output.drain(..count);
         self.said = now;
         self.read(now, registry);
     }
 
     /// Returns the time of the next call of [`handle_timeout`](Self::handle_timeout).
-    pub(super) fn poll_timeout(&self) -> Instant {
+    pub(crate) fn poll_timeout(&self) -> Instant {
         if self.advertises && !self.is_busy() {
             (self.heard + SILENCE_MAX).min(self.said + PING)
         } else {
@@ -117,7 +117,7 @@ impl Connection {
     }
 
     /// Sends an empty line or ends the connection, if that is due.
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if now >= self.heard + self.patience() {
             // The peer does not read, so it is sent nothing more.
             self.output.clear();
@@ -130,11 +130,11 @@ impl Connection {
     }
 
     /// Whether the connection ends once its output is written.
-    pub(super) fn is_ending(&self) -> bool {
+    pub(crate) fn is_ending(&self) -> bool {
         self.is_ending
     }
 
-    pub(super) fn advertises(&self) -> bool {
+    pub(crate) fn advertises(&self) -> bool {
         self.advertises
     }
 

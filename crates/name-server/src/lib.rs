@@ -1,8 +1,8 @@
 //! Names of services on other machines (`spec/CARRIERS.md`, section 8).
 //!
-//! A [`NameServer`] maps names to ports and hosts, while the services exist. An endpoint advertises automatically at the name
-//! server of its own machine. [`crate::connect`] asks the name server of a host if an address has no port. Programs of the same
-//! machine and user find each other's names without a server (see [`crate::local`]).
+//! A [`NameServer`] maps names to ports and hosts, while the services exist. An endpoint advertises at the name server
+//! of its own machine automatically. `nowcast::connect` asks the name server of a host if an address has no port. Names
+//! of the same machine and user need no server (`crates/names`).
 //!
 //! | file | content |
 //! | --- | --- |
@@ -12,6 +12,8 @@
 //! | `hostile.rs` | input that no client sends, for fuzzing |
 //! | `server.rs`, `client.rs`, `advertisement.rs` | server and clients on sockets |
 //! | `multicast.rs` | names without a server, by multicast DNS; only with the feature `mdns` |
+
+#![warn(clippy::missing_errors_doc)]
 
 mod advertisement;
 mod client;
@@ -28,6 +30,7 @@ pub use advertisement::{Advertisement, AdvertisementStatus};
 pub use client::{NamesError, find, list};
 #[doc(hidden)]
 pub use hostile::hostile;
+pub use nowcast_names::{NAME_BYTES_MAX, is_name};
 pub use protocol::{LINE_BYTES_MAX, Refused, Service};
 pub use server::{NameServer, NameServerConfig, NameServerHandle, NameServerStats};
 

@@ -4,7 +4,7 @@
 //! The certificate proves the identity of the endpoint, and the token proves that of the client.
 //!
 //! ```no_run
-//! use nowcast::names::multicast;
+//! use nowcast_name_server::multicast;
 //! use std::time::Duration;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,8 +14,8 @@
 //! # drop((announced, services)); Ok(()) }
 //! ```
 //!
-//! A [`Listener`](crate::Listener) announces its names if its configuration says so. If an address has no port and its host is
-//! `local` or ends in `.local`, [`connect`](crate::connect) searches by multicast DNS: `nowcast://local/tracker`.
+//! A `nowcast::Listener` announces its names if its configuration says so. If an address has no port and its host is `local` or
+//! ends in `.local`, `nowcast::connect` searches by multicast DNS: `nowcast://local/tracker`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -23,7 +23,7 @@ pub struct Service {
 
 /// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Request {
+pub(crate) enum Request {
     Find(String),
     List,
     Advertise(String, u16),
@@ -66,7 +66,7 @@ pub enum Refused {
 /// A line from a name server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Error { error: Refused },
     Advertised { advertised: String },
     Listed { listed: usize },
@@ -83,7 +83,7 @@ enum RequestLine {
 
 impl Request {
     /// Parses a line without its newline.
-    pub(super) fn parse(line: &[u8]) -> Result<Request, Refused> {
+    pub(crate) fn parse(line: &[u8]) -> Result<Request, Refused> {
         let request = match serde_json::from_slice(line).map_err(|_| Refused::BadRequest)? {
             RequestLine::Find { find } => Request::Find(find),
             RequestLine::List { list: true } => Request::List,
@@ -98,7 +98,7 @@ impl Request {
     }
 
     /// Returns the line, with its newline.
-    pub(super) fn line(self) -> String {
+    pub(crate) fn line(self) -> String {
         to_line(&match self {
             Request::Find(find) => RequestLine::Find { find },
             Request::List => RequestLine::List { list: true },
@@ -109,7 +109,7 @@ impl Request {
 
 impl Answer {
     /// Parses a line without its newline.
-    pub(super) fn parse(line: &[u8]) -> Option<Answer> {
+    pub(crate) fn parse(line: &[u8]) -> Option<Answer> {
         serde_json::from_slice(line).ok().filter(|answer| match answer {
             Answer::Service(service) => is_name(&service.name) && service.port != 0,
             _ => true,
@@ -117,7 +117,7 @@ impl Answer {
     }
 
     /// Returns the line, with its newline.
-    pub(super) fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         to_line(self)
     }
 }
@@ -128,18 +128,18 @@ fn to_line(value: &impl Serialize) -> String {
 
 /// Splits arrived bytes into lines. Buffers at most one line.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     bytes: Vec<u8>,
 }
 
 impl Lines {
     /// Returns the number of bytes that can be pushed now.
-    pub(super) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         LINE_BYTES_MAX.saturating_sub(self.bytes.len())
     }
 
     /// Adds bytes, at most [`room`](Self::room).
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         debug_assert!(bytes.len() <= self.room());
         self.bytes.extend_from_slice(bytes);
     }
@@ -148,7 +148,7 @@ impl Lines {
     ///
     /// # Errors
     /// Fails if the input can no longer become a valid line.
-    pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, Refused> {
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>, Refused> {
         let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') else {
             return if self.room() == 0 { Err(Refused::TooLong) } else { Ok(None) };
         };

@@ -22,11 +22,11 @@ const _: () = assert!(NAMES_PER_CONNECTION_MAX < NAMES_OF_OWN_HOST_MAX && NAMES_
 
 /// Identifies a connection. An id is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ConnectionId(pub(super) u64);
+pub(crate) struct ConnectionId(pub(crate) u64);
 
 /// All names. They are sorted, so that a list can continue after any name.
 #[derive(Debug, Default)]
-pub(super) struct Registry {
+pub(crate) struct Registry {
     names: BTreeMap<String, Holder>,
     /// Number of names that were refused because their connection or their machine had the maximum.
     refused: u64,
@@ -41,7 +41,7 @@ struct Holder {
 
 impl Registry {
     /// Registers a name for a connection. If the same connection has the name already, the port is updated.
-    pub(super) fn advertise(
+    pub(crate) fn advertise(
         &mut self,
         connection: ConnectionId,
         name: &str,
@@ -73,27 +73,27 @@ impl Registry {
     }
 
     /// Removes all names of a connection.
-    pub(super) fn release(&mut self, connection: ConnectionId) {
+    pub(crate) fn release(&mut self, connection: ConnectionId) {
         self.names.retain(|_, holder| holder.connection != connection);
     }
 
-    pub(super) fn find(&self, name: &str) -> Option<Service> {
+    pub(crate) fn find(&self, name: &str) -> Option<Service> {
         self.names.get(name).map(|holder| service(name, holder))
     }
 
     /// Returns the first service after a name, or the first of all.
-    pub(super) fn after(&self, name: Option<&str>) -> Option<Service> {
+    pub(crate) fn after(&self, name: Option<&str>) -> Option<Service> {
         let from = name.map_or(Bound::Unbounded, Bound::Excluded);
         let next = self.names.range::<str, _>((from, Bound::Unbounded)).next();
         next.map(|(name, holder)| service(name, holder))
     }
 
     /// Returns the number of names that were refused because their connection or their machine had the maximum.
-    pub(super) fn refused(&self) -> u64 {
+    pub(crate) fn refused(&self) -> u64 {
         self.refused
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.names.len()
     }
 }

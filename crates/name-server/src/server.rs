@@ -52,7 +52,7 @@ impl Default for NameServerConfig {
 /// A name server: maps services to ports and hosts.
 ///
 /// ```
-/// use nowcast::names::{Advertisement, NameServer, NameServerConfig, find};
+/// use nowcast_name_server::{Advertisement, NameServer, NameServerConfig, find};
 ///
 /// # tokio::runtime::Runtime::new()?.block_on(async {
 /// let server = NameServer::bind(NameServerConfig { port: 0, ..Default::default() }).await?;

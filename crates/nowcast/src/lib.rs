@@ -45,7 +45,6 @@ pub mod blocking;
 pub mod carrier;
 pub mod endpoint;
 pub mod local;
-pub mod names;
 
 mod acceptor;
 mod certificate;
@@ -79,5 +78,7 @@ pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 pub use publish::Publisher;
 
 pub use nowcast_queue::{Bounds, Key, PublicationBounds, PublicationCounters};
+/// Names of services on other machines: name servers, and multicast DNS.
+pub use nowcast_name_server as names;
 /// The protocol below channels: its configuration and its statistics.
 pub use nowcast_session as session;

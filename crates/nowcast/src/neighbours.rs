@@ -24,7 +24,7 @@ impl Neighbours {
     /// local names. All programs then connect over the network.
     pub(crate) fn welcome(name: &str, ready: mpsc::Sender<Channel>) -> Option<Self> {
         let welcome = backend::advertise(name, &LANES)
-            .and_then(Welcome::new)
+            .and_then(backend::welcome)
             .inspect_err(|error| tracing::debug!(%error, "not advertised on this machine"))
             .ok()?;
         Some(Self { task: tokio::spawn(accept_all(welcome, ready)) })

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use nowcast_names::NameError;
+
 /// The reason why a segment, a name or a peer was rejected. The text names the party at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -83,5 +85,17 @@ pub enum OpenError {
 impl From<rustix::io::Errno> for OpenError {
     fn from(errno: rustix::io::Errno) -> Self {
         OpenError::System(errno.into())
+    }
+}
+
+impl From<NameError> for OpenError {
+    fn from(error: NameError) -> Self {
+        match error {
+            NameError::Taken { name, pid } => OpenError::Taken { name, pid },
+            NameError::Name(name) => OpenError::Name(name),
+            NameError::Directory(path) => OpenError::Directory(path),
+            NameError::System(error) => OpenError::System(error),
+            other => OpenError::System(io::Error::other(other)),
+        }
     }
 }

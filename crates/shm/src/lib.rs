@@ -96,4 +96,6 @@ pub use ends::{DETECTION_MAX, ShmReceiver, ShmSender};
 pub use error::OpenError;
 pub use layout::{ENTRIES_MAX, LANES_MAX, SEGMENT_BYTES_MAX};
 #[cfg(not(loom))]
-pub use names::{Advertised, Listener, advertise, advertised, connect, connect_until, directory};
+pub use names::{Listener, advertise, advertised, connect, connect_until};
+#[cfg(not(loom))]
+pub use nowcast_names::Advertised;

@@ -1,21 +1,15 @@
-//! Names of services on this machine.
-//!
-//! Each name has two files in a directory that only its user may enter: a socket to connect to, and a lock that the advertising
-//! process holds. The kernel releases the lock when that process ends in any way. So the state of a name is never guessed from a
-//! process id, and the name of a dead process can be taken over at once.
+//! Names of services on this machine. `crates/names` keeps them; the file of each is a Unix socket to connect to.
 
 use crate::OpenError;
 use crate::channel::{self, ShmChannel};
+use nowcast_names::{Advertised, Claim, Directory};
 use nowcast_queue::Bounds;
 use rustix::event::{PollFd, PollFlags};
-use rustix::fs::{FlockOperation, Mode, OFlags, Timespec};
+use rustix::fs::Timespec;
 use rustix::io::Errno;
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Maximum time that a connected peer may take to send its greeting.
 const GREETING_MAX: Duration = Duration::from_secs(1);
@@ -60,96 +54,36 @@ pub fn connect_until(name: &str, bounds: &[Bounds], deadline: Instant) -> Result
 /// # Errors
 /// If the directory cannot be read.
 pub fn advertised() -> Result<Vec<Advertised>, OpenError> {
-    let directory = directory()?;
-    let mut names = Vec::new();
-    for file in std::fs::read_dir(&directory)? {
-        let path = file?.path();
-        let Some(name) =
-            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".lock"))
-        else {
-            continue;
-        };
-        // If a file has vanished meanwhile, its service has just closed.
-        if let Ok(entry) = inspect(&directory, name) {
-            names.push(entry);
-        }
-    }
-    names.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(names)
+    Ok(directory()?.advertised()?)
 }
 
-/// Returns the directory of this user's names: `$XDG_RUNTIME_DIR/nowcast`, or `/tmp/nowcast-<user>` if the variable is not set.
-/// Creates the directory if it is missing.
-///
-/// # Errors
-/// [`OpenError::Directory`] if another user could have put files there.
-pub fn directory() -> Result<PathBuf, OpenError> {
-    let user = rustix::process::geteuid().as_raw();
-    let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|path| Path::new(path).is_absolute()) {
-        Some(runtime) => PathBuf::from(runtime).join("nowcast"),
-        None => PathBuf::from(format!("/tmp/nowcast-{user}")),
-    };
-    match std::fs::DirBuilder::new().mode(0o700).create(&path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
-        _ => {}
-    }
-    let found = std::fs::symlink_metadata(&path)?;
-    if !found.is_dir() || found.uid() != user || found.mode() & 0o077 != 0 {
-        return Err(OpenError::Directory(path));
-    }
-    Ok(path)
-}
-
-/// A name in use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Advertised {
-    /// The name.
-    pub name: String,
-    /// The process that advertises it.
-    pub pid: u32,
-    /// The time since the name was advertised.
-    pub age: Duration,
-    /// Whether the process is alive. The files of a dead process are removed before this value is returned.
-    pub alive: bool,
+/// The directory of this user's names: `$XDG_RUNTIME_DIR/nowcast`, or `/tmp/nowcast-<user>` if that is not set. It is
+/// created if it is missing.
+fn directory() -> Result<Directory, OpenError> {
+    Ok(Directory::open("nowcast")?)
 }
 
 /// An advertised name. Dropping it releases the name. Channels that were made through it stay open.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
-    /// Held while the name is ours.
-    _lock: File,
-    directory: PathBuf,
-    name: String,
+    claim: Claim,
     bounds: Vec<Bounds>,
 }
 
 impl Listener {
-    fn new(directory: &Path, name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
-        check_name(name)?;
+    fn new(directory: &Directory, name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
         crate::layout::lanes(bounds).ok_or(OpenError::Bounds)?;
-        let lock = loop {
-            if let Some(lock) = lock_name(directory, name)? {
-                break lock;
-            }
-        };
-        let path = socket_path(directory, name);
-        remove(&path)?;
-        let socket = UnixListener::bind(&path)?;
+        let claim = directory.claim(name)?;
+        let socket = UnixListener::bind(claim.socket_path())?;
         socket.set_nonblocking(true)?;
-        Ok(Listener {
-            socket,
-            _lock: lock,
-            directory: directory.to_owned(),
-            name: name.to_owned(),
-            bounds: bounds.to_vec(),
-        })
+        Ok(Listener { socket, claim, bounds: bounds.to_vec() })
     }
 
     /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        self.claim.name()
     }
 
     /// Waits until a program connects, or until the deadline.
@@ -212,23 +146,13 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
-    fn drop(&mut self) {
-        // The files are removed while the lock is held, so that no successor's files are removed. If this fails, the next process
-        // removes them.
-        let _ = remove(&socket_path(&self.directory, &self.name));
-        let _ = remove(&lock_path(&self.directory, &self.name));
-    }
-}
-
 fn connect_once(
-    directory: &Path,
+    directory: &Directory,
     name: &str,
     bounds: &[Bounds],
     deadline: Instant,
 ) -> Result<ShmChannel, OpenError> {
-    check_name(name)?;
-    let socket = match UnixStream::connect(socket_path(directory, name)) {
+    let socket = match UnixStream::connect(directory.socket_path(name)?) {
         Ok(socket) => socket,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             return Err(OpenError::NotFound(name.to_owned()));
@@ -236,77 +160,4 @@ fn connect_once(
         Err(error) => return Err(error.into()),
     };
     channel::greet(socket, bounds, deadline)
-}
-
-/// Locks a name and writes this process's signature into its file. Returns `None` if the file was removed meanwhile, so that a
-/// retry may succeed.
-fn lock_name(directory: &Path, name: &str) -> Result<Option<File>, OpenError> {
-    let path = lock_path(directory, name);
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let mut file = File::from(rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)?);
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(Errno::WOULDBLOCK) => {
-            let pid = signature(&mut file).map_or(0, |(pid, _)| pid);
-            return Err(OpenError::Taken { name: name.to_owned(), pid });
-        }
-        Err(errno) => return Err(errno.into()),
-    }
-    let same = std::fs::symlink_metadata(&path).is_ok_and(|found| {
-        file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (found.dev(), found.ino()))
-    });
-    if !same {
-        return Ok(None);
-    }
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    file.set_len(0)?;
-    write!(file, "{} {}", std::process::id(), since.as_millis())?;
-    Ok(Some(file))
-}
-
-/// Checks whether a name's process is alive, and removes the files of a dead one.
-fn inspect(directory: &Path, name: &str) -> Result<Advertised, OpenError> {
-    let path = lock_path(directory, name);
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let mut file = File::from(rustix::fs::open(&path, flags, Mode::empty())?);
-    let (pid, since) = signature(&mut file).unwrap_or_default();
-    let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_millis(since)).unwrap_or_default();
-    let alive = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err();
-    if !alive {
-        remove(&socket_path(directory, name))?;
-        remove(&path)?;
-    }
-    Ok(Advertised { name: name.to_owned(), pid, age, alive })
-}
-
-/// Returns the process that signed a lock, and the time of signing in milliseconds since 1970.
-fn signature(file: &mut File) -> Option<(u32, u64)> {
-    let mut text = String::new();
-    file.take(64).read_to_string(&mut text).ok()?;
-    let (pid, since) = text.split_once(' ')?;
-    Some((pid.parse().ok()?, since.parse().ok()?))
-}
-
-fn check_name(name: &str) -> Result<(), OpenError> {
-    let fits = (1..=64).contains(&name.len()) && !name.starts_with('.');
-    if fits && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
-        Ok(())
-    } else {
-        Err(OpenError::Name(name.to_owned()))
-    }
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn lock_path(directory: &Path, name: &str) -> PathBuf {
-    directory.join(format!("{name}.lock"))
-}
-
-fn socket_path(directory: &Path, name: &str) -> PathBuf {
-    directory.join(format!("{name}.sock"))
 }

@@ -5,14 +5,11 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-#[cfg(not(unix))]
-use std::path::PathBuf;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::local::socket::OpenError;
-use crate::random;
+use crate::OpenError;
 
 const SECRET_BYTES: usize = 32;
 
@@ -20,25 +17,31 @@ type Secret = [u8; SECRET_BYTES];
 
 /// The first message of each side.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::local::socket) struct Secrets {
+pub(crate) struct Secrets {
     of_service: Secret,
     of_client: Secret,
 }
 
+fn secret() -> io::Result<Secret> {
+    let mut secret = Secret::default();
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    Ok(secret)
+}
+
 /// A listening port.
 #[derive(Debug)]
-pub(in crate::local::socket) struct Socket {
+pub(crate) struct Socket {
     socket: TcpListener,
     secrets: Secrets,
 }
 
 impl Socket {
     /// Opens a port and writes the file for clients to `path`. Must be called within a runtime.
-    pub(in crate::local::socket) fn bind(path: &Path) -> io::Result<Self> {
+    pub(crate) fn bind(path: &Path) -> io::Result<Self> {
         let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
         let socket = TcpListener::from_std(socket)?;
-        let secrets = Secrets { of_service: random::bytes(), of_client: random::bytes() };
+        let secrets = Secrets { of_service: secret()?, of_client: secret()? };
         let mut file = socket.local_addr()?.port().to_le_bytes().to_vec();
         file.extend_from_slice(&secrets.of_service);
         file.extend_from_slice(&secrets.of_client);
@@ -47,18 +50,18 @@ impl Socket {
     }
 
     /// Waits for the next connection, which must be [admitted](admit).
-    pub(in crate::local::socket) async fn accept(&self) -> io::Result<TcpStream> {
+    pub(crate) async fn accept(&self) -> io::Result<TcpStream> {
         Ok(self.socket.accept().await?.0)
     }
 
     /// Returns the secrets that a peer must prove to be admitted.
-    pub(in crate::local::socket) fn secrets(&self) -> Secrets {
+    pub(crate) fn secrets(&self) -> Secrets {
         self.secrets
     }
 }
 
 /// Checks that the peer can read the service's file, and proves to the peer that this side can.
-pub(in crate::local::socket) async fn admit(
+pub(crate) async fn admit(
     mut stream: TcpStream,
     secrets: Secrets,
 ) -> Result<TcpStream, OpenError> {
@@ -69,7 +72,7 @@ pub(in crate::local::socket) async fn admit(
 }
 
 /// Connects to the service whose file is at the path. Returns `NotFound` or `ConnectionRefused` if nothing listens.
-pub(in crate::local::socket) async fn connect(path: &Path) -> Result<TcpStream, OpenError> {
+pub(crate) async fn connect(path: &Path) -> Result<TcpStream, OpenError> {
     let file = std::fs::read(path)?;
     let (port, rest) = file.split_first_chunk::<2>().ok_or_else(nothing_there)?;
     let (of_service, rest) = rest.split_first_chunk::<SECRET_BYTES>().ok_or_else(nothing_there)?;
@@ -92,16 +95,6 @@ async fn hear(stream: &mut TcpStream, secret: &Secret) -> Result<(), OpenError> 
     // All bytes are compared, so that the duration does not depend on the number of matching bytes.
     let difference = said.iter().zip(secret).fold(0, |sum, (one, other)| sum | (one ^ other));
     if difference == 0 { Ok(()) } else { Err(OpenError::Stranger) }
-}
-
-/// Returns `%LOCALAPPDATA%\nowcast\names`. Only its user and the administrators of the machine can read files there.
-#[cfg(not(unix))]
-pub(in crate::local::socket) fn directory() -> Result<PathBuf, OpenError> {
-    let profile = std::env::var_os("LOCALAPPDATA").map(PathBuf::from).filter(|path| path.is_absolute());
-    let profile = profile.ok_or_else(|| OpenError::Directory(PathBuf::from("%LOCALAPPDATA%")))?;
-    let path = profile.join("nowcast").join("names");
-    std::fs::create_dir_all(&path)?;
-    Ok(path)
 }
 
 #[cfg(test)]

@@ -11,8 +11,3 @@ mod unix;
 pub(super) use loopback::{Socket, admit, connect};
 #[cfg(unix)]
 pub(super) use unix::{Socket, admit, connect};
-
-#[cfg(not(unix))]
-pub(super) use loopback::directory;
-#[cfg(unix)]
-pub(super) use unix::directory;

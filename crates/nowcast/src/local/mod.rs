@@ -10,12 +10,7 @@ mod link;
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub(crate) mod shared_memory;
-// The module's own tests use the socket on all systems.
-#[cfg(any(test, not(target_os = "linux"), feature = "portable"))]
-#[cfg_attr(
-    all(target_os = "linux", not(feature = "portable")),
-    allow(dead_code, unused_imports, unreachable_pub)
-)]
+#[cfg(any(not(target_os = "linux"), feature = "portable"))]
 pub(crate) mod socket;
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]

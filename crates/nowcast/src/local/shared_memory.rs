@@ -22,14 +22,14 @@ pub(crate) struct Welcome {
     socket: UnixListener,
 }
 
-impl Welcome {
-    /// Makes the acceptor of a listener. Must be called within a runtime.
-    pub(crate) fn new(listener: Listener) -> Result<Self, OpenError> {
-        let socket = UnixListener::from_std(listener.socket()?)?;
-        Ok(Self { listener: Arc::new(listener), socket })
-    }
+/// Accepts the programs that connect to the listener's name. Must be called within a runtime.
+pub(crate) fn welcome(listener: Listener) -> Result<Welcome, OpenError> {
+    let socket = UnixListener::from_std(listener.socket()?)?;
+    Ok(Welcome { listener: Arc::new(listener), socket })
+}
 
-    /// Waits for the next program that connects. An error concerns only one peer, unless it comes from the system.
+impl Welcome {
+    /// Waits for the next program that connects. Errors concern one peer, except those of the system.
     pub(crate) async fn accept(&self) -> Result<Queues, OpenError> {
         let stream = self.socket.accept().await?.0.into_std()?;
         // A peer may take up to a second for its greeting. Waiting for it here would block a task of the runtime.
