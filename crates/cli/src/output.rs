@@ -4,13 +4,11 @@
 //! exit code of SIGPIPE. If the output is full, it ends with an error. Lines that the standard error does not accept are dropped,
 //! because its reader may have left. Text from a peer or a file first passes through [`printable()`].
 
-mod printable;
-
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-pub(crate) use printable::{printable, printable_json};
+pub(crate) use nowcast_wire_tools::{printable, printable_json};
 
 /// The exit code that a shell reports for a program that ended by SIGPIPE.
 const EXIT_BY_SIGPIPE: u8 = 128 + 13;

@@ -27,7 +27,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// Maximum number of channels that are being greeted or wait to be accepted. Further connections wait.
 const BACKLOG_MAX: usize = 64;
-/// Name of the lock file of the directory itself. No service name begins with a dot.
+/// The title of the directory of names.
 const DIRECTORY: &str = if cfg!(unix) { "nowcast-sockets" } else { "nowcast" };
 
 /// Advertises a name to the programs of this user on this machine. `bounds` are the bounds of this side's lanes. `runtime`

@@ -1,22 +1,27 @@
 //! Tools for developers who work with wire types and save files. Servers and clients do not need this crate.
 //!
-//! The one invariant: this crate itself knows no format. Only `nowcast-wire` reads and writes bytes, so these tools accept the
-//! same input as every reader.
+//! The one invariant: this crate decides on no format by itself. The crate of a format reads and writes its bytes, so
+//! these tools accept exactly the input that every reader accepts.
 //!
 //! | to | use |
 //! | --- | --- |
 //! | turn types into TypeScript | [`typescript::generate`] |
 //! | turn JSON, MessagePack and save files into each other | [`convert()`] |
 //! | compare two files of values | [`read_values`], [`diff()`] |
+//! | explain packets, messages and save files field by field | [`decode::explain`], [`decode::WorldReader`] |
+//! | show text of strangers in a terminal | [`printable()`], [`printable_json`] |
 
 mod convert;
+pub mod decode;
 mod diff;
 mod json;
+mod printable;
 pub mod typescript;
 
 pub use convert::{Format, Progress, convert, read_values};
 pub use diff::{Difference, diff};
 pub use json::{from_json, write_json};
+pub use printable::{printable, printable_json};
 
 use std::io;
 

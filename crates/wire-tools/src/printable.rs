@@ -12,7 +12,8 @@ const INVISIBLE: [char; 11] = [
 
 /// Makes a text from a peer or a file safe for a terminal. Control characters, direction marks and invisible characters are
 /// written in the form `\u{202e}`.
-pub(crate) fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut shown, character| {
         if is_shown(character) {
             shown.push(character);
@@ -24,7 +25,8 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// Returns JSON on one line. The same characters are written as JSON escapes such as `\u202e`, so the meaning does not change.
-pub(crate) fn printable_json(value: &Value) -> String {
+#[must_use]
+pub fn printable_json(value: &Value) -> String {
     // Non-ASCII characters occur only in strings, and serde_json escapes all ASCII control characters except DEL.
     value.to_string().chars().fold(String::new(), |mut shown, character| {
         if is_shown(character) {

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Channel, Key, MessageKind, Phase};
+use nowcast_wire_tools::decode::WorldReader;
 use nowcast_world_client::Join;
 
-use crate::decode::WorldReader;
 use crate::output::printable;
 use crate::reach::{Reach, milliseconds};
 use crate::send::text;

@@ -14,7 +14,8 @@ const WORLD: &str = include_str!("../../../../packages/nowcast/src/world/session
 const PARTS: [&str; 6] = ["Definition", "Kind", "Action", "Declared", "Outcome", "Place"];
 
 /// The shapes by which values are decoded.
-pub(super) struct Shapes {
+#[derive(Debug)]
+pub struct Shapes {
     shapes: Vec<Shape>,
     is_world: bool,
     /// The kinds of the most recent definition.
@@ -23,14 +24,18 @@ pub(super) struct Shapes {
 
 impl Shapes {
     /// Returns the shapes of a world's messages.
-    pub(super) fn of_a_world() -> Shapes {
+    #[must_use]
+    pub fn of_a_world() -> Shapes {
         let mut shapes = schema::parse(WORLD).expect("a test of this module reads it");
         shapes.retain(|shape| !PARTS.contains(&name(shape).as_str()));
         Shapes { shapes, is_world: true, kinds: Kinds::default() }
     }
 
     /// Returns the shapes of a schema.
-    pub(super) fn of_schema(text: &str) -> Result<Shapes, schema::SchemaError> {
+    ///
+    /// # Errors
+    /// If the text is not a schema.
+    pub fn of_schema(text: &str) -> Result<Shapes, schema::SchemaError> {
         Ok(Shapes { shapes: schema::parse(text)?, is_world: false, kinds: Kinds::default() })
     }
 

@@ -5,7 +5,7 @@ use nowcast_wire::{Shape, Value, decode_value};
 use super::reading::{Reading, json};
 
 /// Names of kinds, and the shapes of their attributes. Entities can be decoded only with these.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Kinds(Vec<(String, Option<Shape>)>);
 
 /// Describes a message of this name. A definition applies to all later messages.
@@ -91,7 +91,7 @@ fn types(map: &Value, field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use nowcast_server::world::Attributes;
+    use nowcast_world::Attributes;
     use nowcast_wire::encode_to_vec;
     use nowcast_world_protocol::session::{Action, Definition, Entity, FromWorld, Kind};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-use crate::output::printable;
+use crate::printable::printable;
 
 /// Maximum number of bytes of a field that are shown.
 const SHOWN_BYTES_MAX: usize = 12;
@@ -11,12 +11,15 @@ const SHOWN_CHARS_MAX: usize = 160;
 const VARINT_BYTES_MAX: usize = 10;
 
 /// A fault and its place.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("malformed {field} at byte {offset}: {cause}")]
+pub struct Fault {
     /// The name of the field in its specification.
-    pub(super) field: String,
-    pub(super) offset: usize,
-    pub(super) cause: String,
+    pub field: String,
+    /// The offset of the fault, in bytes.
+    pub offset: usize,
+    /// The cause.
+    pub cause: String,
 }
 
 /// The fields read so far.

@@ -1,9 +1,9 @@
 //! Shows a decoded value as lines of text.
 
 use nowcast_wire::Value;
-use nowcast_wire_tools::write_json;
 
 use super::fields::{Fault, Fields};
+use crate::json::write_json;
 
 /// A value that was decoded by a shape.
 pub(super) struct Reading {

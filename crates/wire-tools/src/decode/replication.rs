@@ -1,6 +1,6 @@
 //! Decodes movement of a world (`spec/WORLD.md`, section 5) and deltas (`spec/DELTA.md`).
 
-use nowcast_server::replication::Quantization;
+use nowcast_replication::Quantization;
 use nowcast_wire::delta::{Codec, Linear, Mode};
 
 use super::fields::{Fault, Fields, as_is, nothing};

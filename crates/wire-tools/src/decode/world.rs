@@ -4,21 +4,29 @@ use nowcast_world_protocol::session::{EntityState, StateKey, WORLD_LANE};
 
 use super::body::Shapes;
 use super::{replication, session};
-use crate::output::printable;
+use crate::printable::printable;
 
 /// Describes messages of a world. Entities are decoded by the preceding definition.
-pub(crate) struct WorldReader {
+#[derive(Debug)]
+pub struct WorldReader {
     shapes: Shapes,
 }
 
+impl Default for WorldReader {
+    fn default() -> WorldReader {
+        WorldReader::new()
+    }
+}
+
 impl WorldReader {
-    /// Makes a reader that has no definition yet.
-    pub(crate) fn new() -> WorldReader {
+    /// Makes a reader without a definition.
+    #[must_use]
+    pub fn new() -> WorldReader {
         WorldReader { shapes: Shapes::of_a_world() }
     }
 
-    /// Describes an event, or a state under this key, as printable text. Returns `None` if it is not a message of a world.
-    pub(crate) fn message(&mut self, lane: u8, key: Option<u64>, bytes: &[u8]) -> Option<String> {
+    /// Describes an event, or a state of this key, as printable text; `None` if it is not a message of a world.
+    pub fn message(&mut self, lane: u8, key: Option<u64>, bytes: &[u8]) -> Option<String> {
         if key.is_some() && bytes.is_empty() {
             return Some("gone".into());
         }
@@ -38,7 +46,8 @@ impl WorldReader {
     }
 
     /// Describes movement; `None` if the bytes are not movement.
-    pub(crate) fn movement(bytes: &[u8]) -> Option<String> {
+    #[must_use]
+    pub fn movement(bytes: &[u8]) -> Option<String> {
         replication::summary(bytes)
     }
 }
