@@ -100,8 +100,8 @@ struct Next {
 
 impl History {
     /// Records all transforms at step `tick` of the world, modulo 2^32. `moving` is ordered by id. Call it at most once
-    /// for each step.
-    pub fn publish<M: Into<Moving>>(&mut self, tick: u32, moving: impl Iterator<Item = M>) {
+    /// for each step. Returns the immutable frames that viewers read.
+    pub fn publish<M: Into<Moving>>(&mut self, tick: u32, moving: impl Iterator<Item = M>) -> &Arc<Frames> {
         let tick_before = std::mem::replace(&mut self.tick, tick);
         let mut before = std::mem::take(&mut self.entities).into_iter().peekable();
         let mut entities = Vec::with_capacity(before.len());
@@ -118,7 +118,7 @@ impl History {
         self.release();
         let groups_of = |section| (section, self.sections.get(&section).cloned().unwrap_or_default());
         let sections = std::mem::take(&mut self.regrouped).into_iter().map(groups_of).collect();
-        self.snapshots.publish(FramesDelta { tick, frames, sections });
+        self.snapshots.publish(FramesDelta { tick, frames, sections })
     }
 
     /// Returns the current state of an entity; `None` if no group has a free place.
@@ -258,7 +258,7 @@ impl History {
         self.regrouped.insert(section);
     }
 
-    /// Returns the immutable frames that viewers read.
+    /// Returns the frames that [`publish`](Self::publish) returned last.
     pub fn frames(&self) -> &Arc<Frames> {
         self.snapshots.newest()
     }

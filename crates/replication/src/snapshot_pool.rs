@@ -47,8 +47,8 @@ impl<T: ApplyDelta> SnapshotPool<T> {
         &self.newest
     }
 
-    /// Publishes a snapshot with this change.
-    pub fn publish(&mut self, change: T::Change) {
+    /// Publishes a snapshot with this change, and returns it.
+    pub fn publish(&mut self, change: T::Change) -> &Arc<T> {
         let change = Arc::new(change);
         for earlier in &mut self.earlier {
             earlier.missed.push(Arc::clone(&change));
@@ -64,6 +64,7 @@ impl<T: ApplyDelta> SnapshotPool<T> {
             self.earlier.remove(0);
         }
         self.earlier.push(Earlier { picture, missed: vec![change] });
+        &self.newest
     }
 
     /// Returns the newest old snapshot that no reader holds, with all changes applied.

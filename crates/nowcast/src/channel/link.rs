@@ -1,6 +1,7 @@
 //! The link under a channel: a session over a network (`driver/link.rs`), or the queues of one machine
 //! (`local/link.rs`).
 
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use nowcast_wire::{Read, ReadOwned};
 use tokio::sync::watch;
 
 use super::shapes::Shapes;
+use super::wakers::DriverWaker;
 use super::{CommandId, Entry, Error, LaneId, Phase, Received, Source, Status};
 use crate::carrier::CarrierKind;
 use crate::published::Subscription;
@@ -100,7 +102,10 @@ pub(crate) trait Link: Send + Sync {
 
     fn set_source(&self, _source: Box<dyn Source>) {}
 
-    fn source_has_more(&self) {}
+    /// Wakes the task that calls the source. A link without packets has none.
+    fn driver(&self) -> Arc<DriverWaker> {
+        Arc::default()
+    }
 
     fn ping(&self) {}
 

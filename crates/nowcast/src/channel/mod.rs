@@ -47,7 +47,7 @@ pub(crate) use lane::Asked;
 pub(crate) use link::{Link, Put};
 pub(crate) use replies::Replies;
 pub(crate) use shapes::{Shapes, as_event};
-pub(crate) use wakers::WakerSet;
+pub(crate) use wakers::{DriverWaker, WakerSet};
 
 pub use crate::admission::Entry;
 
@@ -97,12 +97,14 @@ pub struct Channel {
     link: Arc<dyn Link>,
     /// The lane of the calls that have no lane argument.
     first: Lane,
+    driver: Arc<DriverWaker>,
 }
 
 impl Channel {
     pub(crate) fn new(link: Arc<dyn Link>) -> Self {
         let first = Lane::new(Arc::clone(&link), LaneId::default());
-        Self { link, first }
+        let driver = link.driver();
+        Self { link, first, driver }
     }
 
     pub(crate) fn link(&self) -> &dyn Link {
@@ -291,7 +293,7 @@ impl Channel {
 
     /// Informs the channel that the source has data to send. This call never waits, not even while the source is being polled.
     pub fn source_has_more(&self) {
-        self.link.source_has_more();
+        self.driver.call_source();
     }
 
     /// Measures the round trip now instead of with the next traffic. [`status`](Self::status) shows it when the answer arrives.

@@ -1,19 +1,16 @@
 //! State that a driver shares with the handles of its channel: the session, its carrier, and the waiting tasks.
 
 use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Poll, Waker};
+use std::task::Waker;
 use std::time::Duration;
 
-use futures_util::task::AtomicWaker;
-use nowcast_session::{CloseCode, Closed, MessageKind as Kind, Notice, Refused, Session, Time};
+use nowcast_session::{CloseCode, Closed, Notice, Session, Time};
 use tokio::sync::watch;
 
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::channel::{
-    CommandId, Error, Kept, LaneId, Message, MessageKind, Phase, Received, Replies, Shapes, Source, Status,
-    WakerSet,
+    CommandId, DriverWaker, Error, Kept, LaneId, Phase, Replies, Shapes, Source, Status, WakerSet,
 };
 use crate::published::Subscription;
 use crate::{clock, random};
@@ -27,14 +24,6 @@ const EXPIRED_MAX: usize = 1_024;
 pub(crate) struct Shared {
     core: Mutex<Core>,
     pub(super) driver: Arc<DriverWaker>,
-}
-
-/// Wakes the driver. Needs no lock.
-#[derive(Default)]
-pub(super) struct DriverWaker {
-    waker: AtomicWaker,
-    /// Whether the source was called for since the driver last checked.
-    source_is_called: AtomicBool,
 }
 
 /// The state behind the lock.
@@ -52,18 +41,18 @@ pub(crate) struct Core {
     /// The time at which the driver last read the clock.
     pub(crate) looked_at: Time,
     driver: Arc<DriverWaker>,
-    readers: WakerSet,
-    writers: WakerSet,
+    pub(super) readers: WakerSet,
+    pub(super) writers: WakerSet,
     /// The number of acknowledged packets at the time when the writers were last woken.
     acknowledged: u64,
     /// Number of open batches. Nothing is sent while one exists.
     pub(crate) open_batches: usize,
     /// The beginning of the latest batch.
     pub(crate) batch_began: Time,
-    replies: Replies,
-    kept: Kept,
-    shapes: Arc<Shapes>,
-    expired: Vec<(LaneId, u64)>,
+    pub(super) replies: Replies,
+    pub(super) kept: Kept,
+    pub(super) shapes: Arc<Shapes>,
+    pub(super) expired: Vec<(LaneId, u64)>,
     phase: Phase,
     resumed: u64,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
@@ -115,24 +104,6 @@ impl Shared {
     }
 }
 
-impl DriverWaker {
-    /// Wakes the driver, so that it checks the session.
-    fn wake(&self) {
-        self.waker.wake();
-    }
-
-    /// Wakes the driver, so that it calls the source.
-    pub(super) fn call_source(&self) {
-        self.source_is_called.store(true, Ordering::Release);
-        self.wake();
-    }
-
-    /// Whether the source was called for since the last check. Must be called after the driver has begun its turn.
-    pub(super) fn take_call(&self) -> bool {
-        self.source_is_called.swap(false, Ordering::Acquire)
-    }
-}
-
 impl Core {
     /// Continues on another carrier, and closes the previous one.
     pub(crate) fn attach(&mut self, now: Time, carrier: Box<dyn Carrier>) {
@@ -158,7 +129,7 @@ impl Core {
 
     /// Begins the driver's turn. `waker` requests another turn.
     pub(crate) fn driver_looks(&self, waker: &Waker) {
-        self.driver.waker.register(waker);
+        self.driver.register(waker);
     }
 
     /// Takes the events of the session and acts on them.
@@ -231,106 +202,6 @@ impl Core {
         }
     }
 
-    pub(super) fn wait_to_write(&self, waker: &Waker) {
-        self.writers.insert(waker);
-    }
-
-    /// Takes the next message for the application.
-    pub(super) fn poll_message(
-        &mut self,
-        bytes: &mut Vec<u8>,
-        waker: Option<&Waker>,
-    ) -> Poll<Result<Received, Error>> {
-        if let Some(kept) = self.kept.next() {
-            return Poll::Ready(Ok(kept.unpack(bytes)));
-        }
-        if let Some(received) = self.take_message(bytes) {
-            return Poll::Ready(Ok(received));
-        }
-        self.note_reading();
-        if let Some(closed) = self.closed() {
-            return Poll::Ready(Err(Error::Closed(closed)));
-        }
-        if let Some(waker) = waker {
-            self.readers.insert(waker);
-        }
-        Poll::Pending
-    }
-
-    /// Takes messages while one of them may be the reply to a waiting command. All other messages are kept for the application.
-    fn take_replies(&mut self) {
-        loop {
-            if self.kept.is_full() {
-                return self.replies.settle_all(&Error::Behind);
-            }
-            let mut bytes = Vec::new();
-            let Some(received) = self.take_message(&mut bytes) else { break };
-            self.kept.keep(Message::new(received, bytes));
-        }
-        self.note_reading();
-    }
-
-    /// Returns the next message that is not a reply. Replies go to their tasks.
-    fn take_message(&mut self, bytes: &mut Vec<u8>) -> Option<Received> {
-        loop {
-            // This time only limits when consumption is reported, so an older time suffices. Reading a clock for each message
-            // would cost more.
-            let message = self.session.poll_message(self.looked_at, bytes)?;
-            let lane = message.lane;
-            if message.kind == Kind::Event && self.shapes.take_in(lane, bytes) {
-                continue;
-            }
-            let kind = match message.kind {
-                Kind::State { key } => MessageKind::State { key: key.into() },
-                Kind::Event => MessageKind::Event,
-                Kind::Command { command } => MessageKind::Command(CommandId::new(lane, command)),
-                Kind::Replication { packet } => MessageKind::Replication { packet },
-                Kind::Reply { command } => {
-                    // The session counts late replies. If the caller is gone, it needs no reply.
-                    self.replies.settle(CommandId::new(lane, command), Ok(mem::take(bytes)));
-                    continue;
-                }
-            };
-            return Some(Received {
-                lane: LaneId(lane),
-                kind,
-                produced_at: clock::instant(message.produced_at),
-            });
-        }
-    }
-
-    /// Reading may free credit. The driver is then woken to inform the peer.
-    fn note_reading(&mut self) {
-        let wakes = self.session.report_at();
-        if wakes.is_some_and(|at| self.armed.is_none_or(|armed| at < armed)) {
-            self.wake_driver();
-        }
-    }
-
-    /// Registers a command that waits for its reply.
-    pub(super) fn expect_reply(&mut self, command: CommandId) {
-        self.replies.expect(command);
-    }
-
-    pub(super) fn poll_reply(&mut self, command: CommandId, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
-        match self.replies.poll(command, waker) {
-            Some(reply) => reply,
-            None => Poll::Ready(Err(self.closed().map_or(Error::TimedOut, Error::Closed))),
-        }
-    }
-
-    pub(super) fn forget_reply(&mut self, command: CommandId) {
-        self.replies.forget(command);
-    }
-
-    pub(super) fn shapes(&self) -> Arc<Shapes> {
-        Arc::clone(&self.shapes)
-    }
-
-    pub(super) fn take_expired(&mut self) -> Vec<(LaneId, u64)> {
-        mem::take(&mut self.expired)
-    }
-
     pub(crate) fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)> {
         self.changes.subscribe()
     }
@@ -375,26 +246,5 @@ impl Core {
     /// Becomes true when the driver has ended.
     pub(super) fn watch_left(&self) -> watch::Receiver<bool> {
         self.left.subscribe()
-    }
-
-    /// Handles the session's answer to a put. If the message was accepted, wakes the driver to send it.
-    pub(super) fn put<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
-        let done = self.explain(put)?;
-        self.wake_driver();
-        Ok(done)
-    }
-
-    /// Converts the session's answer to a put.
-    pub(super) fn explain<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
-        put.map_err(|refused| {
-            if refused == Refused::Closed {
-                // A packet may have ended the session since the driver's last turn.
-                self.take_news();
-            }
-            match (refused, self.closed()) {
-                (Refused::Closed, Some(closed)) => Error::Closed(closed),
-                _ => Error::Refused(refused),
-            }
-        })
     }
 }

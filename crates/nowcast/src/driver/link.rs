@@ -1,16 +1,20 @@
-//! A channel's link over a network.
+//! A channel's link over a network: the application's side of a session. `core.rs` is the driver's side.
 
+use std::mem;
 use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use nowcast_session::{CloseCode, Refused, Time};
+use nowcast_session::{CloseCode, MessageKind as Kind, Refused, Time};
 use tokio::sync::watch;
 
 use super::core::{Core, Shared};
 use super::source_drafts::discard;
 use crate::carrier::CarrierKind;
-use crate::channel::{CommandId, Entry, Error, LaneId, Link, Phase, Put, Received, Shapes, Source, Status};
+use crate::channel::{
+    CommandId, DriverWaker, Entry, Error, LaneId, Link, Message, MessageKind, Phase, Put, Received, Shapes,
+    Source, Status,
+};
 use crate::clock;
 use crate::published::Subscription;
 
@@ -23,7 +27,7 @@ pub(crate) struct SessionLink {
 
 impl SessionLink {
     pub(crate) fn new(shared: Arc<Shared>, entry: Entry) -> Self {
-        let shapes = shared.lock().shapes();
+        let shapes = Arc::clone(&shared.lock().shapes);
         Self { shared, shapes, entry }
     }
 
@@ -38,10 +42,77 @@ fn put(core: &mut Core, now: Time, LaneId(lane): LaneId, put: Put<'_>) -> Result
         Put::Event(payload, lifetime) => core.session.put_event(now, lane, payload, lifetime),
         Put::Command(payload, patience) => {
             let number = core.session.put_command(now, lane, payload, patience)?;
-            core.expect_reply(CommandId::new(lane, number));
+            core.replies.expect(CommandId::new(lane, number));
             Ok(number)
         }
         Put::Reply(number, payload) => core.session.put_reply(now, lane, number, payload).map(|()| number),
+    }
+}
+
+/// The application's calls, under the lock of the channel.
+impl Core {
+    /// Takes messages while one of them may be the reply to a waiting command. All other messages are kept for the application.
+    pub(super) fn take_replies(&mut self) {
+        loop {
+            if self.kept.is_full() {
+                return self.replies.settle_all(&Error::Behind);
+            }
+            let mut bytes = Vec::new();
+            let Some(received) = self.take_message(&mut bytes) else { break };
+            self.kept.keep(Message::new(received, bytes));
+        }
+        self.note_reading();
+    }
+
+    /// Returns the next message that is not a reply. Replies go to their tasks.
+    fn take_message(&mut self, bytes: &mut Vec<u8>) -> Option<Received> {
+        loop {
+            // This time only limits when consumption is reported, so an older time suffices. Reading a clock for each message
+            // would cost more.
+            let message = self.session.poll_message(self.looked_at, bytes)?;
+            let lane = message.lane;
+            if message.kind == Kind::Event && self.shapes.take_in(lane, bytes) {
+                continue;
+            }
+            let kind = match message.kind {
+                Kind::State { key } => MessageKind::State { key: key.into() },
+                Kind::Event => MessageKind::Event,
+                Kind::Command { command } => MessageKind::Command(CommandId::new(lane, command)),
+                Kind::Replication { packet } => MessageKind::Replication { packet },
+                Kind::Reply { command } => {
+                    // The session counts late replies. If the caller is gone, it needs no reply.
+                    self.replies.settle(CommandId::new(lane, command), Ok(mem::take(bytes)));
+                    continue;
+                }
+            };
+            return Some(Received {
+                lane: LaneId(lane),
+                kind,
+                produced_at: clock::instant(message.produced_at),
+            });
+        }
+    }
+
+    /// Reading may free credit. The driver is then woken to inform the peer.
+    fn note_reading(&mut self) {
+        let wakes = self.session.report_at();
+        if wakes.is_some_and(|at| self.armed.is_none_or(|armed| at < armed)) {
+            self.wake_driver();
+        }
+    }
+
+    /// Converts the session's answer to a put.
+    fn explain<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
+        put.map_err(|refused| {
+            if refused == Refused::Closed {
+                // A packet may have ended the session since the driver's last turn.
+                self.take_news();
+            }
+            match (refused, self.closed()) {
+                (Refused::Closed, Some(closed)) => Error::Closed(closed),
+                _ => Error::Refused(refused),
+            }
+        })
     }
 }
 
@@ -50,10 +121,12 @@ impl Link for SessionLink {
         let mut core = self.lock();
         let done = put(&mut core, clock::now(), lane, message);
         if done == Err(Refused::Full) {
-            waker.into_iter().for_each(|waker| core.wait_to_write(waker));
+            waker.into_iter().for_each(|waker| core.writers.insert(waker));
             return Poll::Pending;
         }
-        Poll::Ready(core.put(done))
+        let done = core.explain(done)?;
+        core.wake_driver();
+        Poll::Ready(Ok(done))
     }
 
     fn put_in_batch(&self, lane: LaneId, message: Put<'_>) -> Poll<Result<u64, Error>> {
@@ -79,15 +152,33 @@ impl Link for SessionLink {
     }
 
     fn poll_receive(&self, bytes: &mut Vec<u8>, waker: Option<&Waker>) -> Poll<Result<Received, Error>> {
-        self.lock().poll_message(bytes, waker)
+        let mut core = self.lock();
+        if let Some(kept) = core.kept.next() {
+            return Poll::Ready(Ok(kept.unpack(bytes)));
+        }
+        if let Some(received) = core.take_message(bytes) {
+            return Poll::Ready(Ok(received));
+        }
+        core.note_reading();
+        if let Some(closed) = core.closed() {
+            return Poll::Ready(Err(Error::Closed(closed)));
+        }
+        if let Some(waker) = waker {
+            core.readers.insert(waker);
+        }
+        Poll::Pending
     }
 
     fn poll_reply(&self, command: CommandId, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
-        self.lock().poll_reply(command, waker)
+        let mut core = self.lock();
+        match core.replies.poll(command, waker) {
+            Some(reply) => reply,
+            None => Poll::Ready(Err(core.closed().map_or(Error::TimedOut, Error::Closed))),
+        }
     }
 
     fn forget_reply(&self, command: CommandId) {
-        self.lock().forget_reply(command);
+        self.lock().replies.forget(command);
     }
 
     fn poll_drained(&self, waker: &Waker) -> Poll<Result<(), Error>> {
@@ -98,7 +189,7 @@ impl Link for SessionLink {
         if let Some(closed) = core.closed() {
             return Poll::Ready(Err(Error::Closed(closed)));
         }
-        core.wait_to_write(waker);
+        core.writers.insert(waker);
         Poll::Pending
     }
 
@@ -127,7 +218,7 @@ impl Link for SessionLink {
     }
 
     fn take_expired(&self) -> Vec<(LaneId, u64)> {
-        self.lock().take_expired()
+        mem::take(&mut self.lock().expired)
     }
 
     fn silence(&self) -> Duration {
@@ -155,8 +246,8 @@ impl Link for SessionLink {
         discard(unused);
     }
 
-    fn source_has_more(&self) {
-        self.shared.driver.call_source();
+    fn driver(&self) -> Arc<DriverWaker> {
+        Arc::clone(&self.shared.driver)
     }
 
     fn ping(&self) {

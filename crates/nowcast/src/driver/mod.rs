@@ -1,9 +1,9 @@
 //! The task that runs one session over its carrier. Only this task moves packets.
 //!
-//! A turn has these steps, in this order: receive packets, handle time, let the application's source put new messages, fill
-//! packets as long as the carrier accepts them, deliver events, sleep. The application puts and takes messages under the same
-//! lock and wakes the driver. Packets are filled only in the driver's turn, when the carrier is ready, so they hold the newest
-//! values (late binding). Only the application's source is called without the lock (`source_drafts.rs`).
+//! A turn has these steps, in this order: receive packets, wake the tasks that read, handle time, let the application's source
+//! put new messages, fill packets as long as the carrier accepts them, deliver events, sleep. The application puts and takes
+//! messages under the same lock and wakes the driver. Packets are filled only in the driver's turn, when the carrier is ready, so
+//! they hold the newest values (late binding). Only the application's source is called without the lock (`source_drafts.rs`).
 
 mod core;
 mod feed;
@@ -130,6 +130,10 @@ impl<'a> Turn<'a> {
         }
         core.looked_at = self.now;
         let received = receive(&mut core, self.now, context);
+        if received > 0 {
+            // Before anything is sent: the application can read while the source writes.
+            core.wake_waiting();
+        }
         linger(&mut core, self.now);
         core.session.handle_timeout(self.now);
         self.sourced.begin(&mut core.session);
@@ -137,9 +141,6 @@ impl<'a> Turn<'a> {
         let sent;
         (core, sent) = self.send(core, context);
         core.take_news();
-        if received > 0 {
-            core.wake_waiting();
-        }
         let now = self.now;
         let fed = feed_at(&mut core, now, context);
         core.armed = core.session.poll_timeout(now).into_iter().chain(fed).min().map(|at| match sent {
@@ -225,10 +226,10 @@ impl<'a> Turn<'a> {
             core.session.close(self.now, CloseCode::APPLICATION, reason);
             return core;
         }
-        if !self.sourced.put_fed(&mut core.session, self.now) {
+        if !self.sourced.fed.put_into(&mut core.session, self.now) {
             self.shared.driver.call_source();
         }
-        if let Some((code, reason)) = self.sourced.take_closing() {
+        if let Some((code, reason)) = self.sourced.fed.take_closing() {
             core.close(self.now, CloseCode(code), &reason);
         }
         core

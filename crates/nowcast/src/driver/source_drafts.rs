@@ -26,8 +26,8 @@ const LANES_MAX: u8 = 16;
 #[derive(Default)]
 pub(super) struct SourceDrafts {
     source: Option<Box<dyn Source>>,
-    /// Other messages that the source has put, until they are put into the session.
-    feed: PutBatch,
+    /// Other messages that the source has put, until they are put into the session. The source learns of refusals at its next call.
+    pub(super) fed: PutBatch,
     /// Outcomes that the source has not received yet.
     outcomes: Vec<PacketOutcome>,
     /// One bit for each lane that the session fills from a source.
@@ -71,7 +71,7 @@ impl SourceDrafts {
     /// Replaces the source. Returns the previous one, which must be dropped without any lock.
     pub(super) fn replace(&mut self, source: Box<dyn Source>) -> Option<Box<dyn Source>> {
         self.drafts.clear();
-        (self.waiting, self.asked, self.feed) = (0, None, PutBatch::default());
+        (self.waiting, self.asked, self.fed) = (0, None, PutBatch::default());
         self.source.replace(source)
     }
 
@@ -126,7 +126,7 @@ impl SourceDrafts {
         self.guarded(|sourced| {
             sourced.settle();
             if let Some(source) = &mut sourced.source {
-                source.feed(&mut sourced.feed);
+                source.feed(&mut sourced.fed);
             }
             Ok(())
         })
@@ -139,21 +139,10 @@ impl SourceDrafts {
     ) -> Result<(), &'static str> {
         let ran = catch_unwind(AssertUnwindSafe(|| run(self))).unwrap_or(Err(PANICKED));
         if ran.is_err() {
-            (self.waiting, self.drafts, self.feed) = (0, Vec::new(), PutBatch::default());
+            (self.waiting, self.drafts, self.fed) = (0, Vec::new(), PutBatch::default());
             discard(self.source.take());
         }
         ran
-    }
-
-    /// Moves the source's puts into the session. Returns whether all were accepted. The source learns of refusals at
-    /// its next call.
-    pub(super) fn put_fed(&mut self, session: &mut Session, now: Time) -> bool {
-        self.feed.put_into(session, now)
-    }
-
-    /// Returns the code and the reason if the source closes the channel.
-    pub(super) fn take_closing(&mut self) -> Option<(u32, String)> {
-        self.feed.take_closing()
     }
 
     /// Passes the outcomes of the source's bytes to the source.

@@ -189,7 +189,7 @@ impl Publication {
         }
         let started = Instant::now();
         let mut history = self.history.borrow_mut();
-        history.publish(view.tick as u32, moving(view.world, view.interest_grid));
+        let frames = history.publish(view.tick as u32, moving(view.world, view.interest_grid));
         let players = view.inputs.iter().map(|(id, input)| SeenPlayer {
             id: *id,
             eye: view.eye(*id),
@@ -198,7 +198,7 @@ impl Publication {
         self.latest_snapshot.put(RoomSnapshot {
             tick: view.tick,
             grid_snapshot: Arc::clone(view.interest_grid.grid_snapshot()),
-            frames: Arc::clone(history.frames()),
+            frames: Arc::clone(frames),
             descriptions: Arc::clone(view.replicated.descriptions()),
             players: players.collect(),
             far_metres: view.dictionary.far_metres(),
