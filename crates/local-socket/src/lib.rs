@@ -34,8 +34,6 @@
 //! The runtime that [`advertise`] and [`connect`] receive runs the pumps of their channels, so the ends need no runtime
 //! of their own.
 
-#![warn(clippy::missing_errors_doc)]
-
 mod ends;
 mod error;
 mod frame;

@@ -13,8 +13,6 @@
 //! | `server.rs`, `client.rs`, `advertisement.rs` | server and clients on sockets |
 //! | `multicast.rs` | names without a server, by multicast DNS; only with the feature `mdns` |
 
-#![warn(clippy::missing_errors_doc)]
-
 mod advertisement;
 mod client;
 mod connection;

@@ -20,8 +20,6 @@
 //! Each name has a lock, a signature with the process and the time of the claim, and a file that belongs to the
 //! transport: a socket, or a port with secrets. All of them lie in a directory that only its user may enter.
 
-#![warn(clippy::missing_errors_doc)]
-
 #[cfg(unix)]
 mod unix;
 #[cfg(not(unix))]

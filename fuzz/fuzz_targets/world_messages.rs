@@ -1,0 +1,55 @@
+//! Messages between a world and its clients on a session: a message that was decoded once is encoded and decoded to the
+//! same bytes again, and its input is within bounds.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use nowcast_wire::{Read, Wire, decode, encode_to_vec};
+use nowcast_world_protocol::session::{
+    Controls, Entity, EntityState, FromWorld, Line, Missed, Owned, Player, Said, Screen, StateKey, Steps,
+    ToWorld, View,
+};
+
+fuzz_target!(|data: &[u8]| {
+    let Some((kind, bytes)) = data.split_first() else { return };
+    match kind % 13 {
+        0 => drop(again::<ToWorld>(bytes)),
+        1 => drop(again::<FromWorld>(bytes)),
+        2 => {
+            if let Some(controls) = again::<Controls>(bytes) {
+                let _ = controls.to_input();
+            }
+        }
+        3 => {
+            for step in again::<Steps>(bytes).into_iter().flat_map(|steps| steps.steps) {
+                let _ = step.to_input();
+            }
+        }
+        4 => drop(again::<Entity>(bytes)),
+        5 => drop(again::<Player>(bytes)),
+        6 => drop(again::<Screen>(bytes)),
+        7 => drop(again::<Line>(bytes)),
+        8 => drop(again::<Said>(bytes)),
+        9 => drop(again::<Missed>(bytes)),
+        10 => drop(again::<View>(bytes)),
+        11 => {
+            if let Some((pose, velocity)) = again::<Owned>(bytes).and_then(Owned::checked) {
+                assert!(pose.position.iter().chain(&pose.rotation).all(|number| number.is_finite()));
+                assert!(velocity.is_none_or(|velocity| velocity.linear.iter().all(|number| number.is_finite())));
+            }
+        }
+        _ => {
+            let _ = EntityState::read(bytes);
+            if let Some(key) = bytes.first_chunk().map(|key| u64::from_le_bytes(*key)) {
+                assert!(StateKey::of(key).is_none_or(|read| read.number() == key));
+            }
+        }
+    }
+});
+
+/// Decodes a message. Compares bytes, because a number in it may be NaN, which equals nothing.
+fn again<'a, T: Read<'a> + Wire>(bytes: &'a [u8]) -> Option<T> {
+    let message = decode::<T>(bytes).ok()?;
+    let written = encode_to_vec(&message);
+    assert_eq!(written, bytes, "there is one encoding of each message");
+    Some(message)
+}
