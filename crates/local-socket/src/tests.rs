@@ -19,9 +19,8 @@ const SOCKET_BYTES: usize = 64 * 1_024;
 /// The runtime that moves the frames of all tests.
 fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| {
-        Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread")
-    })
+    RUNTIME
+        .get_or_init(|| Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a thread"))
 }
 
 fn soon() -> Option<Instant> {

@@ -77,8 +77,8 @@ pub use endpoint::BindError;
 pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 pub use publish::Publisher;
 
-pub use nowcast_queue::{Bounds, Key, PublicationBounds, PublicationCounters};
 /// Names of services on other machines: name servers, and multicast DNS.
 pub use nowcast_name_server as names;
+pub use nowcast_queue::{Bounds, Key, PublicationBounds, PublicationCounters};
 /// The protocol below channels: its configuration and its statistics.
 pub use nowcast_session as session;

@@ -37,9 +37,9 @@ pub struct Metrics {
     durable: Family<Outcomes, Counter>,
     turns: Family<Outcomes, Counter>,
     /// Entities that entered the interest set of a client on a session.
-    pub sight_entered: Counter,
+    pub interest_entered: Counter,
     /// Entities that left the interest set of a client on a session.
-    pub sight_left: Counter,
+    pub interest_left: Counter,
     /// The open rooms, each with its own metrics.
     open_rooms: OpenRooms,
     rooms_ended: Family<Reason, Counter>,
@@ -75,7 +75,7 @@ impl Metrics {
         let encode_seconds = Histogram::new(ENCODE_BOUNDS);
         own.register(
             "snapshot_encode_seconds",
-            "Time to encode one snapshot for one group of clients, or to take one down for sessions",
+            "Time to encode one snapshot for one group of clients, or to publish one for sessions",
             encode_seconds.clone(),
         );
         Self {
@@ -109,14 +109,14 @@ impl Metrics {
                 "prediction",
                 "Steps of walkers that ran differently from the client's prediction, and views that were too old",
             ),
-            sight_entered: counter(
+            interest_entered: counter(
                 own,
-                "sight_entered",
+                "interest_entered",
                 "Entities that came near a client on a session, counted for each client",
             ),
-            sight_left: counter(
+            interest_left: counter(
                 own,
-                "sight_left",
+                "interest_left",
                 "Entities that a client on a session no longer receives because they are far away, counted for each client",
             ),
             rooms_ended: family(own, "rooms_ended", "Rooms that ended"),

@@ -58,9 +58,9 @@ pub struct RoomMetrics {
     pub(crate) bodies_awake: Gauge,
     pub(crate) steps_skipped: Counter,
     /// Updates of entity groups that did not fit in a round of a client.
-    pub(crate) put_off: Counter,
+    pub(crate) postponed: Counter,
     /// Entities in interest sets, summed over all clients.
-    pub in_sight: Gauge,
+    pub interest_entities: Gauge,
     script_work: Share,
     bytes: [Counter; Class::ALL.len()],
     ages: [WorstAge; DISTANCES.len()],
@@ -77,8 +77,8 @@ impl RoomMetrics {
             entities: Gauge::default(),
             bodies_awake: Gauge::default(),
             steps_skipped: Counter::default(),
-            put_off: Counter::default(),
-            in_sight: Gauge::default(),
+            postponed: Counter::default(),
+            interest_entities: Gauge::default(),
             script_work: Share::default(),
             bytes: Default::default(),
             ages: Default::default(),
@@ -91,9 +91,9 @@ impl RoomMetrics {
     }
 
     /// Counts the movement bytes sent to one client, and the updates of entity groups that did not fit in its round.
-    pub fn note_movement(&self, bytes: usize, put_off: u64) {
+    pub fn note_movement(&self, bytes: usize, postponed: u64) {
         self.count_bytes(Class::Movement, bytes);
-        self.put_off.inc_by(put_off);
+        self.postponed.inc_by(postponed);
     }
 
     /// Records the ages of a client's state, which its viewer knows at the start of a round.
@@ -194,13 +194,13 @@ const FIGURES: [Figure; 8] = [
     }),
     ("nowcast_room_entities", "Entities in the room's world", |room| &room.entities),
     ("nowcast_room_bodies_awake", "Bodies that physics moves", |room| &room.bodies_awake),
-    ("nowcast_room_in_sight", "Entities that clients on sessions see, each client's counted", |room| {
-        &room.in_sight
+    ("nowcast_room_interest_entities", "Entities in the interest sets of clients on sessions, summed over clients", |room| {
+        &room.interest_entities
     }),
     (
-        "nowcast_room_updates_put_off",
+        "nowcast_room_updates_postponed",
         "Group updates that did not fit in a round of a client, and follow in a later one",
-        |room| &room.put_off,
+        |room| &room.postponed,
     ),
 ];
 
@@ -284,7 +284,7 @@ mod tests {
         let park_only = r#"room="park""#;
         assert_eq!(values(&shown, "nowcast_room_clients", &[park_only, r#"world="plaza""#]), [3.0]);
         assert_eq!(values(&shown, "nowcast_room_bytes_total", &[park_only, r#"class="movement""#]), [700.0]);
-        assert_eq!(values(&shown, "nowcast_room_updates_put_off_total", &[park_only]), [7.0]);
+        assert_eq!(values(&shown, "nowcast_room_updates_postponed_total", &[park_only]), [7.0]);
         assert_eq!(values(&shown, "nowcast_room_script_work_ratio", &[park_only]), [0.25]);
         assert_eq!(values(&shown, "nowcast_room_tick_seconds_count", &[r#"room="yard""#]), [1.0]);
         drop(park);

@@ -78,7 +78,7 @@ async fn a_client_receives_near_entities_and_everything_near_when_it_returns() {
         place.is_some() && sees_only_near(ada, 370)
     })
     .await;
-    for counter in ["nowcast_sight_entered_total", "nowcast_sight_left_total"] {
+    for counter in ["nowcast_interest_entered_total", "nowcast_interest_left_total"] {
         server.until_metric(counter, |count| count > 0.0).await;
     }
 }

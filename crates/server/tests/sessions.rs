@@ -147,7 +147,7 @@ async fn a_walker_waits_a_second_for_its_client_and_then_stops() {
     let walk = Step { forward: 1.0, run: true, ..Step::default() };
     let steps = Steps { number: 65_530, steps: vec![walk] };
     ada.channel.try_state(STEPS_KEY, &encode_to_vec(&steps)).expect("a state always fits");
-    let waited = r#"nowcast_prediction_total{outcome="waited"}"#;
+    let waited = r#"nowcast_prediction_total{outcome="stalled"}"#;
     server.until_metric(r#"nowcast_prediction_total{outcome="given_up"}"#, |count| count > 10.0).await;
     assert!((60.0..90.0).contains(&server.metric(waited)), "{} waits", server.metric(waited));
     // The distance of one step, and of the slide after it. She must not continue with inputs that the client does not

@@ -42,11 +42,11 @@ pub(super) struct Room {
     /// The share of its budget that the script used.
     pub(super) script: f64,
     /// Number of entities that a client sees.
-    pub(super) in_sight: f64,
+    pub(super) interest_entities: f64,
     /// Bytes a second, by [`CLASSES`].
     pub(super) bytes: [f64; CLASSES.len()],
-    /// Number of updates that were put off, for each second.
-    pub(super) put_off: f64,
+    /// Number of updates that were postponed, for each second.
+    pub(super) postponed: f64,
     pub(super) steps_skipped: f64,
     /// Ages of entities in seconds, by [`DISTANCES`].
     pub(super) ages: [f64; DISTANCES.len()],
@@ -102,9 +102,9 @@ impl Room {
             "tick_ms_p99": ms(self.tick_p99),
             "step_ms_p99": ms(self.step_p99),
             "script_work_ratio": self.script,
-            "in_sight_per_client": self.in_sight,
+            "interest_entities_per_client": self.interest_entities,
             "bytes_per_second": by(CLASSES, self.bytes),
-            "updates_put_off_per_second": self.put_off,
+            "updates_postponed_per_second": self.postponed,
             "steps_skipped_per_second": self.steps_skipped,
             "age_ms_max": by(DISTANCES, self.ages.map(|seconds| seconds * 1e3)),
         })
@@ -163,9 +163,9 @@ impl Span<'_> {
             tick_p99: ticks.quantile(0.99),
             step_p99: self.histogram("nowcast_room_step_seconds", &of).quantile(0.99),
             script: self.level("nowcast_room_script_work_ratio", &of),
-            in_sight: self.level("nowcast_room_in_sight", &of) / clients.max(1.0),
+            interest_entities: self.level("nowcast_room_interest_entities", &of) / clients.max(1.0),
             bytes: CLASSES.map(|class| self.rate("nowcast_room_bytes_total", &[room, ("class", class)])),
-            put_off: self.rate("nowcast_room_updates_put_off_total", &of),
+            postponed: self.rate("nowcast_room_updates_postponed_total", &of),
             steps_skipped: self.rate("nowcast_room_steps_skipped_total", &of),
             ages: DISTANCES
                 .map(|distance| self.level("nowcast_room_age_seconds_max", &[room, ("distance", distance)])),
@@ -188,7 +188,7 @@ mod tests {
              nowcast_room_tick_seconds_bucket{{le=\"0.01\",room=\"park\",world=\"plaza\"}} {all}\n\
              nowcast_room_tick_seconds_bucket{{le=\"+Inf\",room=\"park\",world=\"plaza\"}} {all}\n\
              nowcast_room_bytes_total{{room=\"park\",world=\"plaza\",class=\"movement\"}} {bytes}\n\
-             nowcast_room_in_sight{{room=\"park\",world=\"plaza\"}} 60\n\
+             nowcast_room_interest_entities{{room=\"park\",world=\"plaza\"}} 60\n\
              nowcast_room_age_seconds_max{{room=\"park\",world=\"plaza\",distance=\"far\"}} 0.25\n\
              nowcast_messages_dropped_total{{reason=\"rate\"}} 4\nnowcast_messages_dropped_total{{reason=\"backlog\"}} 6\n",
             f64::from(all) / 100.0
@@ -207,7 +207,7 @@ mod tests {
         let [room] = &overview.rooms[..] else { panic!("there is one room") };
         assert_eq!((room.name.as_str(), room.world.as_str(), room.clients), ("park", "plaza", 3.0));
         assert!(room.tick_p50.unwrap() > 0.005, "the quick ticks were before");
-        assert_eq!((room.bytes, room.in_sight), ([0.0, 0.0, 2_000.0], 20.0));
+        assert_eq!((room.bytes, room.interest_entities), ([0.0, 0.0, 2_000.0], 20.0));
         assert_eq!(room.ages, [0.0, 0.0, 0.25]);
     }
 

@@ -241,7 +241,7 @@ impl SaidByServer {
         };
         let ticks = now.histogram(TICK, &[]).since(&before.histogram(TICK, &[]));
         let count = |of: &Figures, name: &str| of.value(name, &[]).unwrap_or(0.0);
-        let seen = now.value("nowcast_room_in_sight", &[]).unwrap_or(0.0);
+        let seen = now.value("nowcast_room_interest_entities", &[]).unwrap_or(0.0);
         let skipped = |of: &Figures| count(of, "nowcast_steps_skipped_total");
         ServerFigures {
             tick_p99_ms: ticks.quantile(0.99).map(|seconds| seconds * 1e3),
@@ -368,7 +368,7 @@ mod tests {
         let page = |slow: u32, skipped: u32| {
             let text = format!(
                 "nowcast_tick_seconds_bucket{{le=\"0.001\"}} 10\nnowcast_tick_seconds_bucket{{le=\"0.01\"}} {slow}\n\
-                 nowcast_tick_seconds_bucket{{le=\"+Inf\"}} {slow}\nnowcast_room_in_sight{{room=\"load\"}} 60\n\
+                 nowcast_tick_seconds_bucket{{le=\"+Inf\"}} {slow}\nnowcast_room_interest_entities{{room=\"load\"}} 60\n\
                  nowcast_steps_skipped_total {skipped}\n"
             );
             SaidByServer::Ours(Figures::parse(&text))

@@ -61,10 +61,7 @@ impl Socket {
 }
 
 /// Checks that the peer can read the service's file, and proves to the peer that this side can.
-pub(crate) async fn admit(
-    mut stream: TcpStream,
-    secrets: Secrets,
-) -> Result<TcpStream, OpenError> {
+pub(crate) async fn admit(mut stream: TcpStream, secrets: Secrets) -> Result<TcpStream, OpenError> {
     stream.set_nodelay(true)?;
     hear(&mut stream, &secrets.of_client).await?;
     stream.write_all(&secrets.of_service).await?;

@@ -37,13 +37,13 @@ impl Room {
         let (number, input) = match turn {
             DueStep::Steps { number, input, first } => {
                 if let Some(first) = first {
-                    metrics.count_turn("made_up_for");
+                    metrics.count_turn("caught_up");
                     context.count(world.apply(WorldCommand::CatchUpStep { player: id, first }));
                 }
                 (number, input)
             }
             DueStep::Waits { number } => {
-                metrics.count_turn("waited");
+                metrics.count_turn("stalled");
                 context.count(world.apply(WorldCommand::StallStep { player: id }));
                 (number, None)
             }

@@ -50,7 +50,7 @@ struct View {
     metrics: Arc<RoomMetrics>,
     /// The number of entities in the interest set, as last added to the room's gauge. `counted_second` is the second of that
     /// count.
-    in_sight: i64,
+    interest_entities: i64,
     counted_second: Option<u64>,
 }
 
@@ -111,7 +111,7 @@ impl ClientReplicator {
             interest_set,
             viewer,
             metrics,
-            in_sight: 0,
+            interest_entities: 0,
             counted_second,
         });
         self.event(batch, &event);
@@ -170,8 +170,8 @@ impl ClientReplicator {
         if look == InterestChange::default() {
             return;
         }
-        self.metrics.sight_entered.inc_by(snapshot.count_members(&look.entered));
-        self.metrics.sight_left.inc_by(snapshot.count_members(&look.left));
+        self.metrics.interest_entered.inc_by(snapshot.count_members(&look.entered));
+        self.metrics.interest_left.inc_by(snapshot.count_members(&look.left));
         let states =
             states_of_change(&look, &snapshot.descriptions, (snapshot.tick as u32, &snapshot.grid_snapshot));
         for (key, value) in &states {
@@ -238,16 +238,16 @@ impl View {
         let second = Some(snapshot.tick / u64::from(STEP_HZ));
         if self.counted_second != second {
             self.counted_second = second;
-            let in_sight = snapshot.count_members(self.interest_set.sections()) as i64;
-            self.metrics.in_sight.inc_by(in_sight - self.in_sight);
-            self.in_sight = in_sight;
+            let interest_entities = snapshot.count_members(self.interest_set.sections()) as i64;
+            self.metrics.interest_entities.inc_by(interest_entities - self.interest_entities);
+            self.interest_entities = interest_entities;
         }
     }
 }
 
 impl Drop for View {
     fn drop(&mut self) {
-        self.metrics.in_sight.dec_by(self.in_sight);
+        self.metrics.interest_entities.dec_by(self.interest_entities);
     }
 }
 
@@ -260,10 +260,10 @@ impl Replication for ClientReplicator {
         let Some(View { player, latest_snapshot, viewer, metrics, .. }) = &mut self.view else { return };
         // Uses the newest snapshot at the time when the packet leaves.
         let Some(snapshot) = latest_snapshot.newest() else { return };
-        let (before, put_off) = (out.len(), viewer.stats.postponed);
+        let (before, postponed_before) = (out.len(), viewer.stats.postponed);
         viewer.set_controls(snapshot.frames.tick(), snapshot.player(*player).controls);
         viewer.fill(&snapshot.frames, number, room, out);
-        metrics.note_movement(out.len() - before, viewer.stats.postponed - put_off);
+        metrics.note_movement(out.len() - before, viewer.stats.postponed - postponed_before);
     }
 }
 

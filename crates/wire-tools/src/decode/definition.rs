@@ -91,8 +91,8 @@ fn types(map: &Value, field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use nowcast_world::Attributes;
     use nowcast_wire::encode_to_vec;
+    use nowcast_world::Attributes;
     use nowcast_world_protocol::session::{Action, Definition, Entity, FromWorld, Kind};
 
     use super::super::body::Shapes;
