@@ -23,7 +23,6 @@ mod protocol;
 mod registry;
 mod server;
 
-pub use crate::admission::{NAME_BYTES_MAX, is_name};
 pub use advertisement::{Advertisement, AdvertisementStatus};
 pub use client::{NamesError, find, list};
 #[doc(hidden)]

@@ -32,10 +32,13 @@ pub(crate) fn directory(title: &str) -> Result<PathBuf, NameError> {
     Ok(path)
 }
 
+/// Stands for the lock of the directory, which is not needed here.
+pub(crate) struct Held;
+
 /// Locks nothing: a stopped process would delay all others, and [`is_at`] detects a removed lock file.
 #[expect(clippy::unnecessary_wraps, reason = "other systems lock the directory, which can fail")]
-pub(crate) fn hold(_: &Path) -> io::Result<()> {
-    Ok(())
+pub(crate) fn hold(_: &Path) -> io::Result<Held> {
+    Ok(Held)
 }
 
 /// Opens the lock file of a name, and creates it if `create` is set.

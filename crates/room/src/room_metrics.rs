@@ -194,9 +194,11 @@ const FIGURES: [Figure; 8] = [
     }),
     ("nowcast_room_entities", "Entities in the room's world", |room| &room.entities),
     ("nowcast_room_bodies_awake", "Bodies that physics moves", |room| &room.bodies_awake),
-    ("nowcast_room_interest_entities", "Entities in the interest sets of clients on sessions, summed over clients", |room| {
-        &room.interest_entities
-    }),
+    (
+        "nowcast_room_interest_entities",
+        "Entities in the interest sets of clients on sessions, summed over clients",
+        |room| &room.interest_entities,
+    ),
     (
         "nowcast_room_updates_postponed",
         "Group updates that did not fit in a round of a client, and follow in a later one",
