@@ -17,7 +17,8 @@ fuzz_target!(|data: &[u8]| {
             Ok(message) => {
                 let _ = message.check();
                 let frame = message.encode(encoding);
-                let again = ClientMessage::decode(encoding, frame.as_ref()).map(|again| again.encode(encoding));
+                let again =
+                    ClientMessage::decode(encoding, frame.as_ref()).map(|again| again.encode(encoding));
                 compare(&frame, again);
             }
             Err(error) => assert!(!error.to_string().is_empty()),
@@ -26,7 +27,8 @@ fuzz_target!(|data: &[u8]| {
         match ServerMessage::decode(encoding, frame) {
             Ok(message) => {
                 let frame = message.encode(encoding);
-                let again = ServerMessage::decode(encoding, frame.as_ref()).map(|again| again.encode(encoding));
+                let again =
+                    ServerMessage::decode(encoding, frame.as_ref()).map(|again| again.encode(encoding));
                 compare(&frame, again);
             }
             Err(error) => assert!(!error.to_string().is_empty()),

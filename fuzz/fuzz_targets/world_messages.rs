@@ -34,7 +34,9 @@ fuzz_target!(|data: &[u8]| {
         11 => {
             if let Some((pose, velocity)) = again::<Owned>(bytes).and_then(Owned::checked) {
                 assert!(pose.position.iter().chain(&pose.rotation).all(|number| number.is_finite()));
-                assert!(velocity.is_none_or(|velocity| velocity.linear.iter().all(|number| number.is_finite())));
+                assert!(
+                    velocity.is_none_or(|velocity| velocity.linear.iter().all(|number| number.is_finite()))
+                );
             }
         }
         _ => {
