@@ -19,14 +19,14 @@ const browser = await chromium.launch({
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    // WebTransport requires a secure context, and the address of an emulated host is none by itself.
+    // WebTransport requires a secure context, and an emulated host's plain HTTP address is not one.
     `--unsafely-treat-insecure-origin-as-secure=${origin}`,
   ],
 });
 try {
   const page = await browser.newPage({ viewport: { width: 1100, height: 900 } });
   page.on("pageerror", (error) => console.error(`the page: ${error.message}`));
-  // The server begins at the same time as the browser.
+  // The server starts at the same time as the browser, so the first attempts may fail.
   const end = Date.now() + SERVER_MS;
   let response;
   for (;;) {

@@ -1,6 +1,6 @@
-// Two bots play `worlds/football` by the SDK in the way of pages, and record two distances of the ball at each kick: on
-// the kicker's screen, and as the server found it. The script is the same in Node and in a page: `motion.mjs` runs it
-// in either.
+// Two bots play `worlds/football` and use the SDK as pages do. At each kick they record two distances of the ball: on
+// the kicker's screen, and as the server computed it. The script is the same in Node and in a page: `motion.mjs` runs
+// it in either.
 import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
 import { mulberry32, within } from "./motion-walk.mjs";
 
@@ -11,7 +11,7 @@ const JOIN_MS = 20_000;
 const SETTLE_MS = 3_000;
 /** If a kick has no answer for this time, no match was in progress. */
 const ANSWER_MS = 3_000;
-/** Time after an answer until the server has sent the kicker's position. */
+/** Time to wait after an answer for the kicker's position from the server. */
 const CHECK_MS = 500;
 /** A shorter silence is caused by the delay of the link alone. */
 const FRESH_MS = 1;
@@ -44,7 +44,7 @@ export async function football({ address, seconds, seed, carriers, nextFrame, is
   }
 }
 
-/** Runs after the ball, and kicks at a random distance on its screen: within reach, or not. */
+/** Runs after the ball, and kicks at a random displayed distance, which may be within reach or not. */
 class Bot {
   kicks = [];
   unanswered = 0;

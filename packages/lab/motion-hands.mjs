@@ -1,12 +1,12 @@
-// A player with a headset waves its hands, by the SDK in the way of pages, and another player watches: the head, two
-// hands and their joints, sent like the viewer's page sends them. The same in Node and in a page: `motion.mjs` runs it
-// in either.
+// A player with a headset waves its hands, and another player watches. Both use the SDK as pages do. The head, the
+// hands and their joints are sent as the viewer's page sends them. The script is the same in Node and in a page:
+// `motion.mjs` runs it in either.
 import { createInterpolator, joinWorld } from "nowcast/world";
 import { errors, mulberry32, within } from "./motion-walk.mjs";
 
 const JOIN_MS = 20_000;
 const SETTLE_MS = 2_000;
-/** As in `packages/viewer/src/xr/presence.ts`: intervals of poses and joints, and bytes of joints. */
+/** Intervals of poses and joints, and bytes of joints, as in `packages/page/src/xr/presence.ts`. */
 const MOVE_MS = 33;
 const JOINTS_MS = 83;
 const JOINTS_BYTES = 63;

@@ -1,5 +1,5 @@
-// Two players in one room, by the SDK in the way of pages: the first walks and predicts, the second watches. The same
-// in Node and in a page: `motion.mjs` runs it in either.
+// Two players in one room use the SDK as pages do: the first walks and predicts, the second watches. The script is the
+// same in Node and in a page: `motion.mjs` runs it in either.
 import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
 
 const JOIN_MS = 20_000;
@@ -159,7 +159,7 @@ function distance(a, b) {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-/** Draws numbers from 0 to 1, the same ones for each start. */
+/** Returns a generator of random numbers from 0 to 1. The same `start` gives the same numbers. */
 export function mulberry32(start) {
   let state = start;
   return () => {

@@ -1,6 +1,6 @@
 // Prints the displayed poses as one line of JSON. `nowcast lab motion` runs this on a host of an emulated link.
 // Arguments: `walk`, `football` or `hands`, the room's address, seconds, a seed, half the width of the ground in
-// metres, and in Chromium its program and one carrier.
+// metres; to run in Chromium, also its program and one carrier.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { football } from "./motion-football.mjs";
@@ -19,7 +19,7 @@ const SPARE_MS = 60_000;
 
 // The server of an emulated host uses a self-signed certificate, and there are no other hosts on this link.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
-// The server begins at the same time.
+// The server starts at the same time as this script.
 const { host } = new URL(address.replace(/^nowcast:/, "http:"));
 const site = `http://${host}`;
 await within(SERVER_MS, async () => (await fetch(`${site}/healthz`).catch(() => undefined))?.ok);
@@ -58,7 +58,7 @@ async function playInChromium() {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // WebTransport requires a secure context, and the address of an emulated host is none by itself.
+      // WebTransport requires a secure context, and an emulated host's plain HTTP address is not one.
       `--unsafely-treat-insecure-origin-as-secure=${site}`,
     ],
   });

@@ -1,7 +1,7 @@
 // The peer of `nowcast lab load`: a room of Colyseus with avatars that walk at random, written as its manual and source
 // suggest for speed. The walk is computed on plain arrays at 60 Hz, and only values of a patch are written to the
-// state. Positions are centimetres in two bytes. Clients with an interest have a `StateView` that is changed four times
-// a second, with hysteresis.
+// state. Positions are centimetres in two bytes. Clients with an interest radius have a `StateView` that is updated
+// four times a second, with hysteresis.
 //
 // Arguments: the folder with the packages, and a plan as JSON. It prints its address, and answers each line of standard
 // input with its measurements since the previous one.
@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 
 const STEP_HZ = 60;
 const WALK_SPEED = 3.2;
-/** Each avatar turns once a second, a quarter of them at a time. */
+/** Interval at which a quarter of the avatars turn, so that each avatar turns once a second. */
 const TURN_MS = 250;
 const TURN_PARTS = 4;
 /** An avatar this much farther away than the radius is not visible any more. */
@@ -32,7 +32,7 @@ const avatars = plan.radius === null ? t.map(Avatar) : t.map(Avatar).view();
 // `at` is the first field: readers find it in the head of a patch.
 const State = schema({ at: t.float64(), avatars }, "State");
 
-/** Milliseconds of the work of each step and of each patch. */
+/** The duration of each step and of each patch, in milliseconds. */
 let took = [];
 let room;
 

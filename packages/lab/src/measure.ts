@@ -5,7 +5,7 @@ import type { Codec, Findings, Row, Suite, Task } from "./types.js";
  * two milliseconds. In shorter samples the median would show whether a collection happened, not its cost.
  */
 const SAMPLE_MS = 8;
-/** Samples of this kind for each requested one. */
+/** Number of samples that are taken for each requested sample. */
 const SAMPLES_FACTOR = 2;
 /** Warm-up time of each function, because engines compile only code that ran often. */
 const WARM_UP_MS = 100;

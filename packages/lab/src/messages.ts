@@ -134,7 +134,7 @@ function handWritten<T>(encode: (value: T) => Uint8Array, decode: (bytes: Uint8A
   return { name: "hand-written, as in the source", encode, decode: (bytes) => decode(bytes as Uint8Array) };
 }
 
-/** XML, one element a field; `list` names the elements that are always lists. */
+/** XML with one element per field; `list` names the elements that are always lists. */
 export function xml<T>(list?: string): Codec<T> {
   const builder = new XMLBuilder();
   const parser = new XMLParser({ isArray: (name) => name === list });
@@ -148,7 +148,7 @@ export function xml<T>(list?: string): Codec<T> {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The method of the article: a new buffer, a view, a number, the text. */
+/** Encodes as the article does: creates a buffer and a view, and writes a number and the text. */
 function writeSmall({ text, num }: Small): Uint8Array {
   const { bytes, view } = fresh(1, [encoder.encode(text)]);
   view.setUint8(0, num);

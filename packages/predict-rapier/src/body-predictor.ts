@@ -14,13 +14,13 @@ import { type Track, Tracks } from "./tracks.js";
  */
 const REPLAY_STEPS_MAX = 30;
 /**
- * Minimum number of steps between two replays. One step is added for each group of this many bodies, because
- * more bodies cost more.
+ * Minimum number of steps between two replays. One step is added for each `REPLAY_BODIES` bodies, because more bodies
+ * cost more.
  */
 const REPLAY_INTERVAL_STEPS = 3;
 const REPLAY_BODIES = 8;
 /**
- * Tolerance between an answer and the prediction of the avatar, in metres: in normal steps, and in steps that
+ * Tolerance between an answer and the prediction of the avatar, in metres: first for normal steps, then for steps that
  * physics decided.
  */
 const TOLERANCE_M = 0.003;
@@ -54,7 +54,7 @@ export interface BodyPredictorStats {
   /** Present number of simulated bodies, at most 64, and of static bodies around them, at most 128. */
   readonly bodies: number;
   readonly fixed: number;
-  /** Number of steps of physics, and of those that were taken again. */
+  /** Number of steps of physics; then the number of steps among them that were taken again. */
   readonly steps: number;
   readonly repeatedSteps: number;
   /** Number of answers of the server after which steps were taken again. */
@@ -85,7 +85,7 @@ export interface BodyPredictor {
    */
   offsetM(id: EntityId): number;
   readonly stats: BodyPredictorStats;
-  /** The reason why prediction stopped, if Rapier failed. The avatar is then predicted without it. */
+  /** The reason why prediction stopped, if Rapier failed. From then on the avatar is predicted without Rapier. */
   readonly failure: BodyPredictionError | undefined;
   /** Frees the memory in WebAssembly. */
   close(): void;
@@ -126,7 +126,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   /** The last step of the last replay, and the time of that replay. */
   #againUntil = Number.NEGATIVE_INFINITY;
   #againAt = Number.NEGATIVE_INFINITY;
-  /** Whether a member has an answer that is valid after this step. */
+  /** The step after which an answer corrects a member; −∞ if no member has such an answer. */
   #correctedStep = Number.NEGATIVE_INFINITY;
   readonly #clock = { tickLead: undefined as number | undefined, tick: 0, quietSteps: QUIET_STEPS_MAX };
   /** Steps between two messages, smoothed. */
@@ -380,7 +380,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       near.members[slot]!.touchedStep = Math.max(near.members[slot]!.touchedStep, step);
       if (!pushing.includes(slot)) pushing.push(slot);
     });
-    // A body that is touched by a touched body counts as touched for the same time.
+    // A body that a touched body touches counts as touched for the same time.
     for (let at = 0; at < pushing.length; at++) {
       const { touchedStep } = near.members[pushing[at]!]!;
       island.touched(pushing[at]!, (slot) => {

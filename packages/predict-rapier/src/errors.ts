@@ -2,10 +2,7 @@
 export type BodyPredictionErrorCode =
   /** WebAssembly could not be loaded: no network, or a content security policy without `'wasm-unsafe-eval'`. */
   | "not_loaded"
-  /**
-   * Its results differ from those of the server: it is another release of Rapier, or the machine rounds
-   * differently.
-   */
+  /** Rapier's results differ from those of the server: it is another release, or the machine rounds differently. */
   | "other_arithmetic"
   /** Rapier failed on the contents of the world. */
   | "broken";

@@ -12,8 +12,8 @@ const EXTENT_M_MAX = 10_000;
 const POINTS_MAX = 256;
 const PARTS_MAX = 32;
 /**
- * Maximum triangles of a body. A larger body is not built, because that would take longer than a frame.
- * Bodies near it are not predicted.
+ * Maximum triangles of a body. A larger body is not built, because building it would take longer than a frame. Bodies
+ * near it are not predicted.
  */
 const TRIANGLES_MAX = 8_192;
 const HEIGHTS_MAX = 16_384;

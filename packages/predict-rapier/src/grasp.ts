@@ -53,7 +53,7 @@ export class Grasp {
   }
 
   /**
-   * Called before a step. Moves held bodies toward their place, and releases thrown bodies. Returns true for a body
+   * Moves held bodies toward their place, and releases thrown bodies. Called before each step. Returns true for a body
    * that the own avatar holds.
    */
   apply(

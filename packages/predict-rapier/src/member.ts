@@ -57,16 +57,16 @@ export class Member {
   readonly id: EntityId;
   /** The step of the last touch by the avatar or by a touched body; −∞ for a body that is not predicted. */
   touchedStep = Number.NEGATIVE_INFINITY;
-  /** Its rotation relative to its holder when it was grasped, in radians. */
+  /** The body's rotation relative to its holder when it was grasped, in radians. */
   grip: number | undefined;
-  /** Whether it floats in front of its holder, or still passes through its former holder. */
+  /** Whether the body floats in front of its holder, still passes through its former holder, or is free. */
   how: "held" | "passing" | "free" = "free";
-  /** The share of prediction in its shown pose, 0 to 1. */
+  /** The share of prediction in the body's shown pose, 0 to 1. */
   weight = 0;
   isLeaving = false;
-  /** Whether it rests at the received pose, so that it can be shown as predicted at once. */
+  /** Whether the body rests at the received pose, so that it can be shown as predicted at once. */
   isCalm: boolean;
-  /** Its corrected state at the step that was passed to `hear`. */
+  /** The body's corrected state at the step that was passed to `onSnapshot`. */
   readonly corrected = new Float32Array(STRIDE);
   isWrong = false;
   #acknowledgedTick = -1;
@@ -178,7 +178,7 @@ export class Member {
     glide(this.#offset, 3, GLIDE_RADPS, frameS);
   }
 
-  /** Whether the own actions move it, so that it is shown as predicted. */
+  /** Whether the own actions move the body, so that it is shown as predicted. */
   isTouched(island: Island, step: number): boolean {
     const since = step - this.touchedStep;
     if (since <= SHOWN_STEPS) return true;
@@ -222,8 +222,8 @@ export class Member {
   }
 
   /**
-   * Between the last two received positions the motion differed from the prediction: the velocity is wrong by this
-   * difference.
+   * Corrects the velocity by the difference between the received and the predicted motion since the previous received
+   * position.
    */
   #correctVelocity(island: Island, acknowledgedStep: number, newest: number): void {
     const { track, corrected } = this;

@@ -9,7 +9,7 @@ import { BODIES_MAX, type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { BARRED_STEPS, Member } from "./member.js";
 import type { NewsClock, Track } from "./tracks.js";
 
-/** In each step, an eighth of the bodies is checked. The number is within these bounds. */
+/** In each step, an eighth of the bodies is checked, but at least the first number and at most the second. */
 const LOOKED_AT_MIN = 64;
 const LOOKED_AT_MAX = 512;
 const TURNS = 8;
@@ -47,7 +47,7 @@ export class Neighbourhood {
   #next = 0;
   /** The bodies that the own actions move in the next step. */
   readonly #touched: Member[] = [];
-  /** Whether untouched bodies were added, and which of them rest. */
+  /** Whether untouched bodies were added; then the ones among them that rest. */
   #hasNew = false;
   readonly #sleeping: number[] = [];
   readonly #island: Island;
@@ -241,7 +241,9 @@ export class Neighbourhood {
   }
 }
 
-/** Distance of the avatar's middle from a body, in metres; infinite if it is too far to matter. */
+/**
+ * Distance of the avatar's middle from a body, in metres; infinite if the body is too far away to affect the avatar.
+ */
 function distanceTo(track: Track, { px, py, pz }: WalkerMotion): number {
   if (!track.mayBeWithin(px, py, pz, FIXED_FAR_M)) return Number.POSITIVE_INFINITY;
   return track.distance(px, py, pz);

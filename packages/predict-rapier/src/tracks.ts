@@ -5,7 +5,7 @@ import { seenFrom, turnBetween } from "./turns.js";
 
 /** Bodies farther from the middle of the world than this, in metres, are not predicted. */
 const PLACE_M_MAX = 100_000;
-/** A rotation whose squared length differs from 1 by more is none. */
+/** A quaternion is invalid if its squared length differs from 1 by more than this. */
 const TURN_ERROR_MAX = 1e-3;
 /**
  * The greatest speed of the engine, in metres a second, and the greatest spin that is extrapolated, in
@@ -34,7 +34,7 @@ export class Track {
   readonly id: EntityId;
   /** `undefined` for a body that cannot be built. */
   readonly form: BodyForm | undefined;
-  /** Distance of its farthest point from its middle, in metres. */
+  /** Distance of the body's farthest point from its middle, in metres. */
   readonly reach: number;
   /** The last two received positions and rotations. */
   readonly acknowledged = new Float64Array(7);
@@ -43,11 +43,11 @@ export class Track {
   beforeTick: number;
   /** Whether all received numbers were valid. */
   isSane = false;
-  /** Its slot in the island; −1 if it is not in the island. */
+  /** The body's slot in the island; −1 if the body is not in the island. */
   slot = -1;
   /** Its index in the list of all tracks. */
   place = 0;
-  /** The step before which it may not enter the island again. */
+  /** The step before which the body may not enter the island again. */
   barredUntil = 0;
 
   constructor(
@@ -196,7 +196,7 @@ export class Tracks {
     if (track === undefined) return;
     this.#gone(track);
     this.byId.delete(id);
-    // The last track moves into its place, so that removing thousands of bodies needs no searches.
+    // The last track moves into the free place, so that removing thousands of bodies needs no searches.
     const last = this.all.pop()!;
     if (last === track) return;
     this.all[track.place] = last;

@@ -2,12 +2,12 @@ import type { Connection, Entity, EntityId, Player, World, WorldEvents, WorldSta
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { useWorld } from "./provider.js";
 
-/** Interval in which a change of the connection with time alone is noticed. */
+/** Polling interval for `World.connection`, which can change by the passage of time, without an event. */
 const CONNECTION_MS = 500;
 
 type EventName = keyof WorldEvents;
 
-/** A value of the world that may change with some events; rendered again only if another value comes out. */
+/** A value of the world that is read again after some events. The component renders again only if the value differs. */
 function useWorldValue<T>(events: readonly EventName[], read: (world: World) => T): T {
   const world = useWorld();
   const key = events.join(" ");
@@ -24,7 +24,7 @@ function useWorldValue<T>(events: readonly EventName[], read: (world: World) => 
   return useSyncExternalStore(subscribe, snapshot, snapshot);
 }
 
-/** A list or record that is computed again after some events; the same object until then. */
+/** A list or record that is computed again after some events. Between these events it stays the same object. */
 function useWorldList<T>(events: readonly EventName[], read: (world: World) => T): T {
   const world = useWorld();
   const kept = useRef<{ world: World; read: unknown; value: T; isStale: boolean } | undefined>(undefined);
@@ -36,7 +36,7 @@ function useWorldList<T>(events: readonly EventName[], read: (world: World) => T
         changed();
       };
       const releases = key.split(" ").map((event) => world.on(event as EventName, note));
-      // Something may have changed between the render and this effect.
+      // The world may have changed between the render and this effect.
       note();
       return () => {
         for (const release of releases) release();
@@ -90,8 +90,8 @@ export function usePlayers(): readonly Player[] {
 }
 
 /**
- * The value at a place of the screen, such as `score`; `undefined` while there is none. The type is the world's: it is
- * not checked.
+ * The value at a place of the screen, such as `score`; `undefined` while there is none. The type `T` is not checked at
+ * run time.
  *
  * ```tsx
  * const score = useScreen<{ red: number; blue: number }>("score");
@@ -115,13 +115,16 @@ export function useEntity(id: EntityId | undefined): Entity | undefined {
   return useWorldValue(["spawn", "despawn"], read);
 }
 
-/** The entities of a kind. Rendered again when one enters, leaves, or changes an attribute, but not when one moves. */
+/**
+ * The entities of a kind. The component renders again when an entity enters, leaves, or changes an attribute, but not
+ * when an entity moves.
+ */
 export function useEntities(kind: string): readonly Entity[] {
   const read = useCallback((world: World) => [...world.entitiesOf(kind)], [kind]);
   return useWorldList(["spawn", "despawn", "change"], read);
 }
 
-/** An attribute of an entity, rendered again when it changes. */
+/** An attribute of an entity. The component renders again when the attribute changes. */
 export function useAttribute<T = unknown>(id: EntityId | undefined, attribute: string): T | undefined {
   const read = useCallback(
     ({ entities }: World) =>
@@ -131,7 +134,7 @@ export function useAttribute<T = unknown>(id: EntityId | undefined, attribute: s
   return useWorldValue(["spawn", "despawn", "change"], read);
 }
 
-/** The newest event of this type, and a listener for each; `undefined` before the first. */
+/** Returns the newest event of this type; `undefined` before the first. Also calls a listener for each event. */
 export function useWorldEvent<K extends EventName>(
   type: K,
   listener?: (event: WorldEvents[K]) => void,

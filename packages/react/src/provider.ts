@@ -6,20 +6,23 @@ import { createContext, createElement, type ReactNode, useContext, useEffect, us
 export const WorldContext = createContext<World | undefined>(undefined);
 
 export interface WorldProviderProps {
-  /** The address of the room, as for `joinWorld`. A new address joins again. */
+  /** The address of the room, as for `joinWorld`. If the address changes, the provider joins again. */
   readonly url?: string | URL | undefined;
-  /** Read when it joins; a new `name` renames the player. */
+  /**
+   * Options that are read when the provider joins. Later, a new `name` renames the player; other changes have no
+   * effect.
+   */
   readonly options?: JoinOptions | undefined;
   /** A world that the program joined itself, instead of `url`. The provider does not close it. */
   readonly world?: World | undefined;
   readonly children?: ReactNode;
-  /** Shown until the world is joined, which takes one render. */
+  /** Shown until the provider has called `joinWorld`, which is one render later. */
   readonly fallback?: ReactNode;
 }
 
 /**
- * Joins a world while it is mounted, and gives it to the hooks below it. In StrictMode, which mounts twice, the first
- * join ends before a packet is sent.
+ * Joins a world while the provider is mounted, and passes the world to the hooks below it. In StrictMode, which mounts
+ * twice, the first join ends before a packet is sent.
  *
  * ```tsx
  * <WorldProvider url="/r/football" options={{ name: "Ada" }}>
@@ -37,14 +40,14 @@ export function WorldProvider({
   const [joined, setJoined] = useState<World | undefined>(undefined);
   const askedName = useRef<string | undefined>(undefined);
   const address = url === undefined ? undefined : String(url);
-  // Options are those of the moment of joining; only the name may change afterwards.
+  // The options at the time of joining apply; only the name may change afterwards.
   const newest = useRef(options);
   useEffect(() => {
     newest.current = options;
   });
   useEffect(() => {
     if (address === undefined) return undefined;
-    // Begins after StrictMode has ended the first of two mounts.
+    // The join starts after StrictMode has ended the first of its two mounts.
     let opened: World | undefined;
     const begin = setTimeout(() => {
       askedName.current = newest.current?.name;

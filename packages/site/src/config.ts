@@ -27,7 +27,7 @@ export default defineConfig({
   lastUpdated: false,
   cleanUrls: false,
   markdown: {
-    // A page is text of the repository. Components are named in it, other markup is not.
+    // Pages are files of the repository. They may name components, but contain no other markup.
     anchor: { slugify: anchorOf },
     theme: { light: "github-light", dark: "github-dark" },
   },

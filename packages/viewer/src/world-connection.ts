@@ -76,7 +76,7 @@ export interface Entry {
 export interface WorldConnectionOptions extends Entry {
   name: string;
   transport: Transport;
-  /** 0 leaves it to the server. */
+  /** Snapshots a second; 0 selects the server's own rate. */
   networkHz: number;
 }
 
@@ -177,7 +177,7 @@ export class WorldConnection {
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {
-    // A client without a connection learns that from its status.
+    // Rejections are ignored: the page shows a lost connection by the world's status.
     this.#poses.act(action, args).catch(() => undefined);
   }
 
@@ -208,7 +208,7 @@ export class WorldConnection {
     return this.#view.pose(id, out);
   }
 
-  /** Moves all entities to their poses at that moment; `hidden` is not drawn. */
+  /** Moves all entities to their poses at the sampled moment; the entity `hidden` is not drawn. */
   place(seconds: number, hidden: number | undefined): void {
     this.#view.place(seconds, hidden);
   }

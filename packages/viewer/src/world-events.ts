@@ -23,7 +23,7 @@ import type { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
 import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";
 
-/** Players that appear within this time after the welcome were in the room before. */
+/** Players that appear within this time after the welcome count as having been in the room before. */
 const GREETING_MS = 1500;
 
 /** The parts of the page that show events of the world. */
@@ -43,7 +43,7 @@ export interface EventParts {
   readonly past: PastPanel;
   readonly sounds: Sounds;
   readonly voice: VoiceToggle;
-  /** Starts again in a room, because another server may answer, with another ground. */
+  /** Starts again in a room, because another server, with another ground, may answer. */
   restart(room: string, world: string): void;
 }
 

@@ -25,7 +25,7 @@ export interface CarrierHandlers {
    * `performance.now()`.
    */
   packet(bytes: Uint8Array, arrivedAtMs: number): void;
-  /** The carrier has room again after it had none. */
+  /** Called when the carrier has room again after it was full. */
   room(): void;
   /**
    * The carrier ended, but not by a call of `close`. Called at most once; no other handler is
@@ -42,7 +42,7 @@ export interface OpenCarrier {
    * packet waits in the carrier.
    */
   readonly hasRoom: boolean;
-  /** Sets the handlers. Packets that arrived before are delivered first. */
+  /** Sets the handlers. Packets that arrived before this call are delivered first. */
   begin(handlers: CarrierHandlers): void;
   send(packet: Uint8Array): void;
   /**

@@ -10,8 +10,7 @@ import { type CarrierKind, type OpenCarrier, PROPERTIES } from "./carrier.js";
  */
 const WAIT_MS_MIN = 1;
 /**
- * Interval of calls while the carrier is full. Nothing can leave then, but time-outs are still
- * handled.
+ * Interval of calls while the carrier is full. While it is full, no packet can leave, but time-outs are still handled.
  */
 const WAIT_MS_WITHOUT_ROOM = 50;
 const WAIT_MS_MAX = 60_000;
@@ -74,7 +73,7 @@ export class Driver {
     this.adopt(carrier);
   }
 
-  /** The application put a message; it leaves together with the other puts of this task. */
+  /** Called after the application put a message. The message leaves together with the other puts of this task. */
   wake(): void {
     if (this.#isWoken) return;
     this.#isWoken = true;
@@ -94,8 +93,7 @@ export class Driver {
       if (packet === undefined) break;
       carrier.send(packet);
     }
-    // A carrier that is only silent is kept until another one replaces it, because packets may
-    // arrive on it again.
+    // A silent carrier is kept until another carrier replaces it, because packets may arrive on the silent one again.
     if (!this.session.isAttached) this.#drop(1000, "the session left it");
     this.#schedule(nowUs);
     this.#handlers?.changed();

@@ -1,6 +1,5 @@
 /**
- * Packets as binary messages of a WebSocket. It may be that of the browser, that of Node, or the
- * SDK's own (`spec/CARRIERS.md`, section 4).
+ * Packets as binary messages of a WebSocket: the browser's, Node's, or the SDK's own (`spec/CARRIERS.md`, section 4).
  */
 import { NowcastError } from "../errors/nowcast-error.js";
 import { loadWebSocket } from "../websocket/load.js";
@@ -9,9 +8,7 @@ import { type CarrierHandlers, type OpenCarrier, PROPERTIES } from "./carrier.js
 
 export const SUBPROTOCOL = "nowcast.1";
 const PACKET_BYTES_MAX = PROPERTIES.websocket.packetBytesMax;
-/**
- * WebSockets have no event for a backlog that was sent. So a backlog is polled at this interval.
- */
+/** WebSockets emit no event when a backlog has been sent. So a backlog is polled at this interval. */
 const DRAIN_LOOK_MS = 4;
 
 /** Opens a WebSocket and waits until packets can be sent. */

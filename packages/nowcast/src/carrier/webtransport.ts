@@ -20,8 +20,8 @@ export function hasWebTransport(): boolean {
 }
 
 /**
- * Opens WebTransport. If there are hashes of certificates, only these certificates are accepted.
- * Otherwise the usual authorities verify the certificate.
+ * Opens WebTransport. If there are hashes of certificates, only certificates with these hashes are accepted. Otherwise
+ * the certificate must be signed by a usual authority.
  */
 export async function openWebTransport(
   url: string,

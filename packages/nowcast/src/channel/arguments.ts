@@ -5,16 +5,16 @@ import { kindOf, NowcastError } from "../errors/nowcast-error.js";
 import type { UInt64 } from "../queue/uint64.js";
 
 const KEY_MAX = 2n ** 64n - 1n;
-/** The maximum delay of `setTimeout`, about 24 days. For a longer delay it does not wait at all. */
+/** The maximum delay of `setTimeout`, about 24 days. With a longer delay, `setTimeout` does not wait at all. */
 const DURATION_MS_MAX = 2 ** 31 - 1;
 
 /**
- * Checks that a value is bytes. Another view would be converted element by element, and a text or
- * an object to an empty array.
+ * Checks that a value is bytes. Otherwise a view of another type would be converted element by element, and a text or
+ * an object would become an empty array.
  */
 export function checkValue(value: unknown, verb: "state" | "event" | "command" | "reply"): Uint8Array {
-  // This compares the name and not the class, so that arrays of another realm (a frame, a test
-  // environment) are accepted.
+  // The check compares the name and not the class, so that it accepts arrays of another realm (a frame, a test
+  // environment).
   if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]") {
     return value as Uint8Array;
   }

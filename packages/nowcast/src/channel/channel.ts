@@ -35,7 +35,7 @@ export interface ChannelEvents {
 export interface Entry {
   /** The player or device named by the token. */
   readonly name?: string | undefined;
-  /** The name that was entered. */
+  /** The name of the service that the client joined. */
   readonly room?: string | undefined;
   readonly role?: string | undefined;
   readonly address?: string | undefined;
@@ -92,9 +92,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /**
-   * Returns a lane, which has its own order. Lanes are 0 to 7 by default; it is lane 0 if only a
-   * codec is given. Messages on other lanes do not wait for it. With a codec the lane takes and
-   * returns values instead of bytes.
+   * Returns a lane. Messages of one lane are in order, and lanes do not wait for each other. Lanes are 0 to 7 by
+   * default; if only a codec is given, the lane is 0. With a codec, the lane takes and returns values instead of bytes.
    */
   lane(number: number): Lane;
   lane<T>(codec: ValueCodec<T>): TypedLane<T>;
@@ -145,9 +144,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /**
-   * All messages, until either side closes the channel normally. Throws if the channel failed: the
-   * peer did not answer until the resume time-out, the peer shut down, or one side broke the
-   * protocol.
+   * Iterates over all messages, until either side closes the channel normally. Throws if the channel failed: the peer
+   * did not answer until the resume time-out, the peer shut down, or one side broke the protocol.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<ChannelMessage, void> {
     for (let next = await this.receive(); next !== undefined; next = await this.receive()) yield next;
@@ -179,10 +177,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return stop;
   }
 
-  /**
-   * Waits for the next event of this type. Rejected if the channel is closed before that, or if
-   * `signal` aborts.
-   */
+  /** Waits for the next event of this type. Rejected if the channel is closed earlier, or if `signal` aborts. */
   once<K extends keyof ChannelEvents>(type: K, { signal }: WaitOptions = {}): Promise<ChannelEvents[K]> {
     return this.#listeners.wait(signal, (resolve) => this.on(type, resolve));
   }
@@ -193,8 +188,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /**
-   * Waits until everything that was put has arrived at the peer. Rejected if the channel closes
-   * before that, or is closed already.
+   * Waits until everything that was put has arrived at the peer. Rejected if the channel closes earlier, or is closed
+   * already.
    */
   async drained({ signal }: WaitOptions = {}): Promise<void> {
     signal?.throwIfAborted();

@@ -10,8 +10,8 @@ import { WireError } from "../errors/nowcast-error.js";
 /** `\0NCTYPED`: the prefix of typed replies, and of events that are not sent as the application wrote them. */
 const MARK = [0, 0x4e, 0x43, 0x54, 0x59, 0x50, 0x45, 0x44];
 /**
- * This byte after the mark says that an event of the application follows, which itself begins with
- * the mark.
+ * This byte after the mark says that an event of the application follows. Only events that begin with the mark
+ * themselves are sent this way.
  */
 const ESCAPED = 1;
 const ID_MIN = 2;
@@ -24,7 +24,7 @@ export function asEvent(bytes: Uint8Array): Uint8Array {
   return isMarked(bytes) ? joined(Uint8Array.of(...MARK, ESCAPED), bytes) : bytes;
 }
 
-/** The announcement of a shape, and the number that is written before each of its values. */
+/** The announcement of a shape, and the number that is written before each value of this shape. */
 interface Announcement {
   readonly event: Uint8Array;
   readonly head: Uint8Array;

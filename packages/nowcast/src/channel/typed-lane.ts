@@ -51,7 +51,7 @@ export class TypedLane<T> {
     return bytes !== undefined && this.lane.event(bytes, options);
   }
 
-  /** See {@link Lane.command}; the reply is of the same type. */
+  /** Like {@link Lane.command}. The reply has the same type as the command. */
   async command(value: T, options?: CommandOptions): Promise<T> {
     options?.signal?.throwIfAborted();
     const bytes = this.#encode(value);
@@ -96,7 +96,7 @@ export class TypedLane<T> {
     return read(body);
   }
 
-  /** Returns the bytes for a value; nothing where the peer could not learn its type. */
+  /** Returns the bytes for a value; `undefined` if the lane has no room to announce the value's type to the peer. */
   #encode(value: T): Uint8Array | undefined {
     const { schemaBytes } = this.codec;
     const body = this.#body(value);

@@ -31,8 +31,7 @@ export class BodyReader {
   read(body: Uint8Array): WireValue {
     const input = new Input(body, this.#memoryMax);
     if (!this.#flat) return readRows(this.#plan, input, 1)[0]!;
-    // The texts of a flat body begin at the end of its block. A first pass over the block finds
-    // this end.
+    // The texts of a flat body begin at the end of its block. A first pass over the block finds the end of the block.
     if (this.#flatTexts > 0) {
       const walk = new Input(body, this.#memoryMax);
       walk.beginFlat(this.#flatTexts, undefined);

@@ -27,7 +27,7 @@ export interface CodecParts<T> {
 export interface Codec<T> {
   readonly schema: WireSchema;
   readonly schemaBytes: Uint8Array;
-  /** Equal hashes mean equal layouts. */
+  /** The hash of the shape. Equal hashes mean equal layouts. */
   readonly hash: string;
   /** Returns the body of a value in memory of its own. */
   encode(value: T): Uint8Array<ArrayBuffer>;

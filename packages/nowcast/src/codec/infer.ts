@@ -148,7 +148,7 @@ function widenStruct(guess: Guess, value: { readonly [key: string]: WireValue },
   }
   for (const key of keys) {
     if (guess.fields.has(key)) continue;
-    // The field was missing in all earlier values.
+    // A field that was missing in all earlier values becomes an option.
     const wider = widen({ tag: "option", item: NOTHING, leftOut: true }, value[key], depth + 1);
     changed ??= new Map(guess.fields);
     changed.set(key, wider);

@@ -150,8 +150,8 @@ export class WireInput {
   }
 
   /**
-   * Begins a flat body, whose last text takes the remaining bytes. Without `textStart`, this is the
-   * pass that finds it. In this pass every text is read as empty.
+   * Begins a flat body, whose last text takes the remaining bytes. Without `textStart`, this is the pass that finds the
+   * start of the text. In that pass every text is read as empty.
    */
   beginFlat(texts: number, textStart: number | undefined): void {
     this.#flatTextsLeft = texts;

@@ -19,8 +19,8 @@ export interface IntegerColumn {
   /** The end of the column. */
   readonly end: number;
   /**
-   * The bit at which the first number begins (the memory has less than 2^31 bits), and the distance
-   * between two numbers in bits.
+   * The bit at which the first number begins; the memory has less than 2^31 bits. Then the distance between two
+   * numbers, in bits.
    */
   readonly bit: number;
   readonly bits: number;

@@ -54,8 +54,8 @@ export function integerWriter(memory: Memory): IntegerWriter {
     const maxStep = minStep + stepSpan;
     let min = first;
     let max = last;
-    // Ids mostly rise; then the first and the last id are the bounds. The sum of so few, small
-    // steps cannot have wrapped.
+    // Ids mostly rise. If they do, the first and the last id are the bounds, because the sum of these few small steps
+    // cannot have wrapped.
     const isRising = minStep >= 0 && last >= first && maxStep * count < 2 ** 31;
     if (!isRising) {
       max = min;
@@ -88,7 +88,10 @@ export function integerWriter(memory: Memory): IntegerWriter {
     return pack(at + 1, from, end, width * 8, false, 0);
   };
 
-  /** Like `pack` with 4 bits, the usual width for rising ids with gaps: steps above the least one. */
+  /**
+   * Like `pack` with 4 bits for the steps, relative to the least step. This is the usual width for rising ids with
+   * gaps.
+   */
   function packRising(at: number, from: number, end: number, minStep: number): number {
     let before = words[from - 1]!;
     let to = at;

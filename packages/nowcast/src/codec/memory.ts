@@ -3,7 +3,7 @@
  * today is little-endian.
  *
  * Functions with loops over the memory are created for one piece of memory, and keep these views as constants. Engines
- * compile such loops to half the instructions that replaceable views need.
+ * compile such loops to half as many instructions as loops over replaceable views.
  */
 export interface Memory {
   readonly bytes: Uint8Array<ArrayBuffer>;

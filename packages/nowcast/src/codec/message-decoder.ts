@@ -29,8 +29,8 @@ const INTEGER_BOUNDS: Readonly<Record<IntegerKind, IntegerBounds>> = {
 };
 
 /**
- * Up to this length, one call of `String.fromCharCode` with all units costs less than a call of the
- * engine's text decoder. That call is more expensive in browsers.
+ * Up to this length, one call of `String.fromCharCode` with all units costs less than a call of the engine's text
+ * decoder. A call of the decoder costs more in browsers than in Node.
  */
 const UNITS_MAX = "process" in globalThis ? 28 : 56;
 /**
@@ -105,7 +105,7 @@ export class MessageDecoder {
     if (this.#spill.length > SPILL_BYTES_MAX) this.#spill = new Uint8Array(0);
     input.openText();
     const count = input.count("the length of a list");
-    // This charges the same memory as the general reader: for the root, the list and its rows.
+    // The charge equals that of the general reader: memory for the root, the list and its rows.
     input.charge(72 + count * values * 8);
     return count;
   }
@@ -142,7 +142,7 @@ export class MessageDecoder {
     return start;
   }
 
-  /** Opens a column of integers, which are then in `view`, too. */
+  /** Opens a column of integers. Like all columns, it is then in `view`. */
   integers(kind: IntegerKind, count: number): IntegerColumn {
     const input = this.#input;
     const bounds = INTEGER_BOUNDS[kind];

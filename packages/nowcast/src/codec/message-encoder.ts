@@ -12,10 +12,7 @@ const MEMORY_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 /** Bodies that are long compared with a chunk get separate memory. */
 const CUT_BYTES_MAX = CHUNK_BYTES / 8;
-/**
- * Views with lengths up to this number of bytes, and with offsets up to it, are made once and
- * reused.
- */
+/** Views are made once and reused if their length, or their offset, is at most this number of bytes. */
 const KEPT_VIEWS = 1024;
 /** Maximum size of a column in addition to its raw values. */
 const COLUMN_HEAD_BYTES = 12;
@@ -24,8 +21,8 @@ const ALIGNMENT_BYTES = 8;
 /** Maximum size of the two counts in front of a list. */
 const COUNTS_BYTES = 16;
 /**
- * Up to this length, a loop over the units costs less than a call of the engine's text encoder.
- * That call is more expensive in browsers.
+ * Up to this length, a loop over the units costs less than a call of the engine's text encoder. A call of the encoder
+ * costs more in browsers than in Node.
  */
 const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 224;
 
@@ -40,7 +37,7 @@ export class MessageEncoder {
   /** The end of the body. */
   at = 0;
   #writeIntegers = integerWriter(this.memory);
-  /** The offset at which the values of the next column of a list wait. */
+  /** The offset at which the values of the next column of a list are stored until they are encoded. */
   #waiting = 0;
   #chunk = new Uint8Array(CHUNK_BYTES);
   #chunkAt = 0;

@@ -170,7 +170,7 @@ export const F64: NumberKind = {
   write: (view, at, value) => view.setFloat64(at, Number(value), true),
 };
 
-/** A safe integer in two's complement. */
+/** Writes a safe integer in two's complement. */
 function writeSafe(view: DataView, at: number, value: number): void {
   view.setUint32(at, (value % TWO_32) | 0, true);
   view.setInt32(at + 4, Math.floor(value / TWO_32), true);

@@ -1,4 +1,4 @@
-/** Types described in TypeScript, for codecs without a schema file and without our Rust program. */
+/** Types that are described in TypeScript. Their codecs need neither a schema file nor Nowcast's Rust program. */
 import { NowcastError } from "../errors/nowcast-error.js";
 import { type Codec, defineCodec } from "./codec.js";
 import type { WireValue } from "./value.js";

@@ -208,9 +208,9 @@ function checkSchema(schema: WireSchema, input: WireInput): void {
 }
 
 /**
- * Checks the number of leaves of each struct and variant after flattening. Empty structs and units
- * count, too, although they take no bytes. Otherwise a few bytes could describe a value of any
- * size, by structs that each contain the next one twice.
+ * Checks the number of leaves of each struct and variant after flattening. Empty structs and units count, too, although
+ * they take no bytes. Otherwise a few bytes could describe a value of any size: a chain of structs that each contain
+ * the next one twice.
  */
 function checkSizes(schema: WireSchema, input: WireInput): void {
   const sizes: (number | undefined)[] = [];

@@ -9,8 +9,8 @@ export function writeRaw(output: WireOutput, kind: NumberKind, values: NumberCol
 }
 
 /**
- * Writes a column of at least four numbers, in the smallest of the codings that one pass over the values can compare:
- * raw, same, packed and delta. Smaller codings exist, but cost more to find.
+ * Writes a column of at least four numbers, in the smallest coding among those that one pass over the values can
+ * compare: raw, same, packed and delta. Smaller codings exist, but cost more to find.
  */
 export function writeNumberColumn(output: WireOutput, kind: NumberKind, values: NumberColumn): void {
   if (isSame(values)) {

@@ -28,8 +28,8 @@ export function isLoopbackHost(host: string): boolean {
 
 /**
  * Parses `nowcast://HOST:PORT/NAME`, `http(s)://HOST:PORT/nowcast/NAME`, or, in a page, a name alone for the page's own
- * endpoint. With `nowcast:`, plain HTTP is used for this machine, and for the host of a page that
- * was loaded over plain HTTP.
+ * endpoint. A `nowcast:` address uses plain HTTP for this machine, and for the host of a page that was loaded over
+ * plain HTTP.
  */
 export function readAddress(url: string): Address {
   const page = typeof location === "undefined" ? undefined : location;

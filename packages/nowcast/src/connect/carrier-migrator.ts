@@ -1,7 +1,6 @@
 /**
- * Moves a session between carriers (`spec/CARRIERS.md`, section 6). If a carrier is dead or silent,
- * it changes to another one. Later it returns to the better carrier. It retries until the session
- * itself gives up.
+ * Moves a session between carriers (`spec/CARRIERS.md`, section 6). If a carrier is dead or silent, the session moves
+ * to another one, and later returns to the better carrier. Attempts continue until the session itself ends.
  */
 import type { CarrierKind, OpenCarrier, OpenCarrierKind } from "../carrier/carrier.js";
 import { clockUs, type Driver } from "../carrier/driver.js";
@@ -10,8 +9,8 @@ import { openFirst } from "./race.js";
 
 const LOOK_MS = 50;
 /**
- * A carrier counts as silent after this many probe time-outs, within these bounds, but never before
- * an answer can have arrived.
+ * A carrier counts as silent after this many probe time-outs, but not before an answer could have arrived. The next two
+ * values bound this time.
  */
 const PROBE_TIMEOUTS = 3;
 const SILENT_US_MIN = 250_000;
@@ -26,8 +25,8 @@ const UNANSWERED_US_MAX = 10_000_000;
 const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 2_000;
 /**
- * A server that restarts is usually back within a few seconds. During the first of these times,
- * waits stay below the second.
+ * During the first of these times, the wait between two attempts stays below the second, because a restarted server is
+ * usually back within a few seconds.
  */
 const SOON_US = 10_000_000;
 const RETRY_MS_SOON_MAX = 400;

@@ -15,8 +15,8 @@ import { openFirst } from "./race.js";
 
 export interface ConnectOptions {
   /**
-   * The token for an endpoint that requires one (`spec/CARRIERS.md`, section 7). It is part of addresses, so use a
-   * short lifetime.
+   * The token for an endpoint that requires one (`spec/CARRIERS.md`, section 7). The token becomes part of a URL, so
+   * give it a short lifetime.
    */
   readonly token?: string | undefined;
   /** The carriers to use, the best first. By default all carriers of the platform. */
@@ -50,7 +50,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
   const loading = import("./open-session.js");
-  // An error is reported where the promise is awaited, unless the endpoint refuses before that.
+  // An error of the import is reported where the promise is awaited, unless the endpoint refuses earlier.
   loading.catch(() => {});
   await endpoint.ask(signal);
   let kinds = endpoint.kinds;

@@ -23,7 +23,7 @@ const REFUSALS = [
 export interface Discovery {
   /** Whether the endpoint accepts WebSockets over the requested scheme. */
   readonly websocket: boolean;
-  /** Whether it accepts WebSockets only over TLS, and the request was not encrypted. */
+  /** Whether the endpoint accepts WebSockets only over TLS although this request was not encrypted. */
   readonly isOverTlsAlone: boolean;
   readonly webtransport:
     | { readonly port: number; readonly certificateHashes: readonly Uint8Array<ArrayBuffer>[] }

@@ -16,9 +16,9 @@ const UNANSWERED_MS_MAX = 3_000;
 export interface OpenSessionOptions {
   readonly config: Partial<SessionConfig> | undefined;
   readonly signal: AbortSignal;
-  /** The carriers that remain if this one stays silent. */
+  /** The carriers that can still be tried if this one stays silent. */
   readonly others: readonly CarrierKind[];
-  /** Returns the carriers to which the session may move; called once it is open. */
+  /** Returns the carriers to which the session may move. Called when the session is open. */
   readonly offers: () => Offers;
 }
 

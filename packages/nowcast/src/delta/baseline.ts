@@ -15,7 +15,10 @@ export class DeltaBaseline {
   constructor(
     readonly layout: DeltaLayout,
     readonly frame: DeltaFrame,
-    /** For every row, whether it changed in this frame (lowest bit), in its baseline, and so on. */
+    /**
+     * For every row, one bit per frame: the lowest says whether the row changed in this frame, the next whether it
+     * changed in the frame's baseline, and so on.
+     */
     readonly changes: Uint8Array,
     /** For every value, the recent error of its guess, in sixteenths of a step. */
     readonly errors: Uint16Array,

@@ -20,8 +20,7 @@ import { dot, minus, plus, Rigid, rotation, scaled, turned, type Vector, ZERO } 
 import { magnitude } from "./scale.js";
 
 /**
- * Variances of the errors that remain after a good fit: of positions (in steps) and of rotations
- * (in radians).
+ * Variances of the errors that remain after a good fit: first of positions (in steps), then of rotations (in radians).
  */
 const NOISE_MOVE = 20;
 const NOISE_TURN = 0.0003;

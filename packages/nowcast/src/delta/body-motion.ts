@@ -10,7 +10,7 @@ export interface BodyColumns {
   readonly orientation: number;
   readonly orientationBits: number;
   /**
-   * The column of a flag whether a body touches other bodies of a group, if the layout has one.
+   * The column of the flag that says whether a body touches other bodies of a group, if the layout has such a flag.
    * Without it, every body may belong to the group.
    */
   readonly touching?: number;
@@ -32,7 +32,7 @@ export interface BodyMotion {
   readonly velocityLong: Vector;
   readonly turning: Vector;
   readonly turningLong: Vector;
-  /** Whether it moves with the group. */
+  /** Whether the body moves with the group. */
   isGrouped: boolean;
   /** The recent disturbance of the motion, plus 4 if the body is grouped. */
   moveClass: number;
@@ -47,8 +47,8 @@ export const CLASSES = 8;
 export const CLASS_GROUP = 4;
 
 /**
- * Squared differences between short and long averages of velocity (steps per tick) and of rotation (orientation steps
- * per tick), up to which a motion counts as free, as nearly free, and as disturbed.
+ * Limits up to which a motion counts as free, as nearly free, and as disturbed. Each applies to the squared difference
+ * between the short and the long average of velocity (steps per tick) and of rotation (orientation steps per tick).
  */
 const CLASS_LIMITS = [0.5, 2, 10];
 /** Squared difference from the group's motion up to which a body belongs to the group. */

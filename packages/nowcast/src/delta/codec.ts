@@ -51,8 +51,8 @@ export interface DeltaPacket {
 /**
  * Encodes frames as differences from acknowledged frames, and decodes them (`spec/DELTA.md`).
  *
- * It has no conversation state: learnt models belong to the baselines, which the caller keeps. The transport carries
- * the ticks of the frame and of its baselines.
+ * The codec keeps no state between frames: learnt models belong to the baselines, which the caller keeps. The transport
+ * carries the ticks of the frame and of its baselines.
  *
  * ```ts
  * const layout = new DeltaLayout([{ kind: "number" }, { kind: "angle", bits: 16 }]);
@@ -110,8 +110,8 @@ export class DeltaCodec {
 
   /**
    * Decodes the frame of `tick` from all of `bytes`, which were encoded against `past`, and returns the resulting
-   * baseline. Throws a `WireError` if no encoder can have written these bytes against this past.
-   * Damaged bytes may also decode to another frame, because detecting damage is the carrier's task.
+   * baseline. Throws a `WireError` if no encoder can have written these bytes against this past. Damaged bytes may
+   * decode to another frame without an error, because detecting damage is the carrier's task.
    */
   decode(tick: number, bytes: Uint8Array, past: readonly DeltaBaseline[]): DeltaBaseline {
     checkTick(tick);

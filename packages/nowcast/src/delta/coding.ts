@@ -114,7 +114,7 @@ export function fastModels(layout: DeltaLayout, past: readonly DeltaBaseline[]):
   return models?.mode === "fast" ? models.copy() : FastModels.start(layout.width);
 }
 
-/** Adds the current field to an error about invalid bytes. */
+/** Runs a function, and adds the current field to an error about invalid bytes. */
 function named<T>(field: () => string, read: () => T): T {
   try {
     return read();

@@ -3,9 +3,7 @@ import { checkFrame, type DeltaFrame } from "./frame.js";
 import { type DeltaLayout, difference } from "./layout.js";
 import { DeltaPast } from "./past.js";
 
-/**
- * The error that is assumed for a value, in sixteenths of a step, from the change of its velocity.
- */
+/** The assumed error of a value, in sixteenths of a step, is this multiple of the change of its velocity. */
 const ERROR_OF_BEND = 8;
 const BEND_MAX = 4000;
 const NOTHING = { changes: new Uint8Array(0), errors: new Uint16Array(0), memory: new Float64Array(0) };

@@ -110,7 +110,7 @@ export function holds(column: Column, value: number): boolean {
   }
 }
 
-/** `to` − `from`. For an angle, the shorter way around the circle. */
+/** Returns `to` − `from`; for an angle, along the shorter way around the circle. */
 export function difference(column: Column, to: number, from: number): number {
   if (column.kind !== "angle") return (to - from) | 0;
   const shift = 32 - column.bits;

@@ -1,6 +1,6 @@
 import type { DeltaBaseline } from "./baseline.js";
 
-/** Maximum number of baselines of a frame. */
+/** Maximum number of baselines against which one frame is encoded. */
 export const PAST_MAX = 3;
 
 const ABSENT = -1;
@@ -41,7 +41,7 @@ export class DeltaPast {
     return baseline === undefined ? 0 : (this.#tick - baseline.frame.tick) >>> 0;
   }
 
-  /** The rows of a baseline, which must be there. */
+  /** The rows of a baseline, which must exist. */
   values(depth: number): Int32Array {
     return this.baselines[depth]!.frame.values;
   }

@@ -136,8 +136,8 @@ export class RowWalk {
   }
 
   /**
-   * Codes the mask of the columns whose last guess was right. If all of these are right again, one
-   * bit says so; otherwise each of them takes one bit.
+   * Codes the mask of the columns whose last guess was right. If the guesses of all these columns are right again, the
+   * mask is one bit; otherwise each column takes one bit.
    */
   #codeMask(at: number): void {
     const quiet = this.#quiet.fill(0);

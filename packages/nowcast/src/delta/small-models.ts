@@ -10,7 +10,7 @@ const CHOICES = 32;
 export const CLASSES = 36;
 const DECISIONS = 24;
 
-/** The nodes of the changed bit: for resting rows, and for all other rows. */
+/** The nodes of the changed bit: first for resting rows, then for all other rows. */
 export const STILL = 0;
 export const MOVING = 32;
 const CHANGED_NODES = MOVING + 4 * SIZES;

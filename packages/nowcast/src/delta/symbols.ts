@@ -10,8 +10,8 @@ export interface Symbols {
   /** The offset of the byte that is written or read. */
   readonly at: number;
   /**
-   * Whether each row has a mask that says which of the columns with a right last guess now have a
-   * residual.
+   * Whether each row has a mask. The mask covers the columns whose last guess was right, and marks those that now have
+   * a residual.
    */
   readonly hasMask: boolean;
   /** Codes `count` bits without a model. */

@@ -1,12 +1,12 @@
-/** The party at fault, which has to change something so that the error does not occur again. */
+/** The party at fault. This party has to change something so that the error does not occur again. */
 export type Fault =
   /** The server violated its protocol. */
   | "peer-misbehaved"
   /** The server works, but speaks a version that this SDK does not support. */
   | "peer-incompatible"
   /**
-   * The other side refuses: the name is unknown, a token is missing, or the endpoint is full. Its
-   * text names a cure.
+   * The other side refuses: the name is unknown, a token is missing, or the endpoint is full. The refusal's text names
+   * a remedy.
    */
   | "refused"
   /** No program answers, or the program stopped answering. */

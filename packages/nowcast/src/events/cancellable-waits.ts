@@ -6,7 +6,7 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Begins to wait, and returns a function that stops the wait. It may call `answer` at once. */
+/** Begins to wait, and returns a function that stops the wait. It may settle the promise before it returns. */
 export type Begin<T> = (resolve: (value: T) => void, reject: (reason: unknown) => void) => () => void;
 
 export class CancellableWaits {

@@ -86,10 +86,9 @@ export class Acceptor {
   }
 
   /**
-   * Closes the oldest carrier without a packet, either of one address or of any address, to free
-   * its place. Carriers that were admitted without a token, to resume, are closed first. If such a
-   * carrier is opened, only another one of this kind is closed for it, because its right to join is
-   * unknown until the HELLO.
+   * Closes the oldest carrier that has not sent a packet, of one address or of any address, to free its place. Carriers
+   * that were admitted without a token, to resume, are closed first. A newcomer of this kind can only replace another
+   * carrier of this kind, because its right to join is unknown until its HELLO.
    */
   giveWay(newcomer: AdmissionGrant, address: string | undefined): boolean {
     const isThere = ({ asked }: AdmissionGrant) => address === undefined || asked.address === address;

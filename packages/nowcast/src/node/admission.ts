@@ -6,7 +6,7 @@ import { Refusal } from "./refusal.js";
 import { type Claims, checkKey, readToken, type TokenKey, unauthorised } from "./token.js";
 
 export interface Policy {
-  /** With a key, clients need a token; without a key, there are no tokens. */
+  /** The key that verifies tokens. With a key, clients need a token; without a key, there are no tokens. */
   readonly tokenKey?: TokenKey | undefined;
   /**
    * Admits clients without a token. If this is not set and there is no key, an endpoint listens
@@ -54,7 +54,7 @@ export class Admission {
   readonly refused: Record<string, number> = {};
   readonly #policy: Policy;
   readonly #named: NamedOrigins;
-  /** Whether exactly the programs of this machine may join; web pages are then checked. */
+  /** Whether all programs of this machine, and no other programs, may join. If so, web pages are checked. */
   readonly #isOpenToItsMachine: boolean;
   readonly #carriers = new Map<string, number>();
   /** Ids of used single-use tokens, each with its expiry. */
@@ -120,8 +120,8 @@ export class Admission {
   }
 
   /**
-   * Uses up a single-use token when a session begins. This is not done earlier, because a client
-   * that opens two carriers at once presents its token twice. Throws a {@link Refusal}.
+   * Uses up a single-use token when a session begins. The token is not used up earlier, because a client that opens two
+   * carriers at once presents its token twice. Throws a {@link Refusal}.
    */
   begin({ asked, claims }: AdmissionGrant): void {
     if (asked.isResuming && this.#policy.tokenKey !== undefined) {

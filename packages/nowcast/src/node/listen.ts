@@ -38,8 +38,8 @@ export interface ListenOptions extends Policy {
    */
   readonly host?: string | undefined;
   /**
-   * A server of `node:http` or `node:https` to share. It may be listening already. The server still
-   * handles its own requests.
+   * A server of `node:http` or `node:https` to share. It may be listening already. The shared server still handles its
+   * other requests.
    */
   readonly server?: Server | undefined;
   /** Maximum number of sessions, including sessions that wait to be resumed; 1,024 by default. */
@@ -121,7 +121,7 @@ export class Listener {
     this.#restore = this.#intercept();
   }
 
-  /** The port on which it listens, or listened before it was closed; 0 for a local socket. */
+  /** The port on which the endpoint listens, or listened before it was closed; 0 for a local socket. */
   get port(): number {
     const address = this.#server.address();
     if (typeof address === "object" && address !== null) this.#port = address.port;
@@ -163,7 +163,10 @@ export class Listener {
     return this.close();
   }
 
-  /** Handles requests of this endpoint before the other handlers of the server; the returned function undoes that. */
+  /**
+   * Handles requests of this endpoint before the other handlers of the server. The returned function restores these
+   * handlers.
+   */
   #intercept(): () => void {
     const server = this.#server;
     const requests = server.listeners("request");

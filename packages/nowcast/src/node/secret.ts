@@ -6,8 +6,8 @@ const SSH_LINE = /^(ssh-|ecdsa-sha2-|sk-[^ ]*@openssh\.com)/;
 /** The tag of a sequence. Every key in DER begins with it (X.690, section 8.9). */
 const DER_SEQUENCE = 0x30;
 /**
- * The tags with which the content of such a sequence begins: another sequence, which names the
- * algorithm, or a number.
+ * The tags with which the content of a key's sequence begins: a nested sequence, which names the algorithm, or a
+ * number.
  */
 const DER_INNER: ReadonlySet<number | undefined> = new Set([DER_SEQUENCE, 0x02]);
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -35,8 +35,8 @@ function knownText(text: string): string | undefined {
 }
 
 /**
- * Returns readable text, if the bytes are text. Random bytes are not: they are not UTF-8, or
- * contain control characters.
+ * Returns the text of bytes that are readable text. Random bytes are not: they are invalid UTF-8, or contain control
+ * characters.
  */
 function readableText(bytes: Uint8Array): string | undefined {
   try {
@@ -48,8 +48,8 @@ function readableText(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Whether these bytes are exactly one DER sequence, as keys are. Of millions of random secrets,
- * about one is.
+ * Whether these bytes are exactly one DER sequence, as keys are. Of several million random secrets, about one is such a
+ * sequence.
  */
 function isDer(bytes: Uint8Array): boolean {
   const [tag, first = 0xff, high = 0, low = 0] = bytes;

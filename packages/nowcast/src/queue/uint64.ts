@@ -20,7 +20,7 @@ export function toUInt64(value: number | bigint): UInt64 {
 
 export function addUInt64(a: UInt64, b: UInt64): UInt64 {
   if (typeof a === "number" && typeof b === "number" && a + b <= Number.MAX_SAFE_INTEGER) return a + b;
-  // Sums add stamps below 2^62. If a sum wraps, a comparison fails, and nothing worse happens.
+  // The summands are stamps below 2^62. If a sum wraps, only a comparison fails.
   return toUInt64(BigInt.asUintN(64, BigInt(a) + BigInt(b)));
 }
 

@@ -13,7 +13,7 @@ import { decodeLz4Block } from "./lz4.js";
 export const MAGIC = [0x89, 0x4e, 0x43, 0x53, 0x0d, 0x0a, 0x1a, 0x0a];
 export const VERSION = 1;
 export const RECORD = { schema: 0x53, chunk: 0x43, about: 0x4d, end: 0x45 } as const;
-/** If this bit of an unknown kind is set, this release skips the record. */
+/** If the number of an unknown kind has this bit set, this release skips the record. */
 const SKIPPABLE_BIT = 0x20;
 export const COMPRESSION = { none: 0, lz4: 1, zstd: 2 } as const;
 const CHUNK_BYTES_MAX = 256 * 1024 * 1024;
@@ -23,8 +23,8 @@ const SHAPE_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface SaveReadOptions {
   /**
-   * Decompresses a Zstandard frame. Without this decoder, compressed chunks of this kind are
-   * refused. Node has one from version 22.15 on.
+   * Decompresses a Zstandard frame. Without this decoder, compressed chunks of this kind are refused. Node has a
+   * decoder from version 22.15 on.
    */
   readonly zstd?: (frame: Uint8Array, rawLength: number) => Uint8Array;
 }
@@ -42,8 +42,8 @@ export interface SaveFile<T = WireValue> {
  * Reads a save file: `spec/WIRE.md`, section 9. With a `reader` shape every value is converted to that shape. A
  * truncated or damaged file is rejected with the position of the fault.
  *
- * `T` is the type that the reader's shape describes, for example `readSave<ValueOf<typeof Player>>(file, codec.schema)`.
- * Only the shape is checked, so pass the shape of that type.
+ * `T` is the type that the reader's shape describes, for example `readSave<ValueOf<typeof Player>>(file,
+ * codec.schema)`. Only the shape is checked against the file, so `T` must be the type of the shape that you pass.
  */
 export function readSave<T = WireValue>(
   file: Uint8Array,

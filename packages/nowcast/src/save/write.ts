@@ -23,9 +23,8 @@ export interface SaveWriteOptions {
 }
 
 /**
- * Writes a save file of these values: `spec/WIRE.md`, section 9. Write it to a new file, flush the
- * file, and rename it over the old one, so that after a crash either the old or the new file
- * exists.
+ * Writes a save file of these values: `spec/WIRE.md`, section 9. Write the bytes to a new file, flush it, and rename it
+ * over the old file. After a crash, either the old or the new file exists.
  */
 export function writeSave(
   values: readonly WireValue[],

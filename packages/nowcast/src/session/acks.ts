@@ -36,7 +36,7 @@ export class Acknowledger {
     this.#isNew = true;
     this.#eliciting += 1;
     this.#isUrgent ||= this.#eliciting >= packets || (leavesGap && !isReliable);
-    // The peer may have waited for an acknowledgement all that time.
+    // After a long silence, the peer may have been waiting for an acknowledgement.
     this.#isUrgent ||= nowUs - lastHeardUs >= QUIET_US;
     this.#dueUs ??= nowUs + delayUs;
   }

@@ -28,7 +28,7 @@ export class PacketBuilder {
     return end - length - (this.#states ? 1 : 0);
   }
 
-  /** The number of bytes up to which a frame that can be divided should be filled. */
+  /** The number of bytes that a divisible frame should fill. */
   get roomToShare(): number {
     return Math.min(this.room, (this.#content?.end ?? this.bytesMax) - this.writer.length);
   }

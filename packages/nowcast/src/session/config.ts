@@ -9,7 +9,7 @@ export interface CarrierTraits {
   readonly isReliable: boolean;
   /** A packet arrives unchanged or not at all. */
   readonly isChecked: boolean;
-  /** The largest packet that it moves, in bytes; at least 1,200. */
+  /** The largest packet that the carrier moves, in bytes; at least 1,200. */
   readonly packetBytesMax: number;
 }
 

@@ -170,7 +170,8 @@ export class Handshake {
   }
 
   /**
-   * Handles a HELLO. Returns false if it is out of place, `"heard"` if it is the first on this carrier and acceptable.
+   * Handles a HELLO. Returns false if a HELLO is not allowed in this phase, `"heard"` if it is acceptable and the first
+   * on this carrier.
    */
   onHello(hello: Hello): "heard" | "again" | "refused" | "misplaced" {
     const phase = this.#phase;
@@ -271,8 +272,8 @@ export class Handshake {
   }
 
   /**
-   * Checks a data packet of a peer that was answered for the proof that the peer receives our
-   * packets. Returns whether its data may be accepted.
+   * Checks whether a data packet of a peer that was answered has the proof that the peer receives our packets. Returns
+   * whether its data may be accepted.
    */
   onData(frames: readonly Frame[]): boolean {
     const phase = this.#phase;
@@ -291,7 +292,7 @@ export class Handshake {
     return this.isOpen;
   }
 
-  /** A data packet during closing: CLOSE is sent again, unless the peer sent it, too. */
+  /** Handles a data packet during closing: sends CLOSE again, unless the peer has sent CLOSE, too. */
   onDataWhileClosing(frames: readonly Frame[]): void {
     if (this.#phase.name !== "closing") return;
     this.#phase.isDue = this.#phase.left > 0;

@@ -80,7 +80,7 @@ export class Recovery {
     return this.#sent.inFlightBytes;
   }
 
-  /** The time since which the oldest packet that needs an acknowledgement is outstanding. */
+  /** The time at which the oldest outstanding packet that needs an acknowledgement left. */
   get outSinceUs(): number | undefined {
     return this.#sent.oldest()?.sentUs;
   }
@@ -127,7 +127,7 @@ export class Recovery {
     this.#silence.acknowledged(nowUs, this.#sent.inFlight);
     this.#sent.writeOffFlight();
     this.#rate = this.#rate.resumed();
-    // If every answer takes this long, the path itself is that slow, and the next answer is a valid sample.
+    // If every answer takes this long, the path itself is slow, so the next answer is a valid sample.
     if (!this.#followsOutage) this.#informativeFrom = this.#sent.nextNumber;
     this.#followsOutage = true;
   }

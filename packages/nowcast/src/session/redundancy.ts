@@ -8,7 +8,7 @@ import type { BoundEvent } from "./lane/message.js";
 export const REPEAT_BYTES_MAX = 256;
 /** Maximum content of a packet with a leading event: the event, and small messages that fit. */
 export const LEADING_BYTES = REPEAT_BYTES_MAX + 64;
-/** The cost of an event that does not share a larger packet: the additional headers on the link. */
+/** The cost of an event that gets its own packet: the additional headers on the link. */
 const LEADING_COST = 80;
 /** The first repetition may get its own packet; later ones only use packets that leave anyway. */
 const WAITS_US = [2_000, 12_000, 30_000, 60_000];
@@ -72,7 +72,7 @@ export class Redundancy {
     return this.#hasTokens(nowUs, (this.bytesPerSecond * BUCKET_SECONDS) / 2);
   }
 
-  /** Charges for a packet that leaves only for an event. */
+  /** Charges the budget for a packet that leaves only because of an event. */
   led(): void {
     this.#tokens -= LEADING_COST;
   }

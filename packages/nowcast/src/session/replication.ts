@@ -22,9 +22,8 @@ export interface Replicated {
 }
 
 /**
- * Fills packets when they leave, and learns the outcome of each packet. It is for values that
- * depend on the peer's state, such as differences from an acknowledged snapshot. For all other
- * values, use states.
+ * Fills packets when they leave, and learns the outcome of each packet. Use a source for values that depend on the
+ * peer's state, such as differences from an acknowledged snapshot. For all other values, use states.
  */
 export interface ReplicationSource {
   /**

@@ -4,7 +4,7 @@ const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
 const ACK_DELAY_MAX_US = 5_000;
 /** Maximum time for which a peer that sends regularly holds an acknowledgement for its next packet. */
 const HELD_ACK_DELAY_MAX_US = 100_000;
-/** The longest recent delay that is assumed before it is measured. It decreases soon. */
+/** The initial value of the longest recent delay. Measurements soon lower it. */
 const ACK_DELAY_FIRST_US = 50_000;
 
 export class RoundTrip {

@@ -123,7 +123,7 @@ export class Session {
     return this.#handshake.phase.name === "detached";
   }
 
-  /** Whether it accepts packets of its carrier. This includes a carrier that was silent for too long. */
+  /** Whether the session accepts packets of its carrier. A carrier that was silent for too long is included. */
   get isAttached(): boolean {
     return this.#handshake.isAttached;
   }
@@ -290,7 +290,7 @@ export class Session {
       else if (!(error instanceof MalformedPacket)) throw error;
       else if (!this.isOpen) {
         dropped.malformed += 1;
-        // Without an answer, the author of the peer's program would assume a dead server.
+        // Without an answer, the author of the peer's program would believe that the server is down.
         if (this.#isTrusted) this.#handshake.refuseMalformed(body, error.field);
       } else this.#handshake.end(nowUs, { code: CloseCode.malformed, reason: error.field, by: "us" });
     }
@@ -303,7 +303,7 @@ export class Session {
     else this.#handshake.handleTimeout(nowUs, this.#lastHeardUs);
   }
 
-  /** The time at which to call {@link handleTimeout} and {@link pollPacket} if nothing happens before. */
+  /** The time at which to call {@link handleTimeout} and {@link pollPacket} if nothing happens earlier. */
   pollTimeout(nowUs: number): number | undefined {
     const dueUs = this.isOpen ? this.#openDueUs(nowUs) : this.#handshake.dueUs(nowUs, this.#lastHeardUs);
     return earliest([dueUs, this.isClosed ? undefined : this.#commands.nextUs]);
@@ -556,7 +556,7 @@ export class Session {
     if (window || content) this.#lanes.writeWindows(departure);
     if (!this.#carrier.isReliable) this.#lanes.repeat(departure, this.#redundancy);
     if (content || isProbe) {
-      // Otherwise a whole packet in front of such an event would cause most of its delay.
+      // Otherwise a whole packet in front of a small event would cause most of the event's delay.
       const isAlone = content && leads;
       builder.beginContent(isAlone ? this.#writer.length + LEADING_BYTES : this.#recovery.packetBytes);
       if (isAlone) this.#redundancy.led();

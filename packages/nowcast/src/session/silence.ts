@@ -10,7 +10,7 @@ const PROBE_TIMEOUT_US_MAX = 2_000_000;
  * of a send interval leave before the next ones exist.
  */
 const SILENT_SHARE = 1.5;
-/** For this time the rate stays the same; then it decreases. */
+/** For this time of silence the rate stays the same; after it, the rate decreases. */
 const BOLD_US = 3_000_000;
 
 export class Silence {
@@ -30,8 +30,7 @@ export class Silence {
   }
 
   /**
-   * The time for which answers had been awaited when a packet arrived, if no other packet arrived
-   * since `lastHeardUs`.
+   * Returns how long answers had been awaited when a packet arrives, given that no packet arrived since `lastHeardUs`.
    */
   lastedUs(nowUs: number, lastHeardUs: number): number {
     return this.#sinceUs === undefined ? 0 : nowUs - Math.max(this.#sinceUs, lastHeardUs);

@@ -14,7 +14,7 @@ export class CubicWindow {
   /** The window that Reno would have: CUBIC is never slower. */
   #reno = 0;
 
-  /** `segments` were acknowledged while the window was full. */
+  /** Grows the window after `segments` were acknowledged while the window was full. */
   acknowledged(nowUs: number, segments: number, roundTripUs: number): void {
     if (this.segments < this.#slowStartUntil) {
       this.segments += segments;
@@ -34,7 +34,7 @@ export class CubicWindow {
     this.segments = Math.max(this.segments, this.#reno);
   }
 
-  /** Once for each round trip with a loss. */
+  /** Reduces the window. Call it once for each round trip with a loss. */
   reduce(): void {
     this.#peak = this.segments < this.#peak ? (this.segments * (1 + BETA)) / 2 : this.segments;
     this.segments = Math.max(WINDOW_MIN, this.segments * BETA);
@@ -42,7 +42,7 @@ export class CubicWindow {
     this.#epochUs = undefined;
   }
 
-  /** After a time-out without any acknowledgement. */
+  /** Resets the window after a time-out without any acknowledgement. */
   collapse(): void {
     this.reduce();
     this.segments = 1;

@@ -24,7 +24,7 @@ export class Histogram {
     this.#slices[this.#current]![binOf(ms)]! += 1;
   }
 
-  /** Begins a new slice in the place of the oldest one. */
+  /** Replaces the oldest slice by a new, empty one. */
   turn(): void {
     this.#current = (this.#current + 1) % SLICES;
     this.#slices[this.#current]!.fill(0);

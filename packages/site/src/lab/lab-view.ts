@@ -6,9 +6,9 @@ import { Panel } from "./panel.js";
 import "./lab.css";
 
 const SEED = 7;
-/** A page that was hidden does not catch up. */
+/** Maximum time that one frame simulates, so that a page that was hidden does not catch up. */
 const FRAME_MS_MAX = 50;
-/** Figures change a few times a second, so that they can be read. */
+/** Interval at which figures change, long enough to read them. */
 const FIGURES_MS = 250;
 
 declare global {

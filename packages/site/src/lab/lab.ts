@@ -11,7 +11,7 @@ export interface LabSettings extends LinkSettings {
   /** The number of states that are put 60 times a second. */
   readonly keys: number;
   readonly congestion: Congestion;
-  /** Whether the program of TCP replaces values that it has not written. */
+  /** Whether the program that uses TCP replaces values that it has not written yet. */
   readonly tcpReplaces: boolean;
   /** Whether an event of the updatable queue waits for the states before it, instead of having a lane of its own. */
   readonly eventsWait: boolean;
@@ -37,7 +37,7 @@ export class Receiver {
   readonly ages = new Histogram();
   readonly eventTimes = new Histogram();
   eventsReceived = 0;
-  /** When the shown value of each key was put; 0 before the first one. */
+  /** The time at which the shown value of each key was put; 0 before the first value. */
   readonly putAtUs = new Float64Array(KEYS_MAX + 1);
 
   handle(nowUs: number, message: LoadMessage): void {
@@ -88,7 +88,7 @@ export class Lab {
       this.#links.push(made);
       return made;
     };
-    // Links with the same number decide alike about their first, second and later packets.
+    // Links with the same offset have the same seed, so they make the same random decisions about their n-th packets.
     const enter = <T extends Transport>(
       make: (deliver: (message: LoadMessage) => void) => T,
     ): Contestant<T> => {

@@ -3,16 +3,16 @@ import { createRandom } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
 export interface LinkSettings {
-  /** Without jitter and waiting. Half of it is the delay of one direction. */
+  /** The round trip without jitter and queueing. Half of it is the delay of one direction. */
   readonly roundTripMs: number;
   /** The largest additional delay of one direction. Packets keep their order. */
   readonly jitterMs: number;
-  /** The share of packets that are lost, from 0 to 1, each alone. */
+  /** The share of packets that are lost, from 0 to 1. Each packet is lost independently. */
   readonly loss: number;
   readonly kilobitsPerSecond: number;
 }
 
-/** Bytes that wait before the narrow hop at most. Further packets are dropped. */
+/** Maximum bytes that wait before the narrow hop. Further packets are dropped. */
 export const QUEUE_BYTES_MAX = 64 * 1024;
 
 export class Link {

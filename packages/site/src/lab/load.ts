@@ -5,7 +5,7 @@ export const EVENT_BYTES = 64;
 /** The key and the length before a message. */
 export const FRAMING_BYTES = 6;
 export const TICK_US = 1_000_000 / 60;
-/** An event comes in every sixth tick. */
+/** Every sixth tick has an event. */
 export const TICKS_PER_EVENT = 6;
 
 export interface StateMessage {

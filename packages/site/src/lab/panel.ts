@@ -45,7 +45,7 @@ export class Panel {
     this.#showFigures(kilobytesPerSecond);
   }
 
-  /** The dot where it is, as a ring, and where this receiver shows it. */
+  /** Draws a ring at the dot's true place, and the dot where this receiver shows it. */
   #drawDot(nowUs: number): void {
     const { context, width, height } = contextOf(this.#picture);
     const place = (putAtUs: number): [number, number] => {

@@ -1,4 +1,4 @@
-/** SplitMix32: a seed is all its state. */
+/** SplitMix32. Its only state is the seed. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -58,7 +58,7 @@ export class SessionTransport implements Transport {
     this.#run(0);
   }
 
-  /** Handles timers, sends, and shows what arrived: the order of calls that a session asks for. */
+  /** Handles timers, sends packets, and shows received messages, in the order of calls that a session requires. */
   #run(end: 0 | 1): void {
     const session = this.#sessions[end];
     const { nowUs } = this.#timeline;

@@ -23,7 +23,7 @@ export interface Segment {
   wasRepeated: boolean;
 }
 
-/** Received by the sender: all bytes below `upTo` arrived, and the segment that caused this answer. */
+/** An acknowledgement: all bytes below `upTo` have arrived. It also names the segment that caused it. */
 export interface Acknowledgement {
   readonly upTo: number;
   readonly segment: Segment;
@@ -34,17 +34,17 @@ export interface Acknowledgement {
 export class TcpSender {
   readonly #timeline: Timeline;
   readonly #transmit: (segment: Segment) => void;
-  /** A fixed window in segments in the place of CUBIC's, or `undefined`. */
+  /** Returns a fixed window, in segments, that replaces CUBIC's; `undefined` to use CUBIC. */
   readonly #fixedWindow: () => number | undefined;
   readonly #window = new CubicWindow();
-  /** Not acknowledged up to here in order, oldest first. */
+  /** The segments that are not cumulatively acknowledged, oldest first. */
   #segments: Segment[] = [];
   #writtenBytes = 0;
   #sentBytes = 0;
   #order = 0;
   #newestArrived = -1;
   #newestArrivedSentUs = 0;
-  /** A loss of a segment before this order belongs to a loss that was already answered. */
+  /** If a segment before this order is lost, the window was already reduced for the same loss event. */
   #recoversUntil = -1;
   #smoothedUs = 0;
   #variationUs = 0;
@@ -165,7 +165,10 @@ export class TcpSender {
     this.#transmit(segment);
   }
 
-  /** The next of: a gap that becomes a loss, the probe at the tail, the time-out. */
+  /**
+   * Sets the timer to the earliest of three times: a gap becomes a loss, the probe at the tail is due, or the time-out
+   * ends.
+   */
   #arm(): void {
     const atUs = this.#dueUs();
     if (atUs === this.#timerAtUs) return;

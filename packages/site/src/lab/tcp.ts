@@ -10,7 +10,10 @@ import type { Timeline } from "./timeline.js";
 /** IP, and TCP with times. */
 const HEADER_BYTES = 52;
 
-/** CUBIC, the default of Linux, macOS and Windows; or a sender that knows the capacity and ignores losses: TCP at its best. */
+/**
+ * `cubic` is the default of Linux, macOS and Windows. The other is a sender that knows the capacity and ignores losses:
+ * the best case for TCP.
+ */
 export type Congestion = "cubic" | "known";
 
 export class TcpTransport implements Transport {
@@ -22,7 +25,7 @@ export class TcpTransport implements Transport {
   readonly #deliver: Deliver;
   readonly #sender: TcpSender;
   #writtenBytes = 0;
-  /** Messages that were not delivered, by the byte after their end. */
+  /** Messages that were not delivered yet, with the position of the byte after each. */
   #messages: { readonly end: number; readonly message: LoadMessage }[] = [];
   /** Messages of a program that replaces values: the newest state of each key, and all events. */
   #unwritten = new Map<number, LoadMessage>();
@@ -113,7 +116,7 @@ export class TcpTransport implements Transport {
   }
 }
 
-/** A window of the capacity times the longest round trip, and a few segments more. */
+/** A window of the capacity times the longest round trip, plus a few segments. */
 function knownWindow({ kilobitsPerSecond, roundTripMs, jitterMs }: LinkSettings): number {
   return 4 + (kilobitsPerSecond * (roundTripMs + 2 * jitterMs)) / 8 / SEGMENT_BYTES;
 }

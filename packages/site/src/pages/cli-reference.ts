@@ -12,7 +12,7 @@ function program(): string | undefined {
     .find((place) => place && existsSync(place));
 }
 
-/** The help of every command, or a hint where the program was not built. */
+/** The help of every command, or a hint if the program was not built. */
 export function cliReference(): string {
   const binary = program();
   if (binary === undefined) {

@@ -5,7 +5,7 @@
 
 import type { Generated } from "./generated.js";
 
-/** A part of the site, by the purposes of diataxis.fr. */
+/** A section of the site, after the kinds of documentation of diataxis.fr. */
 export interface Section {
   readonly title: string;
   readonly pages: readonly Page[];
@@ -18,7 +18,7 @@ export interface Page {
   readonly title: string;
   /** The file, from the root of the repository. */
   readonly file: string;
-  /** The heading of the second level whose text alone is the page. */
+  /** The heading of the second level, if the page is only the text below this heading. */
   readonly section?: string;
   /** The page is made by `generated.ts`; `file` is its introduction. */
   readonly generated?: Generated;

@@ -22,7 +22,7 @@ export interface Staged {
   readonly problems: readonly string[];
 }
 
-/** Writes everything into `folder`, which is emptied before. Throws if a link leads nowhere. */
+/** Empties `folder`, and writes all pages into it. Throws if a link leads nowhere. */
 export function stagePages(folder: string): Staged {
   const staged = makePages();
   if (staged.problems.length > 0) throw new Error(`broken pages:\n  ${staged.problems.join("\n  ")}`);
@@ -137,7 +137,7 @@ class Stage {
 /** The file that explains a folder. */
 const MAIN_FILES = ["README.md", "world.luau", "src/lib.rs", "index.ts", "mod.rs"];
 
-/** Addresses have no dots, because the site would take what follows for the suffix of a file. */
+/** Addresses have no dots, because the site would take the part after a dot for the suffix of a file. */
 function sourceAddress(path: string): string {
   return path.replace(/\./g, "-");
 }
@@ -160,7 +160,7 @@ function codeBlock(path: string, text: string): string {
   return `~~~~${LANGUAGES[suffix] ?? "text"}\n${text.trimEnd()}\n~~~~\n`;
 }
 
-/** Makes a link of each name of a page in code marks, such as `docs/SERVER.md`. */
+/** Turns each name of a page in code marks, such as `docs/SERVER.md`, into a link. */
 function withMentions(text: string, files: ReadonlySet<string>): string {
   return outsideCode(text, (line) =>
     line.replace(/(?<!\[)`((?:docs|spec|packages|examples)\/[\w./-]+\.md)`(?!\])/g, (whole, path: string) =>

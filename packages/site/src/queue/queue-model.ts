@@ -1,4 +1,7 @@
-/** A plain queue and the updatable queue of the SDK with the same puts, and a receiver that takes one entry at a time. */
+/**
+ * A plain queue and the SDK's updatable queue, which get the same puts. The receiver of each queue takes one entry at a
+ * time.
+ */
 import { type QueueEntry, UpdatableQueue } from "nowcast";
 
 export interface Value {

@@ -33,7 +33,7 @@ import type { XrSession } from "./xr-session.js";
 
 const SNAP_TURN = Math.PI / 6;
 const SMOOTH_TURN_PER_S = 1.9;
-/** A stick that is pushed farther than this turns or aims. Below the second value it counts as released. */
+/** A stick that is pushed farther than the first value turns or aims. Below the second value it counts as released. */
 const STICK_OUT = 0.7;
 const STICK_BACK = 0.4;
 /** Maximum height of a shown driver's head above the seat, in metres. */
@@ -48,7 +48,7 @@ const VELOCITY_EASE = 30;
  * and found it elsewhere.
  */
 const HAND_MPS_MAX = 15;
-/** The action by which a world itself moves players to the end of an arc, and its arguments. */
+/** The action that a world declares to move players to the end of an arc itself, with the names of its arguments. */
 const TELEPORT = { action: "teleport", place: "to", hand: "hand" } as const;
 const TELEPORT_DARK_MS = 180;
 /** The position of the panel relative to the wrist, in metres: beyond the hand, above its back. */
@@ -129,7 +129,7 @@ export class Headset implements XrSession {
     session.addEventListener("end", () => this.#close());
   }
 
-  /** Asks the headset to stop; {@link Viewer.headsetEnded} is called when it has. */
+  /** Asks the headset to stop. {@link Viewer.headsetEnded} is called when the headset has stopped. */
   async end(): Promise<void> {
     await this.session.end().catch(() => undefined);
   }
@@ -250,7 +250,7 @@ export class Headset implements XrSession {
     return findHandTarget(own, hand, rule, scene.all, scene.crowd.members);
   }
 
-  /** Draws names and chat in the world, and the rest on the panel above the left wrist. */
+  /** Draws names and chat in the world, and all other texts on the panel above the left wrist. */
   write(own: number | undefined): void {
     const viewer = this.#viewer;
     const labels = this.#labels;
@@ -335,7 +335,7 @@ export class Headset implements XrSession {
     }
   }
 
-  /** If the world has an action for it, the action moves the body; otherwise the body walks. */
+  /** If the world has the action `teleport`, the action moves the body; otherwise the body walks. */
   #teleport({ x, y, z }: Landing): void {
     const { connection } = this.#viewer;
     const action = connection?.world.definition?.actions.find(({ name }) => name === TELEPORT.action);
@@ -460,7 +460,7 @@ function toWorld(pose: Readonly<Pose>, rig: Matrix4, out: Pose): void {
   copyPose({ x: POINT.x, y: POINT.y, z: POINT.z, qx: TURN.x, qy: TURN.y, qz: TURN.z, qw: TURN.w }, out);
 }
 
-/** Measures a velocity, in metres a second. A hand that reappears elsewhere has not moved there. */
+/** Measures a velocity, in metres a second. A hand that reappears elsewhere counts as not moved. */
 function measure(
   pose: Readonly<Pose>,
   before: Vector3,

@@ -7,7 +7,7 @@ import type { Pose } from "@nowcast/three";
  * enters with one.
  */
 export interface XrSession {
-  /** Whether it no longer shows the world. */
+  /** Whether the headset no longer shows the world. */
   readonly isOver: boolean;
   /** The upward pitch of the head, in radians, in the camera's convention. */
   readonly pitch: number;
@@ -27,7 +27,7 @@ export interface XrSession {
   move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void;
   /** Performs the actions of the hands. */
   act(): void;
-  /** The target that the hand in use reaches. */
+  /** The target of the hand that is in use. */
   findTarget(own: Actor, rule: TargetRule): Target | undefined;
   /** The pose of a wrist in the world; `undefined` while it is unknown. */
   wristOf(side: Side): Readonly<Pose> | undefined;

@@ -5,9 +5,7 @@ import type { Sendable } from "../sent.js";
 
 /** A bound message: it has its number or stamp, and is sent whole or in parts until it is acknowledged. */
 abstract class BoundMessage implements Sendable {
-  /**
-   * A version, which grows when the message becomes another one, for example when an event expires.
-   */
+  /** A version number. It grows when the message is turned into another one, for example when an event expires. */
   generation = 0;
   #value: Uint8Array;
   /** Parts to send, in order. */

@@ -80,9 +80,7 @@ export class ReceiveLane {
   readonly #hidden: number[] = [];
   /** Entries that the application has taken. */
   #taken = 0;
-  /**
-   * The number of events that the application has taken, and the number that a WINDOW has reported.
-   */
+  /** The number of events that the application has taken; then the number that the last WINDOW reported. */
   #consumed = 0;
   #reported = 0;
   #consumedCost = 0;

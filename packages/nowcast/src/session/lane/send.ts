@@ -292,9 +292,9 @@ export class SendLane {
   }
 
   /**
-   * Handles a barrier that closes the open interval although newer values wait. The lost values
-   * that were not sent again because of these are now the last of their interval, so they are sent
-   * again. The peer cannot release the barrier without them.
+   * Handles a barrier that closes the open interval although newer values wait. Lost values that were not sent again
+   * because of the newer ones are now the last of their interval, so they are sent again. The peer cannot release the
+   * barrier without them.
    */
   #recallWhatGaveWay(number: number): void {
     for (const state of this.#intervals.get(number)?.last.values() ?? []) {

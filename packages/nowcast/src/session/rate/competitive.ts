@@ -18,8 +18,8 @@ const COMPETITIVE_START = 0.5;
  */
 export const COMPETITIVE_HEADROOM = 2;
 /**
- * If the queue is the sender's own, more bytes arrive than are sent while it drains. If other
- * senders fill the queue, bytes arrive only at the rate at which they are sent.
+ * While the sender's own queue drains, more bytes arrive than are sent. If other senders fill the queue, bytes arrive
+ * only at the rate at which they are sent. This share separates the two.
  */
 export const OTHERS_DELIVERED_MIN = 0.85;
 export const OTHERS_DELIVERED_MAX = 1.1;
@@ -38,7 +38,7 @@ export const TRIAL_SHARE = 0.5;
  * enough, because the queue of a competitor varies.
  */
 export const TRIAL_EMPTY = 3;
-/** If the queue was long before, no competitor is left after this many rounds without a queue. */
+/** If the queue was long earlier, no competitor is left after this many rounds without a queue. */
 export const EMPTY_ROUNDS = 8;
 /** A pause that found the sender's own queue is repeated after this time, because a rising capacity looks the same. */
 const OWN_REPEATED_US = 1_000_000;
@@ -134,8 +134,8 @@ export interface Trial {
   /** Number of consecutive rounds of the trial without a queue. */
   empty: number;
   /**
-   * End of the pause. Until this time packets leave at a share of the rate, and the window still
-   * applies. Without it, the rate is lower until the trial ends.
+   * End of the pause. Until this time packets leave at a share of the rate, and the window still applies. If this is
+   * `undefined`, the rate is lower until the trial ends.
    */
   readonly pausesUntilUs: number | undefined;
   readonly test: QueueTest;

@@ -11,17 +11,19 @@ import type { Arrived, Round } from "./round.js";
 
 /** A queue is long if it exceeds the target by this time. */
 export const LONG_QUEUE_US = 30_000;
-/** A queue is unusual if it exceeds the target by the first value, or the longest recent queue by the second. */
+/**
+ * A queue is unusual if it exceeds the target by the first value, or exceeds the longest recent queue by the second.
+ */
 export const UNUSUAL_US = 15_000;
 export const ABOVE_USUAL_US = 5_000;
 /**
- * An unusual queue counts as growing if it does not become shorter for this time, by the peer's
- * clock,
+ * An unusual queue counts as growing if it does not become shorter for `GROWING_US`, by the peer's clock, and one of
+ * the two conditions below holds.
  */
 const GROWING_US = 8_000;
 /**
- * over at least this number of acknowledgements, or while bytes arrive at less than this share of
- * the mean delivery rate.
+ * The time covers at least this number of acknowledgements, or bytes arrive at less than this share of the mean
+ * delivery rate.
  */
 const GROWING_SAMPLES = 3;
 const GROWING_DELIVERED = 0.5;

@@ -60,7 +60,7 @@ const NEAR_SHARE = 0.85;
 const SURE_SHARE = 0.97;
 /** Share of the delivery rate to which the rate falls after a queue was found. */
 const KEPT_SHARE = 0.9;
-/** A link became faster if it delivered more than this multiple of the found capacity. */
+/** A link counts as faster if it delivered more than this multiple of the found capacity. */
 const FASTER = 1.3;
 /**
  * On a carrier that retransmits lost packets, all later packets wait for them. A delay counts as a queue only
@@ -282,7 +282,7 @@ export class SendRate {
   #beginDrain(nowUs: number, arrived: Arrived, queueUs: number, delivery: Delivery): void {
     const rate = this.bytesPerSecond;
     const delivered = this.#shownBy(nowUs, delivery, rate);
-    // If nothing was held back, the application determined the delivery rate. After a fall, a short queue may
+    // If nothing was held back, the delivery rate is only what the application sent. After a fall, a short queue may
     // belong to others.
     let least = 0;
     if (!(this.#heldBack || this.#round?.wasHeldBack)) least = Math.min(INITIAL, this.bytesPerSecond);

@@ -1,9 +1,8 @@
 /**
  * The congestion window of competitive mode, after CUBIC (RFC 9438).
  *
- * A window in bytes adapts without delay to a link whose capacity changes, because acknowledgements
- * pace the packets. A rate has to grow step by step, and a competitor with a window would take the
- * additional capacity before.
+ * A window in bytes adapts without delay to a link whose capacity changes, because acknowledgements pace the packets. A
+ * rate has to grow step by step, and meanwhile a competitor with a window would take the additional capacity.
  */
 
 /** The growth of CUBIC, in packets per cubic second. */
