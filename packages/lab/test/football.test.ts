@@ -1,4 +1,4 @@
-/** Kicks in `worlds/football` over a link that is slow and stalls: the view of the kicker counts. */
+/** Kicks in `worlds/football` over a slow link that stalls. The server must judge a kick by the kicker's view. */
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { FarLink } from "../../nowcast/test/far-link.js";
@@ -9,11 +9,14 @@ const WORLD = fileURLToPath(new URL("../../../worlds/football", import.meta.url)
 const FRAME_MS = 1000 / 60;
 /** The maximum age of a view that a server uses. */
 const REWIND_MS = 500;
-/** A kicked or bouncing ball is shown on a curve between two snapshots, and the kicker between two steps. */
+/**
+ * Tolerance, in metres: a kicked or bouncing ball is shown on a curve between two snapshots, and the kicker between two
+ * steps.
+ */
 const OFF_M = 0.12;
 /** A player shown farther than this from the server's place was pushed, or ran into something that moves. */
 const OWN_M = 0.08;
-/** Sufficient numbers of clear kicks: in all, and among them accepted and rejected ones. */
+/** Number of clear kicks that suffices; then the number of accepted and of rejected ones among them. */
 const KICKS = 12;
 const KICKS_OF_EACH = 3;
 /** On a busy machine most kicks are not clear. */

@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const START_MS_MAX = 30_000;
 
-/** `crates/nowcast/examples/echo.rs` in a process of its own: the Rust implementation, which sends everything back. */
+/**
+ * Runs `crates/nowcast/examples/echo.rs` in a process of its own: the Rust implementation, which echoes all messages.
+ */
 export class EchoProcess {
   readonly port: number;
   readonly #process: ChildProcess;

@@ -4,7 +4,10 @@ import { mulberry32 } from "./world/random.js";
 /** The effect of a link on its packets. */
 export interface LinkPlan {
   readonly oneWayMs: number;
-  /** The share of pieces, 0 to 1, that a stream repeats, and their delay; no later piece overtakes them. */
+  /**
+   * The share of pieces, 0 to 1, that the stream sends again; then their additional delay. No later piece overtakes
+   * them.
+   */
   readonly loss?: number;
   readonly againMs?: number;
   readonly seed?: number;

@@ -1,4 +1,4 @@
-/** The SDK's layers against the table in ARCHITECTURE.md, and files against circles. */
+/** Checks the SDK's layers against the table in ARCHITECTURE.md, and that no imports form a cycle. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -2,7 +2,8 @@ import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 
 /**
- * A server that violates its protocol on demand: it sends false messages, breaks off, and sends any message of a test.
+ * A server that violates its protocol on demand: it sends invalid messages, breaks connections, and sends any message
+ * that a test passes.
  */
 export class ScriptedServer {
   readonly requests: string[] = [];

@@ -35,7 +35,7 @@ export class ServerProcess {
     const keeping = options.includes("--data") ? [] : ["--no-data"];
     const child = spawn(nowcastBinary(), ["serve", ...keeping, "--port", String(port), ...options], {
       stdio: ["ignore", "pipe", "pipe"],
-      // The data folder of the user is not used.
+      // This variable prevents that the server uses the user's own data folder.
       env: { ...process.env, XDG_DATA_HOME: join(tmpdir(), `nowcast-test-${process.pid}`) },
     });
     const output: string[] = [];
@@ -88,12 +88,12 @@ export class ServerProcess {
     this.#process.kill("SIGCONT");
   }
 
-  /** Ends it as `kill -9` does, and waits. */
+  /** Ends the server as `kill -9` does, and waits for its end. */
   kill(): Promise<void> {
     return this.stop("SIGKILL");
   }
 
-  /** Ends it as Ctrl-C does, and waits. */
+  /** Ends the server as Ctrl-C does, and waits for its end. */
   async stop(signal: NodeJS.Signals = "SIGINT"): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const ended = new Promise((resolve) => this.#process.once("exit", resolve));

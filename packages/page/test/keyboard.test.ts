@@ -1,5 +1,5 @@
 /**
- * Keys that become movement, triggers, and looking without a mouse.
+ * Keys that are converted to movement and triggers, or turn the camera without a mouse.
  *
  * @vitest-environment jsdom
  */

@@ -100,7 +100,7 @@ describe("the presence of a player with a headset", () => {
     await bench.frames(1, part(), part(), part());
     for (let looks = 0; looks < 5; looks++) bench.presence.idle();
     expect(bench.entities.size).toBe(3);
-    // A slow frame still counts.
+    // A slow frame still counts as a frame, so the parts stay.
     await bench.frames(0.02, part(), part(), part());
     for (let looks = 0; looks < 5; looks++) bench.presence.idle();
     expect(bench.entities.size).toBe(3);

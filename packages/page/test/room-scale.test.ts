@@ -41,7 +41,7 @@ describe("a room in the world", () => {
     for (let frame = 0; frame < 200; frame++) {
       const way = room.follow();
       if (!way) break;
-      // Like the engine's walk: ahead and to the right of the facing direction.
+      // Walks as the engine does: ahead and to the right, relative to the facing direction.
       const [sin, cos] = [Math.sin(room.headYaw), Math.cos(room.headYaw)];
       x += (-way.forward * sin + way.right * cos) * 0.03;
       z += (-way.forward * cos - way.right * sin) * 0.03;

@@ -7,7 +7,7 @@ import { type Actor, type Aim, findTarget } from "../src/targets.js";
 
 const BOX: Form = { shape: "box", size: [0.5, 0.5, 0.5] };
 const RULE: TargetRule = { argument: "block", isOptional: true, of: new Set(["block"]), reachM: 2 };
-/** Over the shoulder, above all obstacles here. */
+/** An aim over the shoulder, above all obstacles of this test. */
 const UP: Aim = { origin: new Vector3(0, 2, 3), direction: new Vector3(0, 1, 0) };
 
 function prop(id: number, x: number, z: number, kind = "block"): Prop {

@@ -3,7 +3,8 @@ import { createPoses, type EntityId, type Input, joinWorld, type Pose } from "no
 const world = joinWorld("https://localhost:7777/r/playground", { name: "Ada" });
 const poses = createPoses(world);
 
-// Loaded while players already play; until then, and without it, bodies are shown interpolated.
+// The package is loaded while players already play. Until it is loaded, and if loading fails, bodies are shown
+// interpolated.
 import("@nowcast/predict-rapier")
   .then(({ createBodyPredictor }) => createBodyPredictor(world, poses.predictor!))
   .then((bodies) => {

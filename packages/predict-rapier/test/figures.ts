@@ -3,7 +3,10 @@ import type { EntityId } from "nowcast/world";
 import { AVATAR } from "./entities.js";
 import type { Rig } from "./rig.js";
 
-/** Distances of shown positions from the server's at the same step, in metres, for frames where that is known. */
+/**
+ * Distances of shown positions from the server's at the same step, in metres, for frames for which the server's
+ * position is known.
+ */
 export function errorsOf(rig: Rig, id: EntityId, from = 0): number[] {
   const found: number[] = [];
   for (const { moment, own, bodies } of rig.frames.slice(from)) {
@@ -47,7 +50,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
-/** Draws numbers from 0 to 1, the same ones for each start. */
+/** Returns a generator of random numbers from 0 to 1. The same `start` gives the same numbers. */
 export function mulberry32(start: number): () => number {
   let state = start;
   return () => {

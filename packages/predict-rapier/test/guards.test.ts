@@ -34,7 +34,7 @@ beforeAll(async () => {
 const person = () => entityOf(AVATAR, PERSON, [0, 0.9, 0]);
 const ground = () => entityOf(100, GROUND, [0, -0.5, 0]);
 
-/** Walks among the test's entities, with a frame each 1/60 s; `tell` may change them before each frame. */
+/** Walks among the test's entities, with one frame every 1/60 s; `tell` may change them before each frame. */
 async function walkAmong(
   entities: readonly RigEntity[],
   frames: number,
@@ -118,7 +118,7 @@ describe("the end", () => {
       expect(bodies.stats.bodies).toBe(0);
       expect(bodies.place(2 as EntityId, { position: [0, 0, 0], quaternion: [0, 0, 0, 1] })).toBe(false);
     }
-    // One of the check at start and one of the island, each time.
+    // Each iteration frees twice: once for the check at the start, and once for the island.
     expect(freed).toHaveBeenCalledTimes(80);
     expect(memory.buffer.byteLength).toBe(before);
     freed.mockRestore();

@@ -28,7 +28,7 @@ const ACTIONS = [
   action("throw", { charge: "power", pitch: "pitch", predict: "throw", speed: 9 }),
 ];
 
-/** Carries, puts down and throws like `worlds/playground`. */
+/** Carries, puts down and throws items by the same rules as `worlds/playground`. */
 class Carrier {
   #held: RigidBody | undefined;
   #turn = 0;
@@ -134,7 +134,7 @@ async function play(kind: typeof BALL, half: number, isPredicted: boolean) {
   return { held: percentile(held, 0.99), thrown: percentile(thrown, 0.99), glide: percentile(glides, 0.99) };
 }
 
-/** The errors of shown positions, once the server's are known. */
+/** The errors of shown positions, for frames whose server position is known. */
 function part(rig: Rig, id: EntityId, run: () => void): number[] {
   const from = rig.frames.length;
   run();

@@ -36,13 +36,13 @@ function shover(seed: number): (nowMs: number, rig: Rig) => Input {
 
 const FOUR = [2, 3, 4, 5].map((id) => ({ id, kind: BLOCK, at: [(id - 3.5) * 2, 0.5, -3] }));
 const CUBE = kindOf("cube", { shape: "box", size: [0.5, 0.5, 0.5], density: 60, friction: 0.8 });
-/** Forty cubes, two thick, five wide and four high. */
+/** A wall of forty cubes: two deep, five wide and four high. */
 const WALL = Array.from({ length: 40 }, (_, n) => {
   const [x, y, z] = [n % 5, Math.floor(n / 5) % 4, Math.floor(n / 20)];
   return { id: n + 2, kind: CUBE, at: [(x - 2) * 0.51, 0.25 + 0.5 * y, -3 - 0.51 * z] };
 });
 
-/** The 99th percentiles of all seeds together, in metres; those of blocks while they move. */
+/** The 99th percentiles over all seeds, in metres. For blocks, only frames in which they move count. */
 async function measure(isPredicted: boolean, among: typeof FOUR) {
   const found = {
     own: [] as number[],
@@ -66,7 +66,7 @@ async function measure(isPredicted: boolean, among: typeof FOUR) {
     costUs.push(...rig.costUs);
     expect(rig.bodies?.failure).toBeUndefined();
     rig.close();
-    // A worker that runs for a minute without a pause is taken for dead.
+    // The pause is needed, because the test runner assumes that a worker without a pause for a minute is dead.
     await setImmediate();
   }
   const [own, body, ownGlide, bodyGlide] = Object.values(found).map((values) => percentile(values, 0.99));

@@ -28,7 +28,7 @@ import {
   worldOf,
 } from "./entities.js";
 
-/** Equal to the server's: `crates/room/src/session/input_buffer.rs`. */
+/** Equal to the server's constant in `crates/room/src/session/input_buffer.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
 const LATE_STEPS_MAX = 60;
@@ -49,7 +49,7 @@ export interface Link {
 
 export const LINK: Link = { delayMs: 100, jitterMs: 5, loss: 0.05, everySteps: 3 };
 
-/** The positions shown in a frame, at a moment of the own steps. */
+/** The positions shown in a frame. The moment is counted in the client's own steps. */
 export interface Frame {
   readonly moment: number;
   readonly own: readonly number[];
@@ -65,17 +65,17 @@ export class Rig {
   readonly frames: Frame[] = [];
   /** For each frame: the part of the avatar's correction that was applied, in metres. */
   readonly ownGlides: number[] = [];
-  /** The same of each body that was shown as predicted. */
+  /** The same for each body that was shown as predicted. */
   readonly bodyGlides: number[] = [];
-  /** Duration of `sample` of both, in microseconds. */
+  /** Duration of both calls of `sample` in a frame, in microseconds. */
   readonly costUs: number[] = [];
-  /** By own steps: the server's positions of the avatar and each body. */
+  /** The server's positions of the avatar and each body, by the client's own steps. */
   readonly truth = new Map<number, ReadonlyMap<EntityId, readonly number[]>>();
   /** The server's work before a step of the walker, as a script would do it. */
   script: (rig: Rig, step: number, input: Input) => void = () => undefined;
   readonly mover = new Mover();
   readonly served = new Map<EntityId, RigidBody>();
-  /** Actions in flight: the step, and the action. */
+  /** Actions in flight, each with its step. */
   actions: { readonly step: number; readonly name: string; readonly args: Record<string, unknown> }[] = [];
   waits = 0;
 
@@ -169,7 +169,7 @@ export class Rig {
     return this.bodies;
   }
 
-  /** Advances the time, with a frame each 1/60 s and the input of each. */
+  /** Advances the time, with one frame every 1/60 s. `controls` returns the input of each frame. */
   run(ms: number, controls: (nowMs: number, rig: Rig) => Input): void {
     const endMs = this.nowMs + ms;
     while (this.nowMs < endMs) {
@@ -289,7 +289,7 @@ export class Rig {
     return step;
   }
 
-  /** Like `WalkerState::steer`, physics and `settle` of the engine. */
+  /** Steps as the engine does: `WalkerState::steer`, physics, and `settle`. */
   #stepWorld(walks: boolean): void {
     const { mover } = this;
     const before = new Mover();

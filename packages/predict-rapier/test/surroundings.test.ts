@@ -7,14 +7,14 @@ import { LINK, Rig } from "./rig.js";
 
 const SEEDS = [1, 2, 3];
 const PADDLE = 2 as EntityId;
-/** Half a box, cut from the upper edge at −X to the lower one at X. */
+/** Half of a box that is cut from the upper edge at −X to the lower edge at X. */
 const WEDGE = [-1, 1].flatMap((z) => [
   [-3, -0.5, z * 2],
   [-3, 0.5, z * 2],
   [3, -0.5, z * 2],
 ]);
 const PADDLES = kindOf("paddle", { motion: "kinematic", shape: "box", size: [0.4, 1.4, 3] });
-/** The faces of that, as servers send them. */
+/** The faces of the wedge, in the form in which servers send them. */
 const FACES = [1, 2, 3, 4, 6, 5, 1, 3, 6, 1, 6, 4, 1, 4, 5, 1, 5, 2, 2, 5, 6, 2, 6, 3];
 const RAMP = kindOf("ramp", {
   motion: "fixed",

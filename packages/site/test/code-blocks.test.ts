@@ -1,4 +1,4 @@
-/** Every block of code of the documents is checked, or the page says why it is not. */
+/** Checks every block of code of the documents. For a block that is not checked, the page must give the reason. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const BLOCKS: readonly Placed[] = FILES.flatMap((file) =>
 const OF = (...languages: string[]): readonly Placed[] =>
   BLOCKS.filter(({ language, notRun }) => languages.includes(language) && notRun === undefined);
 
-/** Data, output and grammars are no code. */
+/** Languages of blocks that contain data, output or grammars instead of code. */
 const NO_CODE = ["", "text", "json", "jsonc", "console"];
 /** Blocks of these languages are checked below. */
 const CHECKED = ["sh", "bash", "lua", "ts", "js"];

@@ -116,7 +116,7 @@ describe("the lab", () => {
     lab.settings = { ...STILL, loss: 0 };
     lab.advance(500);
     const missing = lab.eventsPut - lab.queue.receiver.eventsReceived;
-    // The newest event may be under way.
+    // The newest event may still be in transit.
     expect(missing).toBeLessThanOrEqual(1);
   });
 

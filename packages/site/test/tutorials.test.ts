@@ -1,4 +1,4 @@
-/** The tutorials, done as they say: their files are written, their commands and their programs run. */
+/** Follows the tutorials: writes their files, and runs their commands and programs. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -80,10 +80,10 @@ function accepts(port: number): Promise<boolean> {
 describe("programs of the documents", () => {
   const here = fileURLToPath(new URL(".", import.meta.url));
 
-  /** Runs programs of a page together, in the order in which they stand, and returns their output. */
+  /** Runs several programs of a page as one program, in the order of the page, and returns the output. */
   async function run(page: string, names: readonly string[]): Promise<readonly string[]> {
     const blocks = blocksOf(readRepositoryFile(page));
-    // Below the tests, so that `nowcast` is the source of the SDK.
+    // The folder is inside the tests' folder, so that the import `nowcast` resolves to the SDK's source.
     const folder = makeFolder(here);
     const port = await freePort();
     const output: string[] = [];

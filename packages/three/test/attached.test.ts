@@ -112,7 +112,7 @@ it("an entity attached to the predicted avatar is drawn without lag while the av
     if (!view.pose(world.avatarId!, own) || !view.pose(flag, carried) || !poses.predictor!.pose(predicted))
       return false;
     const told = world.entities.get(world.avatarId!)!.position;
-    // The first moments still show how the flag came to the avatar.
+    // The first frames still show the flag on its way to the avatar, so they are skipped.
     if (told[2] > startZ - 4) return false;
     expect([own.x, own.y, own.z]).toEqual(predicted.position);
     lead = Math.max(lead, Math.hypot(own.x - told[0], own.z - told[2]));

@@ -77,7 +77,7 @@ it("agrees with an independent ray test on hills that are turned and scaled", ()
       const [hit] = new Raycaster(new Vector3(...from), direction, 0, 100).intersectObject(mesh);
       const found = obstacles.cast(...from, direction.x, direction.y, direction.z, { reach: 100 });
       if (hit) met++;
-      // A ray through an edge may be decided either way; very few rays do that.
+      // A ray through an edge may hit or miss. Very few rays go through an edge.
       if (hit && Number.isFinite(found)) expect(found).toBeCloseTo(hit.distance, 2);
       else expect(Number.isFinite(found)).toBe(hit !== undefined);
     }),

@@ -50,7 +50,7 @@ it("agrees with an independent ray test in the box's frame", () => {
       const expected = hit ? hit.distanceTo(ray.origin) : Number.POSITIVE_INFINITY;
       const pose = { qx: q.x, qy: q.y, qz: q.z, qw: q.w };
       const actual = rayBoxDistance({ ...box, ...pose }, 0, ...origin.toArray(), ...direction.toArray());
-      // A ray that only grazes an edge may be decided either way.
+      // A ray that only grazes an edge may hit or miss.
       const grazing = Number.isFinite(actual) !== Number.isFinite(expected);
       if (grazing) {
         const grown = bounds.clone().expandByScalar(1e-6);

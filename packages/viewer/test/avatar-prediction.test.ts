@@ -70,7 +70,7 @@ it.each(
     poses.input(input);
     view.update(performance.now(), 1 / 60);
     const told = world.entities.get(world.avatarId!)!.position;
-    // The first moments still show how the flag came to the avatar.
+    // The first frames still show the flag on its way to the avatar, so they are skipped.
     if (told[2] > startZ - 4) return false;
     expect(view.pose(world.avatarId!, own) && view.pose(flag.id, carried)).toBe(true);
     expect(poses.interpolator.pose(world.avatarId!, plain)).toBe(true);

@@ -8,7 +8,7 @@ const GAIT = { walkSpeed: 3.2, runSpeed: 6.4, acceleration: 42 };
 const FORWARD = { forward: 1, right: 0, yaw: 0, run: false, jump: false };
 const free = (): number => Number.POSITIVE_INFINITY;
 
-/** Frames of a player who walks along −Z for a second and then stops, and a server that does the same later. */
+/** Yields frames of a player who walks along −Z for a second and then stops. The server does the same later. */
 function* walk(guess: GuessedWalk) {
   let server = 0;
   const frames = Math.round(DELAY_S / FRAME_S);

@@ -1,6 +1,7 @@
 /**
- * Real browsers and the Rust endpoint: joining by WebTransport, going on over WebSocket when datagrams are dropped,
- * coming back when they pass again; and the laws while all of that happens. In a page and in a worker.
+ * Real browsers and the Rust endpoint, in a page and in a worker. A channel opens over WebTransport, continues over
+ * WebSocket while datagrams are dropped, and returns to WebTransport afterwards. Meanwhile the laws of the queue must
+ * hold.
  */
 import type { Server } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,10 +12,7 @@ import { FIREFOX_CURE, Firefox, firefoxPath } from "./firefox.js";
 import { Chromium, type LabBrowser, originOf, type Place, servePage, Tab } from "./tab.js";
 import { UdpForwarder } from "./udp-forwarder.js";
 
-/**
- * Number of random lives. By default only some run in Chromium and a few in Firefox, so that the tests are
- * quick.
- */
+/** Number of random lives. The default is low for Chromium and lower for Firefox, so that the tests are quick. */
 const SCENARIOS = Number(process.env["NOWCAST_BROWSER_SCENARIOS"] ?? 0);
 /** Concurrent lives, which share their kills. */
 const AT_ONCE_MAX = 16;
@@ -44,7 +42,7 @@ interface Kind {
   launch(): Promise<LabBrowser>;
 }
 
-// Chromium tests are never left out: without Chromium they fail and name the cure.
+// Chromium tests are never left out: without Chromium they fail, and the message says how to install it.
 const CHROMIUM: Kind = {
   name: "Chromium",
   isThere: true,

@@ -5,14 +5,14 @@ import { connectPatiently, End, live } from "../channel/life.js";
 
 declare const WorkerGlobalScope: (new () => object) | undefined;
 
-/** A chat with a peer that sends every line back. */
+/** A channel to a peer that echoes every line. */
 interface Chat {
   readonly channel: Channel;
   readonly timer: ReturnType<typeof setInterval>;
   put: number;
   readonly got: number[];
   readonly newest: number[];
-  /** The arrival of the last line, and the longest interval between two since the last query. */
+  /** The time at which the last line arrived; then the longest interval between two lines since the last query. */
   lastMs: number;
   pauseMs: number;
   readonly changes: { readonly phase: string; readonly carrier: string | undefined }[];
@@ -83,7 +83,7 @@ const lab = {
     return { status: channel.status, put, got: got.length, last: newest.at(-1), changes, pauseMs };
   },
 
-  /** Starts the measurement of the longest pause again. */
+  /** Restarts the measurement of the longest pause. */
   forgetPauses(): void {
     Object.assign(chat!, { pauseMs: 0, lastMs: performance.now() });
   },
@@ -103,7 +103,7 @@ const lab = {
 
   /**
    * Runs random lives against the laws, some of them concurrently. `kills` increases when the test should cut carriers.
-   * Returns how often they continued over another carrier.
+   * Returns how often channels continued over another carrier.
    */
   async laws(url: string, lives: Lives): Promise<{ readonly resumed: number }> {
     let [next, resumed] = [0, 0];

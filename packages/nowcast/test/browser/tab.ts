@@ -33,7 +33,7 @@ export async function servePage(): Promise<Server> {
   return server;
 }
 
-/** The origin of the pages that a server has. */
+/** The origin of the pages that a server serves. */
 export function originOf(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -10,7 +10,7 @@ export class UdpForwarder {
   dropped = 0;
   readonly #near: Socket;
   readonly #host: string;
-  /** By the client's port, the last used at the end. */
+  /** The sockets by the client's port, the most recently used at the end. */
   readonly #far = new Map<number, Socket>();
   #target = 0;
 

@@ -3,7 +3,10 @@ import { openWebTransport } from "../../src/carrier/webtransport.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** The browser's object, with streams of the platform; these datagrams wait when the page begins to read. */
+/**
+ * Replaces the browser's WebTransport by one with the platform's streams. The given datagrams already wait when the
+ * page begins to read.
+ */
 function stubWebTransport(waiting: readonly Uint8Array[]): void {
   const readable = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -29,7 +32,7 @@ it("datagrams_that_wait_together_are_dated_before_the_first_of_them_is_handled",
       packet(bytes, arrivedAtMs) {
         firstHandledAtMs ||= performance.now();
         handled.push({ number: bytes[0]!, arrivedAtMs });
-        // A page that draws between two packets.
+        // Keeps the thread busy, like a page that draws between two packets.
         const untilMs = performance.now() + 5;
         while (performance.now() < untilMs);
         if (handled.length === 5) resolve();

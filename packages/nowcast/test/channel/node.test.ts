@@ -89,7 +89,7 @@ it("gives the reason of its end to all later callers", async () => {
   await ours.drained();
   theirs.close(70, "enough");
   await waitFor("the close", () => ours.status.phase === "closed");
-  // All that was put had arrived.
+  // All messages had arrived before the close.
   await ours.drained();
   await expect(ours.command(bytes("anybody?"))).rejects.toThrow("code (70), enough");
   expect(await ours.receive()).toBeUndefined();

@@ -51,7 +51,10 @@ const UPGRADE: Headers = [
   "Sec-WebSocket-Protocol: nowcast.1",
 ];
 
-/** The answers to a question and to an attempt to open a carrier: a status, and the code of a refusal. */
+/**
+ * Returns the answers to a request for the record and to an attempt to open a carrier. Each is a status, and the code
+ * of a refusal.
+ */
 async function answers(port: number, headers: Headers): Promise<readonly [string, string]> {
   const of = async (more: Headers): Promise<string> => {
     const answer = await request(port, [...headers, ...more]);

@@ -25,9 +25,9 @@ import { MAGIC, readSave, VERSION } from "../../src/save/read.js";
 import { Random } from "./random-wire.js";
 
 /**
- * Reads the inputs that `fuzz/` found for the Rust decoders. `NOWCAST_CORPUS` names a folder with one folder
- * for each fuzz target: `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`. The vectors of the specification
- * are tried in any case. Every input is read as it is, and then with random damage.
+ * Reads the inputs that `fuzz/` found for the Rust decoders. `NOWCAST_CORPUS` names a folder with one folder for each
+ * fuzz target: `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`. The specification's vectors are always read, too.
+ * Every input is read unchanged, and then with random damage.
  */
 const CORPUS = process.env["NOWCAST_CORPUS"];
 const DAMAGED = Number(process.env["NOWCAST_CORPUS_DAMAGED"] ?? 4);
@@ -74,7 +74,7 @@ function any(data: Uint8Array): void {
   expect(isDeepStrictEqual(decodeMsgpack(encodeMsgpack(value)), value)).toBe(true);
 }
 
-/** The header is given and sums are set right, as the fuzz target does. */
+/** Adds the header and corrects the checksums, as the fuzz target does. */
 function save(data: Uint8Array): void {
   const file = [...MAGIC, VERSION, 0, 0, 0];
   for (let at = 0; at + 2 <= data.length; ) {
@@ -138,7 +138,7 @@ function vectors<Case>(file: string, input: (vector: Case) => readonly Uint8Arra
   return cases.flatMap(input);
 }
 
-/** Parts behind a byte of length each, without those that are too long for that. */
+/** Concatenates parts, each after one byte with its length. Parts that are too long for one byte are left out. */
 function joined(all: readonly Uint8Array[]): Uint8Array {
   return Uint8Array.from(all.filter((part) => part.length < 256).flatMap((part) => [part.length, ...part]));
 }

@@ -23,7 +23,7 @@ interface Trip {
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
 
-/** The bytes that Rust writes for the values in these bodies. */
+/** Returns the bytes that Rust writes after it decoded these bodies. */
 async function throughRust(trips: readonly Trip[]): Promise<string[]> {
   // For many values, a release build is faster in total.
   const profile = VALUES > 10_000 ? ["--release"] : [];
@@ -66,7 +66,7 @@ it(
       ).toEqual(value);
       return { schema: schemaHex, body: hex(new BodyWriter(schema).write(read)), value: read };
     });
-    // Rust's values were decoded and encoded here; Rust must write the same bytes for them.
+    // These bodies from Rust were decoded and encoded again in TypeScript. Rust must then write its original bytes.
     const again = await throughRust(back);
     for (let i = 0; i < again.length; i++) expect(again[i]).toBe(fromRust[i]);
   },

@@ -34,7 +34,7 @@ const EVERYTHING: Everything = {
   offset: -32_768,
 };
 
-/** Generated code and the general reader and writer, in every combination. */
+/** Checks that generated code agrees with the general reader and writer, in every combination. */
 function agree<T>(codec: Codec<T>, value: T): void {
   const reader = new BodyReader(codec.schema);
   const writer = new BodyWriter(codec.schema);

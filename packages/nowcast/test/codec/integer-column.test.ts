@@ -23,7 +23,7 @@ const as = {
 
 const UNSIGNED = { u16: true, u32: true, i16: false, i32: false } as const;
 
-/** Integers of a type: near each other, anywhere, and at its ends, where steps leave 32 bits. */
+/** Integers of a type: near each other, anywhere, and at the ends of its range, where differences exceed 32 bits. */
 function integers(min: number, max: number): fc.Arbitrary<number[]> {
   const start = fc.integer({ min, max });
   const ends = fc.constantFrom(min, min + 1, Math.floor((min + max) / 2), max - 1, max);

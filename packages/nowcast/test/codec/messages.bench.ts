@@ -1,5 +1,6 @@
-// Compares generated code with JSON on the three messages of the article on WebSocket formats, there and back: `npx
-// vitest bench --run messages`. Each sample is a hundred messages; look at p75, which other programs disturb least.
+// Compares generated code with JSON: encodes and decodes the three messages of the article on WebSocket formats. Run it
+// with `npx vitest bench --run messages`. Each sample is a hundred messages; look at p75, which other programs disturb
+// least.
 import { readFileSync } from "node:fs";
 import { bench, describe } from "vitest";
 import type { Codec } from "../../src/codec/index.js";

@@ -8,7 +8,7 @@ import {
   type WireType,
 } from "../../src/codec/wire-schema.js";
 
-/** Random numbers that a seed repeats. */
+/** Random numbers that are the same for the same seed. */
 export class Random {
   #state: number;
 
@@ -73,7 +73,7 @@ export function randomSchema(random: Random): WireSchema {
   const reference = (depth: number): WireType => {
     if (definitions.length > 0 && random.chance(0.2)) {
       const index = random.below(definitions.length);
-      // A type that may contain itself must be able to end.
+      // A type that may contain itself must have finite values.
       return { tag: random.pick(["option", "list"] as const), item: { tag: "ref", index } };
     }
     const index = definitions.length;

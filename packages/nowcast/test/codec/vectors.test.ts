@@ -34,7 +34,7 @@ interface Case {
 
 function cases(file: string): Case[] {
   const path = new URL(`../../../../spec/vectors/wire/${file}`, import.meta.url);
-  // A file that is missing must be noticed: an empty list of cases would pass.
+  // A missing file must be an error, because an empty list of cases would pass.
   if (!existsSync(path)) throw new Error(`${path.pathname} is missing`);
   return (JSON.parse(readFileSync(path, "utf8")) as { cases: Case[] }).cases;
 }

@@ -15,7 +15,10 @@ import { anyField, anyHappenings, BODY_FIELDS, bodyPredictor, framesOf, tumbling
 
 const MODES: readonly DeltaMode[] = ["fast", "small"];
 
-/** Sends every frame against the newest that arrived, where `arrives` decides which do; returns the sizes. */
+/**
+ * Encodes every frame against the newest one that arrived, and returns the sizes. `arrives` decides which frames
+ * arrive.
+ */
 function converse(
   layout: DeltaLayout,
   mode: DeltaMode,

@@ -118,7 +118,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
 });
 
 describe("numbers that no encoder writes", () => {
-  /** A packet against a frame of one resting entity with this field. */
+  /** Decodes a packet against a frame of one resting entity with this field. */
   const decode = (field: DeltaField, packet: number[]): DeltaBaseline => {
     const layout = new DeltaLayout([field]);
     const codec = new DeltaCodec(layout);

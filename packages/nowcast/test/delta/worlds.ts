@@ -76,7 +76,7 @@ export function bodyPredictor(): BodyPredictor {
   });
 }
 
-/** Bodies of which a third rests, a third glides as a group, and a third tumbles while falling. */
+/** Generates bodies: a third rests, a third glides as a group, and a third tumbles while falling. */
 export function tumblingBodies(seed: number, bodies: number, frames: number): DeltaFrame[] {
   let state = Math.imul(seed, 0x9e37_79b1) | 1;
   const roll = (sides: number): number => {

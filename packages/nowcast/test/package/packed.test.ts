@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const BIN = join(ROOT, "node_modules/.bin");
 
-/** It builds first, and calls npm twice. */
+/** Time limit for packing, which builds the SDK and calls npm twice. */
 const PACKING_MS_MAX = 120_000;
 /** The current Node, and others named by `NOWCAST_NODES`. */
 const NODES = [process.execPath, ...(process.env["NOWCAST_NODES"]?.split(delimiter) ?? [])];

@@ -9,7 +9,7 @@ import { Random, randomSchema, randomValue } from "../codec/random-wire.js";
 const KEPT = new URL("../../../../crates/wire/testdata/saves/", import.meta.url);
 const VECTORS = new URL("../../../../spec/vectors/wire/saves-typescript.json", import.meta.url);
 
-/** The contents of every stored file: the same as in the Rust test of them. */
+/** The contents of every stored file, equal to those in the Rust test of these files. */
 function game(): WireValue {
   const kinds = (i: number): WireValue =>
     i % 3 === 0

@@ -10,12 +10,12 @@ const QUEUE_BYTES = 250_000;
 const HIGH = 500_000;
 const LOW = 125_000;
 
-/** Bytes a second: high and low by turns for three seconds. */
+/** The capacity in bytes a second, which alternates between high and low every three seconds. */
 function square(nowUs: number): number {
   return Math.floor(nowUs / (3 * SECOND)) % 2 === 0 ? HIGH : LOW;
 }
 
-/** Bytes a second: rises within four seconds, and then falls at once. */
+/** The capacity in bytes a second, which rises for four seconds and then falls at once. */
 function sawtooth(nowUs: number): number {
   return LOW + ((HIGH - LOW) * (nowUs % (4 * SECOND))) / (4 * SECOND);
 }
@@ -98,11 +98,11 @@ class Cubic {
 }
 
 interface Outcome {
-  /** Share of the bytes that crossed the hop. */
+  /** The sender's share of the bytes that crossed the hop. */
   readonly share: number;
   /** Bytes that crossed the hop, as a share of its capacity. */
   readonly used: number;
-  /** The longest queue, and the longest from half a second after a fall of the capacity on. */
+  /** The longest queue; then the longest queue later than half a second after a fall of the capacity. */
   readonly queueUs: number;
   readonly lateQueueUs: number;
 }

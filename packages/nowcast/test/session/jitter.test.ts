@@ -7,7 +7,9 @@ import { createRandom } from "./pair.js";
 
 const MS = 1_000;
 
-/** Packets at 400 kB/s; returns the rate afterwards. `delayUs` of the n-th packet is its time one way. */
+/**
+ * Sends packets at 400 kB/s, and returns the rate afterwards. `delayUs` returns the one-way delay of the n-th packet.
+ */
 function sendOver(packets: number, delayUs: (number: number) => number): number {
   const rate = new SendRate(Number.POSITIVE_INFINITY, 400_000);
   let arrivedUs = 0;

@@ -1,4 +1,4 @@
-/** Messages of one direction of one lane, checked against the laws of `spec/QUEUE.md`. */
+/** Records the messages of one direction of one lane, and checks them against the laws of `spec/QUEUE.md`. */
 export class LawRecord {
   /** The key of every put; 0 for an event. */
   readonly #puts: number[] = [];

@@ -1,7 +1,7 @@
 /** Two sessions, two seeded links, one virtual clock. */
 import { type CarrierTraits, Session, type SessionConfig } from "../../src/session/index.js";
 
-/** SplitMix32, whose whole state is a seed. */
+/** SplitMix32. Its only state is the seed. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

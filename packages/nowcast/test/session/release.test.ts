@@ -1,5 +1,5 @@
 /**
- * The messages that a receiving lane releases, and when. The scripts also bind the implementation in Rust.
+ * The messages that a receiving lane releases, and when. The implementation in Rust is tested with the same scripts.
  */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";

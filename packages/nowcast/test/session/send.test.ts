@@ -1,4 +1,4 @@
-/** The content of a sending lane's packets. The scripts also bind the implementation in Rust. */
+/** The content of a sending lane's packets. The implementation in Rust is tested with the same scripts. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { PacketBuilder } from "../../src/session/builder.js";
@@ -31,7 +31,7 @@ type Sent = Extract<Item, { type: "message" }>;
 const vectors: Vectors = JSON.parse(
   readFileSync(new URL("../../../../spec/vectors/session/send.json", import.meta.url), "utf8"),
 );
-/** Overhead of a packet with the longest message that goes whole. */
+/** Overhead of a packet with the longest message that is not divided. */
 const OVERHEAD = 176;
 const { window_bytes: windowBytes, message_bytes_max: messageBytesMax } = vectors.limits;
 const limits = { ...DEFAULT_LIMITS, windowBytes, messageBytesMax };

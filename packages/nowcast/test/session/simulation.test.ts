@@ -13,7 +13,7 @@ const MS = 1_000;
 class Life {
   readonly random: () => number;
   readonly pair: Pair;
-  /** By the end that puts, then lane. */
+  /** The records, by the end that puts the messages and then by lane. */
   readonly records = [0, 1].map(() => Array.from({ length: LANES }, () => new LawRecord()));
   #stalledUntilUs = [0, 0];
   carriers = 0;
@@ -237,7 +237,7 @@ it("payload_of_a_source_keeps_the_time_at_which_its_packet_arrived", () => {
   pair.ends[0].replicate(1, { hasMore: true, fill: () => bytes("payload"), settled: () => {} });
   const packet = pair.ends[0].pollPacket(pair.nowUs + pair.offsetsUs[0]!)!;
   const readAtUs = pair.nowUs + pair.offsetsUs[1]! + 500 * MS;
-  // The page was busy for 400 ms between the arrival and this.
+  // The page was busy for 400 ms between the arrival of the packet and this call.
   pair.ends[1].handlePacket(readAtUs, packet, readAtUs - 400 * MS);
   expect(pair.ends[1].receiveReplication()?.arrivedAtUs).toBe(readAtUs - 400 * MS);
 });

@@ -1,4 +1,4 @@
-/** Packets of one turn: some releases of Safari keep only the first and the last datagram of a burst. */
+/** Packets that one task sends. Some releases of Safari keep only the first and the last datagram of such a burst. */
 import { expect, it } from "vitest";
 import { CARRIER_TRAITS } from "../../src/session/index.js";
 import { createRandom, Pair } from "./pair.js";

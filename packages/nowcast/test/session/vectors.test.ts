@@ -1,4 +1,4 @@
-/** Binds the session in TypeScript to the vectors that also bind the session in Rust. */
+/** Tests the session in TypeScript with the vectors that also test the session in Rust. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { crc32c } from "../../src/session/packet/crc32c.js";

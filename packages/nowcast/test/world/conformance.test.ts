@@ -1,6 +1,6 @@
 /**
- * One suite for every kind of world: the same scenarios against a real server, joined by the plain protocol
- * and on a session. A page or a bot must observe the same behaviour on both.
+ * One suite for both protocols: the same scenarios against a real server, joined once by the plain protocol and once by
+ * a session. A page or a bot must observe the same behaviour on both.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { NowcastError } from "../../src/index.js";
@@ -408,7 +408,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
         ["Ada", "said after"],
       ]);
       expect(statusesOf(statuses)).toEqual(["reconnecting", "open"]);
-      // A plain client gets another seat, and a session continues; either is counted once.
+      // A plain client reconnects, and a session continues. Each is counted once, in its own counter.
       const { reconnects, link } = ada.stats;
       expect(reconnects + (link?.resumed ?? 0)).toBe(1);
       await waitFor("the avatar", () => ada.entities.has(ada.avatarId!));

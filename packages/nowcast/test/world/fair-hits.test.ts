@@ -79,7 +79,7 @@ describe("at 100 ms", () => {
     await waitFor("Ben on Ada's screen", () => ada.entities.has(ben.avatarId!));
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     const given: { x: number; delayMs: number; isGuessed: boolean; atMs: number }[] = [];
-    // Tags that a server can judge: Ben was at his received position, and the view is not too old.
+    // Returns the tags that a server can judge: Ben was at his received position, and the view was not too old.
     const clear = () =>
       told.flatMap(({ seen, now, atMs }, at) => {
         const tag = given[at]!;
@@ -131,7 +131,7 @@ describe("at 100 ms", () => {
     const steps: number[] = [];
     const places: number[][] = [];
     const endMs = performance.now() + 120_000;
-    // She runs all the time, so without waiting for her steps she would be found there never.
+    // She runs all the time. If the server did not wait for her steps, it would never find her at the reported place.
     for (let frames = 0; told.length < TRIES && performance.now() < endMs; frames++) {
       await frame();
       const yaw = Math.floor(frames / 25) * 2;
@@ -149,7 +149,7 @@ describe("at 100 ms", () => {
     }
     expect(told.length).toBeGreaterThanOrEqual(TRIES);
     const exact = told.filter(({ x, z }, at) => Math.hypot(x - places[at]![0]!, z - places[at]![2]!) < 0.01);
-    // A machine that is held up for a second is not waited for.
+    // The server does not wait for a client that stalls for a second.
     const givenUp = await server.metric('nowcast_prediction_total{outcome="given_up"}');
     expect(exact.length).toBeGreaterThanOrEqual(givenUp === 0 ? told.length : 5);
   }, 240_000);

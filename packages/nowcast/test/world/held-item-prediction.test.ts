@@ -107,7 +107,7 @@ class Rig {
   }
 }
 
-/** The longest way between two frames, in metres. */
+/** The longest distance that the block moves between two frames, in metres. */
 function jump(frames: readonly number[][]): number {
   const ways = frames
     .slice(1)
@@ -124,7 +124,7 @@ describe("a grabbed block", () => {
     expect(coming[0]![2]!).toBeGreaterThan(-2);
     expect(coming[7]![2]!).toBeCloseTo(-1.05, 5);
     rig.told(BLOCK);
-    // The server carries it a little farther away.
+    // The server shows the block a little farther away than the prediction.
     const going = rig.frames(30, [0, 1, -1.2]);
     expect(jump(going)).toBeLessThan(0.03);
     expect(going.at(-1)!).toEqual([0, 1, -1.2]);

@@ -16,7 +16,7 @@ import { mulberry32 } from "./random.js";
 
 const STEP_MS = 1000 / 60;
 const FRAME_MS = 1000 / 60;
-/** The times of these worlds are not those of this machine. */
+/** Recorded worlds have times of their own, not those of this machine's clock. */
 const RECORDED = { earliestMs: (readMs: number): number => readMs };
 
 /** A world that moves one body along x at 3 m/s while it turns, received over a link with the given delays. */
@@ -76,7 +76,7 @@ function place(target: Entity, tick: number, x: number): void {
   mutable.tick = tick;
 }
 
-/** The curve from rest at 0 to 1, where it arrives at an even speed. */
+/** The curve from 0 to 1 that starts at rest and arrives at constant speed. */
 function risen(share: number): number {
   const t = Math.min(1, Math.max(0, share));
   return t * t * (2 - t);
@@ -116,7 +116,7 @@ function play(
   return frames;
 }
 
-/** Speeds between frames, once the first two seconds have taught the interpolator the link. */
+/** Speeds between frames after the first two seconds, in which the interpolator measures the link. */
 function settledSpeeds(frames: readonly Frame[]): number[] {
   const speeds: number[] = [];
   for (let i = 1; i < frames.length; i++) {
@@ -146,7 +146,7 @@ describe("interpolation", () => {
     const stopped = speeds.filter((speed) => speed < 1).length;
     expect(stopped / speeds.length).toBeLessThan(0.01);
     expect(Math.min(...speeds)).toBeGreaterThanOrEqual(0);
-    // Never faster than the clock may be warped, apart from the step after a stop.
+    // The speed never exceeds the maximum speed-up of the clock, except in the step after a stop.
     expect(speeds.filter((speed) => speed > 3 * 1.15).length / speeds.length).toBeLessThan(0.01);
     expect(frames.at(-1)!.delayMs).toBeLessThan(180);
   });
@@ -372,11 +372,14 @@ describe("interpolation", () => {
     }
     expect(delays.length).toBeGreaterThan(100);
     expect(Math.max(...delays)).toBeLessThan(130);
-    // Steps of the world that one frame skips besides its own.
+    // Number of world steps that one frame skips in addition to its own step.
     expect(leap).toBeLessThan(1);
   });
 
-  /** The largest way between two frames after a stall, and how far the body is from its true place half a second later, in metres. */
+  /**
+   * Returns the largest distance between two frames after a stall, and the body's distance from its true place half a
+   * second later, in metres.
+   */
   function afterStall(stallS: number): { readonly leapM: number; readonly errorM: number } {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world, { ...RECORDED, whenFree: (callback) => callback() });

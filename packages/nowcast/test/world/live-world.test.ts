@@ -19,7 +19,7 @@ world.on("join", function(player)
 end)
 world.action("light", { on = "bool" }, function() end)
 `;
-/** Another kind before the lamp, which now has another look and an attribute. */
+/** The second version adds a kind before the lamp. The lamp has another look and an additional attribute. */
 const SECOND = FIRST.replace("local Lamp", 'local Moth = world.kind("moth", {})\nlocal Lamp')
   .replace("#111111", "#eeeeee")
   .replace('"#eeeeee" } })', '"#eeeeee" }, attributes = { bright = "u8" } })')

@@ -30,7 +30,7 @@ describe.each<{ protocol: JoinOptions["protocol"]; address: string }>([
     using program = join(`robots-${protocol}`, "tracker", "program");
     using ada = join(`robots-${protocol}`, "Ada", "player");
     const mine = await target(program, 0);
-    // A later client finds the owner there, and receives no change.
+    // A client that joins later finds the owner in the entity, and receives no `change` event.
     await target(ada, 0);
     expect(mine.kind.owner).toMatchObject({ by: "program", speed: 6 });
     const owners: unknown[] = [];

@@ -27,7 +27,7 @@ const MESSAGES: readonly object[] = [
   },
 ];
 
-/** The message with one of its values, however deep, put in the place of another or left out. */
+/** Returns the message with one value, at any depth, replaced by another value of the message or left out. */
 function spoiled(value: unknown, at: number, other: unknown): unknown {
   let left = at;
   const visit = (item: unknown): unknown => {

@@ -68,7 +68,7 @@ function typesOf(fields: readonly Field[]): Named {
   return Object.fromEntries(fields.map(({ name, type }) => [name, type]));
 }
 
-/** A message of the vectors with everything that it may leave out. */
+/** Completes a message of the vectors with all optional fields. */
 function whole(message: object): Named {
   const named = message as Named;
   const each = (key: string, defaults: Named): Named[] =>

@@ -178,7 +178,7 @@ describe("messages of the server", () => {
     expect(definition.version).toBe(4);
     expect(world.entities.get(world.avatarId!)!.kind).toBe(definition.kinds[1]);
     expect(person.look).toBeNull();
-    // A value with a new meaning is sent again; until then it keeps the old one.
+    // The server sends a value whose type has changed again. Until then the value keeps its old meaning.
     expect(world.entities.get(sheep)!.kind).toBe(before);
     server.say({ type: "spawn", entities: [{ ...SHEEP, attributes: { wool: 200 } }] });
     const { names } = await world.once("change");

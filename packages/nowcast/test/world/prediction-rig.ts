@@ -18,7 +18,7 @@ export const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: fa
 export const AHEAD: Input = { ...STILL, forward: 1 };
 const AVATAR = 9 as EntityId;
 const PLATFORM = 8 as EntityId;
-/** Equal to the server's: `crates/room/src/session/input_buffer.rs`. */
+/** Equal to the server's constant in `crates/room/src/session/input_buffer.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
 export const PATIENCE_STEPS = 60;
@@ -35,9 +35,9 @@ interface Link {
   readonly loss: number;
   /** Packets that are lost in a row. */
   readonly burst: number;
-  /** Like TCP: a lost message arrives this much later, and none overtakes it. */
+  /** Models TCP: a lost message arrives this much later, and no later message overtakes it. */
   readonly againMs?: number;
-  /** A stream that stalls at intervals. Messages of that time arrive together, and only the newest is read. */
+  /** A stream that stalls at intervals. Messages sent during a stall arrive together, and only the newest is read. */
   readonly stall?: { readonly forMs: number; readonly everyMs: number };
 }
 
@@ -110,14 +110,14 @@ export class Rig {
   #least = [0, 0];
   #tick = 0;
   readonly #lastAtMs = { up: 0, down: 0 };
-  /** Steps of the world in which the walker waited, and in which it took two. */
+  /** Number of world steps in which the walker waited; then number of world steps in which it took two steps. */
   waits = 0;
   strides = 0;
   /** Messages of the client. */
   sent = 0;
   #pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
   readonly #course: Course | undefined;
-  /** The platform where the server has it. */
+  /** The platform at its place on the server. */
   readonly #platform = new Solid();
 
   /** With a course, the walker begins on a platform that the rules move. */
@@ -163,7 +163,7 @@ export class Rig {
     this.predictor = createPredictor(this.source, { nowMs: () => this.nowMs });
   }
 
-  /** Advances the time, with a frame each 1/60 s and the input of each. */
+  /** Advances the time, with one frame every 1/60 s. `controls` returns the input of each frame. */
   run(ms: number, controls: (nowMs: number) => Input): void {
     const endMs = this.nowMs + ms;
     while (this.nowMs < endMs) {
@@ -244,7 +244,7 @@ export class Rig {
     return this.#waiting.length === 0 && this.#stillSteps >= REST_STEPS;
   }
 
-  /** Moves the platform to where it is after the present step of the world. */
+  /** Moves the platform to its place after the present step of the world. */
   #movePlatform(): void {
     const course = this.#course;
     if (course === undefined) return;
@@ -255,7 +255,7 @@ export class Rig {
     this.#platform.spin.set([0, (to.yaw - from.yaw) * 60, 0]);
   }
 
-  /** How far the avatar is above the platform, both as shown, in metres. */
+  /** The height of the shown avatar above the shown platform, in metres. */
   get feetM(): number {
     const shown = [...this.#entities.get(PLATFORM)!.position];
     this.predictor.place(PLATFORM, shown);

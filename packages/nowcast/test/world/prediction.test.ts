@@ -89,7 +89,7 @@ describe("one's own avatar", () => {
     rig.run(5 * FRAME_MS, () => AHEAD);
     const place = [0, 0, 0];
     expect(rig.predictor.predicted(2, place)).toBe(true);
-    // Legs on ground accelerate by 42 m/s², in the air by 10 m/s².
+    // A walker accelerates by 42 m/s² on the ground and by 10 m/s² in the air.
     expect(place[2]!).toBeCloseTo(-42 / 60 / 60, 5);
   });
 

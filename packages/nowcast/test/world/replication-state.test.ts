@@ -206,7 +206,7 @@ class Play {
         }
         return { group, tick, rows };
       });
-    // A step has one description only: a known tick is skipped.
+    // A step has only one description, so a tick that is already known is skipped.
     this.scene.apply(payload(this.tick, 0, groups));
     for (const { group, tick, rows } of groups) {
       const newest = this.model.frames.get(group);

@@ -19,7 +19,7 @@ const [WORLD_LANE, CHAT_LANE, REPLICATION_LANE] = [0, 1, 2];
 const VIEW_KEY = 3;
 const ROOM = "test";
 
-/** A server of worlds on sessions that sends any message of a test, including invalid ones. */
+/** A server of worlds on sessions that sends any message that a test passes, including invalid messages. */
 export class ScriptedSession {
   readonly channels: Channel[] = [];
   readonly received: ToWorld[] = [];
@@ -46,7 +46,7 @@ export class ScriptedSession {
     return `nowcast://127.0.0.1:${this.#listener.port}/${ROOM}`;
   }
 
-  /** Sends it to the newest client, like the other functions. */
+  /** Sends a message to the newest client, as the other functions do. */
   say(message: FromWorld): void {
     this.sayBytes(fromWorldCodec.encode(message));
   }

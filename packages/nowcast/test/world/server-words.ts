@@ -20,7 +20,7 @@ const LAYOUT = new DeltaLayout([
 const codec = new DeltaCodec(LAYOUT);
 /** The number of the finest grain: 1,024 steps a metre, and components of twelve bits. */
 export const FINEST = 10 * 16 + 12;
-/** Upright, to the precision of twelve bits. */
+/** The rotation of an upright entity, to the precision of twelve bits. */
 const UPRIGHT = [3, 2048, 2048, 2048];
 
 export type Fields = Readonly<Record<string, Schema<unknown>>>;

@@ -416,7 +416,7 @@ describe("messages of a client on a session", () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
-    // Group 0 against one frame, one step before, unchanged for no step, in no bytes.
+    // The record of group 0: one baseline, one step earlier, unchanged for 0 steps, and 0 bytes of content.
     server.replicate(Uint8Array.of(110, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0));
     await waitFor("the word", () => server.received.includes("Forget"));
     expect(world.status).toBe("open");

@@ -137,7 +137,9 @@ describe("a world on a session", () => {
   });
 });
 
-/** Its numbers as 32-bit floats; the plain protocol sends them with the fewest digits of the same meaning. */
+/**
+ * Rounds numbers to 32-bit floats, because the plain protocol sends the shortest decimals that give the same floats.
+ */
 function ofFloats(value: unknown): unknown {
   const round = (_: string, item: unknown) => (typeof item === "number" ? Math.fround(item) : item);
   return JSON.parse(JSON.stringify(value, round));

@@ -36,7 +36,7 @@ interface Play {
 const WIDTH = 7;
 const nobody: Movement = { moved: () => {} };
 
-/** Only the replica, with exact rows. An entity that left its group keeps its row until another group has it. */
+/** Tests the replica alone, with exact rows. An entity that left its group keeps its row until another group has it. */
 class Rows {
   readonly #replica = new Replica();
   readonly #inSight = new Set<number>();

@@ -103,7 +103,7 @@ describe.each(["json", "msgpack", "custom", "custom16"])("a stock client with en
     await waitFor("steps toward −Z, as seen by the other", () => where(pusher, pushed.id)[2] < startZ - 1);
     pushed.walk(0);
 
-    // The other player walks into it, and aims again at every step.
+    // The other player walks into the first one, and corrects its direction at every step.
     const restX = startX;
     const pushedTo = await waitFor("a push", () => {
       const [x, , z] = where(pusher, pusher.id);

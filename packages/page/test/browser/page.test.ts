@@ -1,4 +1,4 @@
-/** The examples of own pages: built from the published packages, and opened with a real server. */
+/** Builds the examples of custom pages from the packed packages, and opens them with a real server. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -54,7 +54,7 @@ async function open(url: string, viewport: typeof DESKTOP): Promise<{ page: Page
   return { page, errors };
 }
 
-/** The picture has more in it than a sky. */
+/** Waits until the picture shows more than the sky. */
 async function waitForPicture(page: Page): Promise<void> {
   await waitFor("a world in the picture", async () => (await page.screenshot()).length > 40_000);
 }

@@ -17,7 +17,7 @@ import { WorldPage } from "@nowcast/page";
 console.log(WorldPage);
 `;
 const BIN = join(ROOT, "node_modules/.bin");
-/** It compiles first, and calls npm. */
+/** Time limit for packing, which compiles the package and calls npm. */
 const PACKING_MS_MAX = 120_000;
 
 let folder: string;

@@ -1,4 +1,7 @@
-/** In a real browser, under a strict content security policy: with the permission for WebAssembly, and without. */
+/**
+ * Runs the package in a real browser under a strict content security policy, once with permission for WebAssembly and
+ * once without.
+ */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";

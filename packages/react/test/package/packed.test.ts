@@ -16,7 +16,7 @@ const MAIN = `import { useScreen } from "@nowcast/react";
 console.log(useScreen);
 `;
 const BIN = join(ROOT, "node_modules/.bin");
-/** It compiles first, and calls npm. */
+/** Time limit for packing, which compiles the package and calls npm. */
 const PACKING_MS_MAX = 120_000;
 
 let folder: string;

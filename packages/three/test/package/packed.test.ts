@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const BIN = join(ROOT, "node_modules/.bin");
-/** It compiles first, and calls npm. */
+/** Time limit for packing, which compiles the package and calls npm. */
 const PACKING_MS_MAX = 120_000;
 
 let folder: string;

@@ -52,7 +52,7 @@ export function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** Drawing by software in the tabs that are open already leaves a new one little time to load on a small machine. */
+/** On a small machine a new tab loads slowly, because open tabs that draw by software use most of the processor. */
 const LOADING_MS_MAX = 300_000;
 
 export interface VisitorOptions {
@@ -60,7 +60,7 @@ export interface VisitorOptions {
   readonly room: string;
   /** The path of the page, if it differs from the room's. */
   readonly path?: string;
-  /** `session` or an encoding of the plain protocol; the page's own choice without. */
+  /** `session` or an encoding of the plain protocol. By default the page chooses. */
   readonly transport?: string;
   /** Use only this carrier. */
   readonly carrier?: "webtransport" | "websocket";
@@ -94,7 +94,7 @@ export class Visitor {
     page.on("websocket", (socket) => this.sockets.push(socket.url()));
     page.on("pageerror", (error) => this.errors.push(String(error)));
     page.on("console", (message) => {
-      // The browser itself reports a lost or refused connection; some tests need exactly that.
+      // The browser logs an error for a lost or refused connection. Some tests cause such connections on purpose.
       const expected =
         /WebSocket connection to|net::ERR_|Failed to establish a connection|a status of 503/.test(
           message.text(),

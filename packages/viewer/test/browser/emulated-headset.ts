@@ -1,4 +1,7 @@
-/** A headset without one: IWER behaves in a page as the browser of a headset does, and is moved by the tests. */
+/**
+ * Emulates a headset with IWER, which gives a page the WebXR of a headset's browser. The tests move the emulated
+ * headset.
+ */
 import { createRequire } from "node:module";
 import type { XRDevice } from "iwer";
 import type { BrowserContext } from "playwright-core";

@@ -66,7 +66,7 @@ function play(): void {
     viewer.camera.yaw = Math.atan2(-aheadX, -aheadZ);
     viewer.inputs.touch.forward = isReady ? 0 : Math.min(1, Math.max(0.2, metres / 2));
     viewer.inputs.touch.run = metres > 5;
-    // The server has received the turn by then.
+    // After this time the server has received the turn.
     if (!isReady || nearMs < 700) return;
     nearSinceMs = nowMs;
     world!.act("kick", { power: 1 });
@@ -87,7 +87,7 @@ it("counts a goal in both pages", async () => {
   }
   expect(await goals(ben)).toBe(0);
 
-  // Small pictures are drawn often enough to walk by.
+  // In a small window, frames are drawn often enough to steer the player.
   for (const { page } of [ada, ben]) await page.setViewportSize({ width: 480, height: 300 });
   await ada.page.evaluate(play);
   const startMs = performance.now();

@@ -78,7 +78,7 @@ async function reach({ page }: Visitor, side: Side, [x, y, z]: Place): Promise<v
   );
 }
 
-/** A controller lies in the palm, and the wrist is this far from it at most, in metres. */
+/** A controller lies in the palm. This is its maximum distance from the wrist, in metres. */
 const PALM_M = 0.2;
 
 /** Holds a controller at a place, and waits until the other page shows the hand there. */
@@ -268,7 +268,7 @@ it("shows fingers where hands are tracked", async () => {
 });
 
 it("leaves no frozen hands of a headset that stops or is taken off", async () => {
-  // No frames any more, as with a sleeping headset; the page itself continues.
+  // The headset gives no more frames, as if it slept. The page itself continues.
   await ada.page.evaluate(() => {
     window.requestAnimationFrame = () => 0;
   });

@@ -126,7 +126,7 @@ describe("two players whose server is killed and restarted", () => {
       return typeof (await ada.ownAttribute("holding")) !== "number";
     });
     const held = await grab(ben);
-    // A block at rest for a while is the same at the moment of the kill.
+    // A block that has rested for a while has the same pose at the moment of the kill.
     let before = await pile(ada);
     await waitFor("the pile to lie still", async () => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));

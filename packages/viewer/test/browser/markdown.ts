@@ -34,7 +34,7 @@ export function blocksOf(text: string): readonly Block[] {
   }));
 }
 
-/** The groups of a sentence that the text must contain, with line breaks anywhere. */
+/** Returns the matched groups of a sentence that the text must contain. Line breaks may be anywhere in it. */
 export function promiseOf(text: string, sentence: RegExp): readonly string[] {
   const found = sentence.exec(text.replace(/\s+/g, " "));
   if (found === null) throw new Error(`the text no longer says ${String(sentence)}`);

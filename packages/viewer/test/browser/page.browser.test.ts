@@ -396,8 +396,8 @@ it("lost_graphics_context_is_explained_and_comes_back_with_its_sky", async () =>
 
 describe("a connection", () => {
   /**
-   * Drawn by software in a few milliseconds, because only a page that draws frames can distinguish silence from its own
-   * stall.
+   * A window so small that software draws it in a few milliseconds. A page that draws slowly cannot distinguish silence
+   * from its own stall.
    */
   const SMALL = { width: 320, height: 200 };
   /** Keeps each text that the banner showed. */

@@ -77,14 +77,14 @@ async function shownAtMs({ page }: Visitor): Promise<number> {
   return at ?? Number.NaN;
 }
 
-/** Sets the slider as a hand does, and waits until the moment is shown. Returns after how many milliseconds that is. */
+/** Sets the slider as a user does, and waits until the moment is shown. Returns the waiting time in milliseconds. */
 async function slideTo(visitor: Visitor, atMs: number): Promise<number> {
   const begun = performance.now();
   await visitor.page.locator("#past-slider").evaluate((slider: HTMLInputElement, value) => {
     slider.value = String(value);
     slider.dispatchEvent(new Event("input", { bubbles: true }));
   }, atMs);
-  // On a busy machine a world may have been held up for a while, and then its moments are as far apart.
+  // On a busy machine a world may have stalled for a while. Its stored moments are then that far apart.
   await waitFor("the moment", async () => Math.abs((await shownAtMs(visitor)) - atMs) < 1_000);
   return performance.now() - begun;
 }

@@ -8,7 +8,7 @@ export interface Richness {
   readonly colors: number;
   /** Share of the commonest colour. */
   readonly commonest: number;
-  /** Luminance between its 5th and its 95th percentile, 0 to 255. */
+  /** Difference between the 5th and the 95th percentile of luminance, 0 to 255. */
   readonly spread: number;
   /** Share of pixels that differ clearly from their right-hand neighbour: edges of objects. */
   readonly edges: number;
@@ -46,7 +46,7 @@ export function examine(blank: Page, png: Buffer): Promise<Richness> {
   }, png.toString("base64"));
 }
 
-/** Why a picture does not show a world with entities; `undefined` if it does. */
+/** Returns the reason why a picture does not show a world with entities; `undefined` if it shows one. */
 export function poverty({ colors, commonest, spread, edges }: Richness): string | undefined {
   if (colors < 60) return `only ${colors} colours`;
   if (commonest > 0.6) return `${Math.round(commonest * 100)} % of it is one colour`;

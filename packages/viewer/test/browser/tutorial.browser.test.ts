@@ -1,4 +1,4 @@
-/** The first steps of docs/WORLDS.md and of the README, taken from the pages themselves and done as they say. */
+/** The first steps of docs/WORLDS.md and of the README, read from the pages themselves and carried out. */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -212,7 +212,7 @@ describe("the guide to making a world", () => {
       await restingBall();
       return isNear();
     };
-    // On a busy machine the server may find the avatar out of reach, as its player would see a moment later.
+    // On a busy machine the server may reject the kick as out of reach, so the kick is repeated.
     return waitFor(
       `${key} to kick the ball`,
       async () => {

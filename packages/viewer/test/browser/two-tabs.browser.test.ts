@@ -32,7 +32,10 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** The rest of the time to sight when pages draw without haste: longer frames are the software renderer's doing. */
+/**
+ * The longest frame of a page that draws smoothly. Longer frames are caused by the software renderer, so their excess
+ * is subtracted.
+ */
 const SMOOTH_FRAME_MS = 34;
 
 interface Sight {
@@ -47,7 +50,7 @@ async function timeToSight(mover: Visitor, watcher: Visitor): Promise<Sight> {
   const id = await mover.avatarId();
   await standsStill(mover, id);
   await standsStill(watcher, id);
-  // Both observers run before the key is pressed, because keys reach a busy page by another way.
+  // Both observers are installed before the key is pressed, because key events may overtake a script on a busy page.
   for (const visitor of [mover, watcher]) await visitor.page.evaluate(watchForStep, id);
   const noted = (visitor: Visitor, what: string): Promise<number> =>
     visitor.page.evaluate((key) => Number(document.documentElement.dataset[key]), what);
@@ -136,7 +139,7 @@ async function throwBlock(thrower: Visitor, watcher: Visitor): Promise<number | 
   return flew ? block : undefined;
 }
 
-/** Whether a condition comes true in time. */
+/** Whether a condition becomes true before the deadline. */
 async function within(deadlineMs: number, condition: () => Promise<boolean>): Promise<boolean> {
   return waitFor("a condition", condition, deadlineMs).then(
     () => true,
@@ -163,8 +166,8 @@ describe("two players in two tabs", () => {
 
   it("see each other move within 300 ms of the key, without the time of drawing by software", async () => {
     const sights: Sight[] = [];
-    // The longest frames of both pages may have come before or after the step. If they took longer than everything together,
-    // nothing is taken off for drawing.
+    // The longest frames of both pages may have come before or after the step. If their excess is longer than the whole
+    // delay, nothing is subtracted for drawing.
     const best = (): number =>
       Math.min(
         ...sights.map(({ delayMs, drawingMs }) => (drawingMs < delayMs ? delayMs - drawingMs : delayMs)),
@@ -247,7 +250,7 @@ describe("two players in two tabs", () => {
       console.log(`${name}'s page: ${JSON.stringify(richness)}`);
       expect(poverty(richness)).toBeUndefined();
     }
-    // The examination would notice an empty page.
+    // This checks that the examination detects an empty page.
     for (const [background, why] of [
       ["black", /only 1 colours/],
       ["linear-gradient(red, blue)", /only|no edges|one colour/],
