@@ -33,7 +33,7 @@ export class AssetCache<T> {
     this.#report = report;
   }
 
-  /** The object of this file; undefined while there is none. */
+  /** Returns the object of this file; undefined while the file is not loaded. */
   peek(name: string): T | undefined {
     const entry = this.#assets.find(name);
     return entry && this.#byHash.get(entry.hash)?.value;

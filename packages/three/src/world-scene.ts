@@ -194,7 +194,7 @@ export class WorldScene {
   }
 
   /**
-   * Frees all objects that it has made, on the graphics processor and on the page. It cannot be used
+   * Frees all objects that the scene has created, on the graphics processor and on the page. The scene cannot be used
    * afterwards.
    */
   dispose(): void {
@@ -218,7 +218,7 @@ export class WorldScene {
     return this.#props.values();
   }
 
-  /** The form of an entity that is not a person. */
+  /** Returns the prop of an entity; undefined for a player or an unknown entity. */
   get(id: number): Prop | undefined {
     return this.#props.get(id);
   }

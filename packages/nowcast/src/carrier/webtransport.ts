@@ -3,8 +3,8 @@ import { NowcastError } from "../errors/nowcast-error.js";
 import type { CarrierHandlers, OpenCarrier } from "./carrier.js";
 
 /**
- * Maximum number of packets that the browser holds unsent. More packets would become outdated while
- * they wait there.
+ * Maximum number of packets that the browser holds unsent. Further packets would become outdated while they wait in the
+ * browser.
  */
 const OUTSTANDING_MAX = 2;
 /** A read of a datagram that has arrived resolves within this many microtasks. */

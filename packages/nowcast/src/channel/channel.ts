@@ -182,7 +182,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return this.#listeners.wait(signal, (resolve) => this.on(type, resolve));
   }
 
-  /** The current state of the channel. It is cheap enough for a few calls a second. */
+  /** The current state of the channel. Reading it a few times a second costs little. */
   get status(): ChannelStatus {
     return readStatus(this.#driver, { resumed: this.#resumed, closed: this.#closed });
   }

@@ -52,9 +52,9 @@ export class Lane {
   }
 
   /**
-   * Puts an event. It is delivered once, in order, after the states that were put before it.
-   * Returns the number that an "expired" event would name. Returns false if the event was not
-   * accepted because the lane is full or the channel is closed.
+   * Puts an event. It is delivered once, in order, after the states that were put before it. Returns the event's
+   * number, which the event "expired" reports if the put event expires. Returns false if the event was not accepted
+   * because the lane is full or the channel is closed.
    */
   event(value: Uint8Array, { lifetimeMs }: EventOptions = {}): number | false {
     const bytes = checkValue(value, "event");

@@ -70,9 +70,9 @@ export class TypedLane<T> {
   }
 
   /**
-   * A message of this lane with its value; `undefined` for a message of another lane. Throws the error of the codec if
-   * the bytes are invalid, or have a type that it cannot read. Codecs of `nowcast/codec` throw a `WireError`, or an
-   * error that names the field.
+   * Returns a message of this lane with its value; `undefined` for a message of another lane. Throws the codec's error
+   * if the bytes are invalid, or have a type that the codec cannot read. Codecs of `nowcast/codec` throw a `WireError`,
+   * or an error that names the field.
    */
   read(message: ChannelMessage): Typed<T> | undefined {
     if (message.lane !== this.lane.number || message.type === "replication") return undefined;

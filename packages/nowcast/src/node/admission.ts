@@ -8,10 +8,7 @@ import { type Claims, checkKey, readToken, type TokenKey, unauthorised } from ".
 export interface Policy {
   /** The key that verifies tokens. With a key, clients need a token; without a key, there are no tokens. */
   readonly tokenKey?: TokenKey | undefined;
-  /**
-   * Admits clients without a token. If this is not set and there is no key, an endpoint listens
-   * only on loopback.
-   */
+  /** Admits clients without a token. Without this option and without a key, an endpoint may listen only on loopback. */
   readonly anonymous?: boolean | undefined;
   /**
    * The origins whose pages may join, such as `https://example.org`; programs have no origin. By default, an endpoint

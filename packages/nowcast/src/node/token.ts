@@ -18,7 +18,10 @@ const SECRET_BYTES_MIN = 32;
  * endpoint chooses the algorithm, never the token.
  */
 export type TokenKey =
-  /** 32 random bytes or more, or the bytes of one word of text (`openssl rand -base64 32`) without the line end. */
+  /**
+   * At least 32 random bytes. They may be the bytes of one word of text without the line end, such as the output of
+   * `openssl rand -base64 32`.
+   */
   | { readonly algorithm: "HS256"; readonly secret: Uint8Array }
   | { readonly algorithm: "EdDSA"; readonly key: KeyObject };
 

@@ -10,9 +10,7 @@ export const SCREENS_MAX = 4_096;
 /** The value that the server has set for a screen slot under one of its keys. */
 export interface ScreenValue {
   readonly place: string;
-  /**
-   * Whether the value is for this player only. Such a value has priority over the value for all.
-   */
+  /** Whether the value is only for this player. Such a value has priority over the value for all. */
   readonly personal: boolean;
   /** `null` clears the slot. */
   readonly value: unknown;

@@ -1,6 +1,6 @@
 /**
- * A longer gap without a call is a stall of the program. Messages that arrived during the stall
- * have not been read yet.
+ * A longer gap between two calls means that the program stalled. Messages that arrived during the stall have not been
+ * read yet.
  */
 const STALL_MS = 900;
 

@@ -11,8 +11,8 @@ declare const playerIdBrand: unique symbol;
 export type EntityId = number & { readonly [entityIdBrand]: true };
 
 /**
- * Number of a player in its world. A client stays the same player if its connection or its server is lost for less than
- * half a minute. A client that returns later is another player.
+ * Number of a player in a world. A client stays the same player if its connection or its server is lost for less than
+ * half a minute. A client that returns later is a new player.
  */
 export type PlayerId = number & { readonly [playerIdBrand]: true };
 
@@ -51,11 +51,9 @@ export interface Kind {
    * no body.
    */
   readonly body: WorldRecord | undefined;
-  /**
-   * The parameters of its walkers, with the fields of `WalkerFields`, if input moves its entities.
-   */
+  /** The parameters of the kind's walkers, with the fields of `WalkerFields`, if input moves entities of this kind. */
   readonly walker: WorldRecord | undefined;
-  /** Its appearance: "Looks" in `docs/WORLDS.md`. `null` if the kind has none. */
+  /** The appearance of the kind's entities: "Looks" in `docs/WORLDS.md`. `null` if the kind has none. */
   readonly look: unknown;
   readonly attributes: readonly Field[];
   /**
@@ -71,7 +69,7 @@ export interface Action {
   readonly arguments: readonly Field[];
   /** Whether the action is durable: carried out exactly once and never lost. See {@link World.act}. */
   readonly durable: boolean;
-  /** Its binding: "Actions" in `docs/WORLDS.md`. `null` if it has none. */
+  /** The action's binding: "Actions" in `docs/WORLDS.md`. `null` if the action has none. */
   readonly hint: unknown;
 }
 
@@ -87,13 +85,13 @@ export interface EventDeclaration {
  * Validate fetched files before use, because anyone may be their author.
  */
 export interface Asset {
-  /** Its path in the world's folder, as `assets/door.glb`. */
+  /** The file's path in the world's folder, such as `assets/door.glb`. */
   readonly name: string;
-  /** SHA-256 of its content: 64 hexadecimal digits in lower case. A changed file has another hash. */
+  /** SHA-256 of the file's content: 64 hexadecimal digits in lower case. A changed file has another hash. */
   readonly hash: string;
   /** Its length. */
   readonly bytes: number;
-  /** Its media type, as `model/gltf-binary`. */
+  /** The file's media type, such as `model/gltf-binary`. */
   readonly type: string;
 }
 
@@ -121,11 +119,11 @@ export interface Entity {
    * Its kind. A `define` event may replace the kind by another object, possibly with another name.
    */
   readonly kind: Kind;
-  /** Factors that multiply the shape of its kind along its own axes. */
+  /** Factors that scale the shape of the entity's kind along the entity's own axes. */
   readonly scale: Vec3;
   /** The entity to which this one is attached. `position` and `rotation` are still in world coordinates. */
   readonly parent: EntityId | undefined;
-  /** The player that owns it and may move it; `undefined` for the server. */
+  /** The player that owns the entity and may move it; `undefined` if the server owns it. */
   readonly owner: PlayerId | undefined;
   /**
    * The attributes by name. A change creates a new record, so a record that you keep does not
@@ -160,7 +158,7 @@ export interface Player {
 /** An owner's target for its entity. */
 export interface OwnedPose {
   readonly position: Vec3;
-  /** By default its current rotation. */
+  /** The target rotation; by default the entity's current rotation. */
   readonly rotation?: Quaternion | undefined;
   /**
    * The entity's velocity in metres a second, if known. The server extrapolates the pose with it for a tenth of a
@@ -214,7 +212,9 @@ export interface WorldLink {
   readonly carrier: "WebTransport" | "WebSocket" | undefined;
   /** The share of the packets from this program that was lost, 0 to 1. */
   readonly loss: number;
-  /** Age of the server's data on arrival, by the estimate of its clock; `undefined` before it is known. */
+  /**
+   * Age of the server's data on arrival, by the estimate of the server's clock; `undefined` before the first estimate.
+   */
   readonly ageMs: number | undefined;
   /** Values that were never sent, because newer ones replaced them. */
   readonly superseded: number;
@@ -226,15 +226,15 @@ export interface WorldLink {
 
 /** Metrics for a network graph. Rates are means over the last second; bytes are payload bytes received. */
 export interface WorldStats {
-  /** Smoothed round trip from this program through the server and back; `undefined` before the first. */
+  /** Smoothed time of the round trip from this program to the server and back; `undefined` before the first sample. */
   readonly pingMs: number | undefined;
   readonly packetsPerSecond: number;
   readonly bytesPerSecond: number;
   /** Snapshots received since `joinWorld`. */
   readonly snapshots: number;
-  /** Smoothed spacing of snapshots on the server's clock; `undefined` before the second. */
+  /** Smoothed spacing of snapshots on the server's clock; `undefined` before the second snapshot. */
   readonly snapshotIntervalMs: number | undefined;
-  /** Smoothed deviation of their arrival from that spacing, as RFC 3550 defines jitter. */
+  /** Smoothed deviation of the arrival of snapshots from that spacing: jitter as RFC 3550 defines it. */
   readonly jitterMs: number;
   /** Number of lost connections that were replaced by new ones. */
   readonly reconnects: number;
@@ -395,7 +395,10 @@ export type EntityListener = (entity: Entity) => unknown;
 /** A client in a shared world. It connects and reconnects by itself. */
 export interface World {
   readonly status: WorldStatus;
-  /** Read it once a frame. It can change by the passage of time, so no event reports it. */
+  /**
+   * Whether the server can be reached. Read this value once a frame: it can change by the passage of time, so no event
+   * reports it.
+   */
   readonly connection: Connection;
   /** Fulfilled with the first welcome and definition. Rejected if the world ends earlier. */
   readonly ready: Promise<void>;
@@ -406,9 +409,9 @@ export interface World {
   readonly joined: Promise<Entity>;
   /** The own player; `undefined` until the first welcome. */
   readonly playerId: PlayerId | undefined;
-  /** The entity that your input moves; spectators have none. */
+  /** The id of the entity that your input moves; `undefined` for spectators. */
   readonly avatarId: EntityId | undefined;
-  /** The same entity; `undefined` while it is not in {@link World.entities}. */
+  /** The entity that your input moves; `undefined` while it is not in {@link World.entities}. */
   readonly avatar: Entity | undefined;
   /** The world's definition; `undefined` until the first one arrives. */
   readonly definition: Definition | undefined;
@@ -421,8 +424,9 @@ export interface World {
   readonly stats: WorldStats;
 
   /**
-   * Sets the current input. It is a state: only the newest counts, so call it as often as you like. It is sent when it
-   * changes, at most 30 times a second, and again after a reconnect. A jump between two sends is not lost.
+   * Sets the current input. The input is a state: only the newest counts, so call this method as often as you like. The
+   * input is sent when it changes, at most 30 times a second, and again after a reconnect. A jump between two sends is
+   * not lost.
    */
   input(input: Input): void;
   /**
@@ -450,12 +454,12 @@ export interface World {
   /** Releases an entity, or transfers it to a player that may own it. */
   release(entity: EntityId, to?: PlayerId): void;
   /**
-   * Sets the target pose of an entity that this client owns. It is a state: only the newest counts, so call it as often
-   * as you like; it is sent at most 30 times a second. The server moves the entity there within the limits of its kind.
-   * Dropped and counted while this client does not own the entity.
+   * Sets the target pose of an entity that this client owns. The pose is a state: only the newest one is sent, at most
+   * 30 times a second, so call this method as often as you like. The server moves the entity there within the limits of
+   * its kind. While this client does not own the entity, targets are dropped and counted.
    */
   move(entity: EntityId, pose: OwnedPose): void;
-  /** Sets attributes of an entity that this client owns: all of them, or none. */
+  /** Sets attributes of an entity that this client owns. The server sets all of these attributes, or none. */
   set(entity: EntityId, attributes: WorldRecord): void;
   /**
    * Spawns an entity that this client owns. Its id arrives before its description, so the entity
@@ -465,8 +469,8 @@ export interface World {
   /** Removes an entity that this client owns, if owners can spawn entities of its kind. */
   despawn(entity: EntityId): void;
   /**
-   * Servers shorten a line to 300 characters. Without a connection, up to 16 lines wait for the
-   * next connection. Further lines are dropped and counted.
+   * Servers shorten a line to 300 characters. While there is no connection, up to 16 lines wait for the next one.
+   * Further lines are dropped and counted.
    */
   chat(text: string): void;
   /** Requests another name. Later connections use it, too. */
@@ -475,15 +479,15 @@ export interface World {
   setRate(hz: number): void;
 
   /**
-   * Calls `listener` at every such event until the returned function is called, `signal` aborts, or the world is
-   * closed. A listener that is added inside a callback receives the next event first.
+   * Calls `listener` at every event of this type until the returned function is called, `signal` aborts, or the world
+   * is closed. A listener that is added inside a callback receives the next event first.
    */
   on<K extends keyof WorldEvents>(
     type: K,
     listener: (event: WorldEvents[K]) => void,
     options?: WaitOptions,
   ): () => void;
-  /** The next event of this type. Rejected if the world is closed earlier, or if `signal` aborts. */
+  /** Waits for the next event of this type. Rejected if the world is closed earlier, or if `signal` aborts. */
   once<K extends keyof WorldEvents>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
   /**
    * Calls `listener` for each entity of a kind, or for one entity: now if it is in the world, and whenever it enters.

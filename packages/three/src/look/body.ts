@@ -178,7 +178,7 @@ function readAssetName(value: unknown): string | undefined {
   return name?.startsWith("assets/") ? name : undefined;
 }
 
-/** Reads a name. It must not be empty or longer than a world allows. */
+/** Reads a name. The name must not be empty, or longer than a world allows. */
 function readName(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" && value.length <= NAME_CHARACTERS_MAX ? value : undefined;
 }

@@ -81,7 +81,7 @@ export class MovingModel {
     });
   }
 
-  /** Advances its animation. Returns whether it is animated. */
+  /** Advances the model's animation. Returns whether the model is animated. */
   update(seconds: number): boolean {
     if (this.#bearer.motion) this.place();
     this.#choose();

@@ -17,18 +17,18 @@ export interface Prop extends RayBox {
   readonly body: Body;
   readonly form: Form;
   readonly probe: Probe;
-  /** Radius of the sphere around it, in metres. */
+  /** Radius of the sphere around the prop, in metres. */
   readonly reach: number;
   readonly halfHeight: number;
   readonly color: number;
   readonly opacity: number;
   /** Emitted light, including the highlight of entities within a hand's reach. */
   glow: number;
-  /** The texture on its surface, once it is loaded. */
+  /** The texture on the prop's surface, once the texture is loaded. */
   texture: Texture | undefined;
   /** Whether a model is drawn in its place. */
   isModelled: boolean;
-  /** Its index among the instances that are drawn together; −1 if it is in none. */
+  /** The prop's index among the instances that are drawn together; −1 if it is not drawn as an instance. */
   slot: number;
 }
 

@@ -14,7 +14,7 @@ const JUMP_MS = 500;
 const INTERVAL_GROWTH = 1.02;
 /** A snapshot that is later than this waited for a stall of the link, which is not jitter. */
 const STALL_MS = 400;
-/** A stall is over with the first snapshot that is no later than this. */
+/** A stall ends with the first snapshot that is at most this late. */
 const STALL_OVER_MS = 50;
 /**
  * If snapshots stay late for longer than this, the delay counts as permanent: the path or the clock
@@ -44,7 +44,7 @@ export class SnapshotTimeline {
   #needCount = 0;
   #arrivals = 0;
   #stepMs = 1000 / 60;
-  /** Local arrival minus server time, smoothed. */
+  /** Local arrival time of snapshots minus their server time, smoothed. */
   #offsetMs = 0;
   #lastServerMs = 0;
   /** The shortest recent spacing of snapshots on the server's clock. */
@@ -96,7 +96,7 @@ export class SnapshotTimeline {
     this.#offsetMs += (offsetMs - this.#offsetMs) / Math.min(this.#arrivals, 16);
     if (this.#arrivals > 1 && serverMs > this.#lastServerMs) {
       const spacingMs = serverMs - this.#lastServerMs;
-      // A longer interval is adopted gradually.
+      // The estimate follows a longer interval gradually.
       this.#intervalMs = Math.min(spacingMs, this.#intervalMs * INTERVAL_GROWTH);
       this.#remember(arrivalMs - this.#offsetMs - serverMs + this.#intervalMs);
     }

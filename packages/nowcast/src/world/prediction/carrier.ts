@@ -16,7 +16,7 @@ export class Carrier {
   yaw = 0;
   readonly #world: CollisionWorld;
   #id: EntityId | undefined;
-  /** Share of the predicted position in the drawn one: 0 to 1. */
+  /** Weight of the predicted position in the drawn position: 0 to 1. */
   #share = 0;
 
   constructor(world: CollisionWorld) {

@@ -72,7 +72,7 @@ export class StepHistory {
     mover.stepsSinceJump = this.#counts[2 * at + 1]!;
   }
 
-  /** Distance of a place from the result of the step, in metres. */
+  /** Distance of a place from the avatar's position after the step, in metres. */
   distance(step: number, x: number, y: number, z: number): number {
     const at = 3 * slot(step);
     return Math.hypot(x - this.#places[at]!, y - this.#places[at + 1]!, z - this.#places[at + 2]!);

@@ -18,7 +18,7 @@ export interface Gait {
   readonly groundAcceleration: number;
   readonly airAcceleration: number;
   readonly jumpSpeed: number;
-  /** In metres a second squared, downward. */
+  /** Gravity, in metres a second squared, downward. */
   readonly gravity: number;
 }
 
@@ -161,7 +161,7 @@ export class Mover {
     this.updateGround(gait, solids, count);
   }
 
-  /** Finds the ground at its current position. */
+  /** Finds the ground at the walker's current position. */
   updateGround({ radius, height }: Gait, solids: readonly Solid[], count = solids.length): void {
     const contact = this.#contact;
     this.groundCount = 0;
