@@ -128,7 +128,7 @@ export const types = {
   },
   /** The name is only for people, because structs are matched by the names of their fields. */
   struct<const F extends Fields>(name: string, fields: F): Schema<StructValue<F>> {
-    if (name === "") throw new NowcastError("misuse", "a struct has a name; a type without a name is a tuple");
+    if (name === "") throw new NowcastError("misuse", "a struct needs a name; without one, use a tuple");
     const key = {};
     const fill = (table: DefinitionTable): Definition => ({
       tag: "struct",

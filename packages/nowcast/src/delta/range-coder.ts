@@ -103,7 +103,7 @@ export class RangeDecoder implements RangeCoder {
     const isWhole =
       this.#bytes.length === written + expected.length &&
       expected.every((byte, at) => this.#bytes[written + at] === byte);
-    if (!isWhole) throw new WireError("the last bytes of the message are not those that an encoder writes", written);
+    if (!isWhole) throw new WireError("the last bytes are not those that an encoder writes", written);
   }
 
   #next(code: number): number {

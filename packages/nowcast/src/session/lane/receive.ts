@@ -267,8 +267,7 @@ export class ReceiveLane {
 
   #hold(number: number, frame: EventFrame | EventPartFrame, value: Uint8Array, nowUs: number): void {
     const sum = this.#intervals.get(number)?.sum ?? 0;
-    if (sum > frame.before)
-      throw PeerFault.violation("an interval has more stamps than its event states");
+    if (sum > frame.before) throw PeerFault.violation("an interval has more stamps than its event states");
     const answers = frame.answers === undefined ? undefined : Number(frame.answers);
     const { kind, before } = frame;
     this.#events.set(number, { type: "event", number, kind, answers, before, value });
