@@ -261,13 +261,13 @@ export class ReceiveLane {
     else interval.held.set(key, value);
     const event = this.#events.get(number);
     if (event !== undefined && interval.sum > event.before) {
-      throw PeerFault.violation("an interval has more stamps than its event states");
+      throw PeerFault.violation("the sum of stamps exceeds that of the event");
     }
   }
 
   #hold(number: number, frame: EventFrame | EventPartFrame, value: Uint8Array, nowUs: number): void {
     const sum = this.#intervals.get(number)?.sum ?? 0;
-    if (sum > frame.before) throw PeerFault.violation("an interval has more stamps than its event states");
+    if (sum > frame.before) throw PeerFault.violation("the sum of stamps exceeds that of the event");
     const answers = frame.answers === undefined ? undefined : Number(frame.answers);
     const { kind, before } = frame;
     this.#events.set(number, { type: "event", number, kind, answers, before, value });
