@@ -30,11 +30,11 @@ pub struct OriginError(pub String);
 /// [`OriginError`] for an origin that no browser sends.
 ///
 /// ```
-/// use nowcast::admission::parse_origin;
+/// use nowcast_admission::parse_origin;
 ///
 /// assert_eq!(parse_origin("https://Example.org:443/")?, "https://example.org");
 /// assert!(parse_origin("example.org").is_err() && parse_origin("null").is_err());
-/// # Ok::<_, nowcast::admission::OriginError>(())
+/// # Ok::<_, nowcast_admission::OriginError>(())
 /// ```
 pub fn parse_origin(text: &str) -> Result<String, OriginError> {
     let fail = || OriginError(text.chars().take(100).collect());

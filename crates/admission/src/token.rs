@@ -27,7 +27,7 @@ pub(super) const SKEW: Duration = Duration::from_secs(5);
 /// The claims of a token.
 ///
 /// ```
-/// use nowcast::admission::{Claims, TokenError, TokenKey, unix_time};
+/// use nowcast_admission::{Claims, TokenError, TokenKey, unix_time};
 /// use std::time::Duration;
 ///
 /// let key = TokenKey::secret(b"32 bytes that nobody else knows.")?;

@@ -54,7 +54,7 @@ fn the_process_on_a_small_disk() {
     }
     let Health::Failing { cause, cure } = store.health() else { panic!("{:?}", store.health()) };
     assert!(cause.contains("worlds.db") && cause.contains("the disk is full"), "{cause}");
-    assert!(cure.contains("Make room"), "{cure}");
+    assert!(cure.contains("Free space"), "{cure}");
     assert!(store.stats().queued_bytes <= 128 << 10);
     let kept = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
     assert!(kept.tick >= 60 && kept.replay(garden::restore).is_ok());

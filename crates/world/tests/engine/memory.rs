@@ -115,7 +115,7 @@ fn mistakes_in_a_definition_are_named_with_their_place_and_bounds() {
     };
     assert_eq!(
         wrong(Kind::new("hill").with_body(Body::dynamic(mesh))),
-        "kinds.hill.body.shape: a dynamic body needs a shape with an inside"
+        "kinds.hill.body.shape: a dynamic body needs a shape with an inside, not a mesh or heights"
     );
     let flat = ColliderShape::ConvexHull { points: vec![[0.0; 3]; 4] };
     assert!(wrong(Kind::new("rock").with_body(Body::dynamic(flat))).starts_with("kinds.rock.body.shape: "));
