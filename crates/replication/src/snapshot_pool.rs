@@ -145,7 +145,9 @@ mod tests {
     fn a_snapshot_that_is_held_for_ever_is_dropped() {
         let mut snapshots = SnapshotPool::<Log>::default();
         let held = Arc::clone(snapshots.newest());
-        (0..1_000).for_each(|number| snapshots.publish(number));
+        for number in 0..1_000 {
+            snapshots.publish(number);
+        }
         assert_eq!(Arc::strong_count(&held), 1);
         assert!(held.0.is_empty());
     }
