@@ -30,16 +30,17 @@
 
 mod saved;
 
-use std::cmp::Ordering;
-
 use nowcast_wire::{Effort, Limits as WireLimits};
 
 use self::saved::Saved;
 use crate::command::Command;
 use crate::world::World;
 
-/// The version of the format, stored in the first byte.
-const VERSION: u8 = 2;
+/// The newest version of the format, stored in the first byte. Entries of this version may be joins with roles.
+const VERSION: u8 = 3;
+
+/// The version of entries without joins with roles. Programs that know no roles read it, too.
+const VERSION_WITHOUT_ROLES: u8 = 2;
 
 /// Limits for reading one block of entries.
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimits::MESSAGE };
@@ -84,14 +85,16 @@ pub enum JournalError {
     Empty,
     /// A program from before the first release wrote the bytes.
     #[error(
-        "the journal has version {found}, which no release wrote, and this program reads version {VERSION}"
+        "the journal has version {found}, which no release wrote, and this program reads versions {VERSION_WITHOUT_ROLES} and {VERSION}"
     )]
     Older {
         /// The version of the bytes.
         found: u8,
     },
     /// A newer program wrote the bytes.
-    #[error("the journal has version {found}, and this program reads version {VERSION}: a newer release can")]
+    #[error(
+        "the journal has version {found}, and this program reads versions up to {VERSION}: a newer release can"
+    )]
     Newer {
         /// The version of the bytes.
         found: u8,
@@ -144,7 +147,8 @@ pub enum ReplayError {
 
 /// Appends entries as bytes, in columns. Many entries in one call take fewer bytes than single ones.
 pub fn encode(entries: &[Entry], out: &mut Vec<u8>) {
-    out.push(VERSION);
+    let has_roles = |entry: &Entry| matches!(entry.record, Record::Command(Command::JoinWithRoles { .. }));
+    out.push(if entries.iter().any(has_roles) { VERSION } else { VERSION_WITHOUT_ROLES });
     nowcast_wire::encode_with(&Saved::of(entries), Effort::Small, out);
 }
 
@@ -154,10 +158,10 @@ pub fn encode(entries: &[Entry], out: &mut Vec<u8>) {
 /// Fails if the bytes are no journal, are damaged, or were written by another version.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
     let (version, body) = bytes.split_first().ok_or(JournalError::Empty)?;
-    match version.cmp(&VERSION) {
-        Ordering::Less => Err(JournalError::Older { found: *version }),
-        Ordering::Greater => Err(JournalError::Newer { found: *version }),
-        Ordering::Equal => nowcast_wire::decode_with::<Saved>(body, &LIMITS)?.load(),
+    match *version {
+        VERSION_WITHOUT_ROLES..=VERSION => nowcast_wire::decode_with::<Saved>(body, &LIMITS)?.load(),
+        found if found < VERSION_WITHOUT_ROLES => Err(JournalError::Older { found }),
+        found => Err(JournalError::Newer { found }),
     }
 }
 

@@ -134,7 +134,11 @@ impl Members {
         let id = PlayerId(self.last_player);
         self.bind_name(world, replicated, &client, id, &name);
         let (is_program, roles) = (client.is_program, client.roles.clone());
-        let join = Command::JoinWithRoles { player: id, name, is_program, roles };
+        let join = match is_program {
+            _ if !roles.is_empty() => Command::JoinWithRoles { player: id, name, is_program, roles },
+            true => Command::JoinProgram { player: id, name },
+            false => Command::Join { player: id, name },
+        };
         context.count(world.apply(join));
         if let Some(key) = client.key {
             world.seat(id, key);

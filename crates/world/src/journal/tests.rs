@@ -102,6 +102,20 @@ fn a_newer_journal_is_refused_by_its_version() {
 }
 
 #[test]
+fn only_journals_with_roles_have_the_newest_version() {
+    let player = PlayerId(1);
+    let join = Command::Join { player, name: "Ada".into() };
+    let roles =
+        Command::JoinWithRoles { player, name: "Ada".into(), is_program: false, roles: vec!["guide".into()] };
+    for (command, version) in [(join, VERSION_WITHOUT_ROLES), (roles, VERSION)] {
+        let entries = [Entry { tick: 3, record: Record::Command(command) }];
+        let bytes = bytes_of(&entries);
+        assert_eq!(bytes[0], version);
+        assert_eq!(decode(&bytes).as_deref(), Ok(&entries[..]));
+    }
+}
+
+#[test]
 fn an_older_journal_is_refused_by_its_version() {
     let error = decode(&[1, 0]).unwrap_err();
     assert_eq!(error, JournalError::Older { found: 1 });
