@@ -68,7 +68,7 @@ pub struct Peer {
     pub address: SocketAddr,
     /// Whether the client's requests are encrypted on their way.
     pub is_encrypted: bool,
-    /// Whether all properties of the request show a program on this machine that acts for itself. The address alone is no
+    /// Whether everything in the request indicates a program on this machine that connects directly. The address alone is no
     /// evidence, because a proxy on this machine also connects from loopback.
     pub is_local: bool,
 }

@@ -25,7 +25,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// Makes an empty book on this machine. The book lists the version of Nowcast, and those of the packages in `measured`
+    /// Makes an empty book of reports for measurements on this machine. The book lists the version of Nowcast, and those of the packages in `measured`
     /// according to Cargo.lock.
     pub fn new(title: impl Into<String>, command: impl Into<String>, measured: &[&str]) -> Self {
         Self {

@@ -150,7 +150,7 @@ impl Client {
 pub struct Plan {
     /// The conditions. For each condition there is one run with each client on each ground.
     pub conditions: Vec<Conditions>,
-    /// The runtimes of the SDK.
+    /// The clients: one for each runtime in which the SDK runs.
     pub clients: Vec<Client>,
     /// The grounds of the walks.
     pub grounds: Vec<Ground>,

@@ -7,7 +7,7 @@ use nowcast_queue::{Bounds, Counters, Key, Put, Refusal, UpdatableQueue};
 use super::frame::{self, Receipt};
 use super::{WINDOW_BYTES, WINDOW_ENTRIES};
 
-/// Maximum number of bytes written to the socket at once. All other messages can still be replaced meanwhile.
+/// Maximum number of bytes written to the socket at once. Messages that are not written yet can still be replaced.
 const WRITE_BYTES_MAX: usize = 64 * 1_024;
 
 /// The queues, and the messages in flight.

@@ -158,7 +158,7 @@ fn cpu_time() -> Result<Duration, Failure> {
     Ok(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
 }
 
-/// The timer of one sender. The senders are spread over the period: each pair has another offset.
+/// The timer of one sender. The senders are spread over the period, so each sender and its receiver have a different offset.
 fn beat(sender: usize) -> Interval {
     const GOLDEN: f64 = 0.618_033_988_75;
     let phase = PERIOD.mul_f64((sender as f64 * GOLDEN).fract());

@@ -55,7 +55,7 @@ fn bucket_of(micros: u64) -> usize {
     if micros <= FIRST_MICROS {
         return 0;
     }
-    // The whole doublings below `micros`, and the number of quarters of the next doubling.
+    // How often `FIRST_MICROS` can be doubled below `micros`, and how many quarters of the next doubling are reached.
     let doublings = ((micros - 1) / FIRST_MICROS).ilog2();
     let begin = FIRST_MICROS << doublings;
     let quarters = QUARTERS.iter().filter(|&&quarter| micros << 16 > begin * quarter).count();

@@ -95,7 +95,7 @@ pub struct Gauges {
     pub round_trip_min: Option<Duration>,
     /// Variation of the round-trip time.
     pub round_trip_variation: Option<Duration>,
-    /// The queueing delay of a queue that does not drain.
+    /// The delay in the standing queue, which does not drain.
     pub queueing_delay: Duration,
     /// The sender's rate limit.
     pub bytes_per_second: u64,

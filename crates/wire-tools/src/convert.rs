@@ -18,7 +18,7 @@ const CHUNK_ROWS: usize = 4_096;
 /// If an input has at least this size and is a list, it is written as a stream.
 const STREAM_BYTES_MIN: u64 = 16 << 20;
 
-/// A format of files of values.
+/// A file format for values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// JSON.

@@ -10,7 +10,7 @@ use nowcast_world_protocol::session::{STEPS_MAX, Step, Steps};
 const INTERVAL: Duration = Duration::from_nanos(1_000_000_000 / 60);
 /// Time between two messages while the client does not rest.
 const REPEAT: Duration = Duration::from_nanos(1_000_000_000 / 30);
-/// Number of further messages, [`REPEAT`] apart, after a change of a client that rests, because packets get lost.
+/// When a client comes to rest, its last message is repeated this many times, [`REPEAT`] apart, because packets get lost.
 const REPEATS: u32 = 6;
 /// Time between two messages while the client rests.
 const REST: Duration = Duration::from_millis(500);

@@ -19,7 +19,7 @@ const HALF_STEP_SECONDS: f32 = STEP_SECONDS * 0.5;
 /// metres.
 const SKIP_MARGIN: f32 = 0.01;
 
-/// The simple form that encloses a solid, around its centre and along its axes.
+/// The bounding volume of a solid, centred on the solid and aligned with its axes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Form {
     /// A box of the half edges `half`.

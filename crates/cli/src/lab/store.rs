@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long)]
     players: Option<u32>,
 
-    /// Seconds of each measurement, and of the journal that a start replays [default: 60; with --quick: 4]
+    /// Length in seconds of each measurement, and of the journal that is replayed at a start [default: 60; with --quick: 4]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     seconds: Option<u64>,
 

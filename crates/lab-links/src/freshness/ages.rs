@@ -44,7 +44,7 @@ impl Ages {
         f64::INFINITY
     }
 
-    /// Returns the share, in percent, of ages above each of `points` values between the smallest and the largest.
+    /// Spreads `points` thresholds from the smallest to the largest age. Returns each threshold with the percentage of ages above it.
     #[must_use]
     pub fn share_above(&self, points: usize) -> Vec<(f64, f64)> {
         let all = self.len() as f64;

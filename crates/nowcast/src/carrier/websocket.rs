@@ -191,7 +191,7 @@ mod tests {
         println!("{taken} bytes taken, {sent} sent, {unsent} unsent");
         assert!(unsent <= u64::from(UNSENT_BYTES_MAX), "{unsent} unsent bytes wait in the kernel");
 
-        // The read that makes room also wakes the task that waits for room.
+        // Reading from the pipe frees space in it, and wakes the task that waits to write.
         let mut buffer = [0; 64 * 1_024];
         let reads = async {
             loop {

@@ -259,7 +259,7 @@ impl Channel {
         self.link.status()
     }
 
-    /// Time since the first unanswered packet during which nothing arrived; zero if no answer is expected. If this time is much
+    /// How long nothing has arrived, counted from the first unanswered packet; zero if no answer is expected. If this time is much
     /// longer than the round trip, the peer is gone or the path is cut.
     #[must_use]
     pub fn silence(&self) -> Duration {

@@ -36,7 +36,7 @@ impl RoomChat {
         self.chat.forget(speaker);
     }
 
-    /// Applies the lines that are due. Returns the lines that are dropped.
+    /// Delivers the lines that are due. Returns the lines that are dropped.
     pub(super) fn flush(
         &mut self,
         context: &RoomContext,

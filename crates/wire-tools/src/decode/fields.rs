@@ -191,7 +191,7 @@ pub(super) fn as_is(value: u64) -> String {
     value.to_string()
 }
 
-/// Shows bytes without a meaning.
+/// Shows nothing, because the bytes have no meaning.
 pub(super) fn nothing(_: &[u8]) -> String {
     String::new()
 }

@@ -102,7 +102,7 @@ const lab = {
   },
 
   /**
-   * Runs random lives against the laws, some of them concurrently. `kills` increases when the test should cut carriers.
+   * Runs random lives against the laws, some of them concurrently. A run increments `kills` to ask the test to cut the carriers.
    * Returns how often channels continued over another carrier.
    */
   async laws(url: string, lives: Lives): Promise<{ readonly resumed: number }> {

@@ -138,7 +138,7 @@ export class GrowingQueue {
 
 /** The change of a queue while less is sent than the link delivers. */
 export class QueueTest {
-  /** Packets from this number on left after the test began. */
+  /** Number of the first packet that was sent after the test began. */
   readonly #first: number;
   /** The departure and size of the previous packet. */
   #leftUs: number;

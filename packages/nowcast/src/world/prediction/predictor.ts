@@ -122,7 +122,7 @@ export function createPredictor(world: PredictionSource, options: PredictorOptio
 }
 
 /**
- * Couples a simulation to each step of a predictor of the SDK; without one, removes it. `@nowcast/predict-rapier` moves
+ * Couples a simulation to each step of a predictor of the SDK. Without `coupling`, removes the current simulation. `@nowcast/predict-rapier` moves
  * pushed, held and thrown bodies this way. Throws a misuse for another predictor.
  */
 export function couplePrediction(predictor: Predictor, coupling?: PredictionCoupling): void {

@@ -23,7 +23,7 @@ const AGO_STEPS_MAX = 90;
 /** Maximum age in a message. Older changes are sent with this age. */
 const AGO_TOLD_MAX = 0x3fff;
 
-/** Sends the input by steps. Returns false if there is no connection. */
+/** Sends the changes of the input, each with its step. Returns false if there is no connection. */
 export type StepInputOutlet = (number: number, changes: readonly InputChange[]) => boolean;
 
 /**
