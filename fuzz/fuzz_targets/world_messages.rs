@@ -4,6 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use nowcast_wire::{Read, Wire, decode, encode_to_vec};
+use nowcast_world::Input;
 use nowcast_world_protocol::session::{
     Controls, Entity, EntityState, FromWorld, Line, Missed, Owned, Player, Said, Screen, StateKey, Steps,
     ToWorld, View,
@@ -16,12 +17,13 @@ fuzz_target!(|data: &[u8]| {
         1 => drop(again::<FromWorld>(bytes)),
         2 => {
             if let Some(controls) = again::<Controls>(bytes) {
-                let _ = controls.to_input();
+                let _ =
+                    Input::new(controls.forward, controls.right, controls.yaw, controls.run, controls.jump);
             }
         }
         3 => {
             for step in again::<Steps>(bytes).into_iter().flat_map(|steps| steps.steps) {
-                let _ = step.to_input();
+                let _ = Input::new(step.forward, step.right, step.yaw, step.run, step.jump);
             }
         }
         4 => drop(again::<Entity>(bytes)),
