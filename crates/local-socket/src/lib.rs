@@ -19,7 +19,7 @@
 //! ```
 //!
 //! **The one invariant**: waiting messages stay in the memory of their sender, in the updatable queue with the given bounds. At
-//! most [`WINDOW_ENTRIES`] messages of a lane are in flight. So a state can be replaced until shortly before it is read. A slow
+//! most `WINDOW_ENTRIES` messages of a lane are in flight. So a state can be replaced until shortly before it is read. A slow
 //! or stopped receiver gets the newest values, not a history.
 //!
 //! | file | job |
