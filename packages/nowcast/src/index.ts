@@ -7,6 +7,7 @@ export type {
   ChannelMessage,
   CommandMessage,
   EventMessage,
+  LaneMessage,
   ReplicationMessage,
   StateMessage,
 } from "./channel/message.js";

@@ -1,6 +1,6 @@
 /** The four verbs over any carrier. */
 import type { CarrierKind } from "../carrier/carrier.js";
-import type { Driver } from "../carrier/driver.js";
+import { clockUs, type Driver } from "../carrier/driver.js";
 import { type ErrorCode, NowcastError } from "../errors/nowcast-error.js";
 import { ASYNC_DISPOSE, CancellableWaits, type WaitOptions } from "../events/cancellable-waits.js";
 import { Emitter } from "../events/emitter.js";
@@ -57,8 +57,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   #resumed = 0;
   #closed: Closed | undefined;
   #emittedStatus: readonly [ChannelPhase, CarrierKind | undefined];
-  /** The waits of callers: for a message, for an event, or for the arrival of all messages. */
-  readonly #receivers = new CancellableWaits();
+  /** The waits of callers for an event, or for the arrival of all messages. */
   readonly #listeners = new CancellableWaits();
   readonly #drains = new CancellableWaits();
   readonly #drained = new Set<() => void>();
@@ -67,7 +66,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   constructor(driver: Driver, entry: Entry = {}) {
     this.entry = entry;
     this.#driver = driver;
-    this.#inbox = new Inbox(driver.session, this.#schemas);
+    this.#inbox = new Inbox(driver, this.#schemas);
     this.#emittedStatus = [this.status.phase, driver.carrierKind];
   }
 
@@ -98,15 +97,22 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   lane(number: number): Lane;
   lane<T>(codec: ValueCodec<T>): TypedLane<T>;
   lane<T>(number: number, codec: ValueCodec<T>): TypedLane<T>;
-  lane<T>(first: number | ValueCodec<T>, codec?: ValueCodec<T>): Lane | TypedLane<T> {
-    if (typeof first === "object") return new TypedLane(this.#lane(0), first, this.#schemas);
-    return codec === undefined ? this.#lane(first) : new TypedLane(this.#lane(first), codec, this.#schemas);
+  /** With a second codec, replies have a type of their own, and commands have the type of the first codec. */
+  lane<T, R>(number: number, codec: ValueCodec<T>, replies: ValueCodec<R>): TypedLane<T, R>;
+  lane(
+    first: number | ValueCodec<unknown>,
+    codec?: ValueCodec<unknown>,
+    replies = codec,
+  ): Lane | TypedLane<unknown> {
+    if (typeof first === "object") return new TypedLane(this.#lane(0), first, first, this.#schemas);
+    if (codec === undefined || replies === undefined) return this.#lane(first);
+    return new TypedLane(this.#lane(first), codec, replies, this.#schemas);
   }
 
   #lane(number: number): Lane {
     let lane = this.#lanes.get(number);
     if (lane === undefined) {
-      lane = new Lane(number, this.#driver, this.#commands);
+      lane = new Lane(number, this.#driver, this.#commands, this.#inbox);
       this.#lanes.set(number, lane);
     }
     return lane;
@@ -127,12 +133,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
    * Waits for the next message; `undefined` when the channel is closed and everything was received.
    */
   receive({ signal }: WaitOptions = {}): Promise<ChannelMessage | undefined> {
-    return this.#receivers.wait(signal, (resolve) => {
-      const message = this.tryReceive();
-      if (message === undefined && this.#closed === undefined) return this.#inbox.wait(resolve);
-      resolve(message);
-      return () => {};
-    });
+    return this.#inbox.receive(signal);
   }
 
   /** Returns the next message, if one has arrived. */
@@ -147,9 +148,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
    * Iterates over all messages, until either side closes the channel normally. Throws if the channel failed: the peer
    * did not answer until the resume time-out, the peer shut down, or one side broke the protocol.
    */
-  async *[Symbol.asyncIterator](): AsyncGenerator<ChannelMessage, void> {
-    for (let next = await this.receive(); next !== undefined; next = await this.receive()) yield next;
-    if (this.#closed !== undefined && !isGoodEnd(this.#closed)) throw closedError(this.#closed);
+  [Symbol.asyncIterator](): AsyncGenerator<ChannelMessage, void> {
+    return this.#inbox.messages();
   }
 
   /** Listens until the returned function is called or `signal` aborts. */
@@ -222,7 +222,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   changed(): void {
     const { session } = this.#driver;
     this.#inbox.deliver();
-    if (!this.#inbox.isWanted && !this.#commands.isEmpty) session.receiveReplies(performance.now() * 1_000);
+    if (!this.#commands.isEmpty) session.receiveReplies(clockUs());
     for (let notice = session.pollNotice(); notice; notice = session.pollNotice()) this.#notice(notice);
     if (this.#drained.size > 0 && session.isSettled) for (const resolve of [...this.#drained]) resolve();
     this.#tellStatus();
@@ -249,7 +249,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     const error = closedError(closed);
     this.#commands.ended(error);
     this.#drains.end(error);
-    this.#inbox.end();
+    this.#inbox.end(isGoodEnd(closed) ? undefined : error);
   }
 
   #tellStatus(): void {

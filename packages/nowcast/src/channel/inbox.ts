@@ -1,64 +1,150 @@
 /**
  * Delivers messages to the receiver. Messages that are not received stay in the session, where newer values replace
- * them.
+ * them, and events that are not received stop the peer by the window of their lane.
  */
-import { clockUs } from "../carrier/driver.js";
+import { clockUs, type Driver } from "../carrier/driver.js";
+import type { NowcastError } from "../errors/nowcast-error.js";
+import { CancellableWaits } from "../events/cancellable-waits.js";
 import { EventKind } from "../session/packet/frames.js";
-import type { Session } from "../session/session.js";
-import type { ChannelMessage } from "./message.js";
+import type { ChannelMessage, LaneMessage } from "./message.js";
 import type { Schemas } from "./schemas.js";
 
-export type Receiver = (message: ChannelMessage | undefined) => void;
+type Receiver<M extends ChannelMessage> = (message: M | undefined) => void;
+
+/** The readers of one lane, which receive its messages instead of the readers of the channel. */
+interface LaneReaders {
+  count: number;
+  readonly waiting: Receiver<LaneMessage>[];
+  isLane(lane: number): boolean;
+}
 
 export class Inbox {
-  readonly #session: Session;
+  readonly #driver: Driver;
   readonly #schemas: Schemas;
-  readonly #waiting: Receiver[] = [];
-  /** Receives all messages as they arrive. */
+  readonly #waits = new CancellableWaits();
+  readonly #waiting: Receiver<ChannelMessage>[] = [];
+  readonly #lanes = new Map<number, LaneReaders>();
+  readonly #isShared = (lane: number): boolean => !this.#lanes.has(lane);
+  #end: { readonly error: NowcastError | undefined } | undefined;
+  /** Receives all messages as they arrive, except those of lanes with readers of their own. */
   listener: ((message: ChannelMessage) => void) | undefined;
 
-  constructor(session: Session, schemas: Schemas) {
-    this.#session = session;
+  constructor(driver: Driver, schemas: Schemas) {
+    this.#driver = driver;
     this.#schemas = schemas;
   }
 
-  /** Whether a receiver waits for messages now. */
-  get isWanted(): boolean {
-    return this.#waiting.length > 0 || this.listener !== undefined;
-  }
-
+  /** Returns the next message, except those of lanes with readers of their own. */
   take(): ChannelMessage | undefined {
-    const replicated = this.#session.receiveReplication();
-    if (replicated !== undefined) {
-      const { lane, packet, payload, arrivedAtUs } = replicated;
-      return { type: "replication", lane, packet, value: payload, arrivedAtMs: arrivedAtUs / 1_000 };
-    }
-    const nowUs = clockUs();
-    const message = this.#session.receive(nowUs);
-    if (message === undefined) return undefined;
-    const { lane, value } = message;
-    if (message.type === "state") {
-      const ageMs = Math.max(0, nowUs - message.producedAtUs) / 1_000;
-      return { type: "state", lane, key: message.key, value, ageMs };
-    }
-    if (message.kind === EventKind.command) return { type: "command", lane, id: message.number, value };
-    const event = this.#schemas.takeIn(lane, value);
-    // An announcement is not a message, so the next entry is taken.
-    return event === undefined ? this.take() : { type: "event", lane, value: event };
+    const replicated = this.#driver.session.receiveReplication();
+    if (replicated === undefined) return this.#take(this.#lanes.size > 0 ? this.#isShared : undefined);
+    const { lane, packet, payload, arrivedAtUs } = replicated;
+    return { type: "replication", lane, packet, value: payload, arrivedAtMs: arrivedAtUs / 1_000 };
   }
 
-  /** Waits in the order of the calls. The returned function cancels the wait. */
-  wait(receiver: Receiver): () => void {
-    this.#waiting.push(receiver);
-    return () => {
-      const at = this.#waiting.indexOf(receiver);
-      if (at >= 0) this.#waiting.splice(at, 1);
-    };
+  #take(isWanted: ((lane: number) => boolean) | undefined): LaneMessage | undefined {
+    const { session } = this.#driver;
+    for (;;) {
+      const nowUs = clockUs();
+      const message = session.receive(nowUs, isWanted);
+      if (message === undefined) return undefined;
+      const { lane, value } = message;
+      if (message.type === "state") {
+        const ageMs = Math.max(0, nowUs - message.producedAtUs) / 1_000;
+        return { type: "state", lane, key: message.key, value, ageMs };
+      }
+      if (message.kind === EventKind.command) return { type: "command", lane, id: message.number, value };
+      const event = this.#schemas.takeIn(lane, value);
+      // An announcement is not a message, so the next entry is taken.
+      if (event !== undefined) return { type: "event", lane, value: event };
+    }
+  }
+
+  /** Waits for the next message, in the order of the calls; `undefined` if no more messages will arrive. */
+  receive(signal: AbortSignal | undefined): Promise<ChannelMessage | undefined> {
+    return this.#wait(signal, this.#waiting, () => this.take());
+  }
+
+  /** Waits for the next message of one lane. */
+  async receiveFrom(lane: number, signal: AbortSignal | undefined): Promise<LaneMessage | undefined> {
+    const readers = this.#read(lane);
+    try {
+      return await this.#wait(signal, readers.waiting, () => this.#take(readers.isLane));
+    } finally {
+      this.#unread(lane, readers);
+    }
+  }
+
+  /** Iterates over all messages. Throws if the channel failed. */
+  async *messages(): AsyncGenerator<ChannelMessage, void> {
+    for (let next = await this.receive(undefined); next !== undefined; next = await this.receive(undefined)) {
+      yield next;
+    }
+    if (this.#end?.error !== undefined) throw this.#end.error;
+  }
+
+  /** Iterates over the messages of one lane, which other readers do not receive in the meantime. */
+  async *messagesFrom(lane: number): AsyncGenerator<LaneMessage, void> {
+    const readers = this.#read(lane);
+    const next = (): Promise<LaneMessage | undefined> =>
+      this.#wait(undefined, readers.waiting, () => this.#take(readers.isLane));
+    try {
+      for (let message = await next(); message !== undefined; message = await next()) yield message;
+    } finally {
+      this.#unread(lane, readers);
+    }
+    if (this.#end?.error !== undefined) throw this.#end.error;
+  }
+
+  #wait<M extends ChannelMessage>(
+    signal: AbortSignal | undefined,
+    waiting: Receiver<M>[],
+    take: () => M | undefined,
+  ): Promise<M | undefined> {
+    return this.#waits.wait(signal, (resolve) => {
+      const message = take();
+      // Receiving a message gives the peer room to send.
+      if (message !== undefined) this.#driver.wake();
+      if (message !== undefined || this.#end !== undefined) {
+        resolve(message);
+        return () => {};
+      }
+      waiting.push(resolve);
+      return () => {
+        const at = waiting.indexOf(resolve);
+        if (at >= 0) waiting.splice(at, 1);
+      };
+    });
+  }
+
+  #read(lane: number): LaneReaders {
+    let readers = this.#lanes.get(lane);
+    if (readers === undefined) {
+      readers = { count: 0, waiting: [], isLane: (other) => other === lane };
+      this.#lanes.set(lane, readers);
+    }
+    readers.count += 1;
+    return readers;
+  }
+
+  /** Without readers of its own, a lane belongs to the readers of the channel again. */
+  #unread(lane: number, readers: LaneReaders): void {
+    readers.count -= 1;
+    if (readers.count > 0) return;
+    this.#lanes.delete(lane);
+    this.#driver.wake();
   }
 
   /** Delivers the available messages to the waiting receivers. */
   deliver(): void {
-    while (this.isWanted) {
+    for (const { waiting, isLane } of this.#lanes.values()) {
+      while (waiting.length > 0) {
+        const message = this.#take(isLane);
+        if (message === undefined) break;
+        waiting.shift()!(message);
+      }
+    }
+    while (this.#waiting.length > 0 || this.listener !== undefined) {
       const message = this.take();
       if (message === undefined) return;
       const receiver = this.#waiting.shift();
@@ -67,9 +153,12 @@ export class Inbox {
     }
   }
 
-  /** Ends all waits, because no more messages will arrive. */
-  end(): void {
+  /** Ends all waits, because no more messages will arrive. Iterations throw `error`, if there is one. */
+  end(error: NowcastError | undefined): void {
+    this.#end = { error };
     this.deliver();
+    for (const { waiting } of this.#lanes.values())
+      for (const receiver of waiting.splice(0)) receiver(undefined);
     for (const receiver of this.#waiting.splice(0)) receiver(undefined);
   }
 }

@@ -7,7 +7,8 @@ import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
 import { checkCommand, checkDuration, checkKey, checkLane, checkValue } from "./arguments.js";
 import type { Commands } from "./commands.js";
-import type { CommandMessage } from "./message.js";
+import type { Inbox } from "./inbox.js";
+import type { CommandMessage, LaneMessage } from "./message.js";
 import { asEvent } from "./schemas.js";
 
 const DEADLINE_MS = 5_000;
@@ -28,15 +29,38 @@ function full(lane: number): NowcastError {
   return new NowcastError("misuse", `lane ${lane} is full`, { code: "lane_full", cure: "wait for replies" });
 }
 
-export class Lane {
+/**
+ * A lane of a channel.
+ *
+ * ```ts
+ * for await (const message of channel.lane(3)) show(message.value);
+ * ```
+ *
+ * An iteration receives all messages of its lane; the channel's own receivers get them again when the iteration ends.
+ * Messages that are not received yet stay in the session: newer values replace older ones of their key, and the peer's
+ * `event` returns false while too many events wait. The iteration ends and throws like that of the channel.
+ */
+export class Lane implements AsyncIterable<LaneMessage> {
   readonly number: number;
   readonly #driver: Driver;
   readonly #commands: Commands;
+  readonly #inbox: Inbox;
 
-  constructor(number: number, driver: Driver, commands: Commands) {
+  /** @internal */
+  constructor(number: number, driver: Driver, commands: Commands, inbox: Inbox) {
     this.number = checkLane(number);
     this.#driver = driver;
     this.#commands = commands;
+    this.#inbox = inbox;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<LaneMessage, void> {
+    return this.#inbox.messagesFrom(this.number);
+  }
+
+  /** Waits for the next message of this lane; `undefined` when the channel is closed and everything was received. */
+  receive({ signal }: WaitOptions = {}): Promise<LaneMessage | undefined> {
+    return this.#inbox.receiveFrom(this.number, signal);
   }
 
   /**

@@ -39,4 +39,7 @@ export interface ReplicationMessage {
   readonly arrivedAtMs: number;
 }
 
-export type ChannelMessage = StateMessage | EventMessage | CommandMessage | ReplicationMessage;
+/** A message of one lane that was put by a verb. */
+export type LaneMessage = StateMessage | EventMessage | CommandMessage;
+
+export type ChannelMessage = LaneMessage | ReplicationMessage;

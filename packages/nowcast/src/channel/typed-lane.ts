@@ -1,5 +1,6 @@
+import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { CommandOptions, EventOptions, Lane } from "./lane.js";
-import type { ChannelMessage, CommandMessage } from "./message.js";
+import type { ChannelMessage, CommandMessage, LaneMessage } from "./message.js";
 import { joined, type Schemas } from "./schemas.js";
 
 /** Encodes and decodes values of one type: a codec of `nowcast/codec`, or your own. */
@@ -21,22 +22,48 @@ export interface ValueCodec<T> {
 }
 
 /** A message with its decoded value. */
-export type Typed<T, M extends ChannelMessage = ChannelMessage> = M extends ChannelMessage
+export type Typed<T, M extends ChannelMessage = LaneMessage> = M extends ChannelMessage
   ? Omit<M, "value"> & { readonly value: T }
   : never;
 
-/** A lane whose values all have one type. The peer may have another version of the type: fields are matched by name. */
-export class TypedLane<T> {
+/**
+ * A lane whose values have one type, and whose replies have one type: by default the same. The peer may have another
+ * version of a type: fields are matched by name.
+ *
+ * ```ts
+ * for await (const message of channel.lane(3, poseCodec)) {
+ *   if (message.type === "state") show(message.key, message.value.x);
+ * }
+ * ```
+ *
+ * Iterations are those of {@link Lane}. They throw the codec's error for a message that cannot be read. That message was
+ * received, so another iteration continues after it.
+ */
+export class TypedLane<T, R = T> implements AsyncIterable<Typed<T>> {
   readonly #schemas: Schemas;
-  /** The decoders of the shapes that the peer has announced. */
-  readonly #readers = new Map<Uint8Array, (body: Uint8Array) => T>();
+  readonly #values: ShapedReader<T>;
+  readonly #replies: ShapedReader<R>;
 
+  /** @internal */
   constructor(
     readonly lane: Lane,
     readonly codec: ValueCodec<T>,
+    readonly replyCodec: ValueCodec<R>,
     schemas: Schemas,
   ) {
     this.#schemas = schemas;
+    this.#values = new ShapedReader(codec);
+    this.#replies = new ShapedReader(replyCodec);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Typed<T>, void> {
+    for await (const message of this.lane) yield this.#typed(message);
+  }
+
+  /** See {@link Lane.receive}. */
+  async receive(options?: WaitOptions): Promise<Typed<T> | undefined> {
+    const message = await this.lane.receive(options);
+    return message && this.#typed(message);
   }
 
   /** See {@link Lane.state}. */
@@ -51,18 +78,20 @@ export class TypedLane<T> {
     return bytes !== undefined && this.lane.event(bytes, options);
   }
 
-  /** Like {@link Lane.command}. The reply has the same type as the command. */
-  async command(value: T, options?: CommandOptions): Promise<T> {
+  /** Like {@link Lane.command}. */
+  async command(value: T, options?: CommandOptions): Promise<R> {
     options?.signal?.throwIfAborted();
     const bytes = this.#encode(value);
     if (bytes === undefined) throw this.lane.refusal;
-    return this.#decode(await this.lane.command(bytes, options), true);
+    const reply = await this.lane.command(bytes, options);
+    if (this.replyCodec.reading === undefined) return this.replyCodec.decode(reply);
+    return this.#replies.read(...this.#schemas.split(reply, true));
   }
 
   /** Answers a command. */
-  reply(command: Pick<CommandMessage, "type" | "lane" | "id">, value: T): boolean {
-    const { schemaBytes } = this.codec;
-    const body = this.#body(value);
+  reply(command: Pick<CommandMessage, "type" | "lane" | "id">, value: R): boolean {
+    const { schemaBytes } = this.replyCodec;
+    const body = bodyOf(this.replyCodec, value);
     return this.lane.reply(
       command,
       schemaBytes ? joined(this.#schemas.headOfReply(schemaBytes), body) : body,
@@ -76,37 +105,49 @@ export class TypedLane<T> {
    */
   read(message: ChannelMessage): Typed<T> | undefined {
     if (message.lane !== this.lane.number || message.type === "replication") return undefined;
-    const isTyped = this.#schemas.isTyped(message.lane);
-    return {
-      ...message,
-      value: isTyped ? this.#decode(message.value, false) : this.codec.decode(message.value),
-    };
+    return this.#typed(message);
   }
 
-  #decode(bytes: Uint8Array, isReply: boolean): T {
-    const { codec } = this;
-    if (codec.reading === undefined) return codec.decode(bytes);
-    const [schema, body] = this.#schemas.split(bytes, isReply);
-    if (schema === undefined) return codec.decode(body);
-    let read = this.#readers.get(schema);
-    if (read === undefined) {
-      read = schema.join() === codec.schemaBytes?.join() ? (own) => codec.decode(own) : codec.reading(schema);
-      this.#readers.set(schema, read);
-    }
-    return read(body);
+  #typed(message: LaneMessage): Typed<T> {
+    const isShaped = this.codec.reading !== undefined && this.#schemas.isTyped(message.lane);
+    const [schema, body] = isShaped ? this.#schemas.split(message.value, false) : [undefined, message.value];
+    return { ...message, value: this.#values.read(schema, body) };
   }
 
   /** Returns the bytes for a value; `undefined` if the lane has no room to announce the value's type to the peer. */
   #encode(value: T): Uint8Array | undefined {
     const { schemaBytes } = this.codec;
-    const body = this.#body(value);
+    const body = bodyOf(this.codec, value);
     if (schemaBytes === undefined) return body;
     const { lane } = this;
     const head = this.#schemas.announce(lane.number, schemaBytes, (event) => lane.announce(event));
     return head && joined(head, body);
   }
+}
 
-  #body(value: T): Uint8Array {
-    return this.codec.encodeShared?.(value) ?? this.codec.encode(value);
+/** Reads bodies of the shapes that the peer has announced. */
+class ShapedReader<T> {
+  readonly #codec: ValueCodec<T>;
+  readonly #readers = new Map<Uint8Array, (body: Uint8Array) => T>();
+
+  constructor(codec: ValueCodec<T>) {
+    this.#codec = codec;
   }
+
+  /** Without a schema, the body has the codec's own shape. */
+  read(schema: Uint8Array | undefined, body: Uint8Array): T {
+    const codec = this.#codec;
+    if (schema === undefined || codec.reading === undefined) return codec.decode(body);
+    let read = this.#readers.get(schema);
+    if (read === undefined) {
+      const isOwn = schema.join() === codec.schemaBytes?.join();
+      read = isOwn ? (own) => codec.decode(own) : codec.reading(schema);
+      this.#readers.set(schema, read);
+    }
+    return read(body);
+  }
+}
+
+function bodyOf<T>(codec: ValueCodec<T>, value: T): Uint8Array {
+  return codec.encodeShared?.(value) ?? codec.encode(value);
 }

@@ -76,12 +76,13 @@ export class Lanes {
     return receiveLane;
   }
 
-  /** The next message for the application, and its lane. */
+  /** The next message for the application, and its lane: of all lanes, or of those that are wanted. */
   take(
     nowUs: number,
+    isWanted?: (lane: number) => boolean,
   ): { readonly lane: number; readonly message: ReceivedState | ReceivedEvent } | undefined {
     for (const [lane, receiveLane] of this.#incoming.entries()) {
-      const message = receiveLane?.take(nowUs);
+      const message = isWanted?.(lane) === false ? undefined : receiveLane?.take(nowUs);
       if (message) return { lane, message };
     }
     return undefined;

@@ -209,9 +209,9 @@ export class Session {
     this.#replication.set(lane, source);
   }
 
-  /** Returns the next message for the application. */
-  receive(nowUs: number): Message | undefined {
-    for (let next = this.#lanes.take(nowUs); next; next = this.#lanes.take(nowUs)) {
+  /** Returns the next message for the application, if given only of lanes for which `isWanted` returns true. */
+  receive(nowUs: number, isWanted?: (lane: number) => boolean): Message | undefined {
+    for (let next = this.#lanes.take(nowUs, isWanted); next; next = this.#lanes.take(nowUs, isWanted)) {
       const { lane, message } = next;
       if (message.type === "event" && message.kind === EventKind.reply) this.#replied(lane, message);
       else return { ...message, lane };
