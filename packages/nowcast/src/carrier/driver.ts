@@ -59,7 +59,11 @@ export class Driver {
     this.#drop(1000, "the session moved to another carrier");
     this.#carrier = carrier;
     carrier.begin({
-      packet: (bytes, arrivedAtMs) => this.#received(carrier, bytes, arrivedAtMs),
+      packet: (bytes, arrivedAtMs) => {
+        if (carrier !== this.#carrier) return;
+        this.session.handlePacket(clockUs(), bytes, arrivedAtMs * 1_000);
+        this.pump();
+      },
       room: () => this.pump(),
       ended: (reason) => this.#ended(carrier, reason),
     });
@@ -111,12 +115,6 @@ export class Driver {
     this.session.close(clockUs(), code, reason);
     this.pump();
     if (carrierCode !== 1000) this.#drop(carrierCode, reason);
-  }
-
-  #received(carrier: OpenCarrier, bytes: Uint8Array, arrivedAtMs: number): void {
-    if (carrier !== this.#carrier) return;
-    this.session.handlePacket(clockUs(), bytes, arrivedAtMs * 1_000);
-    this.pump();
   }
 
   #ended(carrier: OpenCarrier, reason: string): void {

@@ -54,6 +54,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   readonly #lanes = new Map<number, Lane>();
   readonly #schemas = new Schemas();
   #messageListeners = 0;
+  #replicated: ((payload: Uint8Array, arrivedAtMs: number) => void) | undefined;
   #resumed = 0;
   #closed: Closed | undefined;
   #emittedStatus: readonly [ChannelPhase, CarrierKind | undefined];
@@ -218,9 +219,23 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     this.#driver.close(code, reason);
   }
 
-  /** Called by the driver of the channel after each change. */
+  /** @internal Passes the payloads of the peer's replication sources to `sink` at once, instead of as messages. */
+  receiveReplication(sink: (payload: Uint8Array, arrivedAtMs: number) => void): void {
+    this.#replicated = sink;
+    this.#driver.wake();
+  }
+
+  /** @internal Called by the driver when a carrier has ended. The owner of the driver replaces it. */
+  carrierEnded: () => void = () => {};
+
+  /** @internal Called by the driver of the channel after each change. */
   changed(): void {
     const { session } = this.#driver;
+    if (this.#replicated !== undefined) {
+      for (let next = session.replication.take(); next; next = session.replication.take()) {
+        this.#replicated(next.payload, next.arrivedAtUs / 1_000);
+      }
+    }
     this.#inbox.deliver();
     if (!this.#commands.isEmpty) session.receiveReplies(clockUs());
     for (let notice = session.pollNotice(); notice; notice = session.pollNotice()) this.#notice(notice);

@@ -36,7 +36,7 @@ export class Inbox {
 
   /** Returns the next message, except those of lanes with readers of their own. */
   take(): ChannelMessage | undefined {
-    const replicated = this.#driver.session.receiveReplication();
+    const replicated = this.#driver.session.replication.take();
     if (replicated === undefined) return this.#take(this.#lanes.size > 0 ? this.#isShared : undefined);
     const { lane, packet, payload, arrivedAtUs } = replicated;
     return { type: "replication", lane, packet, value: payload, arrivedAtMs: arrivedAtUs / 1_000 };

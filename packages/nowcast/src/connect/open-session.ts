@@ -86,13 +86,11 @@ function begin(
 function openChannel(driver: Driver, offers: Offers): Channel {
   const channel = new Channel(driver);
   const migrator = new CarrierMigrator(driver, offers);
-  driver.handle({
-    changed: () => {
-      if (driver.session.isClosed) migrator.stop();
-      channel.changed();
-    },
-    carrierEnded: () => migrator.look(),
+  channel.carrierEnded = () => migrator.look();
+  channel.on("status", ({ phase }) => {
+    if (phase === "closed") migrator.stop();
   });
+  driver.handle(channel);
   // The bytes that arrived together with the answer.
   queueMicrotask(() => driver.pump());
   return channel;

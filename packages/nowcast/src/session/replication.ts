@@ -2,7 +2,6 @@
  * Replication sources and their payloads: bytes that do not come from a queue and belong to the
  * packet that carries them (`spec/SESSION.md`, section 7).
  */
-import { copyOf } from "../codec/copy-of.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { PacketBuilder } from "./builder.js";
 import type { Item } from "./sent.js";
@@ -79,10 +78,11 @@ export class ReplicationLanes {
     const ofLane = this.#unread.filter((unread) => unread.lane === lane);
     const givesUp = ofLane.length >= UNREAD_MAX;
     if (givesUp) this.#unread.splice(this.#unread.indexOf(ofLane[0]!), 1);
-    this.#unread.push({ lane, packet, payload: copyOf(payload), arrivedAtUs: this.arrivedAtUs });
+    this.#unread.push({ lane, packet, payload, arrivedAtUs: this.arrivedAtUs });
     return givesUp;
   }
 
+  /** The next bytes of the peer's sources, with the number of the packet that carried them. */
   take(): Replicated | undefined {
     return this.#unread.shift();
   }

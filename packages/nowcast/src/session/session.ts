@@ -42,7 +42,7 @@ import { MalformedPacket } from "./packet/reader.js";
 import { PacketWriter } from "./packet/writer.js";
 import { Recovery } from "./recovery.js";
 import { LEADING_BYTES, Redundancy } from "./redundancy.js";
-import { type Replicated, ReplicationLanes, type ReplicationSource } from "./replication.js";
+import { ReplicationLanes, type ReplicationSource } from "./replication.js";
 import type { Item } from "./sent.js";
 import { newStats, type SessionStats } from "./stats.js";
 import { earliest } from "./time.js";
@@ -59,7 +59,8 @@ export class Session {
   readonly #writer = new PacketWriter(65_536);
   readonly #lanes: Lanes;
   readonly #notices: Notice[] = [];
-  readonly #replication = new ReplicationLanes();
+  /** The sources of this end, and the payloads of the peer's sources. */
+  readonly replication = new ReplicationLanes();
   readonly #handshake: Handshake;
   readonly #recovery: Recovery;
   readonly #acks = new Acknowledger();
@@ -80,7 +81,7 @@ export class Session {
     this.#lanes = new Lanes(config, this.stats);
     this.#carrier = carrier;
     this.#handshake = new Handshake(config, entropy, nowUs, role, (notice) => this.#tell(notice));
-    const owners = new Owners(this.#lanes, this.#commands, this.#handshake, this.#replication);
+    const owners = new Owners(this.#lanes, this.#commands, this.#handshake, this.replication);
     this.#recovery = new Recovery(this.stats, owners, config.bytesPerSecondMax, carrier.isReliable);
     this.#redundancy = new Redundancy(config.redundancyBitsPerSecond / 8);
     this.#lastHeardUs = nowUs;
@@ -206,7 +207,7 @@ export class Session {
   /** Lets a source fill the remaining room of packets. Without a source, replication stops. */
   replicate(lane: number, source: ReplicationSource | undefined): void {
     checkLane(lane, this.#peer);
-    this.#replication.set(lane, source);
+    this.replication.set(lane, source);
   }
 
   /** Returns the next message for the application, if given only of lanes for which `isWanted` returns true. */
@@ -227,11 +228,6 @@ export class Session {
     for (let next = this.#lanes.takeReply(nowUs); next; next = this.#lanes.takeReply(nowUs)) {
       this.#replied(next.lane, next.reply);
     }
-  }
-
-  /** The next bytes of the peer's replication source, with the number of the packet that carried them. */
-  receiveReplication(): Replicated | undefined {
-    return this.#replication.take();
   }
 
   /** The next notice. If more than 4,096 are unread, the oldest are dropped and counted. */
@@ -263,9 +259,12 @@ export class Session {
     if (this.isOpen) this.#recovery.isProbeDue = true;
   }
 
-  /** Handles a packet that the current carrier received at `arrivedAtUs`. The packet may be any bytes. */
+  /**
+   * Handles a packet that the current carrier received at `arrivedAtUs`. The packet may be any bytes. The session keeps
+   * views of it, so the caller must not change it afterwards.
+   */
   handlePacket(nowUs: number, bytes: Uint8Array, arrivedAtUs = nowUs): void {
-    this.#replication.arrivedAtUs = arrivedAtUs;
+    this.replication.arrivedAtUs = arrivedAtUs;
     const { dropped } = this.stats;
     if (!this.isAttached) {
       dropped.closed += 1;
@@ -283,7 +282,9 @@ export class Session {
     this.stats.packetsReceived += 1;
     this.stats.bytesReceived += bytes.length;
     try {
-      this.#handle(nowUs, readPacket(body));
+      const packet = readPacket(body);
+      if (packet.type === "data") this.#onData(nowUs, packet);
+      else this.#onHandshake(nowUs, packet);
     } catch (error) {
       if (error instanceof PeerFault)
         this.#handshake.end(nowUs, { code: error.code, reason: error.message, by: "us" });
@@ -366,7 +367,7 @@ export class Session {
     else this.#tell({ type: "reply", lane, command, value });
   }
 
-  #handle(nowUs: number, packet: Packet): void {
+  #onHandshake(nowUs: number, packet: Exclude<Packet, DataPacket>): void {
     switch (packet.type) {
       case "hello":
         return this.#onHello(nowUs, packet);
@@ -375,8 +376,6 @@ export class Session {
       case "refuse":
         if (!this.#handshake.onRefuse(nowUs, packet, this.#isTrusted)) this.stats.dropped.misplaced += 1;
         return;
-      case "data":
-        return this.#onData(nowUs, packet);
     }
   }
 
@@ -434,10 +433,13 @@ export class Session {
       this.#recovery.acknowledged(nowUs, ranges, delayUs, leftPeerUs, this.clock);
     }
     const leftUs = this.clock.toOurs(leftPeerUs, nowUs);
-    for (const frame of packet.frames) this.#onFrame(nowUs, leftUs, number, frame);
+    for (const frame of packet.frames) {
+      if (frame.type !== "replication") this.#onFrame(nowUs, leftUs, frame);
+      else if (this.replication.received(frame.lane, number, frame.payload)) dropped.unread += 1;
+    }
   }
 
-  #onFrame(nowUs: number, leftUs: number, number: number, frame: Frame): void {
+  #onFrame(nowUs: number, leftUs: number, frame: Frame): void {
     switch (frame.type) {
       case "states":
         return this.#lanes.receiving(frame.lane).receiveStates(frame, leftUs, nowUs);
@@ -451,9 +453,6 @@ export class Session {
         return this.#lanes.windowReceived(frame.lane, frame.consumed, this.#peer);
       case "close":
         return this.#handshake.end(nowUs, { code: frame.code, reason: frame.reason, by: "peer" });
-      case "replication":
-        if (this.#replication.received(frame.lane, number, frame.payload)) this.stats.dropped.unread += 1;
-        return;
     }
   }
 
@@ -513,7 +512,7 @@ export class Session {
   }
 
   #plannedAtUs(nowUs: number, plan: Plan, leads: boolean): number | undefined {
-    const hasContent = plan.lanes.length > 0 || this.#replication.hasMore;
+    const hasContent = plan.lanes.length > 0 || this.replication.hasMore;
     return hasContent ? this.#recovery.contentAtUs(nowUs, leads) : undefined;
   }
 
@@ -561,7 +560,7 @@ export class Session {
       builder.beginContent(isAlone ? this.#writer.length + LEADING_BYTES : this.#recovery.packetBytes);
       if (isAlone) this.#redundancy.led();
       this.#lanes.fill(plan, departure);
-      this.#replication.fill(number, builder, items);
+      this.replication.fill(number, builder, items);
     }
     if ((ping || proves) && !builder.isEliciting) builder.frame({ type: "ping" });
     if (!builder.isEliciting && !ack) return false;

@@ -154,14 +154,6 @@ export class EntityTable {
     return moved;
   }
 
-  /** Moves one entity to another pose. */
-  moveOne(entity: Entity, { position, rotation }: EntityPose, tick: number, stillTick: number): void {
-    const live = entity as LiveEntity;
-    put(live, position, rotation);
-    live.tick = tick;
-    live.stillTick = stillTick;
-  }
-
   /** Returns the entity. If the entity is unknown, increments `unknownEntities` and returns `undefined`. */
   find(id: EntityId): LiveEntity | undefined {
     const entity = this.entities.get(id);

@@ -38,7 +38,7 @@ export class WorldState {
   playerId: PlayerId | undefined;
   readonly players = new Map<PlayerId, LivePlayer>();
   readonly screen = new ScreenTable();
-  readonly #table = new EntityTable();
+  readonly table = new EntityTable();
   /** Kinds of the definition, by name. */
   #kinds: ReadonlyMap<string, Kind> = new Map();
   readonly #emitter: Emitter<WorldEvents>;
@@ -48,7 +48,7 @@ export class WorldState {
   }
 
   get entities(): ReadonlyMap<EntityId, Entity> {
-    return this.#table.entities;
+    return this.table.entities;
   }
 
   get avatarId(): EntityId | undefined {
@@ -56,12 +56,12 @@ export class WorldState {
   }
 
   get unknownEntities(): number {
-    return this.#table.unknownEntities;
+    return this.table.unknownEntities;
   }
 
   /** Drops the known state for a new connection. The definition stays until it arrives again. */
   restart(playerId: PlayerId): void {
-    const entities = this.#table.clear();
+    const entities = this.table.clear();
     const players = [...this.players.values()];
     this.players.clear();
     const places = this.screen.clear();
@@ -75,7 +75,7 @@ export class WorldState {
   define(definition: Definition): void {
     this.definition = definition;
     this.#kinds = new Map(definition.kinds.map((kind) => [kind.name, kind]));
-    this.#table.redefine((kind) => this.kindNow(kind));
+    this.table.redefine((kind) => this.kindNow(kind));
     this.#emitter.emit("define", { definition });
   }
 
@@ -92,26 +92,26 @@ export class WorldState {
   spawn(spawned: readonly SpawnedEntity[], tick: number): void {
     const unknown = new Map<EntityId, SpawnedEntity>();
     for (const entity of spawned) {
-      const known = this.#table.entities.get(entity.id);
+      const known = this.table.entities.get(entity.id);
       if (known === undefined) unknown.set(entity.id, entity);
       else this.change(known, entity, entity, tick);
     }
     if (unknown.size === 0) return;
-    this.#emitter.emit("spawn", { entities: this.#table.spawn([...unknown.values()], tick) });
+    this.#emitter.emit("spawn", { entities: this.table.spawn([...unknown.values()], tick) });
   }
 
   /** Sets the description of an entity, and its pose if there is one. */
   change(entity: Entity, description: EntityDescription, pose: EntityPose | undefined, tick: number): void {
     const before = entity.owner;
-    const { names, parts } = this.#table.describe(entity, description);
-    if (pose !== undefined && this.#table.place(entity, pose, tick)) parts.push("place");
+    const { names, parts } = this.table.describe(entity, description);
+    if (pose !== undefined && this.table.place(entity, pose, tick)) parts.push("place");
     if (names.length > 0 || parts.length > 0) this.#emitter.emit("change", { entity, names, parts });
     if (before !== entity.owner) this.#emitter.emit("owner", { entity, before });
   }
 
   /** Sets the values of some attributes. The other attributes keep their values. */
   setAttributes(id: EntityId, set: WorldRecord): void {
-    const entity = this.#table.find(id);
+    const entity = this.table.find(id);
     if (entity === undefined) return;
     const { kind, scale, parent, owner } = entity;
     const attributes = { ...entity.attributes, ...set };
@@ -119,17 +119,13 @@ export class WorldState {
   }
 
   despawn(ids: Iterable<EntityId>, reason: DespawnReason = "gone"): void {
-    const entities = this.#table.despawn(ids);
+    const entities = this.table.despawn(ids);
     if (entities.length > 0) this.#emitter.emit("despawn", { entities, reason });
   }
 
   /** Moves entities; a `snapshot` event reports them. */
   move(message: MoveColumns): Entity[] {
-    return this.#table.move(message);
-  }
-
-  moveOne(entity: Entity, pose: EntityPose, tick: number, stillTick: number): void {
-    this.#table.moveOne(entity, pose, tick, stillTick);
+    return this.table.move(message);
   }
 
   setPlayer(id: PlayerId, name: string, avatarId: EntityId | undefined): void {

@@ -64,7 +64,7 @@ it.each([
   expect(pair.ends[1].stats.dropped.unread).toBeGreaterThan(0);
   expect(pair.ends[1].receive(pair.clock(1))).toMatchObject({ type: "event", value: text("!") });
   const packets: number[] = [];
-  for (let got = pair.ends[1].receiveReplication(); got; got = pair.ends[1].receiveReplication())
+  for (let got = pair.ends[1].replication.take(); got; got = pair.ends[1].replication.take())
     packets.push(got.packet);
   expect(packets.length).toBe(PAYLOADS_UNREAD_MAX);
   expect(packets).toEqual([...packets].sort((a, b) => a - b));

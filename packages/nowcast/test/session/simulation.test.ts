@@ -219,7 +219,7 @@ it("lets a source fill packets, and reports the outcome of each", () => {
   pair.touch(0);
   for (let step = 0; step < 300; step++) {
     pair.runUntil(pair.nowUs + 10 * MS);
-    for (let next = pair.ends[1].receiveReplication(); next; next = pair.ends[1].receiveReplication()) {
+    for (let next = pair.ends[1].replication.take(); next; next = pair.ends[1].replication.take()) {
       expect(next.lane).toBe(1);
       expect(new TextDecoder().decode(next.payload)).toBe(`in ${next.packet}`);
       got.push(next.packet);
@@ -239,7 +239,7 @@ it("payload_of_a_source_keeps_the_time_at_which_its_packet_arrived", () => {
   const readAtUs = pair.nowUs + pair.offsetsUs[1]! + 500 * MS;
   // The page was busy for 400 ms between the arrival of the packet and this call.
   pair.ends[1].handlePacket(readAtUs, packet, readAtUs - 400 * MS);
-  expect(pair.ends[1].receiveReplication()?.arrivedAtUs).toBe(readAtUs - 400 * MS);
+  expect(pair.ends[1].replication.take()?.arrivedAtUs).toBe(readAtUs - 400 * MS);
 });
 
 it("reports how long a peer that owes an answer has been silent", () => {

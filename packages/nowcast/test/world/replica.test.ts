@@ -115,22 +115,19 @@ describe("a replica", () => {
   });
 
   it("turns rows into metres and unit quaternions", () => {
-    const row = Int32Array.of(1024, -512, 0, 3, 2048, 2048, 2048);
-    const [position, quaternion] = [
-      [0, 0, 0],
-      [0, 0, 0, 0],
-    ];
-    const finest = Grain.of(FINEST)!;
-    finest.readPosition(row, 0, position!);
-    finest.readRotation(row, 0, quaternion!);
-    expect(position).toEqual([1, -0.5, 0]);
-    expect(Math.hypot(...quaternion!)).toBeCloseTo(1, 10);
-    expect(quaternion![3]).toBeGreaterThan(0.999);
-    const coarse = Grain.of(7 * 16 + 10)!;
-    coarse.readPosition(row, 0, position!);
-    coarse.readRotation(Int32Array.of(0, 0, 0, 0, 512, 512, 1023), 0, quaternion!);
-    expect(position).toEqual([8, -4, 0]);
-    expect(quaternion![3]).toBeCloseTo(Math.SQRT1_2, 10);
+    const pose = { position: [0, 0, 0], rotation: [0, 0, 0, 0] };
+    const read = (grain: number, ...row: number[]): void =>
+      Grain.of(grain)!.readPose({ values: Int32Array.of(0, ...row), at: 1 }, pose);
+    read(FINEST, 1024, -512, 0, 3, 2048, 2048, 2048);
+    expect(pose.position).toEqual([1, -0.5, 0]);
+    expect(Math.hypot(...pose.rotation)).toBeCloseTo(1, 10);
+    expect(pose.rotation[3]).toBeGreaterThan(0.999);
+    read(7 * 16 + 10, 1024, -512, 0, 0, 512, 512, 1023);
+    expect(pose.position).toEqual([8, -4, 0]);
+    expect(pose.rotation[3]).toBeCloseTo(Math.SQRT1_2, 10);
+    // The three smaller components are too long together: the rotation is scaled to length 1.
+    read(FINEST, 0, 0, 0, 3, 4095, 4095, 4095);
+    expect(Math.hypot(...pose.rotation)).toBeCloseTo(1, 10);
   });
 
   it("refuses rows of a grain that there is not", () => {

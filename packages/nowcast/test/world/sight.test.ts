@@ -97,7 +97,7 @@ function* plays(): Generator<Play> {
 /** Metres of a row, as the world has them. */
 function positionOf({ row, grain }: Shown): readonly number[] {
   const position = [0, 0, 0];
-  Grain.of(grain)!.readPosition(Int32Array.from(row), 0, position);
+  Grain.of(grain)!.readPose({ values: Int32Array.from(row), at: 0 }, { position, rotation: [] });
   return position;
 }
 

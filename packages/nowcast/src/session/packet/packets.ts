@@ -79,7 +79,19 @@ export type Packet = Hello | Welcome | Refuse | DataPacket;
 export function readPacket(bytes: Uint8Array): Packet {
   const reader = new PacketReader(bytes);
   const type = reader.u8("type");
-  if (type < 0x80) return readData(reader, type);
+  if (type >= 0x80) return readHandshake(reader, type);
+  const hasRanges = (type & 2) !== 0;
+  const hasAck = (type & 1) !== 0;
+  if (type > 3 || (hasRanges && !hasAck)) throw new MalformedPacket("flags");
+  const numberLow = reader.u16("number");
+  const time = reader.u24("time");
+  const ack = hasAck ? readAcknowledgement(reader, hasRanges) : undefined;
+  const frames: Frame[] = [];
+  while (reader.left > 0) frames.push(readFrame(reader));
+  return { type: "data", numberLow, time, ack, frames };
+}
+
+function readHandshake(reader: PacketReader, type: number): Hello | Welcome | Refuse {
   switch (type) {
     case HELLO:
       return readHello(reader);
@@ -157,18 +169,6 @@ function readRefuse(reader: PacketReader): Refuse {
 
 function requireEnd(reader: PacketReader): void {
   if (reader.left > 0) throw new MalformedPacket("end");
-}
-
-function readData(reader: PacketReader, flags: number): DataPacket {
-  const hasRanges = (flags & 2) !== 0;
-  const hasAck = (flags & 1) !== 0;
-  if (flags > 3 || (hasRanges && !hasAck)) throw new MalformedPacket("flags");
-  const numberLow = reader.u16("number");
-  const time = reader.u24("time");
-  const ack = hasAck ? readAcknowledgement(reader, hasRanges) : undefined;
-  const frames: Frame[] = [];
-  while (reader.left > 0) frames.push(readFrame(reader));
-  return { type: "data", numberLow, time, ack, frames };
 }
 
 function readAcknowledgement(reader: PacketReader, hasRanges: boolean): Acknowledgement {

@@ -1,5 +1,6 @@
 import { FrameReader } from "../../delta/frame-reader.js";
 import { DeltaLayout } from "../../delta/layout.js";
+import type { NumberArray } from "../interpolation/rotation.js";
 
 /** Maximum entities of one group (`spec/WORLD.md`, section 6). */
 const GROUP_ENTITIES_MAX = 20;
@@ -12,6 +13,19 @@ const POSITION_COLUMNS = 3;
 
 /** Numbers of a row. */
 export const ROW_WIDTH = 7;
+
+/** The numbers of a row: {@link ROW_WIDTH} of them, from `at` on. */
+export interface RowValues {
+  readonly values: Int32Array;
+  readonly at: number;
+}
+
+/** The arrays that receive a pose. */
+export interface PoseArrays {
+  readonly position: NumberArray;
+  /** x, y, z, w. */
+  readonly rotation: NumberArray;
+}
 
 /**
  * The precision of rows (`spec/WORLD.md`, section 4). There is one object for each precision, so precisions compare by
@@ -55,22 +69,23 @@ export class Grain {
     return grain;
   }
 
-  /** Position in metres, of the row at `at` in `values`. */
-  readPosition(values: Int32Array, at: number, out: number[]): void {
-    for (let axis = 0; axis < POSITION_COLUMNS; axis++) out[axis] = values[at + axis]! * this.#metresPerStep;
-  }
-
-  /** The quaternion x, y, z, w. */
-  readRotation(values: Int32Array, at: number, out: number[]): void {
+  /** Writes the pose of a row: the position in metres, and a rotation of length 1. */
+  readPose({ values, at }: RowValues, { position, rotation }: PoseArrays): void {
+    for (let axis = 0; axis < POSITION_COLUMNS; axis++) {
+      position[axis] = values[at + axis]! * this.#metresPerStep;
+    }
     const largest = values[at + POSITION_COLUMNS]!;
     let column = at + POSITION_COLUMNS + 1;
-    let rest = 1;
+    let square = 0;
     for (let i = 0; i < 4; i++) {
       if (i === largest) continue;
       const component = ((2 * values[column++]!) / this.#componentMax - 1) * Math.SQRT1_2;
-      out[i] = component;
-      rest -= component * component;
+      rotation[i] = component;
+      square += component * component;
     }
-    out[largest] = Math.sqrt(Math.max(0, rest));
+    rotation[largest] = Math.sqrt(Math.max(0, 1 - square));
+    if (square <= 1) return;
+    const scale = 1 / Math.sqrt(square);
+    for (let i = 0; i < 4; i++) rotation[i]! *= scale;
   }
 }

@@ -1,6 +1,6 @@
 import type { DeltaFrame } from "../../delta/frame.js";
 import { WireError } from "../../errors/nowcast-error.js";
-import { type Grain, ROW_WIDTH } from "./grain.js";
+import { type Grain, ROW_WIDTH, type RowValues } from "./grain.js";
 import { type GroupRecord, PayloadReader } from "./payload.js";
 
 /** Number of frames of a group that are kept as baselines (`spec/WORLD.md`, section 5). */
@@ -24,9 +24,7 @@ export interface Movement {
 }
 
 /** The pose of an entity at a step: `values` has its row at `at`, in the precision of `grain`. */
-export interface Row {
-  readonly values: Int32Array;
-  readonly at: number;
+export interface Row extends RowValues {
   readonly grain: Grain;
   /** Modulo 2^32. */
   readonly tick: number;
@@ -120,7 +118,15 @@ export class Replica {
       }
       known.push(frame);
     }
-    const frame = decode(record, known);
+    const grain = (known[0]?.grain ?? record.grain)!;
+    if (known.some((other) => other.grain !== grain)) throw new WireError("of another grain", 0, "past age");
+    let frame: HeldFrame;
+    try {
+      frame = { ...grain.reader.read(tick, record.delta, known), grain };
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      throw new WireError(error.detail, error.offset, `replication.group ${group}.${error.path}`);
+    }
     keep(held, frame);
     this.#groups.set(group, held);
     if (frames.at(-1) !== frame) return true;
@@ -181,17 +187,6 @@ export class Replica {
       frames.length = 0;
       held.forgottenTick = tick;
     }
-  }
-}
-
-function decode({ group, tick, grain: own, delta }: GroupRecord, past: readonly HeldFrame[]): HeldFrame {
-  const grain = (past[0]?.grain ?? own)!;
-  if (past.some((frame) => frame.grain !== grain)) throw new WireError("of another grain", 0, "past age");
-  try {
-    return { ...grain.reader.read(tick, delta, past), grain };
-  } catch (error) {
-    if (!(error instanceof WireError)) throw error;
-    throw new WireError(error.detail, error.offset, `replication.group ${group}.${error.path}`);
   }
 }
 

@@ -109,10 +109,11 @@ export class ReplicationState implements Movement {
     const described = this.#described.get(id as EntityId);
     // If the entity's description has a place, the entity's rows are older than the place, so the rows are ignored.
     if (described === undefined || described.place !== null) return;
-    const entity = this.#world.entities.get(id as EntityId);
+    const entity = this.#world.table.entities.get(id as EntityId);
     if (entity === undefined) return this.#enter(id as EntityId, described, row);
-    this.#readRow(row);
-    this.#world.moveOne(entity, this.#pose, this.#unfold(row.tick), this.#unfold(stillTick));
+    row.grain.readPose(row, entity);
+    entity.tick = this.#unfold(row.tick);
+    entity.stillTick = this.#unfold(stillTick);
     this.#moved.push(entity);
   }
 
@@ -155,7 +156,7 @@ export class ReplicationState implements Movement {
       this.#readPlace(described.place);
     } else {
       if (row === undefined) return;
-      this.#readRow(row);
+      row.grain.readPose(row, this.#pose);
       tick = this.#unfold(row.tick);
     }
     const { kind, scale, parent, attributes, owner } = described;
@@ -171,7 +172,7 @@ export class ReplicationState implements Movement {
     const hadPlace = before !== undefined && before.place !== null;
     const row = hadPlace ? this.#replica.find(id) : undefined;
     if (row === undefined) return undefined;
-    this.#readRow(row);
+    row.grain.readPose(row, this.#pose);
     return this.#pose;
   }
 
@@ -184,12 +185,6 @@ export class ReplicationState implements Movement {
   #readPlace({ position, rotation }: Place): void {
     for (let axis = 0; axis < 3; axis++) this.#pose.position[axis] = position[axis]!;
     normalise(rotation, this.#pose.rotation);
-  }
-
-  #readRow({ values, at, grain }: Row): void {
-    grain.readPosition(values, at, this.#pose.position);
-    grain.readRotation(values, at, this.#pose.rotation);
-    normalise(this.#pose.rotation, this.#pose.rotation);
   }
 
   /** Expands a 32-bit step to the step nearest to the newest one. */

@@ -86,6 +86,7 @@ export class SessionAdapter implements ProtocolAdapter {
         if (this.#isWelcome) handlers.interrupted(isInterrupted);
       },
       message: (message) => this.#received(message),
+      replicated: (payload, arrivedAtMs) => this.#replicated(payload, arrivedAtMs),
       lost: (error, retryInMs) => {
         this.#isWelcome = false;
         handlers.lost(error, retryInMs);
@@ -188,14 +189,18 @@ export class SessionAdapter implements ProtocolAdapter {
     try {
       this.#handle(message);
     } catch (error) {
-      if (!(error instanceof NowcastError)) throw error;
-      // If the peer's version is the cause, messages on a new connection would be unreadable, too.
-      this.#link.abandon(CLOSE_MALFORMED, error, error.fault === "peer-incompatible");
+      this.#abandon(error);
     }
   }
 
+  /** Gives up the session after a message that could not be handled. */
+  #abandon(error: unknown): void {
+    if (!(error instanceof NowcastError)) throw error;
+    // If the peer's version is the cause, messages on a new connection would be unreadable, too.
+    this.#link.abandon(CLOSE_MALFORMED, error, error.fault === "peer-incompatible");
+  }
+
   #handle(message: ChannelMessage): void {
-    if (message.type === "replication") return this.#replicated(message.value, message.arrivedAtMs);
     const { lane, type, value } = message;
     if (lane === WORLD_LANE && type === "state") {
       // States are ignored before the welcome, because they belong to no world yet.
@@ -219,14 +224,21 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   #replicated(payload: Uint8Array, arrivedAtMs: number): void {
+    const nowMs = performance.now();
+    this.#handlers.received(nowMs, payload.length);
     if (!this.#isWelcome) {
       this.#isMovementLost = true;
       return;
     }
-    const { moved, isNewest, missing } = this.#replication.apply(payload);
-    const { tick, ackedInputSequence } = this.#replication;
-    this.#handlers.moved({ tick, nowMs: arrivedAtMs, moved, isNewest, ackedInputSequence });
-    const nowMs = performance.now();
+    let missing = 0;
+    try {
+      const applied = this.#replication.apply(payload);
+      missing = applied.missing;
+      const { tick, ackedInputSequence } = this.#replication;
+      this.#handlers.moved({ ...applied, tick, nowMs: arrivedAtMs, ackedInputSequence });
+    } catch (error) {
+      return this.#abandon(error);
+    }
     if (missing > 0 && nowMs - this.#forgottenAtMs > FORGET_INTERVAL_MS) {
       this.#forgottenAtMs = nowMs;
       this.#tell("Forget");

@@ -40,6 +40,8 @@ const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export interface SessionLinkHandlers {
   /** Called when there is a new session. */
   opened(channel: Channel): void;
+  /** Called with the payloads of the server's replication source. */
+  replicated(payload: Uint8Array, arrivedAtMs: number): void;
   /** Called when the session has lost its carrier, or continues over another one. */
   interrupted(isInterrupted: boolean): void;
   message(message: ChannelMessage): void;
@@ -101,6 +103,7 @@ export class SessionLink {
     if (this.#end.signal.aborted) return channel.close();
     this.channel = channel;
     this.#handlers.opened(channel);
+    channel.receiveReplication(this.#handlers.replicated);
     this.#releases = [
       channel.on("status", (status) => this.#statusChanged(status)),
       channel.on("message", (message) => this.#handlers.message(message)),
