@@ -1,10 +1,7 @@
 /** Actions of a world and their keys, by the bindings of its author: "Actions" in `docs/WORLDS.md`. */
 import { type ActionSource, type Binding, readBindings, type TargetRule } from "nowcast/world";
 
-export { type Amount, type Binding, readBindings, type TargetRule } from "nowcast/world";
-
-/** The parts of an action that this file needs. */
-export type ActionFacts = ActionSource;
+export { type ActionSource, type Amount, type Binding, readBindings, type TargetRule } from "nowcast/world";
 
 const CHARGE_S = 1;
 /** The charge meter is shown only for a press that is longer than this. */
@@ -97,7 +94,7 @@ export class Actions {
     return new Set(this.#list.flatMap(({ key }) => key ?? []));
   }
 
-  define(actions: readonly ActionFacts[]): void {
+  define(actions: readonly ActionSource[]): void {
     this.reset();
     this.#list = readBindings(actions);
   }

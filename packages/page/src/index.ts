@@ -1,7 +1,7 @@
 /** Parts of a page for a world of Nowcast: begin with `WorldPage`, or with `<nowcast-world>`. */
 
 export {
-  type ActionFacts,
+  type ActionSource,
   Actions,
   type Amount,
   argumentsOf,

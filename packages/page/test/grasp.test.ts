@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type ActionFacts, Actions } from "../src/actions.js";
+import { type ActionSource, Actions } from "../src/actions.js";
 import { Grasp } from "../src/xr/grasp.js";
 import type { Side } from "../src/xr/tracked-input.js";
 
 const STILL = { x: 0, y: 0, z: 0 };
 const FAST = { x: 0, y: 2, z: -4 };
 
-const GRAB: ActionFacts = {
+const GRAB: ActionSource = {
   name: "grab",
   arguments: [
     { name: "block", type: "u32?" },
@@ -14,7 +14,7 @@ const GRAB: ActionFacts = {
   ],
   hint: { key: "e", target: "block", of: "block", unless: "holding" },
 };
-const THROW: ActionFacts = {
+const THROW: ActionSource = {
   name: "throw",
   arguments: [
     { name: "power", type: "range(0, 1, 0.01)" },
@@ -22,12 +22,12 @@ const THROW: ActionFacts = {
   ],
   hint: { key: "left", charge: "power", pitch: "pitch", needs: "holding" },
 };
-const HAND_THROW: ActionFacts = {
+const HAND_THROW: ActionSource = {
   ...THROW,
   arguments: [...THROW.arguments, { name: "hand", type: "u32?" }],
 };
-const PUT_DOWN: ActionFacts = { name: "put_down", arguments: [], hint: { key: "q", needs: "holding" } };
-const KICK: ActionFacts = {
+const PUT_DOWN: ActionSource = { name: "put_down", arguments: [], hint: { key: "q", needs: "holding" } };
+const KICK: ActionSource = {
   name: "kick",
   arguments: [{ name: "power", type: "range(0, 1, 0.01)" }],
   hint: { key: "left", charge: "power" },
@@ -42,7 +42,7 @@ class Bench {
   readonly grasp: Grasp;
   side: Side | undefined;
 
-  constructor(actions: readonly ActionFacts[]) {
+  constructor(actions: readonly ActionSource[]) {
     this.actions = new Actions({
       findTarget: () => (this.target === undefined ? undefined : { id: this.target, rank: 0 }),
       has: (attribute) => this.held.has(attribute),

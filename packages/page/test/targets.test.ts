@@ -1,5 +1,5 @@
 import type { Form } from "@nowcast/three";
-import { createPose, createProp, describeBody, type KindFacts, type Prop } from "@nowcast/three";
+import { createPose, createProp, type DrawnKind, describeBody, type Prop } from "@nowcast/three";
 import { Vector3 } from "three";
 import { expect, it } from "vitest";
 import type { TargetRule } from "../src/actions.js";
@@ -11,7 +11,7 @@ const RULE: TargetRule = { argument: "block", isOptional: true, of: new Set(["bl
 const UP: Aim = { origin: new Vector3(0, 2, 3), direction: new Vector3(0, 1, 0) };
 
 function prop(id: number, x: number, z: number, kind = "block"): Prop {
-  const facts: KindFacts = {
+  const facts: DrawnKind = {
     name: kind,
     body: { shape: "box", size: [0.5, 0.5, 0.5] },
     walker: undefined,
@@ -22,7 +22,7 @@ function prop(id: number, x: number, z: number, kind = "block"): Prop {
 }
 
 function actor(holding?: number): Actor {
-  const facts: KindFacts = { name: "person", body: undefined, walker: {}, look: null };
+  const facts: DrawnKind = { name: "person", body: undefined, walker: {}, look: null };
   const attributes = { holding };
   const body = describeBody({ id: 1, kind: facts, scale: [1, 1, 1], parent: undefined, attributes });
   return { id: 1, body, halfHeight: 0.9, ...createPose(), y: 0.9 };

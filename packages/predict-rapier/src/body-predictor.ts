@@ -1,5 +1,13 @@
 import { couplePrediction, type Gait, type PredictionCoupling, type WalkerMotion } from "nowcast/extend";
-import type { Entity, EntityId, Input, Pose, Predictor, World } from "nowcast/world";
+import {
+  type Entity,
+  type EntityId,
+  type Input,
+  type Pose,
+  type Predictor,
+  type World,
+  walkerOf,
+} from "nowcast/world";
 import { BodyPredictionError } from "./errors.js";
 import { Grasp } from "./grasp.js";
 import { Island, STEPS_KEPT } from "./island.js";
@@ -412,7 +420,8 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   #begin(own: EntityId, gait: Gait): void {
     this.#dropIsland();
     this.#gait = gait;
-    this.#island = new Island(this.#rapier, gait, this.#world.entities.get(own)?.kind.walker ?? {});
+    const kind = this.#world.entities.get(own)?.kind;
+    this.#island = new Island(this.#rapier, gait, (kind && walkerOf(kind)) ?? gait);
     this.#near = new Neighbourhood(this.#island, this.#tracks.all);
   }
 

@@ -1,6 +1,7 @@
 /** The physics of a few bodies around an avatar, computed as on the server, and its recent steps. */
 import type { Collider, RigidBody, World } from "@dimforge/rapier3d-deterministic-compat";
 import type { Gait, WalkerMotion } from "nowcast/extend";
+import type { Walker } from "nowcast/world";
 import { type BodyForm, capsuleForm } from "./form.js";
 import type { Rapier } from "./rapier.js";
 import { SPEED_MAX, shorten } from "./tracks.js";
@@ -52,7 +53,7 @@ export class Island {
   fixedCount = 0;
   readonly #rapier: Rapier;
 
-  constructor(rapier: Rapier, gait: Gait, walker: Readonly<Record<string, unknown>>) {
+  constructor(rapier: Rapier, gait: Gait, walker: Walker | Gait) {
     this.#rapier = rapier;
     const { RigidBodyDesc } = rapier;
     this.#world = new rapier.World({ x: 0, y: -gait.gravity, z: 0 });

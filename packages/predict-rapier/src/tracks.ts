@@ -1,6 +1,6 @@
 /** The updates of the server for each body: its poses, and their steps. */
 import type { Entity, EntityId, World } from "nowcast/world";
-import { type BodyForm, readForm } from "./form.js";
+import { type BodyForm, formOf } from "./form.js";
 import { seenFrom, turnBetween } from "./turns.js";
 
 /** Bodies farther from the middle of the world than this, in metres, are not predicted. */
@@ -184,7 +184,7 @@ export class Tracks {
   #read(entity: Entity): void {
     this.#forget(entity.id);
     // An attached body follows its parent, so its motion is not simulated here.
-    const form = entity.parent === undefined ? readForm(entity) : "none";
+    const form = entity.parent === undefined ? formOf(entity) : "none";
     if (form === "none") return;
     const track = new Track(entity, form === "unknown" ? undefined : form);
     this.byId.set(entity.id, track);

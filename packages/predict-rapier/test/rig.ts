@@ -12,7 +12,7 @@ import { bodyPartsOf, solidOf } from "../../nowcast/src/world/prediction/body-so
 import { Mover } from "../../nowcast/src/world/prediction/mover.js";
 import type { Solid } from "../../nowcast/src/world/prediction/solid.js";
 import type { InputChange } from "../../nowcast/src/world/steps.js";
-import { type BodyForm, readForm } from "../src/form.js";
+import { type BodyForm, formOf } from "../src/form.js";
 import { type BodyPredictor, createBodyPredictor } from "../src/index.js";
 import type { Rapier } from "../src/rapier.js";
 import { steer } from "../src/steer.js";
@@ -112,7 +112,7 @@ export class Rig {
     this.source = new Source([avatar, ...entities]);
     this.#world = new rapier.World({ x: 0, y: -9.81, z: 0 });
     for (const entity of entities) {
-      const form = readForm(entity) as BodyForm;
+      const form = formOf(entity) as BodyForm;
       const desc =
         form.motion === "fixed"
           ? RigidBodyDesc.fixed()

@@ -8,12 +8,12 @@ export type { Writing } from "./labels.js";
 export {
   type Appearance,
   type Body,
+  type DrawnEntity,
+  type DrawnKind,
   describeBody,
-  type EntityFacts,
   type Figure,
   type Gait,
   isShown,
-  type KindFacts,
   type ModelLook,
   readColor,
 } from "./look/body.js";
@@ -30,7 +30,7 @@ export {
 } from "./people/tracked/hand-pose.js";
 export { curlHand, handSizeOf, PALM } from "./people/tracked/hand-shape.js";
 export { Hands, type ShownHand } from "./people/tracked/hands.js";
-export { type TrackedKindFacts, type TrackedPart, trackedPartOf } from "./people/tracked/tracked-kinds.js";
+export { type TrackedKind, type TrackedPart, trackedPartOf } from "./people/tracked/tracked-kinds.js";
 export { type ShownPart, TRACKED_S_MAX, type Tracking } from "./people/tracked/tracking.js";
 export { copyPose, createPose, isSamePose, type Pose, yawOf } from "./pose.js";
 export type { PoseSource } from "./pose-source.js";

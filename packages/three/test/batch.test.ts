@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type Group, type InstancedMesh, Matrix4, Vector3 } from "three";
 import { expect, it } from "vitest";
-import { describeBody, type KindFacts } from "../src/look/body.js";
+import { type DrawnKind, describeBody } from "../src/look/body.js";
 import type { Form } from "../src/look/form.js";
 import { createPose } from "../src/pose.js";
 import { Boxes } from "../src/scene/boxes.js";
@@ -15,7 +15,7 @@ const FORMS: readonly Form[] = [
 ];
 
 function prop(id: number, form: Form, opacity = 1): Prop {
-  const kind: KindFacts = { name: "thing", body: { ...form }, walker: undefined, look: { opacity } };
+  const kind: DrawnKind = { name: "thing", body: { ...form }, walker: undefined, look: { opacity } };
   const body = describeBody({ id, kind, scale: [1, 1, 1], parent: undefined, attributes: {} });
   return createProp(body, form, { ...createPose(), x: id });
 }

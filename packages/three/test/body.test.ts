@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeBody, type EntityFacts, isShown, type KindFacts, readColor } from "../src/look/body.js";
+import { type DrawnEntity, type DrawnKind, describeBody, isShown, readColor } from "../src/look/body.js";
 import { readForm } from "../src/look/form.js";
 import { createGeometry } from "../src/scene/form-geometry.js";
 
-const CRATE: KindFacts = {
+const CRATE: DrawnKind = {
   name: "crate",
   body: { motion: "dynamic", shape: "box", size: [1, 2, 3] },
   walker: undefined,
   look: null,
 };
 
-function entity(kind: Partial<KindFacts>, attributes: Record<string, unknown> = {}): EntityFacts {
+function entity(kind: Partial<DrawnKind>, attributes: Record<string, unknown> = {}): DrawnEntity {
   return {
     id: 1,
     kind: { ...CRATE, ...kind },
@@ -21,7 +21,7 @@ function entity(kind: Partial<KindFacts>, attributes: Record<string, unknown> = 
   };
 }
 
-function looks(kind: Partial<KindFacts>, attributes: Record<string, unknown> = {}) {
+function looks(kind: Partial<DrawnKind>, attributes: Record<string, unknown> = {}) {
   return describeBody(entity(kind, attributes)).appearance;
 }
 
@@ -202,7 +202,7 @@ it("uses models and textures of the world's folder, with size and animation from
     texture: "assets/oak.png",
     sea: 2,
   };
-  const kind: KindFacts = { name: "door", body: undefined, walker: undefined, look };
+  const kind: DrawnKind = { name: "door", body: undefined, walker: undefined, look };
   const described = (attributes: Record<string, unknown>) =>
     describeBody({ id: 1, kind, scale: [1, 1, 1], parent: undefined, attributes }).appearance;
   expect(described({})).toMatchObject({

@@ -1,7 +1,7 @@
 import { type InstancedMesh, Matrix4, type Object3D, Quaternion, Vector3 } from "three";
 import { expect, it } from "vitest";
 import { Assets } from "../src/assets.js";
-import { describeBody, type KindFacts } from "../src/look/body.js";
+import { type DrawnKind, describeBody } from "../src/look/body.js";
 import { findClip, gaitNames } from "../src/models/moving-model.js";
 import { createPose, type Pose } from "../src/pose.js";
 import { WorldScene } from "../src/world-scene.js";
@@ -21,7 +21,7 @@ const DEFINITION = {
   })),
 };
 
-function kind(look: unknown, walker?: Record<string, unknown>): KindFacts {
+function kind(look: unknown, walker?: Record<string, unknown>): DrawnKind {
   const body = walker ? undefined : { shape: "box", size: [1, 1, 1] };
   return { name: "thing", body, walker, look };
 }
@@ -45,7 +45,7 @@ function create(): { scene: WorldScene; reports: string[]; settle: () => Promise
   return { scene, reports, settle };
 }
 
-function put(scene: WorldScene, id: number, of: KindFacts, at: Partial<Pose> = {}, attributes = {}): void {
+function put(scene: WorldScene, id: number, of: DrawnKind, at: Partial<Pose> = {}, attributes = {}): void {
   const entity = { id, kind: of, scale: [1, 1, 1] as const, parent: undefined, attributes };
   scene.change(describeBody(entity), { ...createPose(), ...at }, undefined);
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Mesh, MeshBasicMaterial, Quaternion, Raycaster, Vector3 } from "three";
 import { expect, it } from "vitest";
-import { describeBody, type KindFacts } from "../src/look/body.js";
+import { type DrawnKind, describeBody } from "../src/look/body.js";
 import { type Form, readForm } from "../src/look/form.js";
 import { createPose, type Pose } from "../src/pose.js";
 import { createGeometry } from "../src/scene/form-geometry.js";
@@ -9,7 +9,7 @@ import { Obstacles } from "../src/scene/obstacles.js";
 import { createProp, type Prop } from "../src/scene/prop.js";
 
 function prop(form: Form, pose: Partial<Pose>, scale: [number, number, number] = [1, 1, 1]): Prop {
-  const kind: KindFacts = { name: "thing", body: { motion: "fixed" }, walker: undefined, look: null };
+  const kind: DrawnKind = { name: "thing", body: { motion: "fixed" }, walker: undefined, look: null };
   const body = describeBody({ id: 1, kind, scale, parent: undefined, attributes: { ...form } });
   return createProp(body, form, { ...createPose(), ...pose });
 }

@@ -1,7 +1,7 @@
 // The only module of the viewer that uses the SDK, besides `presence.ts` of `@nowcast/page/headset`, which owns head and
 // hands. The others handle drawn objects.
 
-import type { ActionFacts, Input, PlayerFacts } from "@nowcast/page";
+import type { ActionSource, Input, PlayerFacts } from "@nowcast/page";
 import { type Pose, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import {
@@ -43,7 +43,7 @@ export interface WorldConnectionListener {
   /** A connection is open. Everything of an earlier connection has been removed. */
   welcomed(room: string, world: string): void;
   /** The actions that are possible from now on. */
-  defined(actions: readonly ActionFacts[]): void;
+  defined(actions: readonly ActionSource[]): void;
   /** A player joined, or its name or avatar changed. */
   playerChanged(player: PlayerFacts): void;
   playerLeft(player: PlayerFacts): void;

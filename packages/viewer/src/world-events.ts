@@ -1,5 +1,5 @@
 import {
-  type ActionFacts,
+  type ActionSource,
   type Actions,
   buttonOf,
   type InputCollector,
@@ -67,7 +67,7 @@ export class WorldEvents implements WorldConnectionListener {
     this.#page.restart(room, world);
   }
 
-  defined(facts: readonly ActionFacts[]): void {
+  defined(facts: readonly ActionSource[]): void {
     const { sounds, actions, inputs, devices, keyBar } = this.#page;
     sounds.define();
     actions.define(facts);

@@ -1,5 +1,5 @@
 import {
-  type ActionFacts,
+  type ActionSource,
   Actions,
   argumentsOf,
   type Binding,
@@ -11,17 +11,17 @@ import {
 import { describe, expect, it } from "vitest";
 import { promptFor } from "../src/hud/key-hints.js";
 
-const GRAB: ActionFacts = {
+const GRAB: ActionSource = {
   name: "grab",
   arguments: [{ name: "block", type: "u32?" }],
   hint: { key: "e", label: "Grab", target: "block", of: "block", reach: 1.9 },
 };
-const OPEN: ActionFacts = {
+const OPEN: ActionSource = {
   name: "open",
   arguments: [{ name: "door", type: "u32" }],
   hint: { key: "E", label: "Open", target: "door", of: ["door", "hatch"] },
 };
-const THROW: ActionFacts = {
+const THROW: ActionSource = {
   name: "throw",
   arguments: [
     { name: "pitch", type: "range(-1.5, 1.5, 0.01)" },
@@ -29,8 +29,8 @@ const THROW: ActionFacts = {
   ],
   hint: { key: "left", label: "Throw", charge: "power", pitch: "pitch" },
 };
-const PUT_DOWN: ActionFacts = { name: "put_down", arguments: [], hint: { key: "q" } };
-const TELEPORT: ActionFacts = { name: "teleport", arguments: [], hint: null };
+const PUT_DOWN: ActionSource = { name: "put_down", arguments: [], hint: { key: "q" } };
+const TELEPORT: ActionSource = { name: "teleport", arguments: [], hint: null };
 
 /** A page with actions, and their results. */
 class Bench {
@@ -43,7 +43,7 @@ class Bench {
   offers: readonly Binding[] = [];
   lit: number | undefined;
 
-  constructor(actions: readonly ActionFacts[]) {
+  constructor(actions: readonly ActionSource[]) {
     this.actions = new Actions({
       findTarget: ({ of }: TargetRule) => {
         const id = of?.has("hatch") ? this.hatch : this.target;

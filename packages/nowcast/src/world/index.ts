@@ -8,6 +8,7 @@ export {
   readBindings,
   type TargetRule,
 } from "./describe/binding.js";
+export { type Body, type BodyMotion, bodyOf } from "./describe/body.js";
 export { type Form, isFields, type Part, readForm, readVector, type Vector } from "./describe/shape.js";
 export { type Walker, walkerOf } from "./describe/walker.js";
 export {

@@ -48,10 +48,13 @@ export interface Kind {
   readonly name: string;
   /**
    * The physics of the kind's entities, with the fields of `BodyFields` in `docs/WORLDS.md`; `undefined` if they have
-   * no body.
+   * no body. `bodyOf` reads it into a type.
    */
   readonly body: WorldRecord | undefined;
-  /** The parameters of the kind's walkers, with the fields of `WalkerFields`, if input moves entities of this kind. */
+  /**
+   * The parameters of the kind's walkers, with the fields of `WalkerFields`, if input moves entities of this kind.
+   * `walkerOf` reads it into a type.
+   */
   readonly walker: WorldRecord | undefined;
   /** The appearance of the kind's entities: "Looks" in `docs/WORLDS.md`. `null` if the kind has none. */
   readonly look: unknown;

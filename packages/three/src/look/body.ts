@@ -1,22 +1,18 @@
 /** The form of an entity, from the declaration of its kind: "Looks" in `docs/WORLDS.md`. */
-import { walkerOf } from "nowcast/world";
+import { bodyOf, type Kind, walkerOf } from "nowcast/world";
 import { type Form, isFields, readForm, readVector, type Vector } from "./form.js";
 
-/** The part of an entity that this file needs. */
-export interface EntityFacts {
+/** The parts of an `Entity` that affect drawing. The id may be any number. */
+export interface DrawnEntity {
   readonly id: number;
-  readonly kind: KindFacts;
+  readonly kind: DrawnKind;
   readonly scale: Vector;
   readonly parent: number | undefined;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-export interface KindFacts {
-  readonly name: string;
-  readonly body: Readonly<Record<string, unknown>> | undefined;
-  readonly walker: Readonly<Record<string, unknown>> | undefined;
-  readonly look: unknown;
-}
+/** The parts of a `Kind` that affect drawing. */
+export type DrawnKind = Pick<Kind, "name" | "body" | "walker" | "look">;
 
 /** A person is drawn as a figure in coloured clothes, of this height in metres. */
 export interface Figure {
@@ -88,6 +84,16 @@ const SEA_M_MAX = 10_000;
 /** The form that is drawn for an entity with a model but without a form, until the model is loaded. */
 const STAND_IN: Form = { shape: "sphere", radius: 0.25 };
 const FORM_FIELDS = ["shape", "size", "radius", "height"] as const;
+/** Fields of a look that replace those of the body's shape. */
+const SHAPE_FIELDS = [
+  ...FORM_FIELDS,
+  "points",
+  "vertices",
+  "triangles",
+  "heights",
+  "columns",
+  "parts",
+] as const;
 /** Attributes that affect drawing. */
 const SHOWN: ReadonlySet<string> = new Set([
   ...FORM_FIELDS,
@@ -109,9 +115,9 @@ export function isShown(names: readonly string[]): boolean {
   return names.some((name) => SHOWN.has(name));
 }
 
-export function describeBody(entity: EntityFacts): Body {
+export function describeBody(entity: DrawnEntity): Body {
   const { id, kind, scale, parent, attributes } = entity;
-  const motion = kind.walker !== undefined ? "walker" : (kind.body?.["motion"] ?? "dynamic");
+  const motion = kind.walker !== undefined ? "walker" : bodyOf(kind)?.motion;
   const isSensor = kind.body === undefined ? kind.walker === undefined : motion === "sensor";
   const { holding } = attributes;
   return {
@@ -121,7 +127,7 @@ export function describeBody(entity: EntityFacts): Body {
     appearance: appearanceOf(kind, attributes, isSensor),
     isSolid: !isSensor,
     isFixed: parent === undefined && (isSensor || motion === "fixed"),
-    isLoose: motion === "dynamic" && kind.body !== undefined,
+    isLoose: motion === "dynamic",
     gait: gaitOf(kind),
     holding: typeof holding === "number" ? holding : undefined,
   };
@@ -132,8 +138,8 @@ export function describeBody(entity: EntityFacts): Body {
  * only if it has a look.
  */
 function appearanceOf(
-  kind: KindFacts,
-  attributes: EntityFacts["attributes"],
+  kind: DrawnKind,
+  attributes: DrawnEntity["attributes"],
   isSensor: boolean,
 ): Appearance | undefined {
   if (isSensor && !isFields(kind.look)) return undefined;
@@ -184,9 +190,9 @@ function readName(value: unknown): string | undefined {
 }
 
 function formOf(
-  kind: KindFacts,
+  kind: DrawnKind,
   look: Readonly<Record<string, unknown>>,
-  attributes: EntityFacts["attributes"],
+  attributes: DrawnEntity["attributes"],
 ): Form | Figure | undefined {
   const isOwn = FORM_FIELDS.some((name) => attributes[name] !== undefined && attributes[name] !== null);
   if (!isOwn) {
@@ -202,9 +208,9 @@ function formOf(
 }
 
 /** Forms of kinds. Entities of one kind share their form and therefore their geometry. */
-const FORMS = new WeakMap<KindFacts, { readonly form: Form | Figure | undefined }>();
+const FORMS = new WeakMap<DrawnKind, { readonly form: Form | Figure | undefined }>();
 
-function readFormOf(kind: KindFacts, look: Readonly<Record<string, unknown>>): Form | Figure | undefined {
+function readFormOf(kind: DrawnKind, look: Readonly<Record<string, unknown>>): Form | Figure | undefined {
   const walker = walkerOf(kind);
   const said = Object.fromEntries(
     Object.entries(look).filter(([, value]) => value !== undefined && value !== null),
@@ -218,10 +224,13 @@ function readFormOf(kind: KindFacts, look: Readonly<Record<string, unknown>>): F
   }
   const { body } = kind;
   if (body === undefined) return readForm(said);
-  return readForm({ ...body, ...said }) ?? readForm(body);
+  const own = bodyOf(kind)?.form;
+  return SHAPE_FIELDS.some((name) => said[name] !== undefined)
+    ? (readForm({ ...body, ...said }) ?? own)
+    : own;
 }
 
-function gaitOf(kind: KindFacts): Gait | undefined {
+function gaitOf(kind: DrawnKind): Gait | undefined {
   const walker = walkerOf(kind);
   return (
     walker && {

@@ -1,7 +1,7 @@
 import {
   createPose,
+  type DrawnKind,
   describeBody,
-  type KindFacts,
   type Pose,
   type Vector,
   type WorldScene,
@@ -13,14 +13,14 @@ const GRASS = 0x8fa87a;
 const FIRST_ID = 1_000_000;
 const EDGE = 0.7;
 
-const GROUND: KindFacts = {
+const GROUND: DrawnKind = {
   ...kind("ground", { motion: "fixed", shape: "box", size: [60, 2, 60] }),
   look: { sea: -3.2 },
 };
-const BLOCK: KindFacts = kind("block", { shape: "box", size: [EDGE, EDGE, EDGE] });
-const PERSON: KindFacts = { name: "person", body: undefined, walker: {}, look: null };
+const BLOCK: DrawnKind = kind("block", { shape: "box", size: [EDGE, EDGE, EDGE] });
+const PERSON: DrawnKind = { name: "person", body: undefined, walker: {}, look: null };
 
-function kind(name: string, body: Record<string, unknown>): KindFacts {
+function kind(name: string, body: Record<string, unknown>): DrawnKind {
   return { name, body, walker: undefined, look: null };
 }
 
@@ -120,7 +120,7 @@ export class Backdrop {
     this.#walkers.push({ id, radius, speed, start });
   }
 
-  #add(of: KindFacts, color: number, pose: Pose): number {
+  #add(of: DrawnKind, color: number, pose: Pose): number {
     const id = this.#nextId++;
     const entity = { id, kind: of, scale: UNSCALED, parent: undefined, attributes: { color } };
     this.#scene.add(describeBody(entity), pose, undefined);

@@ -2,7 +2,7 @@
  * Forms from the fields of `ShapeFields` in `docs/WORLDS.md`. They are validated, because a server may send anything.
  */
 
-import type { Vec3 } from "../world.js";
+import type { Quaternion, Vec3 } from "../world.js";
 
 export type Vector = Vec3;
 
@@ -11,7 +11,12 @@ export type Form =
   | { readonly shape: "box"; readonly size: Vector }
   | { readonly shape: "sphere"; readonly radius: number }
   | { readonly shape: "capsule" | "cylinder" | "cone"; readonly radius: number; readonly height: number }
-  | { readonly shape: "hull"; readonly points: readonly Vector[] }
+  | {
+      readonly shape: "hull";
+      readonly points: readonly Vector[];
+      /** The triangles of its surface, each as three indices in `points`, from 0 on; empty if the server sent none. */
+      readonly triangles: readonly number[];
+    }
   | {
       readonly shape: "mesh";
       readonly vertices: readonly Vector[];
@@ -30,6 +35,8 @@ export type Form =
 
 export interface Part {
   readonly at: Vector;
+  /** The rotation of the part: x, y, z, w. */
+  readonly rotation: Quaternion;
   readonly form: Form;
 }
 
@@ -40,6 +47,8 @@ const POINTS_MAX = 256;
 const TRIANGLES_MAX = 65_536;
 const SIDE_MAX = 512;
 const PARTS_MAX = 32;
+/** Greatest difference of a quaternion's length from 1. */
+const ROTATION_ERROR_MAX = 1e-3;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -70,7 +79,9 @@ function readSimple(fields: Fields): Form | undefined {
     }
     case "hull": {
       const points = readVectors(fields["points"], POINTS_MAX);
-      return points && points.length >= 4 ? { shape, points } : undefined;
+      if (!points || points.length < 4) return undefined;
+      const triangles = fields["triangles"] === undefined ? [] : readTriangles(fields, points.length);
+      return triangles && { shape, points, triangles };
     }
     case "mesh":
       return readMesh(fields);
@@ -83,16 +94,20 @@ function readSimple(fields: Fields): Form | undefined {
 
 function readMesh(fields: Fields): Form | undefined {
   const vertices = readVectors(fields["vertices"], 3 * TRIANGLES_MAX);
+  const triangles = vertices && readTriangles(fields, vertices.length);
+  return triangles && triangles.length > 0 ? { shape: "mesh", vertices, triangles } : undefined;
+}
+
+function readTriangles(fields: Fields, count: number): readonly number[] | undefined {
   const corners = readList(fields["triangles"], 3 * TRIANGLES_MAX);
-  if (!vertices || !corners || corners.length === 0 || corners.length % 3 !== 0) return undefined;
+  if (!corners || corners.length % 3 !== 0) return undefined;
   const triangles: number[] = [];
   for (const corner of corners) {
     // In definitions, vertices are numbered from 1.
-    if (!Number.isInteger(corner) || (corner as number) < 1 || (corner as number) > vertices.length)
-      return undefined;
+    if (!Number.isInteger(corner) || (corner as number) < 1 || (corner as number) > count) return undefined;
     triangles.push((corner as number) - 1);
   }
-  return { shape: "mesh", vertices, triangles };
+  return triangles;
 }
 
 function readHeights(fields: Fields): Form | undefined {
@@ -117,10 +132,18 @@ function readCompound(value: unknown): Form | undefined {
     if (!isFields(entry)) return undefined;
     const form = readSimple(entry);
     const at = entry["at"] === undefined ? ORIGIN : readVector(entry["at"], isCoordinate);
-    if (!form || !at) return undefined;
-    parts.push({ at, form });
+    const rotation = entry["rotation"] === undefined ? UPRIGHT : readRotation(entry["rotation"]);
+    if (!form || !at || !rotation) return undefined;
+    parts.push({ at, rotation, form });
   }
   return { shape: "compound", parts };
+}
+
+function readRotation(value: unknown): Quaternion | undefined {
+  const list = readList(value, 4);
+  if (list?.length !== 4 || !list.every((part) => typeof part === "number")) return undefined;
+  const [x, y, z, w] = list as [number, number, number, number];
+  return Math.abs(Math.hypot(x, y, z, w) - 1) < ROTATION_ERROR_MAX ? [x, y, z, w] : undefined;
 }
 
 export function isFields(value: unknown): value is Fields {
@@ -166,3 +189,4 @@ function isCoordinate(value: unknown): value is number {
 }
 
 const ORIGIN: Vector = [0, 0, 0];
+const UPRIGHT: Quaternion = [0, 0, 0, 1];

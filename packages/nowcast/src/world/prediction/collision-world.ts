@@ -1,3 +1,4 @@
+import { bodyOf } from "../describe/body.js";
 import type { Entity, EntityId, World } from "../world.js";
 import { BodyMotion } from "./body-motion.js";
 import { type BodyPart, bodyPartsOf, solidOf } from "./body-solids.js";
@@ -187,7 +188,7 @@ export class CollisionWorld {
   }
 
   #setMotion(met: Met, { kind, position, tick }: Entity): void {
-    if (kind.body?.motion !== "kinematic") {
+    if (bodyOf(kind)?.motion !== "kinematic") {
       met.motion = undefined;
       for (const solid of met.solids) solid.moves = false;
       this.#moved.delete(met);
@@ -223,9 +224,9 @@ function place(met: Met, { position, rotation }: Entity): void {
 
 /** Whether forces move a body that is light enough for a walker to push. */
 function givesWay({ kind }: Entity, parts: readonly BodyPart[], walkerMass: number): boolean {
-  const { motion, mass, density } = kind.body ?? {};
-  if (motion !== undefined && motion !== "dynamic") return false;
+  const body = bodyOf(kind);
+  if (body?.motion !== "dynamic") return false;
   const volume = parts.reduce((sum, part) => sum + part.volume, 0);
-  const kilograms = typeof mass === "number" ? mass : volume * (typeof density === "number" ? density : 1);
+  const kilograms = body.mass ?? volume * body.density;
   return kilograms <= GIVES_WAY_TIMES * walkerMass;
 }

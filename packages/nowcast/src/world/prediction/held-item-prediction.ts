@@ -1,6 +1,7 @@
 import { type Binding, bindingOf } from "../describe/binding.js";
+import { bodyOf } from "../describe/body.js";
 import type { NumberArray } from "../interpolation/rotation.js";
-import type { EntityId, World, WorldRecord } from "../world.js";
+import type { Entity, EntityId, World, WorldRecord } from "../world.js";
 import type { Gait } from "./mover.js";
 import { Contact, type Solid } from "./solid.js";
 
@@ -15,6 +16,8 @@ const PATIENCE_MS = 1_000;
 /** Distance from the body to a held item, and its height above the middle of the body, in metres. */
 const HAND_M = 0.2;
 const HAND_RISE_M = 0.1;
+/** Width of a body of unknown size, in metres. */
+const EDGE_M = 0.5;
 /** Maximum number of items that are predicted at a time. */
 const PREDICTED_ITEMS_MAX = 4;
 
@@ -174,7 +177,7 @@ export class HeldItemPrediction {
       beganMs: nowMs,
       place: Float64Array.from(entity.position),
       velocity: new Float64Array(3),
-      radius: Math.min(...halfEdges(entity.kind.body, entity.scale)),
+      radius: Math.min(...halfEdges(entity)),
       weight: 0,
       wasHeld: false,
       isOver: false,
@@ -188,7 +191,7 @@ export class HeldItemPrediction {
   #hold({ id, place }: PredictedItem, { position, yaw, gait }: Actor): void {
     const entity = this.#world.entities.get(id);
     if (entity === undefined) return;
-    const [x, , z] = halfEdges(entity.kind.body, entity.scale);
+    const [x, , z] = halfEdges(entity);
     const away = gait.radius + HAND_M + Math.max(x, z);
     place[0] = position[0]! - Math.sin(yaw) * away;
     place[1] = position[1]! + HAND_RISE_M;
@@ -218,17 +221,11 @@ export class HeldItemPrediction {
 }
 
 /** Half the edges of a body along its own axes, in metres; a quarter of a metre if they are unknown. */
-function halfEdges(
-  body: WorldRecord | undefined,
-  scale: readonly number[],
-): readonly [number, number, number] {
-  const size = body?.["size"];
-  const radius = numberOf(body?.["radius"], 0.25);
-  const edge = (axis: number): number => {
-    const own = Array.isArray(size) ? numberOf(size[axis], 2 * radius) : 2 * radius;
-    return (own * scale[axis]!) / 2;
-  };
-  return [edge(0), edge(1), edge(2)];
+function halfEdges({ kind, scale }: Entity): readonly [number, number, number] {
+  const form = bodyOf(kind)?.form;
+  const width = form !== undefined && "radius" in form ? 2 * form.radius : EDGE_M;
+  const [x, y, z] = form?.shape === "box" ? form.size : [width, width, width];
+  return [(x * scale[0]) / 2, (y * scale[1]) / 2, (z * scale[2]) / 2];
 }
 
 function numberOf(value: unknown, fallback: number): number {

@@ -5,7 +5,7 @@ import { isFields } from "../../look/form.js";
 export type TrackedPart = "head" | "hand";
 
 /** The part of a kind that this file needs. */
-export interface TrackedKindFacts {
+export interface TrackedKind {
   readonly name: string;
   readonly owner?: unknown;
 }
@@ -14,7 +14,7 @@ export interface TrackedKindFacts {
  * Returns the body part that entities of a kind show. Such a kind is called `head` or `hand`, and lets players spawn
  * entities (`owner.spawns`). Returns `undefined` for every other kind, such as one for hands of robots.
  */
-export function trackedPartOf({ name, owner }: TrackedKindFacts): TrackedPart | undefined {
+export function trackedPartOf({ name, owner }: TrackedKind): TrackedPart | undefined {
   if (name !== "head" && name !== "hand") return undefined;
   if (!isFields(owner) || owner["by"] === "program") return undefined;
   const { spawns } = owner;
