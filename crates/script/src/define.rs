@@ -17,6 +17,7 @@ pub(crate) use body::{SHAPE_FIELDS, read_shape};
 use attributes::{read_arguments, read_attributes};
 use body::read_body;
 
+use crate::about::About;
 use crate::binding::{Targets, read_binding};
 use crate::fields::{Declared, Fields};
 
@@ -32,6 +33,8 @@ pub(crate) enum Special {
 #[derive(Default)]
 pub(crate) struct Declarations {
     pub(crate) definition: Definition,
+    /// The description for visitors.
+    pub(crate) about: About,
     /// For each kind, the attributes with a type that the wire format does not have.
     pub(crate) kind_specials: Vec<BTreeMap<String, Special>>,
     /// For each action, the arguments with a type that the wire format does not have.
@@ -158,6 +161,13 @@ impl Declarations {
         }
         fields.nothing_else(&["gravity", "players_max", "entities_max", "version", "interest", "rewind"])?;
         self.checked(|_| ())
+    }
+
+    /// Declares the description for visitors.
+    pub(crate) fn about(&mut self, table: &Table) -> Declared<()> {
+        self.open("descriptions")?;
+        self.about = About::read(table)?;
+        Ok(())
     }
 
     pub(crate) fn open(&self, what: &str) -> Declared<()> {

@@ -45,6 +45,7 @@
 //! | changing the library for other modules | all shared tables are frozen |
 //! | observing addresses or the time of a collection | there are no weak tables; a table converts to the text `table` |
 
+mod about;
 mod absent;
 mod advice;
 mod assets;
@@ -75,6 +76,7 @@ mod sources;
 mod stop;
 mod suggest;
 
+pub use about::About;
 pub use absent::{absence, renamed};
 pub use advice::{Advice, advice};
 pub use assets::{

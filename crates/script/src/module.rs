@@ -68,6 +68,10 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         declarations.borrow_mut().settings(&fields).map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
+    host.add("about", move |_, fields: Table| {
+        declarations.borrow_mut().about(&fields).map_err(mlua::Error::runtime)
+    })?;
+    let declarations = shared.declarations.clone();
     host.add("reportContacts", move |_, kind: usize| {
         declarations.borrow_mut().report_contacts(kind).map_err(mlua::Error::runtime)
     })?;

@@ -52,6 +52,11 @@ const SECTIONS: [Section; 4] = [
                 "Gravity in metres a second squared (0, -9.81, 0), maximum number of players (256) and of entities (16,384, at most 131,072), the `version` number of your rules (0), for \"upgrade\", and the `interest` of kinds that declare none: `{ radius = 256 }`. `rewind = true` records the last half second, for `world.rewound`.",
             ),
             entry(
+                "about",
+                "(fields: { goal: string, how: (string | { string })?, picture: string? }) -> ()",
+                "Describes the world to its visitors: the `goal` in one sentence, `how` to begin in at most six sentences, and the name of a `picture` in `assets/`. Each sentence has at most 200 bytes. The start page and the card behind \"?\" show them.",
+            ),
+            entry(
                 "on",
                 "(event: string, fn: (...any) -> any) -> ()",
                 "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"leave\" (player), \"program_join\" and \"program_leave\" (player: a program, see \"Owners\"), \"message\" (player, text) or \"upgrade\" (from: the number of the version that ran before, nil if unknown). If any `fn` returns false for a message, the message is not sent to anybody.",

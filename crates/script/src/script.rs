@@ -6,6 +6,7 @@ use std::rc::Rc;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Value as Luau};
 use nowcast_world::{Behaviour, Contact, Definition, EntityId, PlayerId, STEP_HZ, Scene, Timer, Value};
 
+use crate::about::About;
 use crate::console::Console;
 use crate::convert::{Budget, kept_from_luau, to_luau, units_of};
 use crate::fault::{Fault, FaultKind};
@@ -110,6 +111,11 @@ impl Script {
     /// Returns the world's definition.
     pub fn definition(&self) -> Definition {
         self.definition.clone()
+    }
+
+    /// Returns the description of the world for its visitors.
+    pub fn about(&self) -> About {
+        self.shared.declarations.borrow().about.clone()
     }
 
     /// Returns the queue of the script's faults, which stays valid after a world has taken the script.

@@ -18,6 +18,30 @@ fn told(text: &str) -> String {
 }
 
 #[test]
+fn a_description_for_visitors_names_the_field_that_is_wrong() {
+    for (text, words) in [
+        ("world.about {}", "about.goal: expected a sentence"),
+        ("world.about { goal = ('g'):rep(201) }", "about.goal: expected at most 200 bytes, got 201 bytes"),
+        (
+            "world.about { goal = 'Win', how = { 'a', 'b', 'c', 'd', 'e', 'f', 'g' } }",
+            "about.how: expected at most 6 steps, got 7",
+        ),
+        (
+            "world.about { goal = 'Win', picture = 'assets/win.ogg' }",
+            "about.picture: expected the name of a picture",
+        ),
+        ("world.about { goal = 'Win', gaol = 'Lose' }", "about.gaol is not a field; did you mean `goal`?"),
+        ("world.on('start', function() world.about { goal = 'Win' } end)", "while the modules are loaded"),
+    ] {
+        let told = told(text);
+        assert!(told.contains(words), "{text}: {told}");
+    }
+    let sources = Sources::of_main(&format!("{HEAD}world.about {{ goal = 'Win', how = 'Run' }}"));
+    let about = Script::load(&sources, Limits::DEFAULT).expect("the script loads").about();
+    assert_eq!((about.goal.as_str(), about.how, about.picture), ("Win", vec!["Run".to_owned()], None));
+}
+
+#[test]
 fn a_misspelt_name_is_reported_with_the_nearest_known_name() {
     let ball = "local Ball = world.kind('ball', { body = { shape = 'sphere', radius = 1 }, attributes = { heat = 'u8' } })\n";
     for (text, words) in [

@@ -7,6 +7,13 @@ const DISTANCE_MIN = 1.6;
 const DISTANCE_MAX = 16;
 /** The camera collides as a sphere of this radius, so that the near plane cuts no object. */
 const RADIUS = 0.22;
+/** Distance to the right of a carrier's head, so that the carried thing does not fill the picture, in metres. */
+const SHOULDER_M = 0.8;
+
+/** An entity with the rotation that the world gave to it: a quaternion in the order x, y, z, w. */
+export interface Placed {
+  readonly rotation: readonly [number, number, number, number];
+}
 
 /**
  * Orbits the head of an avatar. `yaw` is the direction in which the avatar walks forward: 0 faces −Z and grows
@@ -20,8 +27,13 @@ export class OrbitCamera {
    * changes smoothly.
    */
   distance = 6;
+  /** Whether the camera looks over the right shoulder, for example while the avatar carries a thing. */
+  isOverShoulder = false;
   #shownDistance = 6;
+  #shoulderM = 0;
   readonly #target = new Vector3();
+  /** The target, or the point beside it over the shoulder. */
+  readonly #looked = new Vector3();
   readonly #arm = new Vector3();
   #settled = false;
   readonly #camera: PerspectiveCamera;
@@ -49,6 +61,14 @@ export class OrbitCamera {
     this.yaw = yawOf(pose);
   }
 
+  /**
+   * Faces the direction in which the world placed an entity. A predicted pose of a new avatar still has the direction of
+   * the previous input.
+   */
+  faceEntity({ rotation: [qx, qy, qz, qw] }: Placed): void {
+    this.face({ qx, qy, qz, qw });
+  }
+
   /** The distance between the camera and the avatar. An avatar that would fill the picture is not drawn. */
   get nearness(): number {
     return this.#shownDistance;
@@ -71,10 +91,11 @@ export class OrbitCamera {
     this.#target.z = WANTED.z;
     this.#target.y += (WANTED.y - this.#target.y) * ease(14, seconds);
 
+    this.#moveToShoulder(seconds, obstacles, except);
     armDirection(this.yaw, this.pitch, this.#arm);
     // When the user looks up, the camera moves below the avatar. The ground then limits the distance, like any other
     // obstacle.
-    const target = this.#target;
+    const target = this.#looked;
     const arm = this.#arm;
     const free = obstacles.cast(target.x, target.y, target.z, arm.x, arm.y, arm.z, {
       margin: RADIUS,
@@ -85,8 +106,24 @@ export class OrbitCamera {
       ? nextDistance(this.#shownDistance, this.distance, free, seconds)
       : Math.min(this.distance, free);
     this.#settled = true;
-    this.#camera.position.copy(this.#target).addScaledVector(this.#arm, this.#shownDistance);
-    this.#camera.lookAt(this.#target);
+    this.#camera.position.copy(this.#looked).addScaledVector(this.#arm, this.#shownDistance);
+    this.#camera.lookAt(this.#looked);
+  }
+
+  /** Moves the point that the camera looks at beside the head, as far as there is room. */
+  #moveToShoulder(seconds: number, obstacles: Obstacles, except: number | undefined): void {
+    const wanted = this.isOverShoulder ? SHOULDER_M : 0;
+    this.#shoulderM = this.#settled
+      ? this.#shoulderM + (wanted - this.#shoulderM) * ease(8, seconds)
+      : wanted;
+    const { x, y, z } = this.#target;
+    const [sideX, sideZ] = [Math.cos(this.yaw), -Math.sin(this.yaw)];
+    const free =
+      this.#shoulderM < 0.01
+        ? 0
+        : obstacles.cast(x, y, z, sideX, 0, sideZ, { margin: RADIUS, except, reach: SHOULDER_M + RADIUS });
+    const metres = Math.min(this.#shoulderM, free);
+    this.#looked.set(x + sideX * metres, y, z + sideZ * metres);
   }
 }
 

@@ -14,7 +14,7 @@ export {
   type Target,
   type TargetRule,
 } from "./actions.js";
-export { armDirection, nextDistance, OrbitCamera } from "./camera.js";
+export { armDirection, nextDistance, OrbitCamera, type Placed } from "./camera.js";
 export { clockText, type ScoreSide, sidesOf, textOf, wordOf } from "./hud/screen-text.js";
 export { type HudListener, WorldHud } from "./hud/world-hud.js";
 export { GamepadInput, shareOutButtons } from "./input/gamepad.js";
@@ -25,7 +25,7 @@ export {
   type InputListener,
   type MovementInput,
 } from "./input/input-collector.js";
-export { Keyboard } from "./input/keyboard.js";
+export { Keyboard, mouseKey } from "./input/keyboard.js";
 export { Mouse } from "./input/mouse.js";
 export { readStick, type StickReading } from "./input/stick.js";
 export { Touch } from "./input/touch.js";

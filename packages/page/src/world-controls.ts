@@ -2,7 +2,7 @@ import { createPose, type WorldView } from "@nowcast/three";
 import type { Poses, World } from "nowcast/world";
 import { type PerspectiveCamera, Vector3 } from "three";
 import { Actions, buttonOf } from "./actions.js";
-import { OrbitCamera } from "./camera.js";
+import { OrbitCamera, type Placed } from "./camera.js";
 import type { WorldHud } from "./hud/world-hud.js";
 import { GamepadInput, shareOutButtons } from "./input/gamepad.js";
 import { InputCollector } from "./input/input-collector.js";
@@ -17,6 +17,7 @@ const TURN_PER_SECOND = 2.2;
 const HIDE_NEARER_M = 1.15;
 /** Height of the eyes above the centre of a person. */
 const EYES_M = 0.62;
+const UNTURNED: Placed = { rotation: [0, 0, 0, 1] };
 
 export interface WorldControlsOptions {
   /** The element that receives mouse and touch. It needs `tabindex` to take the keyboard. */
@@ -149,13 +150,14 @@ export class WorldControls {
     if (avatarId === undefined || !view.pose(avatarId, this.#pose)) return;
     if (this.#faced !== avatarId) {
       this.#faced = avatarId;
-      this.camera.face(this.#pose);
+      this.camera.faceEntity(world.avatar ?? UNTURNED);
       this.camera.jump();
     } else if (turned !== 0) this.camera.turn(turned, 0);
     const member = view.scene.crowd.get(avatarId);
     const eyes = member ? EYES_M * member.size : (view.scene.get(avatarId)?.halfHeight ?? 0);
     const { x, y, z } = this.#pose;
     const except = member?.body.holding ?? avatarId;
+    this.camera.isOverShoulder = member?.body.holding !== undefined;
     this.camera.follow(seconds, x, y + eyes, z, view.scene.obstacles, except);
   }
 

@@ -7,6 +7,14 @@ const BUBBLE_MS = 6500;
 const BUBBLE_CHARACTERS_MAX = 100;
 /** Room above a name for the tallest bubble. A bubble that would leave the picture is moved down. */
 const BUBBLE_ROOM_PX = 118;
+/** Height of a name in the picture, and the number of rows by which a name may move up. */
+const ROW_PX = 25;
+const ROWS_MAX = 4;
+const CHARACTER_PX = 7.4;
+const NAME_PX_MAX = 220;
+const BEHIND_OPACITY = 0.25;
+/** An obstacle nearer to the label than this is its bearer, or something that the bearer holds. */
+const NEAR_M = 1.2;
 
 /** The anchor of a label. The label moves with it. */
 interface Bearer {
@@ -42,6 +50,14 @@ interface Label {
   x: number;
   y: number;
   opacity: number;
+  /** Whether an obstacle was between the eye and the label when it was last tested. */
+  isBehind: boolean;
+}
+
+/** The obstacles that hide labels. */
+export interface Blinds {
+  /** Distance from a point along a unit direction to the nearest obstacle; `Infinity` if there is none. */
+  cast(ox: number, oy: number, oz: number, dx: number, dy: number, dz: number): number;
 }
 
 /**
@@ -56,6 +72,10 @@ export class Labels {
    * neither hide players nor cost much.
    */
   #reach = REACH_MAX_M;
+  /** The labels that are placed in this frame. */
+  readonly #placed: Label[] = [];
+  /** The number of the label whose obstacles are tested in this frame. */
+  #turn = 0;
   readonly #layer: HTMLElement | undefined;
 
   /** `layer` is an element over the picture, of the same size. Without it nothing is drawn. */
@@ -106,6 +126,7 @@ export class Labels {
       x: 0,
       y: 0,
       opacity: 1,
+      isBehind: false,
     });
   }
 
@@ -140,15 +161,21 @@ export class Labels {
     label.tag.classList.toggle("speaking", speaks);
   }
 
-  update(nowMs: number, camera: PerspectiveCamera, own: number | undefined): void {
+  /** Places the labels for this frame. Names move up to avoid each other, and fade behind `blinds`. */
+  update(nowMs: number, camera: PerspectiveCamera, own: number | undefined, blinds?: Blinds): void {
     if (!this.#layer || this.#labels.size === 0) return;
     const { clientWidth: width, clientHeight: height } = this.#layer;
     camera.getWorldPosition(EYE);
-    let shown = 0;
+    this.#turn = (this.#turn + 1) % this.#labels.size;
+    let [shown, number] = [0, 0];
     for (const [id, label] of this.#labels) {
       forget(label, nowMs);
-      if (this.#place(label, camera, width, height, id === own)) shown++;
+      // One label a frame is tested against the obstacles, because a ray costs more than the rest of a label.
+      if (blinds && label.shown && number === this.#turn) label.isBehind = isHidden(label, blinds);
+      number++;
+      if (this.#place(label, camera, width, height, id === own, shown)) this.#placed[shown++] = label;
     }
+    this.#placed.length = shown;
     if (shown > SHOWN_MAX) this.#reach = Math.max(REACH_MIN_M, this.#reach * 0.94);
     else if (shown < SHOWN_MAX * 0.7) this.#reach = Math.min(REACH_MAX_M, this.#reach * 1.02);
   }
@@ -164,7 +191,14 @@ export class Labels {
     }
   }
 
-  #place(label: Label, camera: PerspectiveCamera, width: number, height: number, own: boolean): boolean {
+  #place(
+    label: Label,
+    camera: PerspectiveCamera,
+    width: number,
+    height: number,
+    own: boolean,
+    shown: number,
+  ): boolean {
     const { bearer } = label;
     POINT.set(bearer.x, bearer.y + label.above, bearer.z);
     const distance = POINT.distanceTo(EYE);
@@ -183,19 +217,51 @@ export class Labels {
     label.tag.hidden = own;
     const x = Math.round((POINT.x * 0.5 + 0.5) * width);
     const top = label.bubble ? BUBBLE_ROOM_PX : 0;
-    const y = Math.max(top, Math.round((0.5 - POINT.y * 0.5) * height));
+    const y = this.#findFree(label, x, Math.max(top, Math.round((0.5 - POINT.y * 0.5) * height)), shown);
     if (x !== label.x || y !== label.y) {
       label.x = x;
       label.y = y;
       label.root.style.transform = `translate(${x}px, ${y}px)`;
     }
-    const opacity = Math.round(Math.min(1, Math.max(0.25, 1.6 - (distance / this.#reach) * 1.4)) * 10) / 10;
+    const near = Math.min(1, Math.max(0.25, 1.6 - (distance / this.#reach) * 1.4));
+    const opacity = label.isBehind ? BEHIND_OPACITY : Math.round(near * 10) / 10;
     if (opacity !== label.opacity) {
       label.opacity = opacity;
       label.root.style.opacity = String(opacity);
     }
     return true;
   }
+
+  /** The nearest height at or above `y` at which a label overlaps none of the first `shown` placed labels. */
+  #findFree(label: Label, x: number, y: number, shown: number): number {
+    const halfWidth = halfWidthOf(label);
+    let free = y;
+    for (let row = 0; row < ROWS_MAX; row++) {
+      let isFree = true;
+      for (let i = 0; i < shown && isFree; i++) {
+        const other = this.#placed[i]!;
+        isFree =
+          Math.abs(other.y - free) >= ROW_PX || Math.abs(other.x - x) >= halfWidth + halfWidthOf(other);
+      }
+      if (isFree) return free;
+      free -= ROW_PX;
+    }
+    return y;
+  }
+}
+
+/** Half of the width of a name, by its characters. Measuring the element would make the browser lay out the page. */
+function halfWidthOf({ name }: Label): number {
+  return Math.min(NAME_PX_MAX, name.length * CHARACTER_PX + 20) / 2;
+}
+
+/** Whether an obstacle is between the eye and a label. */
+function isHidden({ bearer, above }: Label, blinds: Blinds): boolean {
+  POINT.set(bearer.x, bearer.y + above, bearer.z).sub(EYE);
+  const distance = POINT.length();
+  if (distance < NEAR_M) return false;
+  POINT.divideScalar(distance);
+  return blinds.cast(EYE.x, EYE.y, EYE.z, POINT.x, POINT.y, POINT.z) < distance - NEAR_M;
 }
 
 function forget(label: Label, nowMs: number): void {

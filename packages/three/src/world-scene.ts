@@ -78,6 +78,8 @@ export class WorldScene {
    */
   #hasLawnChanged = true;
   #lawnSeconds = 0;
+  /** Height of the lowest underside of the ground, or infinity without ground; `undefined` if it must be found again. */
+  #lowest: number | undefined;
 
   constructor({ detail = DETAIL, labels, assets = new Assets(), report = warn }: WorldSceneOptions = {}) {
     this.#detail = detail;
@@ -213,6 +215,13 @@ export class WorldScene {
     return this.#seas.size === 0 ? undefined : Math.max(...this.#seas.values());
   }
 
+  /** Height of the lowest underside of the ground, in metres; `undefined` in a world without ground or without people. */
+  get land(): number | undefined {
+    if (this.crowd.members.length === 0) return undefined;
+    this.#lowest ??= this.#findLowest();
+    return Number.isFinite(this.#lowest) ? this.#lowest : undefined;
+  }
+
   /** All entities except players. */
   get all(): Iterable<Prop> {
     return this.#props.values();
@@ -257,7 +266,7 @@ export class WorldScene {
 
   /** Draws the labels for a camera. The name of `own`, the player's own avatar, is left out. */
   updateLabels(nowMs: number, camera: PerspectiveCamera, own?: number | undefined): void {
-    this.labels.update(nowMs, camera, own);
+    this.labels.update(nowMs, camera, own, this.obstacles);
   }
 
   /** Highlights one entity, and no other. */
@@ -308,7 +317,16 @@ export class WorldScene {
     this.#ground.setInSea(this.#seas.size > 0);
   }
 
+  #findLowest(): number {
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const prop of this.#props.values()) {
+      if (isGround(prop)) lowest = Math.min(lowest, prop.y - prop.halfY);
+    }
+    return lowest;
+  }
+
   #changeLawn(): void {
+    this.#lowest = undefined;
     this.#hasLawnChanged = true;
     this.#lawnSeconds = 0;
   }

@@ -72,6 +72,7 @@ function main(): void {
     // It is removed here, because it would be shown again after a reconnect.
     if (welcomedRoom === entered) return;
     welcomedRoom = entered;
+    if (address.at === undefined) void introduce(viewer, world);
     if (askedRoom !== undefined) viewer.chat.addEvent(words.lowerCaseRoom(askedRoom, entered));
     if (about !== undefined) viewer.chat.addEvent(about);
     askedRoom = undefined;
@@ -120,6 +121,14 @@ function main(): void {
   } else {
     start.show(settings.name, room);
   }
+}
+
+/** Shows the goal and the first steps of a world. */
+async function introduce({ intro, connection }: Viewer, world: string): Promise<void> {
+  const worlds = await fetchWorlds();
+  if (connection === undefined || connection.status === "closed") return;
+  intro.define(worlds.find(({ name }) => name === world));
+  intro.show();
 }
 
 /** The world that a room shows, if the room's name does not contain it. */

@@ -1,4 +1,4 @@
-import { Actions, type Actor, buttonOf, findTarget } from "@nowcast/page";
+import { Actions, type Actor, type Binding, buttonOf, findTarget } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import { Vector3 } from "three";
 import type { Hud } from "./hud/hud.js";
@@ -23,6 +23,10 @@ export interface ActionParts {
   readonly hud: Hud;
 }
 
+function triggersOf(bindings: readonly Binding[]): ReadonlySet<string> {
+  return new Set(bindings.map(({ action }) => buttonOf(action)));
+}
+
 /** Connects the actions of a world with the targets, texts and buttons of the page. */
 export function createActions(page: ActionParts): Actions {
   const ahead = new Vector3();
@@ -43,7 +47,7 @@ export function createActions(page: ActionParts): Actions {
       const { hud, devices } = page;
       const others = actions.possible.filter((binding) => !offers.includes(binding));
       hud.setPrompt(devices.touching ? "" : promptFor([...offers, ...others].slice(0, PROMPTS_MAX)));
-      if (devices.touching) devices.markButtons(new Set(offers.map(({ action }) => buttonOf(action))));
+      if (devices.touching) devices.markButtons(triggersOf(offers), triggersOf(others));
     },
     highlight: (target) => page.scene.highlight(target),
   });

@@ -1,6 +1,7 @@
 import type { Actions, Command } from "@nowcast/page";
 import type { ChatPanel } from "./chat/chat-panel.js";
 import type { Figures } from "./hud/figures.js";
+import type { IntroCard } from "./hud/intro-card.js";
 import { helpLines, type KeyBar } from "./hud/key-hints.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { Devices } from "./input/devices.js";
@@ -14,6 +15,7 @@ export interface CommandParts {
   readonly figures: Figures;
   readonly console: RulesConsole;
   readonly keyBar: KeyBar;
+  readonly intro: IntroCard;
   readonly actions: Actions;
 }
 
@@ -29,10 +31,20 @@ export function runCommand(page: CommandParts, command: Command): void {
     case "console":
       return page.console.flip();
     case "help":
-      return page.keyBar.flip();
+      return flipHelp(page);
     case "escape":
       return page.actions.cancel();
   }
+}
+
+/** Shows the keys and the card with the goal of the world, or hides both. */
+export function flipHelp({ keyBar, intro }: Pick<CommandParts, "keyBar" | "intro">): void {
+  const isShown = !intro.isVisible;
+  if (isShown) intro.show();
+  else intro.hide();
+  // A world without a description has only keys.
+  if (isShown && !intro.isVisible) keyBar.flip();
+  else keyBar.set(isShown);
 }
 
 /** Sends a line of chat. The page answers `/help` itself, because the server would send it to all players. */

@@ -3,15 +3,19 @@ import type { WorldScene } from "@nowcast/three";
 import { OwnAvatar } from "./avatar/own-avatar.js";
 import { ChatPanel } from "./chat/chat-panel.js";
 import { Figures } from "./hud/figures.js";
+import { Highlights } from "./hud/highlights.js";
 import { Hud } from "./hud/hud.js";
+import { IntroCard } from "./hud/intro-card.js";
 import { KeyBar } from "./hud/key-hints.js";
 import { PastPanel } from "./hud/past-panel.js";
+import { PeopleList } from "./hud/people-list.js";
 import { RulesConsole } from "./hud/rules-console.js";
 import { Screens } from "./hud/screens.js";
 import { createDevices, type Devices } from "./input/devices.js";
 import { GyroscopeToggle } from "./input/gyroscope-toggle.js";
 import { createActions } from "./page-actions.js";
-import { runCommand, sayLine } from "./page-commands.js";
+import { flipHelp, runCommand, sayLine } from "./page-commands.js";
+import { peopleListPageOf } from "./page-people.js";
 import { Picture } from "./scene/picture.js";
 import type { Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
@@ -41,9 +45,15 @@ export class Viewer implements EventParts {
   readonly figures = new Figures((visible) => this.change({ hud: visible }));
   readonly actions: Actions;
   readonly people = new People();
+  readonly peopleList: PeopleList;
+  readonly highlights = new Highlights();
   readonly voice: VoiceToggle;
   readonly chat: ChatPanel;
-  readonly keyBar = new KeyBar((keys) => this.change({ keys }));
+  readonly keyBar = new KeyBar(
+    (keys) => this.change({ keys }),
+    () => flipHelp(this),
+  );
+  readonly intro = new IntroCard();
   readonly console = new RulesConsole();
   readonly screens = new Screens();
   readonly past: PastPanel;
@@ -86,6 +96,7 @@ export class Viewer implements EventParts {
     this.devices = createDevices(canvas, this.inputs);
     this.gyroscope = new GyroscopeToggle(this.inputs, (text) => this.hud.say(text));
     this.actions = createActions(this);
+    this.peopleList = new PeopleList(peopleListPageOf(this));
     this.voice = new VoiceToggle(voicePageOf(this), iceServers);
     this.backdrop = new Backdrop(this.scene);
     this.#visit = new Visit({
@@ -120,7 +131,8 @@ export class Viewer implements EventParts {
   /** Enters a world, or enters it again with other options. */
   enter(address: string, room: string, shareAddress: string, entry: Entry): void {
     this.backdrop.hide();
-    this.hud.show(room, shareAddress);
+    this.hud.show(room);
+    this.peopleList.enter(shareAddress);
     this.figures.setVisible(this.settings.hud);
     this.keyBar.setVisible(this.settings.keys);
     document.body.classList.remove("outside");
@@ -133,6 +145,8 @@ export class Viewer implements EventParts {
     this.voice.end();
     this.#visit.leave();
     this.chat.clear();
+    this.intro.hide();
+    this.peopleList.close();
     this.hud.hide();
     document.body.classList.add("outside");
     this.backdrop.show();
@@ -173,6 +187,8 @@ export class Viewer implements EventParts {
   #clear(): void {
     this.scene.clear();
     this.people.clear();
+    this.peopleList.clear();
+    this.highlights.clear();
     this.actions.define([]);
     this.inputs.claimed = this.actions.keys;
     this.avatar.forget();

@@ -13,9 +13,11 @@ import type { WorldScene } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import type { ChatPanel } from "./chat/chat-panel.js";
 import type { Figures } from "./hud/figures.js";
+import type { Highlights } from "./hud/highlights.js";
 import type { Hud } from "./hud/hud.js";
 import type { KeyBar } from "./hud/key-hints.js";
 import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
+import type { PeopleList } from "./hud/people-list.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { Screens } from "./hud/screens.js";
 import type { Devices } from "./input/devices.js";
@@ -31,6 +33,8 @@ export interface EventParts {
   readonly connection: WorldConnection | undefined;
   readonly scene: WorldScene;
   readonly people: People;
+  readonly peopleList: PeopleList;
+  readonly highlights: Highlights;
   readonly actions: Actions;
   readonly inputs: InputCollector;
   readonly devices: Devices;
@@ -106,8 +110,8 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   eventReceived(event: string, payload: unknown): void {
-    const { voice, sounds } = this.#page;
-    if (voice.handleEvent(event, payload)) return;
+    const { voice, sounds, highlights } = this.#page;
+    if (voice.handleEvent(event, payload) || highlights.handleEvent(event, payload)) return;
     const sound = event === "sound" ? readSound(payload) : undefined;
     if (sound) sounds.play(sound);
   }
@@ -123,7 +127,8 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   chatted(player: number, name: string, text: string): void {
-    const { people, chat, scene } = this.#page;
+    const { people, peopleList, chat, scene } = this.#page;
+    if (peopleList.isBlocked(player)) return;
     const avatar = people.avatarOf(player);
     chat.add(name, scene.crowd.colorOf(avatar), text);
     if (avatar !== undefined) scene.labels.say(avatar, text, performance.now());
@@ -156,7 +161,8 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   #countPeople(): void {
-    const { hud, people, connection } = this.#page;
+    const { hud, people, peopleList, connection } = this.#page;
     hud.setPeople(people.count, connection?.avatar === undefined);
+    peopleList.update();
   }
 }

@@ -64,18 +64,28 @@ it("parses sounds, and knows the words in their names", () => {
   expect(timbreOf("assets/whistles/nothing-known.ogg")).toEqual(timbreOf("x"));
 });
 
+const HASH = "0123456789abcdef".repeat(4);
+
 it("lists the worlds of a server, and nothing that is none", () => {
   const answer = {
     worlds: [
       { name: "football", version: 3, hash: "ab", rooms: ["football", "football-2", 7] },
-      { name: "playground" },
+      { name: "playground", goal: "Pile up blocks", how: ["Grab one", 7], picture: `/assets/${HASH}` },
+      { name: "shop", goal: 3, how: "no", picture: "https://elsewhere/x.jpg" },
       { name: "<b>NO</b>" },
       null,
     ],
   };
   expect(readWorlds(answer)).toEqual([
-    { name: "football", rooms: ["football", "football-2"] },
-    { name: "playground", rooms: [] },
+    { name: "football", rooms: ["football", "football-2"], goal: "", how: [], picture: undefined },
+    {
+      name: "playground",
+      rooms: [],
+      goal: "Pile up blocks",
+      how: ["Grab one"],
+      picture: `/assets/${HASH}`,
+    },
+    { name: "shop", rooms: [], goal: "", how: [], picture: undefined },
   ]);
   for (const none of [undefined, "no", { worlds: 3 }, 404]) expect(readWorlds(none)).toEqual([]);
 });

@@ -105,10 +105,19 @@ impl Sample {
     /// Returns its assets: each asset's path in the folder, and its content.
     pub(crate) fn assets(self) -> &'static [(&'static str, &'static [u8])] {
         match self {
-            Sample::Gallery => {
-                assets!("gallery": "assets/door.glb", "assets/figure.glb", "assets/kart.glb")
-            }
-            _ => &[],
+            Sample::Gallery => assets!(
+                "gallery": "assets/door.glb", "assets/figure.glb", "assets/kart.glb", "assets/picture.jpg"
+            ),
+            Sample::Minimal => assets!("minimal": "assets/picture.jpg"),
+            Sample::Playground => assets!("playground": "assets/picture.jpg"),
+            Sample::Football => assets!("football": "assets/picture.jpg"),
+            Sample::TowerDefence => assets!("tower-defence": "assets/picture.jpg"),
+            Sample::Robots => assets!("robots": "assets/picture.jpg"),
+            Sample::CaptureTheFlag => assets!("capture-the-flag": "assets/picture.jpg"),
+            Sample::ObstacleRace => assets!("obstacle-race": "assets/picture.jpg"),
+            Sample::Builders => assets!("builders": "assets/picture.jpg"),
+            Sample::Party => assets!("party": "assets/picture.jpg"),
+            Sample::Shop => assets!("shop": "assets/picture.jpg"),
         }
     }
 

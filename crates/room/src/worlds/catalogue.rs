@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use nowcast_script::{Asset, Assets, Fault, Limits, Script, Sources, Stop, missing_assets};
+use nowcast_script::{About, Asset, Assets, Fault, Limits, Script, Sources, Stop, missing_assets};
 use nowcast_world_protocol::is_room_name;
 use serde::Serialize;
 
@@ -57,6 +57,8 @@ struct Found {
     good: Sources,
     /// The asset files.
     assets: Assets,
+    /// The description of `good` for visitors.
+    about: About,
     /// The reason why the current contents of the folder do not load, if they do not.
     fault: Option<String>,
 }
@@ -79,6 +81,12 @@ pub struct WorldSummary {
     /// The reason why the current contents of the world's folder do not load.
     fault: Option<String>,
     pub(crate) rooms: Vec<String>,
+    /// The goal of the world in one sentence, if the world describes itself.
+    goal: Option<String>,
+    /// The first steps of a visitor.
+    how: Vec<String>,
+    /// The path of a picture of the world on this server.
+    picture: Option<String>,
 }
 
 impl Catalogue {
@@ -199,14 +207,26 @@ impl Offered {
     }
 
     fn summary(&self) -> WorldSummary {
-        let (version, fault) = match &self.rules {
-            Offer::Program(_) => (None, None),
-            Offer::Script(newest) => {
-                let found = newest.lock();
-                (Some(format!("{:016x}", found.good.hash())), found.fault.clone())
-            }
+        let mut summary = WorldSummary {
+            name: self.name.clone(),
+            version: None,
+            fault: None,
+            rooms: Vec::new(),
+            goal: None,
+            how: Vec::new(),
+            picture: None,
         };
-        WorldSummary { name: self.name.clone(), version, fault, rooms: Vec::new() }
+        if let Offer::Script(newest) = &self.rules {
+            let found = newest.lock();
+            let About { goal, how, picture } = &found.about;
+            summary.version = Some(format!("{:016x}", found.good.hash()));
+            summary.fault = found.fault.clone();
+            summary.goal = (!goal.is_empty()).then(|| goal.clone());
+            summary.how = how.clone();
+            let picture = picture.as_ref().and_then(|name| found.assets.get(name));
+            summary.picture = picture.map(|asset| format!("/assets/{}", asset.hash));
+        }
+        summary
     }
 }
 
@@ -219,10 +239,10 @@ impl ScriptVersions {
         assets: Assets,
         asset_cache: &Arc<AssetCache>,
     ) -> Result<Arc<Self>, OfferError> {
-        load(&sources, &assets, folder)
+        let about = load(&sources, &assets, folder)
             .map_err(|fault| OfferError::Script { world: world.to_owned(), fault })?;
         asset_cache.put(&assets);
-        let found = Mutex::new(Found { good: sources, assets, fault: None });
+        let found = Mutex::new(Found { good: sources, assets, about, fault: None });
         Ok(Arc::new(Self { asset_cache: Arc::clone(asset_cache), number: AtomicU64::new(0), found }))
     }
 
@@ -243,12 +263,12 @@ impl ScriptVersions {
     pub fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
         // The version is loaded without the lock, because loading may take long or never finish.
         let loaded = read.and_then(|(sources, assets)| {
-            load(&sources, &assets, None)?;
-            Ok((sources, assets))
+            let about = load(&sources, &assets, None)?;
+            Ok((sources, assets, about))
         });
         let mut found = self.lock();
         let is_known = match &loaded {
-            Ok((sources, assets)) => {
+            Ok((sources, assets, _)) => {
                 found.fault.is_none() && *sources == found.good && *assets == found.assets
             }
             Err(fault) => found.fault.as_ref() == Some(fault),
@@ -256,13 +276,13 @@ impl ScriptVersions {
         if is_known {
             return None;
         }
-        let outcome = loaded.as_ref().map(|(sources, _)| sources.hash()).map_err(Clone::clone);
+        let outcome = loaded.as_ref().map(|(sources, ..)| sources.hash()).map_err(Clone::clone);
         match loaded {
-            Ok((sources, assets)) => {
+            Ok((sources, assets, about)) => {
                 // The assets are served before a room announces them to a page.
                 self.asset_cache.put(&assets);
                 self.asset_cache.retire(&found.assets, &assets);
-                *found = Found { good: sources, assets, fault: None };
+                *found = Found { good: sources, assets, about, fault: None };
             }
             Err(fault) => found.fault = Some(fault),
         }
@@ -281,9 +301,9 @@ pub fn describe_faults(faults: &[Fault]) -> Option<String> {
     }
 }
 
-/// Returns an error if no world can be created from these rules and files, or if its definition cannot be sent. Rules that
+/// Returns the description for visitors, or an error if no world can be created from these rules and files, or if its definition cannot be sent. Rules that
 /// do not finish are interrupted. Rules that cannot be interrupted are abandoned.
-fn load(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<(), String> {
+fn load(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<About, String> {
     let (sources, assets, folder) = (sources.clone(), assets.clone(), folder.map(Path::to_owned));
     within(LOAD_TIME_MAX, move || load_here(&sources, &assets, folder.as_deref()))
 }
@@ -293,10 +313,10 @@ const LOAD_TIME_MAX: Duration = Duration::from_secs(10);
 const STOP_PATIENCE: Duration = Duration::from_millis(700);
 
 /// Runs code that loads scripts on a separate thread, for a limited time.
-fn within(
+fn within<T: Send + 'static>(
     time_max: Duration,
-    work: impl FnOnce() -> Result<(), String> + Send + 'static,
-) -> Result<(), String> {
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
     let stop = Stop::default();
     let (sender, done) = channel();
     let watched = stop.clone();
@@ -316,7 +336,7 @@ fn within(
         })
 }
 
-fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<(), String> {
+fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<About, String> {
     let script = Script::load(sources, Limits::DEFAULT).map_err(|fault| match folder {
         Some(folder) => fault.in_folder(&folder.display().to_string(), sources),
         None => fault.to_string(),
@@ -326,7 +346,7 @@ fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Resul
         return Err(fault);
     }
     if Dictionary::new(&definition, assets, 1).fits() {
-        Ok(())
+        Ok(script.about())
     } else {
         Err("the kinds' looks, the actions' bindings and the names of assets are too large for one message"
             .to_owned())

@@ -40,6 +40,8 @@ export class InputCollector {
   zoom = 1;
   lookSpeed = 1;
   invertLook = false;
+  /** Keys that the user moved: the code of a pressed key, and the code of the key whose function it has. */
+  keymap: ReadonlyMap<string, string> = new Map();
   /** The keys and mouse buttons that trigger actions of this world. */
   claimed: ReadonlySet<string> = new Set();
   /** The triggers for the buttons of a gamepad, by the number of the button in the standard mapping. */

@@ -10,11 +10,14 @@ const TURN_LEFT = new Set(["KeyQ", "Comma"]);
 const TURN_RIGHT = new Set(["KeyR", "Period"]);
 const LOOK_UP = new Set(["PageUp"]);
 const LOOK_DOWN = new Set(["PageDown"]);
-/** Keys that act as the buttons of a mouse, unless an action of the world has them. */
-const MOUSE_KEYS: ReadonlyMap<string, string> = new Map([
-  ["x", "left"],
-  ["c", "right"],
-]);
+/**
+ * Keys that act as the buttons of a mouse. The first key that no action of the world has acts as the button, so that there
+ * is a key for it in every world.
+ */
+const MOUSE_KEYS: Readonly<Record<string, readonly string[]>> = {
+  left: ["x", "v", "j"],
+  right: ["c", "b", "k"],
+};
 const WALKING = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
 
 /**
@@ -58,6 +61,7 @@ export class Keyboard {
 
   #press(event: KeyboardEvent): void {
     if (isTyping(event.composedPath()[0] ?? null) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const code = this.#inputs.keymap.get(event.code) ?? event.code;
     if (event.code === "Escape") this.#inputs.do("escape");
     // If a button has the focus, Space and Enter press it.
     if (isPressable(event.composedPath()[0] ?? null) && (event.code === "Space" || event.code === "Enter"))
@@ -69,20 +73,21 @@ export class Keyboard {
     }
     // This key is found by its character, because its position differs between layouts.
     if (event.key === "?" && !event.repeat) this.#inputs.do("help");
-    if (/^(Space|Arrow.*|Page(Up|Down))$/.test(event.code)) event.preventDefault();
-    if (event.repeat || this.#down.has(event.code)) return;
-    this.#down.add(event.code);
+    if (/^(Space|Arrow.*|Page(Up|Down))$/.test(code)) event.preventDefault();
+    if (event.repeat || this.#down.has(code)) return;
+    this.#down.add(code);
     this.#update();
-    const trigger = this.#triggerOf(event.code);
+    const trigger = this.#triggerOf(code);
     if (trigger !== undefined) this.#inputs.press(trigger);
-    else if (event.code === "KeyH") this.#inputs.do("hud");
-    else if (event.code === "Backquote") this.#inputs.do("console");
+    else if (code === "KeyH") this.#inputs.do("hud");
+    else if (code === "Backquote") this.#inputs.do("console");
   }
 
   #lift(event: KeyboardEvent): void {
-    if (!this.#down.delete(event.code)) return;
+    const code = this.#inputs.keymap.get(event.code) ?? event.code;
+    if (!this.#down.delete(code)) return;
     this.#update();
-    const trigger = this.#triggerOf(event.code);
+    const trigger = this.#triggerOf(code);
     if (trigger !== undefined) this.#inputs.lift(trigger);
   }
 
@@ -99,8 +104,7 @@ export class Keyboard {
     const { claimed } = this.#inputs;
     const key = keyOf(code);
     if (key === undefined || claimed.has(key)) return key;
-    const button = MOUSE_KEYS.get(key);
-    return button !== undefined && claimed.has(button) ? button : undefined;
+    return Object.keys(MOUSE_KEYS).find((button) => claimed.has(button) && mouseKey(button, claimed) === key);
   }
 
   #update(): void {
@@ -115,6 +119,11 @@ export class Keyboard {
     for (const code of codes) if (this.#down.has(code)) return 1;
     return 0;
   }
+}
+
+/** Returns the key that acts as a button of the mouse (`left`, `right`) in a world whose actions have the keys `claimed`. */
+export function mouseKey(button: string, claimed: ReadonlySet<string>): string | undefined {
+  return MOUSE_KEYS[button]?.find((key) => !claimed.has(key));
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Actor, Input, InputCollector, OrbitCamera } from "@nowcast/page";
+import type { Actor, Input, InputCollector, OrbitCamera, Placed } from "@nowcast/page";
 import { createPose, type Member, type WorldScene, wrapAngle, yawOf } from "@nowcast/three";
 import { Vector3 } from "three";
 import type { WorldConnection } from "../world-connection.js";
@@ -10,6 +10,7 @@ const HIDE_NEARER_M = 1.15;
 const EYES_M = 0.62;
 /** Speed of the camera for players without a body, in metres a second. */
 const WATCHING_SPEED = 9;
+const UNTURNED: Placed = { rotation: [0, 0, 0, 1] };
 
 /** The parts of the page that follow the own avatar. */
 export interface AvatarParts {
@@ -86,7 +87,7 @@ export class OwnAvatar {
       if (headset) return headset.move(seconds, this.watched);
       return camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     }
-    if (this.#faced !== actor.id) this.#faceWith(actor);
+    if (this.#faced !== actor.id) this.#faceWith(actor, connection);
     const turned = connection.takeTurn();
     if (turned !== 0) this.#turn(turned);
     const { member } = this;
@@ -94,16 +95,17 @@ export class OwnAvatar {
     if (!member) this.#turnWith(actor);
     if (headset) return headset.move(seconds, actor);
     const { x, y, z } = actor;
+    camera.isOverShoulder = member?.body.holding !== undefined;
     camera.follow(seconds, x, y + eyes, z, scene.obstacles, member?.body.holding ?? actor.id);
   }
 
-  #faceWith(own: Actor): void {
+  #faceWith(own: Actor, { world }: WorldConnection): void {
     const { camera, headset } = this.#page;
     this.#faced = own.id;
     this.#yaw = yawOf(own);
-    camera.face(own);
+    camera.faceEntity(world.avatar ?? UNTURNED);
     camera.jump();
-    headset?.faceWith(own);
+    headset?.faceWith(camera.yaw);
   }
 
   /** The camera of a driver turns with the vehicle. */

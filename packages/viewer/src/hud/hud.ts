@@ -1,4 +1,4 @@
-import { copyText, element } from "../dom.js";
+import { element } from "../dom.js";
 import { words } from "../words.js";
 import type { Status } from "../world-connection.js";
 import { type Ending, explainClose } from "./close-reason.js";
@@ -47,19 +47,16 @@ export class Hud {
     );
   }
 
-  show(room: string, address: string): void {
+  show(room: string): void {
     this.#root.hidden = false;
     this.#endDialog.hidden = true;
     this.#room.textContent = room;
-    this.#place.title = words.copyLink;
-    this.#place.onclick = async () => {
-      this.say((await copyText(address)) ? words.linkCopied : address);
-    };
+    this.#place.title = words.peopleOpen;
   }
 
   /** Shows the world of the room, if the room's name does not contain it. */
   setWorld(about: string): void {
-    this.#place.title = `${about} ${words.copyLink}`;
+    this.#place.title = `${about} ${words.peopleOpen}`;
   }
 
   hide(): void {

@@ -52,9 +52,10 @@ export class KeyBar {
   #shown: readonly KeyHint[] = keyHints([]);
   readonly #onToggle: (isVisible: boolean) => void;
 
-  constructor(onToggle: (isVisible: boolean) => void) {
+  /** `onToggle` is called when the user hides or shows the bar, `onPress` for a click on its button. */
+  constructor(onToggle: (isVisible: boolean) => void, onPress: () => void) {
     this.#onToggle = onToggle;
-    this.#toggle.addEventListener("click", () => this.flip());
+    this.#toggle.addEventListener("click", onPress);
   }
 
   get hints(): readonly KeyHint[] {
@@ -62,8 +63,13 @@ export class KeyBar {
   }
 
   flip(): void {
-    this.setVisible(this.#bar.hidden);
-    this.#onToggle(!this.#bar.hidden);
+    this.set(this.#bar.hidden);
+  }
+
+  /** Hides or shows the bar for the user, also on later visits. */
+  set(isVisible: boolean): void {
+    this.setVisible(isVisible);
+    this.#onToggle(isVisible);
   }
 
   setVisible(isVisible: boolean): void {

@@ -74,8 +74,7 @@ export class RulesConsole {
 
   /**
    * Adds a report. A fault opens the console, because the author has just saved the rules and waits for the
-   * result. `isNews` is false for reports from before this page joined. Of these reports, only the last one
-   * can open the console.
+   * result. `isNews` is false for reports from before this page joined, which open nothing.
    */
   add({ outcome, version, text }: Report, isNews: boolean): void {
     this.#toggle.hidden = false;
@@ -94,7 +93,7 @@ export class RulesConsole {
     while (this.#list.childElementCount > REPORTS_MAX) this.#list.lastElementChild?.remove();
     // Printed lines neither open nor close the console.
     if (outcome === "printed") return;
-    if (outcome !== "runs" || !isNews) this.#setOpen(outcome !== "runs");
+    if (outcome !== "runs" && isNews) this.#setOpen(true);
   }
 
   #setOpen(isOpen: boolean): void {

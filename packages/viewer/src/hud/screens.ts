@@ -52,8 +52,7 @@ export class Screens {
         if (TEAM_COLORS.has(name)) side.dataset["team"] = name;
         const number = document.createElement("b");
         number.textContent = value;
-        if (name !== "") side.append(`${name} `);
-        side.append(number);
+        side.append(`${name === "" ? words.score : name} `, number);
         return side;
       }),
     );

@@ -22,8 +22,8 @@ export interface Devices {
   readonly tilting: number;
   /** Sets the touch buttons for the world's actions. */
   offerButtons(buttons: readonly TouchButton[]): void;
-  /** Marks the buttons whose actions have a target now. */
-  markButtons(triggers: ReadonlySet<string>): void;
+  /** Marks the buttons whose actions have a target now, and dims those whose actions are not possible now. */
+  markButtons(offered: ReadonlySet<string>, possible: ReadonlySet<string>): void;
   poll(seconds: number): void;
   release(): void;
 }
@@ -85,9 +85,13 @@ export function createDevices(canvas: HTMLCanvasElement, inputs: InputCollector)
       const rows = Math.ceil(buttons.length / BUTTONS_A_ROW);
       document.body.style.setProperty("--action-rows", String(rows));
     },
-    markButtons(triggers) {
+    markButtons(offered, possible) {
       for (const button of actionButtons.querySelectorAll("button")) {
-        button.classList.toggle("offered", triggers.has(button.dataset["trigger"] ?? ""));
+        const trigger = button.dataset["trigger"] ?? "";
+        button.classList.toggle("offered", offered.has(trigger));
+        const isIdle = !offered.has(trigger) && !possible.has(trigger);
+        button.classList.toggle("idle", isIdle);
+        button.setAttribute("aria-disabled", String(isIdle));
       }
     },
     poll: (seconds) => gamepad.poll(seconds),

@@ -17,6 +17,8 @@ export interface Look extends Daylight {
   stars: number;
   seaNear: Color;
   seaFar: Color;
+  /** The land around a world without a sea. */
+  land: Color;
   /** The colours of the ranges of hills, from the farthest to the nearest. */
   hills: readonly [Color, Color, Color];
   fogDensity: number;
@@ -40,6 +42,7 @@ export const DAY: Look = {
   stars: 0,
   seaNear: new Color("#2f7f9e"),
   seaFar: new Color("#b9d8df"),
+  land: new Color("#a7b187"),
   hills: [new Color("#bfd3de"), new Color("#9dbccb"), new Color("#7ba4b0")],
   fogDensity: 0.0042,
 };
@@ -62,6 +65,7 @@ export const DUSK: Look = {
   stars: 1,
   seaNear: new Color("#2c2f63"),
   seaFar: new Color("#d08a86"),
+  land: new Color("#6d5a6b"),
   hills: [new Color("#b9748a"), new Color("#7f5684"), new Color("#4f4172")],
   fogDensity: 0.0042,
 };

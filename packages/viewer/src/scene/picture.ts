@@ -65,7 +65,7 @@ export class Picture {
   update(seconds: number, focus: { readonly x: number; readonly y: number; readonly z: number }): void {
     this.#seconds += seconds;
     this.stage.surroundings.update(this.motionSeconds);
-    this.stage.surroundings.setSea(this.scene.sea);
+    this.stage.surroundings.setLevel(this.scene.sea, this.scene.land);
     this.stage.aimSun(focus.x, focus.y, focus.z);
   }
 

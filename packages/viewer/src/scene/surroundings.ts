@@ -17,11 +17,16 @@ const RANGES = [
   { radius: 250, height: 17, bumps: 11, seed: 5.2 },
 ] as const;
 
-/** The distant surroundings of a world in a sea: the water and three ranges of hills, paler with distance. */
+/** Distance between the ground of a world and the land below it, in metres, so that they do not flicker. */
+const BELOW_GROUND_M = 0.05;
+
+/** The distant surroundings of a world: water or land, and three ranges of hills, paler with distance. */
 export class Surroundings {
   readonly group = new Group();
   readonly #hills: Mesh<PlaneGeometry, MeshBasicMaterial>[] = [];
   readonly #sea: ShaderMaterial;
+  readonly #water: Mesh;
+  readonly #land: Mesh<CircleGeometry, ShaderMaterial>;
 
   constructor() {
     for (const range of RANGES) {
@@ -43,19 +48,25 @@ export class Surroundings {
         sun: { value: new Vector3() },
         seconds: { value: 0 },
       },
-      vertexShader: /* glsl */ `
-        varying vec3 vWorld;
-        void main() {
-          vec4 world = modelMatrix * vec4(position, 1.0);
-          vWorld = world.xyz;
-          gl_Position = projectionMatrix * viewMatrix * world;
-        }`,
+      vertexShader: VERTEX,
       fragmentShader: SEA,
     });
     const sea = new Mesh(new CircleGeometry(520, 48), this.#sea);
     sea.rotation.x = -Math.PI / 2;
     sea.renderOrder = 2;
-    this.group.add(sea);
+    this.#water = sea;
+    this.#land = new Mesh(
+      sea.geometry,
+      new ShaderMaterial({
+        toneMapped: false,
+        uniforms: { near: { value: new Color() }, horizon: { value: new Color() } },
+        vertexShader: VERTEX,
+        fragmentShader: LAND,
+      }),
+    );
+    this.#land.rotation.copy(sea.rotation);
+    this.#land.renderOrder = 2;
+    this.group.add(sea, this.#land);
   }
 
   setLook(look: Look): void {
@@ -69,12 +80,21 @@ export class Surroundings {
     u["horizon"]!.value = look.horizon;
     u["glow"]!.value = look.glow;
     u["sun"]!.value = look.sunDirection;
+    const land = this.#land.material.uniforms;
+    land["near"]!.value = look.land;
+    land["horizon"]!.value = look.horizon;
   }
 
-  /** Sets the height of the sea in metres, and moves the hills with it. Without a sea, both are hidden. */
-  setSea(level: number | undefined): void {
+  /**
+   * Sets the height of the sea, or of the underside of the ground in a world without a sea, in metres. The hills stand on
+   * it. Without both, the surroundings are hidden.
+   */
+  setLevel(sea: number | undefined, land: number | undefined): void {
+    const level = sea ?? land;
     this.group.visible = level !== undefined;
-    this.group.position.y = level ?? 0;
+    this.#water.visible = sea !== undefined;
+    this.#land.visible = sea === undefined;
+    this.group.position.y = sea ?? (land ?? 0) - BELOW_GROUND_M;
   }
 
   /** Moves the waves. `seconds` stays the same for users who prefer reduced motion. */
@@ -119,6 +139,26 @@ function paintRange(geometry: PlaneGeometry, height: number, base: Color, haze: 
   }
   geometry.setAttribute("color", new BufferAttribute(colors, 3));
 }
+
+const VERTEX = /* glsl */ `
+  varying vec3 vWorld;
+  void main() {
+    vec4 world = modelMatrix * vec4(position, 1.0);
+    vWorld = world.xyz;
+    gl_Position = projectionMatrix * viewMatrix * world;
+  }`;
+
+const LAND = /* glsl */ `
+  uniform vec3 near, horizon;
+  varying vec3 vWorld;
+  void main() {
+    float distance = length(cameraPosition - vWorld);
+    vec2 p = vWorld.xz * 0.05;
+    float patches = sin(p.x + 1.7 * sin(p.y * 0.7)) * sin(p.y * 1.3 + sin(p.x * 0.6));
+    vec3 color = near * (1.0 + 0.05 * patches);
+    gl_FragColor = vec4(mix(color, horizon, smoothstep(20.0, 300.0, distance)), 1.0);
+    #include <colorspace_fragment>
+  }`;
 
 const SEA = /* glsl */ `
   uniform vec3 near, far, horizon, glow, sun;

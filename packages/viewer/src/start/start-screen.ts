@@ -1,7 +1,7 @@
 import { copyText, element } from "../dom.js";
 import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";
-import { fetchPlayers, fetchWorlds, type WorldEntry } from "./worlds.js";
+import { fetchPlayers, fetchWorlds, titleOf, type WorldEntry } from "./worlds.js";
 
 /**
  * Maximum time for which the card waits for the list of worlds. It waits so that its layout does not change
@@ -93,26 +93,38 @@ export class StartScreen {
       this.#writeLink();
     }
     this.#worlds.hidden = worlds.length === 0;
-    this.#worlds.querySelector("ul")?.replaceChildren(
-      ...worlds.map(({ name, rooms }) => {
-        const button = document.createElement("button");
-        button.type = "button";
-        button.dataset["world"] = name;
-        const title = document.createElement("b");
-        title.textContent = name.replaceAll(/[-_]/g, " ");
-        button.append(title);
-        const count = players.get(name) ?? 0;
-        if (count > 0 || rooms.length > 0) {
-          const open = document.createElement("small");
-          open.textContent = count > 0 ? words.peopleHere(count) : words.roomsOpen(rooms.length);
-          button.append(open);
-        }
-        button.addEventListener("click", () => this.#enter(name));
-        const item = document.createElement("li");
-        item.append(button);
-        return item;
-      }),
-    );
+    this.#worlds
+      .querySelector("ul")
+      ?.replaceChildren(...worlds.map((world) => this.#createCard(world, players.get(world.name) ?? 0)));
+  }
+
+  /** A picture, the name, the goal, and the number of people. */
+  #createCard({ name, rooms, goal, picture }: WorldEntry, people: number): HTMLLIElement {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.dataset["world"] = name;
+    if (picture !== undefined) {
+      const image = document.createElement("img");
+      Object.assign(image, { src: picture, alt: "", width: 480, height: 270 });
+      button.append(image);
+    }
+    const title = document.createElement("b");
+    title.textContent = titleOf(name);
+    button.append(title);
+    if (goal !== "") {
+      const line = document.createElement("span");
+      line.textContent = goal;
+      button.append(line);
+    }
+    if (people > 0 || rooms.length > 0) {
+      const open = document.createElement("small");
+      open.textContent = people > 0 ? words.peopleHere(people) : words.roomsOpen(rooms.length);
+      button.append(open);
+    }
+    button.addEventListener("click", () => this.#enter(name));
+    const item = document.createElement("li");
+    item.append(button);
+    return item;
   }
 
   #writeLink(): void {

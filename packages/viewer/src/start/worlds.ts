@@ -5,10 +5,19 @@ export interface WorldEntry {
   readonly name: string;
   /** The open rooms that show the world. */
   readonly rooms: readonly string[];
+  /** The goal in one sentence; empty if the world does not describe itself. */
+  readonly goal: string;
+  /** The first steps of a visitor. */
+  readonly how: readonly string[];
+  /** The path of a picture on this server. */
+  readonly picture: string | undefined;
 }
 
 const WORLDS_MAX = 200;
 const ROOMS_MAX = 1_000;
+const STEPS_MAX = 6;
+const LINE_CHARACTERS_MAX = 200;
+const PICTURE = /^\/assets\/[0-9a-f]{64}$/;
 const NAME = /^[a-z0-9_-]{1,32}$/;
 
 /** Parses the answer of `/api/worlds`; entries without a valid room name are omitted. */
@@ -18,7 +27,10 @@ export function readWorlds(answer: unknown): readonly WorldEntry[] {
   return list.slice(0, WORLDS_MAX).flatMap((entry: unknown) => {
     if (!isFields(entry) || !isName(entry["name"])) return [];
     const rooms = Array.isArray(entry["rooms"]) ? entry["rooms"].slice(0, ROOMS_MAX).filter(isName) : [];
-    return [{ name: entry["name"], rooms }];
+    const how = Array.isArray(entry["how"]) ? entry["how"].slice(0, STEPS_MAX).filter(isLine) : [];
+    const goal = isLine(entry["goal"]) ? entry["goal"] : "";
+    const picture = isPicture(entry["picture"]) ? entry["picture"] : undefined;
+    return [{ name: entry["name"], rooms, goal, how, picture }];
   });
 }
 
@@ -34,6 +46,11 @@ export function readPlayers(answer: unknown): ReadonlyMap<string, number> {
     players.set(entry["world"], (players.get(entry["world"]) ?? 0) + (count as number));
   }
   return players;
+}
+
+/** The name of a world as a title. */
+export function titleOf(name: string): string {
+  return name.replaceAll(/[-_]/g, " ");
 }
 
 /** Requests the worlds of the server; empty if the server does not list them. */
@@ -54,6 +71,14 @@ async function fetchList(path: string): Promise<unknown> {
     // If the server does not answer, entering a room reports the error. The user can name a room without the list.
     return undefined;
   }
+}
+
+function isLine(value: unknown): value is string {
+  return typeof value === "string" && value.length <= LINE_CHARACTERS_MAX;
+}
+
+function isPicture(value: unknown): value is string {
+  return typeof value === "string" && PICTURE.test(value);
 }
 
 function isName(value: unknown): value is string {

@@ -1,6 +1,7 @@
 import type { People } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import type { Hud } from "../hud/hud.js";
+import type { PeopleList } from "../hud/people-list.js";
 import type { WorldConnection } from "../world-connection.js";
 import type { VoicePage } from "./voice-toggle.js";
 
@@ -10,6 +11,7 @@ export interface VoiceParts {
   readonly people: People;
   readonly scene: WorldScene;
   readonly hud: Hud;
+  readonly peopleList: PeopleList;
 }
 
 /** The page's interface for voices: the players, their shown places, and functions that send signals. */
@@ -29,6 +31,7 @@ export function voicePageOf(parts: VoiceParts): VoicePage {
     },
     act: (action, args) => parts.connection?.act(action, args),
     say: (text) => parts.hud.say(text),
+    choices: () => parts.peopleList.choices,
     mark: (player, speaks) => {
       const avatar = parts.people.avatarOf(player);
       if (avatar !== undefined) parts.scene.labels.setSpeaking(avatar, speaks);

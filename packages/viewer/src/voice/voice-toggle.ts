@@ -5,6 +5,7 @@
 import type { Spot, Voice, VoiceHost } from "@nowcast/page/voice";
 import type { Definition } from "nowcast/world";
 import { element } from "../dom.js";
+import type { PersonChoice } from "../hud/people-list.js";
 import { words } from "../words.js";
 
 /** The action and the event by which a world forwards signals between pages. */
@@ -18,6 +19,8 @@ export interface VoicePage {
   others(): Iterable<{ readonly id: number; readonly name: string; readonly spot: Spot | undefined }>;
   act(action: string, args: Readonly<Record<string, unknown>>): void;
   say(text: string): void;
+  /** The user's choices about players, from the list of people. */
+  choices(): Iterable<readonly [number, Readonly<PersonChoice>]>;
   /** Shows above a player whether the player speaks. */
   mark(player: number, speaks: boolean): void;
 }
@@ -60,6 +63,11 @@ export class VoiceToggle {
     this.#voice?.update(nowMs, ears, ahead);
   }
 
+  /** Applies the user's choice about a player from the list of people. */
+  choose(player: number, { isMuted, isBlocked }: Readonly<PersonChoice>): void {
+    this.#voice?.choose(player, { volume: isMuted ? 0 : 1, isBlocked });
+  }
+
   /** Turns the microphone on, or off. */
   async flipMicrophone(): Promise<void> {
     const voice = this.#voice;
@@ -87,6 +95,7 @@ export class VoiceToggle {
     // The user may have turned voices off again while the code was loaded.
     if (this.#voice || !this.#toggle.checked) return;
     this.#voice = new Voice(this.#createHost(), this.#iceServers);
+    for (const [player, choice] of page.choices()) this.choose(player, choice);
     this.#microphone.hidden = false;
     this.#show();
   }

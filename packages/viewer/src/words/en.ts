@@ -14,7 +14,7 @@ export const ENGLISH = {
   guest: "guest",
   room: "Room",
   roomRule: "1 to 32 of a–z, 0–9, - and _",
-  worlds: "Worlds",
+  worlds: "Worlds: choose one to enter",
   enter: "Enter",
   shareBefore: "Nobody else here yet? Open",
   shareBetween: "in a second tab, or",
@@ -25,8 +25,20 @@ export const ENGLISH = {
   peopleHere: (people: number) => (people === 1 ? "1 person here" : `${people} people here`),
   roomsOpen: (rooms: number) => (rooms === 1 ? "1 room" : `${rooms} rooms`),
 
+  // The card with the goal of a world.
+  introAgain: "“?” shows this again.",
+  introClose: "Begin",
+
   // The picture and the elements over it.
   canvas: "The shared world. Walk with W, A, S, D or the arrow keys.",
+  peopleOpen: "People in this room",
+  peopleTitle: "People in this room",
+  you: (name: string) => `${name} (you)`,
+  find: "Find",
+  mute: "Mute",
+  block: "Block",
+  isAway: (name: string, metres: number) => `${name} is ${metres} m away.`,
+  isOutOfSight: (name: string) => `${name} is out of sight.`,
   copyLink: "Copy the link to this room",
   linkCopied: "The link to this room is on the clipboard.",
   figures: "Network figures",
@@ -68,6 +80,7 @@ export const ENGLISH = {
     `${lines === 1 ? "One line was" : `${lines} lines were`} left out, because this connection is too slow`,
   unsaid: (text: string, reason: string) => `Not sent: “${text}” (${reason})`,
   refused: (action: string, reason: string) => `${action}: ${reason}`,
+  score: "Score",
   yes: "yes",
   no: "no",
   moreLines: (lines: number) => `and ${lines} more`,

@@ -176,8 +176,8 @@ export class Headset implements XrSession {
   }
 
   /** Moves the room so that the head is above this body and faces its direction. */
-  faceWith(own: Readonly<Pose>): void {
-    this.#room.recentre(yawOf(own));
+  faceWith(yaw: number): void {
+    this.#room.recentre(yaw);
     this.#dash.end();
   }
 

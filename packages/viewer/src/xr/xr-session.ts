@@ -20,7 +20,7 @@ export interface XrSession {
   /** Adds the headset's input. */
   updateInput(input: Input): void;
   /** Called when the player was teleported and must face the direction of its body. */
-  faceWith(own: Readonly<Pose>): void;
+  faceWith(yaw: number): void;
   /** Called when the body on which the player stands has turned the player. */
   turnWith(radians: number): void;
   /** Moves the room of the user to the avatar. */

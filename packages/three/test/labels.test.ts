@@ -1,0 +1,49 @@
+/**
+ * Names above people: they do not cover each other, and fade behind obstacles.
+ *
+ * @vitest-environment jsdom
+ */
+import { PerspectiveCamera } from "three";
+import { expect, it } from "vitest";
+import { Labels } from "../src/labels.js";
+
+const NOTHING = { cast: () => Number.POSITIVE_INFINITY };
+
+function stage(): { labels: Labels; layer: HTMLElement; camera: PerspectiveCamera } {
+  const layer = document.createElement("div");
+  Object.defineProperties(layer, { clientWidth: { value: 800 }, clientHeight: { value: 600 } });
+  const camera = new PerspectiveCamera(60, 800 / 600, 0.1, 100);
+  camera.position.set(0, 1.5, 10);
+  camera.lookAt(0, 1.5, 0);
+  camera.updateMatrixWorld();
+  return { labels: new Labels(layer), layer, camera };
+}
+
+function placesOf(layer: HTMLElement): number[][] {
+  return [...layer.querySelectorAll<HTMLElement>(".label")].map(({ style }) =>
+    [...style.transform.matchAll(/-?\d+/g)].map(([number]) => Number(number)),
+  );
+}
+
+it("names at one place are stacked, and names apart stay", () => {
+  const { labels, layer, camera } = stage();
+  for (const [id, x] of [0, 0.1, 0.2, 4].entries()) labels.set(id, "Somebody", { x, y: 1, z: 0 }, 1);
+  labels.update(0, camera, undefined, NOTHING);
+  const places = placesOf(layer);
+  expect(places).toHaveLength(4);
+  const heights = places.map(([, y]) => y!);
+  expect(heights[0]! - heights[1]!).toBe(25);
+  expect(heights[1]! - heights[2]!).toBe(25);
+  expect(heights[3]).toBe(heights[0]);
+});
+
+it("a name behind an obstacle fades, and comes back when the obstacle is gone", () => {
+  const { labels, layer, camera } = stage();
+  labels.set(1, "Somebody", { x: 0, y: 1, z: 0 }, 1);
+  const opacity = (): string => layer.querySelector<HTMLElement>(".label")!.style.opacity;
+  const wall = { cast: () => 5 };
+  for (let frame = 0; frame < 3; frame++) labels.update(frame, camera, undefined, wall);
+  expect(opacity()).toBe("0.25");
+  for (let frame = 3; frame < 6; frame++) labels.update(frame, camera, undefined, NOTHING);
+  expect(Number(opacity())).toBeGreaterThan(0.9);
+});

@@ -1,0 +1,47 @@
+import { isFields, readColor } from "@nowcast/three";
+import { cssColor, element } from "../dom.js";
+
+const BANNER_MS = 4_000;
+const TEXT_CHARACTERS_MAX = 120;
+const HIT_COLOR = 0xff4d3d;
+
+/** The page's answers to two events of a world: `banner` shows a large text, and `flash` colours the edge of the picture. */
+export class Highlights {
+  readonly #banner = element("world-banner", HTMLElement);
+  readonly #flash = element("flash", HTMLElement);
+  #timer = 0;
+
+  /** Handles an event of the world; returns whether it was one of the two. */
+  handleEvent(event: string, payload: unknown): boolean {
+    if (event !== "banner" && event !== "flash") return false;
+    const fields = isFields(payload) ? payload : {};
+    if (event === "banner") this.#showBanner(fields["text"]);
+    else this.#showFlash(fields["color"]);
+    return true;
+  }
+
+  clear(): void {
+    window.clearTimeout(this.#timer);
+    this.#banner.hidden = true;
+    this.#flash.classList.remove("on");
+  }
+
+  #showBanner(text: unknown): void {
+    if (typeof text !== "string" || text === "") return;
+    window.clearTimeout(this.#timer);
+    this.#banner.textContent = text.slice(0, TEXT_CHARACTERS_MAX);
+    this.#banner.hidden = false;
+    this.#timer = window.setTimeout(() => {
+      this.#banner.hidden = true;
+    }, BANNER_MS);
+  }
+
+  #showFlash(color: unknown): void {
+    const edge = typeof color === "string" ? (readColor(color) ?? HIT_COLOR) : HIT_COLOR;
+    this.#flash.style.setProperty("--flash", cssColor(edge));
+    this.#flash.classList.remove("on");
+    // Reading a size makes the browser apply the removed class, so that the animation begins again.
+    void this.#flash.offsetWidth;
+    this.#flash.classList.add("on");
+  }
+}

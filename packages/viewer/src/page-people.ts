@@ -1,0 +1,42 @@
+import type { Actor, OrbitCamera, People } from "@nowcast/page";
+import type { WorldScene } from "@nowcast/three";
+import type { Hud } from "./hud/hud.js";
+import type { PeopleListPage } from "./hud/people-list.js";
+import type { VoiceToggle } from "./voice/voice-toggle.js";
+import { words } from "./words.js";
+import type { WorldConnection } from "./world-connection.js";
+
+/** The parts of the page that the list of people needs. */
+export interface PeopleParts {
+  readonly connection: WorldConnection | undefined;
+  readonly people: People;
+  readonly own: Actor | undefined;
+  readonly scene: WorldScene;
+  readonly camera: OrbitCamera;
+  readonly hud: Hud;
+  readonly voice: VoiceToggle;
+}
+
+/** The page's interface for the list of people. */
+export function peopleListPageOf(parts: PeopleParts): PeopleListPage {
+  return {
+    people: parts.people,
+    get player() {
+      return parts.connection?.player;
+    },
+    find: (player) => find(parts, player),
+    choose: (player, choice) => parts.voice.choose(player, choice),
+    say: (text) => parts.hud.say(text),
+  };
+}
+
+/** Turns the camera to the avatar of a player, and says how far away it is. */
+function find({ people, own, scene, camera, hud }: PeopleParts, player: number): void {
+  const name = people.all.get(player)?.name ?? words.guest;
+  const avatar = people.avatarOf(player);
+  const shown = avatar === undefined ? undefined : (scene.crowd.get(avatar) ?? scene.get(avatar));
+  if (!shown || !own) return hud.say(words.isOutOfSight(name));
+  const [dx, dz] = [shown.x - own.x, shown.z - own.z];
+  camera.yaw = Math.atan2(-dx, -dz);
+  hud.say(words.isAway(name, Math.round(Math.hypot(dx, shown.y - own.y, dz))));
+}

@@ -1,0 +1,125 @@
+/** Entering a world: the gallery of the start page, the card with the goal, the first direction, and the list of people. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ServerProcess } from "../../../nowcast/test/server-process.js";
+import { waitFor } from "../../../nowcast/test/wait-for.js";
+import { launchBrowser, Visitor } from "./browser.js";
+
+let browser: Browser;
+let server: ServerProcess;
+
+beforeAll(async () => {
+  server = await ServerProcess.start(0, ["--rooms-per-address-max", "64"]);
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+it("each_world_of_the_start_page_has_a_picture_and_a_goal_and_one_click_enters_it", async () => {
+  const visitor = await Visitor.knock(browser, server, { name: "Ada", room: "", path: "/", atStart: true });
+  const { page } = visitor;
+  const cards = page.locator("#worlds li");
+  await waitFor("the worlds", async () => (await cards.count()) > 3);
+  const isDrawn = (): Promise<boolean> =>
+    page.evaluate(() => {
+      const images = [...document.querySelectorAll<HTMLImageElement>("#worlds img")];
+      return images.length > 0 && images.every(({ naturalWidth }) => naturalWidth > 0);
+    });
+  await waitFor("the pictures", isDrawn);
+  const texts = await cards.allTextContents();
+  expect(await page.locator("#worlds img").count()).toBe(texts.length);
+  expect(texts.find((text) => text.startsWith("football"))).toContain("Score more goals");
+  await page.locator('[data-world="football"]').click();
+  await visitor.isIn();
+  expect(new URL(page.url()).pathname).toBe("/r/football");
+  expect(visitor.errors).toEqual([]);
+  await visitor.leave();
+});
+
+it("goal_and_first_steps_are_shown_on_entry_and_by_a_question_mark", async () => {
+  const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "football" });
+  const { page } = visitor;
+  const card = page.locator("#intro");
+  await waitFor("the card", () => card.isVisible());
+  expect(await page.locator("#intro-goal").textContent()).toContain("Score more goals");
+  expect(await page.locator("#intro-how li").count()).toBe(3);
+  await page.keyboard.press("KeyW");
+  expect(await card.isVisible(), "the first key closes the card").toBe(false);
+  await page.keyboard.press("?");
+  expect([await card.isVisible(), await page.locator("#hints").isVisible()]).toEqual([true, true]);
+  await page.keyboard.press("?");
+  expect([await card.isVisible(), await page.locator("#hints").isVisible()]).toEqual([false, false]);
+  await page.locator("#help-toggle").click();
+  expect(await card.isVisible()).toBe(true);
+  await page.locator("#intro-close").click();
+  expect(await card.isVisible()).toBe(false);
+  await visitor.leave();
+});
+
+it("camera_begins_in_the_direction_in_which_the_world_places_the_avatar", async () => {
+  const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "capture-the-flag" });
+  const { page } = visitor;
+  const yaw = (): Promise<number> => page.evaluate(() => window.nowcast.viewer.camera.yaw);
+  // The first player is red, and red looks along +X.
+  await waitFor("the direction", async () => Math.abs((await yaw()) + Math.PI / 2) < 0.01);
+  const stepOf = (): Promise<number> => page.evaluate(() => window.nowcast.world!.avatar!.position[0]);
+  const before = await stepOf();
+  await page.keyboard.down("KeyW");
+  await waitFor("a step along +X", async () => (await stepOf()) > before + 0.5);
+  await page.keyboard.up("KeyW");
+  await visitor.leave();
+});
+
+it("list_of_people_finds_and_blocks_a_player", async () => {
+  const ada = await Visitor.enter(browser, server, { name: "Ada", room: "playground-people" });
+  const ben = await Visitor.enter(browser, server, { name: "Ben", room: "playground-people" });
+  const { page } = ada;
+  await page.locator("#place").click();
+  const lines = page.locator("#people-list li");
+  await waitFor("both players", async () => (await lines.count()) === 2);
+  expect(await lines.allTextContents()).toEqual(expect.arrayContaining(["Ada (you)"]));
+  const other = lines.filter({ hasText: "Ben" });
+  await other.getByRole("button", { name: "Find" }).click();
+  await waitFor("the distance", async () =>
+    /Ben is \d+ m away/.test((await page.locator("#notice").textContent()) ?? ""),
+  );
+  const say = (text: string): Promise<void> =>
+    ben.page.evaluate((line) => window.nowcast.world!.chat(line), text);
+  const log = page.locator("#chat-log");
+  await say("first line");
+  await waitFor("the line", async () => (await log.textContent())?.includes("first line"));
+  await other.getByRole("button", { name: "Block" }).click();
+  await say("second line");
+  await waitFor("the line of a blocked player on its own page", async () =>
+    (await ben.page.locator("#chat-log").textContent())?.includes("second line"),
+  );
+  await other.getByRole("button", { name: "Block" }).click();
+  await say("third line");
+  await waitFor("the line", async () => (await log.textContent())?.includes("third line"));
+  expect(await log.textContent()).not.toContain("second line");
+  await page.keyboard.press("Escape");
+  expect([...ada.errors, ...ben.errors]).toEqual([]);
+  await ada.leave();
+  await ben.leave();
+});
+
+it("banner_and_flash_of_a_world_are_shown_and_end", async () => {
+  const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "football-banner" });
+  const { page } = visitor;
+  await page.keyboard.press("KeyW");
+  await page.evaluate(() => {
+    const { highlights } = window.nowcast.viewer;
+    highlights.handleEvent("banner", { text: "red wins" });
+    highlights.handleEvent("flash", { color: "#3050ff" });
+  });
+  expect(await page.locator("#world-banner").isVisible()).toBe(true);
+  expect(await page.locator("#flash").evaluate((flash) => flash.getAnimations().length)).toBe(1);
+  await waitFor("the end of the banner", async () => !(await page.locator("#world-banner").isVisible()));
+  await waitFor("the end of the flash", () =>
+    page.locator("#flash").evaluate((flash) => flash.getAnimations().length === 0),
+  );
+  await visitor.leave();
+});
