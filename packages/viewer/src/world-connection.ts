@@ -85,7 +85,6 @@ export class WorldConnection {
   readonly world: World;
   readonly #view: WorldView;
   readonly #poses: Poses;
-  readonly #prediction: AvatarPrediction;
   #carriedYaw = 0;
   readonly #releases: (() => void)[] = [];
 
@@ -110,15 +109,13 @@ export class WorldConnection {
     const connection = this;
     const prediction = new AvatarPrediction(this.world, scene, {
       yawOf,
-      get viewDelayMs() {
-        return connection.delayMs;
-      },
       get isHolding() {
         return connection.#poses.holding !== undefined;
       },
     });
-    this.#prediction = prediction;
-    this.#poses = createPoses(this.world, { adjustAvatar: (...pose) => prediction.adjust(...pose) });
+    this.#poses = createPoses(this.world, {
+      adjustAvatar: (pose, isPredicted) => prediction.adjust(pose, isPredicted),
+    });
     this.#view = new WorldView(this.world, { scene, poses: this.#poses });
     this.#listen(listener);
   }
@@ -172,7 +169,6 @@ export class WorldConnection {
   }
 
   setInput(input: Input): void {
-    this.#prediction.input = input;
     this.#poses.input(input);
   }
 

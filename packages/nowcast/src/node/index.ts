@@ -2,5 +2,6 @@
 export type { AcceptorStats } from "./acceptor.js";
 export type { Policy } from "./admission.js";
 export { Listener, type ListenOptions, listen } from "./listen.js";
+export type { Publisher, PublisherStats, TypedPublisher } from "./publisher.js";
 export type { Service } from "./service.js";
 export type { TokenKey } from "./token.js";

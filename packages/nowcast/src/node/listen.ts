@@ -13,6 +13,7 @@ import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
 import { Acceptor, type AcceptorStats } from "./acceptor.js";
 import { Admission, type AdmissionRequest, type Policy } from "./admission.js";
 import { readAuthority } from "./page.js";
+import { Publisher } from "./publisher.js";
 import { Refusal } from "./refusal.js";
 import { acceptUpgrade, UPGRADE_REQUIRED, WEBSOCKET_VERSION } from "./server-websocket.js";
 import { Service } from "./service.js";
@@ -144,6 +145,11 @@ export class Listener {
     const service = new Service(name, this.#backlogMax, () => this.#services.delete(name));
     this.#services.set(name, service);
     return service;
+  }
+
+  /** Publishes under a name: programs that connect to it become subscribers. */
+  publish(name: string): Publisher {
+    return new Publisher(this.advertise(name));
   }
 
   /** Closes all sessions with `going_away`, and the server. */
