@@ -13,6 +13,7 @@ use crate::listener::{AdvertiseError, ListenConfig};
 use crate::local::backend;
 use crate::local::{LANES, LocalLink, OpenError};
 use crate::neighbours;
+use crate::publish::Publisher;
 
 /// Connects to a service. The address is `nowcast://HOST:PORT/NAME`, `nowcast://HOST/NAME`, or just a name on this machine. See
 /// [`crate::connect`].
@@ -106,6 +107,17 @@ impl Listener {
     pub fn advertise(&self, name: &str) -> Result<Service, AdvertiseError> {
         let advertised = block_on(self.0.advertise(name)).expect("the helper thread runs");
         Ok(Service(Names::Everywhere(advertised?)))
+    }
+
+    /// Publishes under `name`; see [`crate::Listener::publish`].
+    ///
+    /// # Errors
+    /// [`AdvertiseError`].
+    ///
+    /// # Panics
+    /// Never: the helper thread runs since [`bind`](Self::bind).
+    pub fn publish(&self, name: &str) -> Result<Publisher, AdvertiseError> {
+        block_on(self.0.publish(name)).expect("the helper thread runs")
     }
 }
 

@@ -99,6 +99,24 @@ impl CommandId {
     pub(crate) fn new(lane: u8, number: u64) -> Self {
         Self { lane: LaneId(lane), number }
     }
+
+    /// Makes an id from the parts of an id that was received, for programs that keep the parts.
+    #[must_use]
+    pub const fn from_parts(lane: LaneId, number: u64) -> Self {
+        Self { lane, number }
+    }
+
+    /// The lane of the command and of its reply.
+    #[must_use]
+    pub const fn lane(self) -> LaneId {
+        self.lane
+    }
+
+    /// The number of the command among the commands of its lane.
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.number
+    }
 }
 
 impl Message {

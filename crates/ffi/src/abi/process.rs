@@ -1,0 +1,47 @@
+//! Detects that the process was forked. A fork has none of the threads that serve channels, so no call can work there.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::failure::{Failure, Status};
+
+static IS_FORK: AtomicBool = AtomicBool::new(false);
+static REGISTERED: Once = Once::new();
+
+#[cfg(unix)]
+fn register() {
+    unsafe extern "C" {
+        fn pthread_atfork(
+            prepare: Option<extern "C" fn()>,
+            parent: Option<extern "C" fn()>,
+            child: Option<extern "C" fn()>,
+        ) -> i32;
+    }
+
+    extern "C" fn in_child() {
+        IS_FORK.store(true, Ordering::Relaxed);
+    }
+
+    // SAFETY: the handler only stores to an atomic variable, which is allowed between fork and exec. It lives as long as the
+    // library, because a library with threads is never unloaded.
+    let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
+}
+
+#[cfg(not(unix))]
+fn register() {}
+
+/// # Errors
+/// [`Status::Forked`] in a process that was forked after the first call.
+#[inline]
+pub(super) fn check() -> Result<(), Failure> {
+    if !REGISTERED.is_completed() {
+        REGISTERED.call_once(register);
+    }
+    match IS_FORK.load(Ordering::Relaxed) {
+        false => Ok(()),
+        true => Err(Failure::new(
+            Status::Forked,
+            "this process was forked: start a new program (exec), or fork before the first call",
+        )),
+    }
+}
