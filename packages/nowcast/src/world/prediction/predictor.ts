@@ -220,13 +220,21 @@ class StepPredictor implements Predictor {
   }
 
   get offsetM(): number {
-    return Math.hypot(this.#offset[0]!, this.#offset[1]!, this.#offset[2]!);
+    const [x, y, z] = [this.#offset[0]!, this.#offset[1]!, this.#offset[2]!];
+    // `Math.hypot` allocates.
+    return Math.sqrt(x * x + y * y + z * z);
   }
 
   input(input: Input): void {
     const { forward, right, yaw, run, jump } = checkedInput(input);
     this.#jumpPending ||= jump;
-    this.#wanted = { forward: f(forward), right: f(right), yaw: quantiseYaw(yaw), run, jump };
+    const [ahead, aside, direction] = [f(forward), f(right), quantiseYaw(yaw)];
+    const before = this.#wanted;
+    const isSame = before.forward === ahead && before.right === aside && before.yaw === direction;
+    // Input that stays the same allocates nothing.
+    if (!isSame || before.run !== run || before.jump !== jump) {
+      this.#wanted = { forward: ahead, right: aside, yaw: direction, run, jump };
+    }
     // If the avatar is not a walker, the input is sent without prediction.
     if (this.#walks === undefined) this.#world.input(input);
   }

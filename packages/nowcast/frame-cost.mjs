@@ -1,0 +1,110 @@
+// Measures the work and the garbage of the SDK in a frame: `npm run frame-cost`. Three hundred entities move; a page
+// draws 60 frames a second and receives 20 snapshots a second, with the own avatar predicted. Run it on an idle machine.
+import { rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const ENTITIES = 300;
+const FRAMES = 6_000;
+const FRAMES_PER_SNAPSHOT = 3;
+const FRAME_MS = 1000 / 60;
+/** Frames before the measurement, in which the engine compiles the code. */
+const WARM_FRAMES = 3_000;
+
+const { outputFiles } = await build({
+  stdin: {
+    contents: `export { createPoses } from "./world/poses/poses.ts"; export { Emitter } from "./events/emitter.ts";`,
+    resolveDir: fileURLToPath(new URL("./src", import.meta.url)),
+    loader: "ts",
+  },
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  write: false,
+});
+const bundle = new URL(`./frame-cost-${process.pid}.bundle.mjs`, import.meta.url);
+writeFileSync(bundle, outputFiles[0].contents);
+const { createPoses, Emitter } = await import(bundle.href).finally(() => rmSync(bundle));
+
+const emitter = new Emitter();
+const person = { name: "person", body: undefined, walker: {}, look: null, attributes: [], owner: undefined };
+const block = { ...person, name: "block", walker: undefined };
+const entities = new Map();
+for (let id = 1; id <= ENTITIES; id++) {
+  const [position, rotation] = [
+    [id, 0, 0],
+    [0, 0, 0, 1],
+  ];
+  const kind = id === 1 ? person : block;
+  entities.set(id, { id, kind, scale: [1, 1, 1], attributes: {}, position, rotation, tick: 0 });
+}
+const world = {
+  entities,
+  avatarId: 1,
+  status: "open",
+  connection: "steady",
+  definition: undefined,
+  stats: { pingMs: 50 },
+  on: (type, listener) => emitter.on(type, listener),
+  input: () => {},
+  act: () => Promise.resolve(),
+  inputAtStep: () => true,
+};
+const poses = createPoses(world);
+emitter.emit("welcome", { playerId: 1, isResumed: false, stepHz: 60, networkHz: 20, tick: 0 });
+emitter.emit("spawn", { entities: [...entities.values()] });
+const input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+const pose = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+const moved = [...entities.values()].slice(1);
+
+let frame = 0;
+function receive() {
+  const tick = frame;
+  for (const entity of moved) {
+    entity.position[0] = entity.id + Math.sin(tick / 40);
+    entity.position[2] = Math.cos(tick / 40);
+    entity.tick = tick;
+  }
+  emitter.emit("snapshot", { tick, receivedAtMs: frame * FRAME_MS, moved, ackedInputSequence: 0 });
+}
+
+/** What a page does in a frame. */
+function draw(nowMs) {
+  poses.input(input);
+  poses.sample(nowMs);
+  for (const id of entities.keys()) poses.pose(id, pose);
+}
+
+const times = new Float64Array(FRAMES);
+for (let at = -WARM_FRAMES; at < FRAMES; at++) {
+  frame++;
+  if (frame % FRAMES_PER_SNAPSHOT === 0) receive();
+  const begin = process.cpuUsage();
+  draw(frame * FRAME_MS);
+  const { user, system } = process.cpuUsage(begin);
+  if (at >= 0) times[at] = (user + system) / 1e3;
+}
+/** The bytes that a frame of a function allocates: the mean of many, less than the heap's statistics can resolve. */
+function garbageOf(run) {
+  globalThis.gc();
+  const before = process.memoryUsage().heapUsed;
+  for (let at = 0; at < FRAMES; at++) run(frame * FRAME_MS + at / FRAMES);
+  return (process.memoryUsage().heapUsed - before) / FRAMES;
+}
+
+/** The garbage of the loop over the entities alone, which is the page's own. */
+const loop = (nowMs) => {
+  for (const id of entities.keys()) pose.position[0] = id + nowMs;
+};
+const garbage = [loop, draw].map((run) => {
+  for (let at = 0; at < WARM_FRAMES; at++) run(frame * FRAME_MS);
+  return Math.min(...[0, 1, 2, 3, 4].map(() => garbageOf(run)));
+});
+times.sort();
+const at = (share) => times[Math.floor(share * FRAMES)].toFixed(3);
+console.log(`${ENTITIES} entities, ${FRAMES} frames, processor time: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+console.log(
+  `garbage of a frame without a snapshot: ${(garbage[1] - garbage[0]).toFixed(1)} bytes, besides ${garbage[0].toFixed(1)} of the page's loop`,
+);
+process.exit(0);
