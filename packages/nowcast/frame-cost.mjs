@@ -69,7 +69,7 @@ function receive() {
   emitter.emit("snapshot", { tick, receivedAtMs: frame * FRAME_MS, moved, ackedInputSequence: 0 });
 }
 
-/** What a page does in a frame. */
+/** The calls of a page in a frame. */
 function draw(nowMs) {
   poses.input(input);
   poses.sample(nowMs);
