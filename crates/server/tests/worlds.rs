@@ -80,6 +80,22 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
 }
 
 #[tokio::test]
+async fn start_pages_receive_the_description_of_a_world_with_its_picture() {
+    let server = TestServer::with(|config| config.worlds = vec![sample("football"), plaza()]).await;
+    let worlds = body(&server.get("/api/worlds").await);
+    let football = &worlds["worlds"][0];
+    assert!(football["goal"].as_str().is_some_and(|goal| goal.contains("goals")), "{football}");
+    assert_eq!(football["how"].as_array().map(Vec::len), Some(3), "{football}");
+    let picture = football["picture"].as_str().expect("the world has a picture");
+    let answer = server.get(picture).await;
+    let head = answer.split("\r\n\r\n").next().unwrap_or_default();
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("image/jpeg"), "{head}");
+    let plain = &worlds["worlds"][1];
+    assert!(plain["goal"].is_null() && plain["picture"].is_null() && plain["how"] == serde_json::json!([]));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_server_without_a_world_or_with_one_that_does_not_load_is_not_started() {
     let start = |worlds| async { Server::bind(Config { worlds, ..config() }).await.map(drop) };
     let error = start(Vec::new()).await.expect_err("the configuration has no world");

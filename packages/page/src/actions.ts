@@ -76,6 +76,8 @@ export class Actions {
   #list: readonly Binding[] = [];
   readonly #targets = new Map<Binding, Target>();
   #charging: { readonly binding: Binding; readonly trigger: string; seconds: number } | undefined;
+  /** The action that is carried out for each new target while the pointer moves. */
+  #stroke: { readonly binding: Binding; readonly trigger: string; target: number } | undefined;
   #cameraPitch = 0;
   /** The entity of the hand that acts, for players with a headset. */
   hand: number | undefined;
@@ -128,16 +130,22 @@ export class Actions {
 
   /**
    * Handles a pressed key or a pressed button of an action ({@link buttonOf}). An action that `waits` is
-   * carried out when the key or button is released.
+   * carried out when the key or button is released. If it needs a target and has one, it begins a stroke instead: it is
+   * carried out at once, and again for each new target until the release. Returns whether a stroke began.
    */
-  press(trigger: string, waits = false): void {
+  press(trigger: string, waits = false): boolean {
     const binding = this.#choose(trigger);
-    if (!binding) return;
-    if (binding.charge || waits) this.#charging = { binding, trigger, seconds: 0 };
+    if (!binding) return false;
+    const target = this.#targets.get(binding)?.id;
+    const isStroke = waits && !binding.charge && binding.target?.isOptional === false && target !== undefined;
+    if (isStroke) this.#stroke = { binding, trigger, target };
+    if (!isStroke && (binding.charge || waits)) this.#charging = { binding, trigger, seconds: 0 };
     else this.#send(binding, 0);
+    return isStroke;
   }
 
   release(trigger: string): void {
+    if (this.#stroke?.trigger === trigger) this.#stroke = undefined;
     const charging = this.#charging;
     if (charging?.trigger !== trigger) return;
     this.cancel();
@@ -146,6 +154,7 @@ export class Actions {
 
   cancel(): void {
     this.#charging = undefined;
+    this.#stroke = undefined;
     this.#around.showCharge(undefined);
   }
 
@@ -154,13 +163,22 @@ export class Actions {
     this.#cameraPitch = cameraPitch;
     this.#targets.clear();
     if (canAct) this.#findTargets();
-    else if (this.#charging) this.cancel();
+    else if (this.#charging || this.#stroke) this.cancel();
+    this.#continueStroke();
     const offers = this.#offers();
     this.#around.highlight(offers[0] && this.#targets.get(offers[0])?.id);
     this.#around.showOffers(offers);
     if (!this.#charging?.binding.charge) return;
     this.#charging.seconds += seconds;
     if (this.#charging.seconds > METER_AFTER_S) this.#around.showCharge(chargeShare(this.#charging.seconds));
+  }
+
+  #continueStroke(): void {
+    const stroke = this.#stroke;
+    const target = stroke && this.#targets.get(stroke.binding)?.id;
+    if (!stroke || target === undefined || target === stroke.target) return;
+    stroke.target = target;
+    this.#send(stroke.binding, 0);
   }
 
   #findTargets(): void {

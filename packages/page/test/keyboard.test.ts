@@ -14,7 +14,10 @@ beforeEach(() => {
   events = [];
   inputs = new InputCollector({
     command: (command) => events.push(command),
-    press: (trigger) => events.push(`+${trigger}`),
+    press: (trigger) => {
+      events.push(`+${trigger}`);
+      return false;
+    },
     release: (trigger) => events.push(`-${trigger}`),
     cancel: () => undefined,
   });
@@ -55,4 +58,27 @@ it("a disposed keyboard does nothing", () => {
   key("keydown", "KeyW");
   expect(events).toEqual([]);
   expect(inputs.combine().forward).toBe(0);
+});
+
+it("a world that has x and c has other keys for the buttons of the mouse", () => {
+  inputs.claimed = new Set(["left", "x", "c"]);
+  for (const code of ["KeyV", "KeyX"]) {
+    key("keydown", code);
+    key("keyup", code);
+  }
+  expect(events).toEqual(["+left", "-left", "+x", "-x"]);
+});
+
+it("a moved key has the function of another key", () => {
+  inputs.claimed = new Set(["f"]);
+  inputs.keymap = new Map([
+    ["KeyI", "KeyW"],
+    ["KeyG", "KeyF"],
+  ]);
+  key("keydown", "KeyI");
+  expect(inputs.keyboard.forward).toBe(1);
+  key("keyup", "KeyI");
+  expect(inputs.keyboard.forward).toBe(0);
+  key("keydown", "KeyG");
+  expect(events).toEqual(["+f"]);
 });

@@ -5,7 +5,7 @@ import { readStick } from "../src/input/stick.js";
 
 const NOBODY: InputListener = {
   command: () => undefined,
-  press: () => undefined,
+  press: () => false,
   release: () => undefined,
   cancel: () => undefined,
 };

@@ -1,4 +1,4 @@
-import { Actions, type Actor, type Binding, buttonOf, findTarget } from "@nowcast/page";
+import { Actions, type Actor, type Binding, buttonOf, findTarget, type InputCollector } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import { Vector3 } from "three";
 import type { Hud } from "./hud/hud.js";
@@ -21,6 +21,7 @@ export interface ActionParts {
   readonly stage: Stage;
   readonly devices: Devices;
   readonly hud: Hud;
+  readonly inputs: InputCollector;
 }
 
 function triggersOf(bindings: readonly Binding[]): ReadonlySet<string> {
@@ -46,7 +47,9 @@ export function createActions(page: ActionParts): Actions {
     showOffers: (offers) => {
       const { hud, devices } = page;
       const others = actions.possible.filter((binding) => !offers.includes(binding));
-      hud.setPrompt(devices.touching ? "" : promptFor([...offers, ...others].slice(0, PROMPTS_MAX)));
+      hud.setPrompt(
+        devices.touching ? "" : promptFor([...offers, ...others].slice(0, PROMPTS_MAX), page.inputs.keymap),
+      );
       if (devices.touching) devices.markButtons(triggersOf(offers), triggersOf(others));
     },
     highlight: (target) => page.scene.highlight(target),

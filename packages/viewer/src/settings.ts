@@ -1,3 +1,4 @@
+import { type Keymap, readKeymap } from "./input/keymap.js";
 import type { QualityChoice } from "./scene/quality.js";
 import { NETWORK_HZ_MAX, NETWORK_HZ_MIN, TRANSPORTS, type Transport } from "./world-connection.js";
 
@@ -16,6 +17,8 @@ export interface Settings {
   hud: boolean;
   /** Whether the bar of keys is shown. */
   keys: boolean;
+  /** The keys that the user moved. */
+  keymap: Keymap;
   /** Whether sounds are on. They start with the first click or key, because browsers allow no sound before. */
   sound: boolean;
   /** Volume of the sounds, 0 to 1. */
@@ -39,6 +42,7 @@ export const DEFAULTS: Readonly<Settings> = {
   lookSpeed: 1,
   hud: false,
   keys: true,
+  keymap: new Map(),
   sound: true,
   volume: 1,
   vrWalk: true,
@@ -71,6 +75,7 @@ export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = bro
         : DEFAULTS.lookSpeed,
     hud: typeof kept["hud"] === "boolean" ? kept["hud"] : DEFAULTS.hud,
     keys: typeof kept["keys"] === "boolean" ? kept["keys"] : DEFAULTS.keys,
+    keymap: readKeymap(kept["keymap"]),
     sound: typeof kept["sound"] === "boolean" ? kept["sound"] : DEFAULTS.sound,
     volume:
       typeof kept["volume"] === "number" && kept["volume"] >= 0 && kept["volume"] <= 1
@@ -87,7 +92,8 @@ export function saveSettings(
   storage: Pick<Storage, "setItem"> | undefined = browserStorage(),
 ): void {
   try {
-    storage?.setItem(KEY, JSON.stringify(settings));
+    const keymap = Object.fromEntries(settings.keymap);
+    storage?.setItem(KEY, JSON.stringify({ ...settings, keymap }));
   } catch {
     // If the storage is full or forbidden, the settings apply only to this visit.
   }

@@ -23,6 +23,7 @@ import { Backdrop } from "./start/backdrop.js";
 import { Visit } from "./visit.js";
 import { voicePageOf } from "./voice/voice-page.js";
 import { VoiceToggle } from "./voice/voice-toggle.js";
+import { words } from "./words.js";
 import type { Entry, WorldConnection } from "./world-connection.js";
 import { type EventParts, WorldEvents } from "./world-events.js";
 import type { XrSession } from "./xr/xr-session.js";
@@ -54,7 +55,7 @@ export class Viewer implements EventParts {
     () => flipHelp(this),
   );
   readonly intro = new IntroCard();
-  readonly console = new RulesConsole();
+  readonly console = new RulesConsole(() => this.hud.say(words.rulesFault));
   readonly screens = new Screens();
   readonly past: PastPanel;
   readonly sounds: Sounds;
@@ -197,10 +198,12 @@ export class Viewer implements EventParts {
   }
 
   #applySettings(): void {
-    const { invertLook, lookSpeed, sound, volume } = this.settings;
+    const { invertLook, lookSpeed, sound, volume, keymap } = this.settings;
     this.picture.applySettings();
     this.inputs.invertLook = invertLook;
     this.inputs.lookSpeed = lookSpeed;
+    this.inputs.keymap = keymap;
+    this.keyBar.define(this.actions.bindings, keymap);
     this.sounds.setOn(sound);
     this.sounds.setVolume(volume);
   }

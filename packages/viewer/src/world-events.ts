@@ -84,7 +84,7 @@ export class WorldEvents implements WorldConnectionListener {
     inputs.claimed = actions.keys;
     inputs.padTriggers = shareOutButtons(buttons);
     devices.offerButtons(buttons);
-    keyBar.define(bindings);
+    keyBar.define(bindings, inputs.keymap);
   }
 
   playerChanged(player: PlayerFacts): void {

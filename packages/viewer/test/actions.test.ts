@@ -127,6 +127,30 @@ describe("a player at the keys", () => {
     expect(bench.sent).toEqual([["grab", { block: 42 }]]);
   });
 
+  it("draws over each target once while the pointer moves, and ends with the release", () => {
+    const bench = new Bench([OPEN]);
+    bench.hatch = 1;
+    bench.frames(0.1);
+    expect(bench.actions.press(buttonOf("open"), true)).toBe(true);
+    bench.frames(0.2);
+    bench.hatch = 2;
+    bench.frames(0.2);
+    bench.hatch = undefined;
+    bench.frames(0.1);
+    bench.hatch = 3;
+    bench.frames(0.1);
+    bench.actions.release(buttonOf("open"));
+    bench.hatch = 4;
+    bench.frames(0.1);
+    expect(bench.sent.map(([, args]) => Object.values(args)[0])).toEqual([1, 2, 3]);
+  });
+
+  it("looks around by dragging where no target is", () => {
+    const bench = new Bench([OPEN]);
+    bench.frames(0.1);
+    expect(bench.actions.press(buttonOf("open"), true)).toBe(false);
+  });
+
   it("throws when the key is let go, the harder the longer it was held", () => {
     const bench = new Bench([THROW]);
     bench.actions.press("left");

@@ -17,8 +17,11 @@ export type Command = "chat" | "hud" | "console" | "help" | "escape";
 /** Receives commands and triggers. A trigger is a key, a button of the mouse, or the button of one action. */
 export interface InputListener {
   command(command: Command): void;
-  /** If `waits` is set, the press counts only when the trigger is released without a {@link cancel}. */
-  press(trigger: string, waits: boolean): void;
+  /**
+   * If `waits` is set, the press counts only when the trigger is released without a {@link cancel}. Returns true if the
+   * press began a stroke, so that moving the pointer draws instead of looking.
+   */
+  press(trigger: string, waits: boolean): boolean;
   release(trigger: string): void;
   /** Cancels an action that was begun. */
   cancel(): void;
@@ -57,8 +60,9 @@ export class InputCollector {
     this.#listener.command(command);
   }
 
-  press(trigger: string, waits = false): void {
-    this.#listener.press(trigger, waits);
+  /** Returns whether the press began a stroke. */
+  press(trigger: string, waits = false): boolean {
+    return this.#listener.press(trigger, waits);
   }
 
   lift(trigger: string): void {

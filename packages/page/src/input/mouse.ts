@@ -7,11 +7,14 @@ const DRAG_PX = 6;
 /**
  * Looking by dragging, or without dragging after the pointer is captured. A double click captures the pointer
  * or, in worlds that use the left button, a click of the right button. A press without motion triggers the
- * world's action of that button.
+ * world's action of that button. A press on a target of an action that needs one draws: the action is carried out for each
+ * target under the pointer.
  */
 export class Mouse {
   #pressed: "left" | "right" | undefined;
   #dragging = false;
+  /** Whether the pressed button draws over targets until it is lifted. */
+  #strokes = false;
   #startX = 0;
   #startY = 0;
   #pointed: { readonly x: number; readonly y: number } | undefined;
@@ -59,7 +62,7 @@ export class Mouse {
     this.#startY = event.clientY;
     if (!this.locked) this.#canvas.setPointerCapture(event.pointerId);
     // The press may still become a drag.
-    this.#inputs.press(this.#pressed, !this.locked);
+    this.#strokes = this.#inputs.press(this.#pressed, !this.locked);
   }
 
   #move(event: PointerEvent): void {
@@ -72,7 +75,7 @@ export class Mouse {
       this.#inputs.look(event.movementX, event.movementY, RADIANS_PER_PIXEL * 0.6);
       return;
     }
-    if (!this.#pressed) return;
+    if (!this.#pressed || this.#strokes) return;
     if (!this.#dragging && Math.hypot(event.clientX - this.#startX, event.clientY - this.#startY) < DRAG_PX)
       return;
     if (!this.#dragging) this.#inputs.cancel();

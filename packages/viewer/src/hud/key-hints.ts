@@ -1,5 +1,6 @@
 import type { Binding } from "@nowcast/page";
 import { element } from "../dom.js";
+import { codeName, codeOf, type Keymap, keyFor } from "../input/keymap.js";
 import { words } from "../words.js";
 
 /** Keys and their effect. A hint without keys describes an effect of the mouse. */
@@ -8,31 +9,35 @@ export interface KeyHint {
   readonly what: string;
 }
 
-/** The label of an action's key, or of its mouse gesture. */
-export function keyName(key: string): string {
+const UNMOVED: Keymap = new Map();
+
+/** The label of the key of an action, or of its mouse gesture. */
+export function keyName(key: string, keymap: Keymap = UNMOVED): string {
   if (key === "left") return words.keys.left;
   if (key === "right") return words.keys.right;
-  return key.toUpperCase();
+  const code = codeOf(key);
+  return code === undefined ? key.toUpperCase() : codeName(keyFor(keymap, code));
 }
 
 /** The actions that keys trigger at present, as one line. */
-export function promptFor(offers: readonly Binding[]): string {
+export function promptFor(offers: readonly Binding[], keymap: Keymap = UNMOVED): string {
   return offers
-    .flatMap(({ key, label }) => (key === undefined ? [] : [words.prompt(keyName(key), label)]))
+    .flatMap(({ key, label }) => (key === undefined ? [] : [words.prompt(keyName(key, keymap), label)]))
     .join(" · ");
 }
 
 /** The controls of movement, and of this world's actions. */
-export function keyHints(bindings: readonly Binding[]): readonly KeyHint[] {
-  const { shift, space, enter } = words.keys;
+export function keyHints(bindings: readonly Binding[], keymap: Keymap = UNMOVED): readonly KeyHint[] {
+  const { enter } = words.keys;
+  const named = (code: string): string => codeName(keyFor(keymap, code));
   const actions = bindings.flatMap(({ key, label, charge }) => {
     if (key === undefined) return [];
-    return [{ keys: [charge ? words.hold(keyName(key)) : keyName(key)], what: label }];
+    return [{ keys: [charge ? words.hold(keyName(key, keymap)) : keyName(key, keymap)], what: label }];
   });
   return [
-    { keys: ["W", "A", "S", "D"], what: words.walk },
-    { keys: [shift], what: words.run },
-    { keys: [space], what: words.jumpHint },
+    { keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named), what: words.walk },
+    { keys: [named("ShiftLeft")], what: words.run },
+    { keys: [named("Space")], what: words.jumpHint },
     ...actions,
     { keys: [enter], what: words.chatHint },
     { keys: [], what: words.lookHint },
@@ -77,8 +82,9 @@ export class KeyBar {
     this.#toggle.setAttribute("aria-pressed", String(isVisible));
   }
 
-  define(bindings: readonly Binding[]): void {
-    this.#shown = keyHints(bindings);
+  /** Shows the keys of a world's actions, with the keys that the user moved. */
+  define(bindings: readonly Binding[], keymap: Keymap): void {
+    this.#shown = keyHints(bindings, keymap);
     this.#bar.replaceChildren(
       ...this.#shown.map(({ keys, what }) => {
         const hint = document.createElement("span");

@@ -50,7 +50,11 @@ export class RulesConsole {
   readonly #list = element("console-list", HTMLOListElement);
   readonly #version = new RunningVersion();
 
-  constructor() {
+  readonly #onFault: () => void;
+
+  /** `onFault` is called for a fault of rules that were saved just now. */
+  constructor(onFault: () => void) {
+    this.#onFault = onFault;
     this.#toggle.addEventListener("click", () => this.flip());
     this.clear();
   }
@@ -69,12 +73,13 @@ export class RulesConsole {
     this.#version.clear();
     this.#running.textContent = words.nothingReported;
     this.#toggle.hidden = true;
+    this.#toggle.classList.remove("fault");
     this.#setOpen(false);
   }
 
   /**
-   * Adds a report. A fault opens the console, because the author has just saved the rules and waits for the
-   * result. `isNews` is false for reports from before this page joined, which open nothing.
+   * Adds a report. A fault marks the button of the console, which opens only when the user asks. `isNews` is false for
+   * reports from before this page joined.
    */
   add({ outcome, version, text }: Report, isNews: boolean): void {
     this.#toggle.hidden = false;
@@ -91,9 +96,10 @@ export class RulesConsole {
     if (text !== "") line.append(describe(text));
     this.#list.prepend(line);
     while (this.#list.childElementCount > REPORTS_MAX) this.#list.lastElementChild?.remove();
-    // Printed lines neither open nor close the console.
+    // Printed lines say nothing about the rules.
     if (outcome === "printed") return;
-    if (outcome !== "runs" && isNews) this.#setOpen(true);
+    this.#toggle.classList.toggle("fault", outcome !== "runs");
+    if (outcome !== "runs" && isNews && this.#panel.hidden) this.#onFault();
   }
 
   #setOpen(isOpen: boolean): void {

@@ -2,6 +2,7 @@ import { element } from "../dom.js";
 import { oneOf, parseHz } from "../settings.js";
 import type { Viewer } from "../viewer.js";
 import { TRANSPORTS } from "../world-connection.js";
+import { KeySettings } from "./key-settings.js";
 
 /** The dialog for settings. Each setting takes effect at once. */
 export class SettingsPanel {
@@ -20,10 +21,12 @@ export class SettingsPanel {
   readonly #vrWalk = element("set-vr-walk", HTMLInputElement);
   readonly #vrSmoothTurn = element("set-vr-turn", HTMLInputElement);
   readonly #vrVignette = element("set-vr-vignette", HTMLInputElement);
+  readonly #keys: KeySettings;
   readonly #viewer: Viewer;
 
   constructor(viewer: Viewer, onLeave: () => void) {
     this.#viewer = viewer;
+    this.#keys = new KeySettings((keymap) => viewer.change({ keymap }));
     element("settings-open", HTMLButtonElement).addEventListener("click", () => this.#open());
     element("set-leave", HTMLButtonElement).addEventListener("click", () => {
       this.#dialog.close();
@@ -54,6 +57,7 @@ export class SettingsPanel {
     this.#vrWalk.checked = settings.vrWalk;
     this.#vrSmoothTurn.checked = settings.vrSmoothTurn;
     this.#vrVignette.checked = settings.vrVignette;
+    this.#keys.show(settings.keymap, this.#viewer.actions.bindings);
     element("set-about", HTMLElement).textContent = this.#viewer.picture.describeMachine();
     this.#dialog.showModal();
   }

@@ -50,6 +50,7 @@ export const ENGLISH = {
   settings: "Settings",
   console: "Rules of this world",
   consoleKey: "Rules of this world (`)",
+  rulesFault: "The rules of this world have a fault: ` shows it.",
   joinAgain: "Join again",
   anotherRoom: "Another room",
   help: "Keys",
@@ -62,6 +63,7 @@ export const ENGLISH = {
   say: "Say something",
   pressToChat: "Press Enter to chat",
   jump: "Jump",
+  stick: "Walk: press the left half of the picture and move the finger",
   charge: "How much of it",
   onlyYou: "only you",
   people: (count: number) => `${count} people`,
@@ -121,6 +123,19 @@ export const ENGLISH = {
   keys: { left: "Click", right: "Right click", shift: "Shift", space: "Space", enter: "Enter" },
   prompt: (key: string, label: string) => `${key}: ${label}`,
   hold: (key: string) => `hold ${key}`,
+
+  // The keys in the settings.
+  keyboard: "Keys",
+  keysReset: "Restore all keys",
+  pressKey: "Press a key",
+  walkForward: "walk forward",
+  walkBack: "walk back",
+  walkLeft: "walk left",
+  walkRight: "walk right",
+  turnLeft: "turn left",
+  turnRight: "turn right",
+  lookUp: "look up",
+  lookDown: "look down",
 
   // The console.
   runs: (version: number) => `Version ${version} runs`,

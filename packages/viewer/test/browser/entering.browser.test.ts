@@ -123,3 +123,24 @@ it("banner_and_flash_of_a_world_are_shown_and_end", async () => {
   );
   await visitor.leave();
 });
+
+it("a_function_moves_to_another_key_and_the_hints_name_the_key", async () => {
+  const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "football-keys" });
+  const { page } = visitor;
+  await page.locator("#settings-open").click();
+  await page.locator('[data-code="KeyW"]').click();
+  await page.keyboard.press("KeyI");
+  await waitFor("the new key", async () => (await page.locator('[data-code="KeyW"]').textContent()) === "I");
+  await page.keyboard.press("Escape");
+  expect(await page.locator("#hints kbd").first().textContent()).toBe("I");
+  await page.evaluate(() => document.getElementById("world")!.focus());
+  const forward = (): Promise<number> => page.evaluate(() => window.nowcast.viewer.inputs.combine().forward);
+  await page.keyboard.down("KeyW");
+  expect(await forward()).toBe(0);
+  await page.keyboard.up("KeyW");
+  await page.keyboard.down("KeyI");
+  expect(await forward()).toBe(1);
+  await page.keyboard.up("KeyI");
+  expect(visitor.errors).toEqual([]);
+  await visitor.leave();
+});

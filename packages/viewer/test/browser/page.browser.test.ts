@@ -144,6 +144,8 @@ describe.each(SIZES)("at $width x $height", ({ width, height, ...rest }) => {
       "#chat-log li",
       "#chat-form",
       "#hints",
+      ".stick-rest",
+      "#touch-chat",
       "#touch-jump",
       "#touch-actions button",
     ].filter((panel) => !hasTouch || panel !== "#chat-form");

@@ -49,6 +49,9 @@ it("shows new rules at once, and where broken ones are broken", async () => {
   writeFileSync(file, `${rules}\nlocal broken = = 1\n`);
   const brokenLine = rules.split("\n").length + 1;
   await waitFor("the fault", async () => (await panel.textContent())?.includes(`world.luau:${brokenLine}`));
+  expect(await panel.isVisible(), "the console is closed until the user asks").toBe(false);
+  expect(await page.locator("#console-toggle").getAttribute("class")).toContain("fault");
+  await page.keyboard.press("Backquote");
   expect(await panel.isVisible()).toBe(true);
   expect(await page.locator("#console-list li").first().getAttribute("class")).toBe("refused");
 
