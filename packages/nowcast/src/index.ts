@@ -1,7 +1,7 @@
 /** Channels: four verbs over any carrier, newest state first, events never lost. */
 
 export type { CarrierKind } from "./carrier/carrier.js";
-export { Channel, type ChannelEvents, type Entry } from "./channel/channel.js";
+export type { Channel, ChannelEvents, Entry } from "./channel/channel.js";
 export type { CommandOptions, EventOptions, Lane } from "./channel/lane.js";
 export type {
   ChannelMessage,
