@@ -25,8 +25,4 @@ impl Baseline {
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
-
-    pub(super) fn into_frame(self) -> Frame {
-        self.frame
-    }
 }

@@ -1,5 +1,7 @@
 //! The codec, which encodes the header, the entities and the rows of a frame.
 
+use std::borrow::Cow;
+
 use crate::entropy::EntropyError;
 use crate::entropy::arith::{Decoder, Encoder};
 use crate::entropy::rice::{BitReader, BitWriter};
@@ -8,9 +10,10 @@ use super::baseline::Baseline;
 use super::fast::Fast;
 use super::frame::{Frame, Layout};
 use super::learnt::{Learnt, Means, Models};
-use super::past::Past;
+use super::past::{Past, Prior};
 use super::predict::{Linear, Predictor};
 use super::small::Small;
+use super::unlearnt::Unlearnt;
 use super::walk::{self, Symbols, Walked};
 use super::{DeltaError, Limits, Mode};
 
@@ -24,6 +27,31 @@ pub struct Codec<P = Linear> {
     mode: Mode,
     limits: Limits,
     predictor: P,
+    scratch: Scratch,
+}
+
+/// Memory of the frames that were coded without baselines that learn, for reuse.
+#[derive(Debug, Clone, Default)]
+struct Scratch {
+    unlearnt: Unlearnt,
+    means: FreshMeans,
+    /// The places at which `means` has left its initial state.
+    touched: Vec<u16>,
+    walked: Walked,
+}
+
+/// Means of which only the touched ones have left their initial state.
+#[derive(Debug, Clone, Default)]
+struct FreshMeans(Option<Box<Means>>);
+
+impl FreshMeans {
+    /// Returns means in their initial state.
+    fn fresh(&mut self, layout: &Layout, touched: &mut Vec<u16>) -> &mut Means {
+        let means = self.0.get_or_insert_with(|| Box::new(Means::new(layout)));
+        means.restore(touched);
+        touched.clear();
+        means
+    }
 }
 
 /// The header of the small mode in this version. The header of version 1 has no bit 3.
@@ -36,10 +64,22 @@ const fn header(mode: Mode, depth: usize) -> u8 {
     small | ((depth as u8) << HEADER_DEPTH_SHIFT)
 }
 
+/// Returns the mode and the remaining bytes. Checks that the frame was encoded against `given` baselines.
+fn read_header(bytes: &[u8], given: usize) -> Result<(Mode, &[u8]), DeltaError> {
+    let (&header, body) = bytes.split_first().ok_or(EntropyError::Truncated)?;
+    let mode = match header & !HEADER_DEPTH {
+        0 => Mode::Fast,
+        HEADER_SMALL => Mode::Small,
+        _ => return Err(DeltaError::Header { header }),
+    };
+    let needed = usize::from((header & HEADER_DEPTH) >> HEADER_DEPTH_SHIFT);
+    if needed == given { Ok((mode, body)) } else { Err(DeltaError::Baselines { needed, given }) }
+}
+
 impl<P: Predictor> Codec<P> {
     /// Creates a codec that writes in `mode`, and reads both modes.
     pub fn new(layout: Layout, mode: Mode, predictor: P) -> Self {
-        Self { layout, mode, limits: Limits::default(), predictor }
+        Self { layout, mode, limits: Limits::default(), predictor, scratch: Scratch::default() }
     }
 
     /// Sets the limits of [`Codec::decode`].
@@ -90,22 +130,27 @@ impl<P: Predictor> Codec<P> {
         out: &mut Vec<u8>,
     ) -> Result<Baseline, DeltaError> {
         out.push(header(self.mode, past.len()));
-        match self.mode {
+        let prior = Prior::of_baselines(past);
+        let memory = past.first().map_or(&[][..], |baseline| &baseline.memory);
+        let mut walked = Walked::default();
+        let (ids, learnt) = match self.mode {
             Mode::Fast => {
                 let mut means = self.means(past);
-                let mut fast = Fast { bits: BitWriter::new(out), means: &mut means };
-                let coded = self.frame(&mut fast, frame.tick(), past, Some(frame))?;
-                fast.bits.finish();
-                self.baseline(frame.tick(), coded, Learnt::Fast(means))
+                let (mut bits, mut touched) = (BitWriter::new(out), Vec::new());
+                let mut fast = Fast { bits: &mut bits, means: &mut means, touched: &mut touched };
+                let ids = self.frame(&mut fast, frame.tick(), prior, memory, Some(frame), &mut walked)?;
+                bits.finish();
+                (ids, Learnt::Fast(means))
             }
             Mode::Small => {
                 let mut models = self.models(past);
                 let mut small = Small::new(Encoder::new(out), &mut models);
-                let coded = self.frame(&mut small, frame.tick(), past, Some(frame))?;
+                let ids = self.frame(&mut small, frame.tick(), prior, memory, Some(frame), &mut walked)?;
                 small.coder.finish();
-                self.baseline(frame.tick(), coded, Learnt::Small(models))
+                (ids, Learnt::Small(models))
             }
-        }
+        };
+        Ok(self.baseline(frame.tick(), ids.into_owned(), walked, learnt))
     }
 
     /// Reads the frame of `tick`, which was encoded against `past`. The frame must take all of `bytes`. Returns the baseline that
@@ -116,33 +161,28 @@ impl<P: Predictor> Codec<P> {
     /// also decode to another frame, so the carrier must detect damage.
     pub fn decode(&mut self, tick: u32, bytes: &[u8], past: &[&Baseline]) -> Result<Baseline, DeltaError> {
         let past = &past[..past.len().min(Past::DEPTH)];
-        let (&header, body) = bytes.split_first().ok_or(EntropyError::Truncated)?;
-        let mode = match header & !HEADER_DEPTH {
-            0 => Mode::Fast,
-            HEADER_SMALL => Mode::Small,
-            _ => return Err(DeltaError::Header { header }),
-        };
-        let needed = usize::from((header & HEADER_DEPTH) >> HEADER_DEPTH_SHIFT);
-        if needed != past.len() {
-            return Err(DeltaError::Baselines { needed, given: past.len() });
-        }
-        let (coded, learnt) = match mode {
+        let (mode, body) = read_header(bytes, past.len())?;
+        let prior = Prior::of_baselines(past);
+        let memory = past.first().map_or(&[][..], |baseline| &baseline.memory);
+        let mut walked = Walked::default();
+        let (ids, learnt) = match mode {
             Mode::Fast => {
                 let mut means = self.means(past);
-                let mut fast = Fast { bits: BitReader::new(body), means: &mut means };
-                let coded = self.frame(&mut fast, tick, past, None)?;
-                fast.bits.finish()?;
-                (coded, Learnt::Fast(means))
+                let (mut bits, mut touched) = (BitReader::new(body), Vec::new());
+                let mut fast = Fast { bits: &mut bits, means: &mut means, touched: &mut touched };
+                let ids = self.frame(&mut fast, tick, prior, memory, None, &mut walked)?;
+                bits.finish()?;
+                (ids, Learnt::Fast(means))
             }
             Mode::Small => {
                 let mut models = self.models(past);
                 let mut small = Small::new(Decoder::new(body), &mut models);
-                let coded = self.frame(&mut small, tick, past, None)?;
+                let ids = self.frame(&mut small, tick, prior, memory, None, &mut walked)?;
                 small.coder.finish()?;
-                (coded, Learnt::Small(models))
+                (ids, Learnt::Small(models))
             }
         };
-        self.baseline(tick, coded, learnt)
+        Ok(self.baseline(tick, ids.into_owned(), walked, learnt))
     }
 
     /// Like [`Codec::encode`], for ends that keep only frames. The bytes depend only on the frames.
@@ -158,8 +198,45 @@ impl<P: Predictor> Codec<P> {
         past: &[&Frame],
         out: &mut Vec<u8>,
     ) -> Result<(), DeltaError> {
-        let past = self.of_frames(past)?;
-        self.encode(frame, &past.iter().collect::<Vec<_>>(), out).map(|_| ())
+        let past = self.check_frames(past)?;
+        frame.check_rows(&self.layout)?;
+        let start = out.len();
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let written = self.write_against_frames(frame, past, &mut scratch, out);
+        self.scratch = scratch;
+        if written.is_err() {
+            out.truncate(start);
+        }
+        written
+    }
+
+    fn write_against_frames(
+        &mut self,
+        frame: &Frame,
+        past: &[&Frame],
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DeltaError> {
+        out.push(header(self.mode, past.len()));
+        let Scratch { unlearnt, means, touched, walked } = scratch;
+        unlearnt.estimate(&self.layout, past);
+        let prior = Prior::of_frames(past, &unlearnt.changes, &unlearnt.errors);
+        match self.mode {
+            Mode::Fast => {
+                let means = means.fresh(&self.layout, touched);
+                let mut bits = BitWriter::new(out);
+                let mut fast = Fast { bits: &mut bits, means, touched };
+                self.frame(&mut fast, frame.tick(), prior, &[], Some(frame), walked)?;
+                bits.finish();
+            }
+            Mode::Small => {
+                let mut models = Box::new(Models::new(&self.layout));
+                let mut small = Small::new(Encoder::new(out), &mut models);
+                self.frame(&mut small, frame.tick(), prior, &[], Some(frame), walked)?;
+                small.coder.finish();
+            }
+        }
+        Ok(())
     }
 
     /// Reads the bytes of [`Codec::encode_against_frames`].
@@ -172,47 +249,74 @@ impl<P: Predictor> Codec<P> {
         bytes: &[u8],
         past: &[&Frame],
     ) -> Result<Frame, DeltaError> {
-        let past = self.of_frames(past)?;
-        self.decode(tick, bytes, &past.iter().collect::<Vec<_>>()).map(Baseline::into_frame)
+        let past = self.check_frames(past)?;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let read = self.read_against_frames(tick, bytes, past, &mut scratch);
+        self.scratch = scratch;
+        read
     }
 
-    fn of_frames(&self, past: &[&Frame]) -> Result<Vec<Baseline>, DeltaError> {
+    fn read_against_frames(
+        &mut self,
+        tick: u32,
+        bytes: &[u8],
+        past: &[&Frame],
+        scratch: &mut Scratch,
+    ) -> Result<Frame, DeltaError> {
+        let (mode, body) = read_header(bytes, past.len())?;
+        let Scratch { unlearnt, means, touched, walked } = scratch;
+        unlearnt.estimate(&self.layout, past);
+        let prior = Prior::of_frames(past, &unlearnt.changes, &unlearnt.errors);
+        let ids = match mode {
+            Mode::Fast => {
+                let means = means.fresh(&self.layout, touched);
+                let mut bits = BitReader::new(body);
+                let mut fast = Fast { bits: &mut bits, means, touched };
+                let ids = self.frame(&mut fast, tick, prior, &[], None, walked)?;
+                bits.finish()?;
+                ids
+            }
+            Mode::Small => {
+                let mut models = Box::new(Models::new(&self.layout));
+                let mut small = Small::new(Decoder::new(body), &mut models);
+                let ids = self.frame(&mut small, tick, prior, &[], None, walked)?;
+                small.coder.finish()?;
+                ids
+            }
+        };
+        Ok(Frame::from_parts(tick, ids.into_owned(), walked.values.clone()))
+    }
+
+    fn check_frames<'p, 'f>(&self, past: &'p [&'f Frame]) -> Result<&'p [&'f Frame], DeltaError> {
         let past = &past[..past.len().min(Past::DEPTH)];
         past.iter().try_for_each(|frame| frame.check(&self.layout))?;
-        Ok(Baseline::of_frames(&self.layout, past))
+        Ok(past)
     }
 
-    fn frame<S: Symbols>(
+    /// Codes a frame, and returns its ids. `walked` receives its rows.
+    fn frame<'p, S: Symbols>(
         &mut self,
         symbols: &mut S,
         tick: u32,
-        past: &[&Baseline],
+        prior: Prior<'p>,
+        memory: &[f64],
         truth: Option<&Frame>,
-    ) -> Result<(Vec<u32>, Walked), DeltaError> {
-        let base: &[u32] = past.first().map_or(&[], |baseline| baseline.frame.ids());
+        walked: &mut Walked,
+    ) -> Result<Cow<'p, [u32]>, DeltaError> {
+        let base: &[u32] = prior.newest().map_or(&[], Frame::ids);
         let entities_max = self.limits.entities_max.min(self.predictor.entities_max());
         let ids = walk::ids(symbols, truth, base, &Limits { entities_max })?;
-        let lined = Past::new(tick, self.layout.width(), &ids, past);
-        let memory = past.first().map_or(&[][..], |baseline| &baseline.memory);
+        let lined = Past::new(tick, self.layout.width(), &ids, prior);
         self.predictor.start(&self.layout, &lined, memory);
-        let walked =
-            walk::rows(symbols, &mut self.predictor, &self.layout, &lined, truth.map(Frame::values))?;
-        Ok((ids, walked))
+        let truth = truth.map(Frame::values);
+        walk::rows(symbols, &mut self.predictor, &self.layout, &lined, truth, walked)?;
+        Ok(ids)
     }
 
-    fn baseline(
-        &self,
-        tick: u32,
-        (ids, walked): (Vec<u32>, Walked),
-        learnt: Learnt,
-    ) -> Result<Baseline, DeltaError> {
-        Ok(Baseline {
-            frame: Frame::from_parts(tick, ids, walked.values),
-            changes: walked.changes,
-            errors: walked.errors,
-            learnt,
-            memory: self.predictor.memory(),
-        })
+    fn baseline(&self, tick: u32, ids: Vec<u32>, walked: Walked, learnt: Learnt) -> Baseline {
+        let Walked { values, changes, errors } = walked;
+        let frame = Frame::from_parts(tick, ids, values);
+        Baseline { frame, changes, errors, learnt, memory: self.predictor.memory() }
     }
 
     /// Returns the learned state of the newest baseline, or the initial state if there is none.

@@ -12,6 +12,8 @@ use super::walk::{Scene, Symbols};
 pub(super) struct Fast<'a, B> {
     pub(super) bits: B,
     pub(super) means: &'a mut Means,
+    /// The places of the means that this frame changed.
+    pub(super) touched: &'a mut Vec<u16>,
 }
 
 impl<B: Bits> Symbols for Fast<'_, B> {
@@ -45,7 +47,9 @@ impl<B: Bits> Symbols for Fast<'_, B> {
             _ => {
                 let own = usize::from(magnitude(u32::from(scene.error)));
                 let row = usize::from(magnitude(scene.row_error)) / 2;
-                let mean = &mut self.means.means[column * SITUATIONS + own * 16 + row];
+                let place = column * SITUATIONS + own * 16 + row;
+                self.touched.push(place as u16);
+                let mean = &mut self.means.means[place];
                 let share = *mean / 22;
                 let k = if share == 0 { 0 } else { 32 - share.leading_zeros() };
                 let value = self.bits.rice(zigzag(residual), k)?;

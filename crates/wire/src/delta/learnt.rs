@@ -10,8 +10,6 @@ use super::frame::Layout;
 pub(super) enum Learnt {
     Fast(Box<Means>),
     Small(Box<Models>),
-    /// No learned state, so the models have their initial state.
-    Nothing,
 }
 
 /// The state of the fast mode: mean residuals, for each column and situation.
@@ -22,6 +20,8 @@ pub(super) struct Means {
 }
 
 pub(super) const SITUATIONS: usize = 32 * 16;
+
+const _: () = assert!(Layout::COLUMNS_MAX * SITUATIONS <= 1 << 16, "16 bits hold every place");
 
 /// The initial state of a column.
 static COLUMN: [u32; SITUATIONS] = {
@@ -39,6 +39,14 @@ static COLUMN: [u32; SITUATIONS] = {
 impl Means {
     pub(super) fn new(layout: &Layout) -> Self {
         Self { means: COLUMN.repeat(layout.width()) }
+    }
+
+    /// Returns the means at these places to their initial state.
+    pub(super) fn restore(&mut self, touched: &[u16]) {
+        for place in touched {
+            let place = usize::from(*place);
+            self.means[place] = COLUMN[place % SITUATIONS];
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! The baselines of a frame. Their rows are aligned to the rows of the frame.
 
 use super::baseline::Baseline;
+use super::frame::Frame;
 
 /// The common input of both ends when a frame is coded: up to [`Past::DEPTH`] acknowledged baselines, newest first.
 #[derive(Debug)]
 pub struct Past<'a> {
     tick: u32,
     width: usize,
-    baselines: &'a [&'a Baseline],
+    prior: Prior<'a>,
     /// For each baseline, the index of each row of the frame in this baseline. Empty if the ids are equal.
     places: [Vec<u32>; Past::DEPTH],
     rows: usize,
@@ -15,19 +16,56 @@ pub struct Past<'a> {
 
 const ABSENT: u32 = u32::MAX;
 
+/// The baselines of a frame, newest first, and the state learned up to the newest.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Prior<'a> {
+    /// Unused places are `None`, and come last.
+    frames: [Option<&'a Frame>; Past::DEPTH],
+    /// For each row of the newest baseline, its history of changes. See [`Baseline`].
+    changes: &'a [u8],
+    /// For each value of the newest baseline, the recent error of its guess. See [`Baseline`].
+    errors: &'a [u16],
+}
+
+impl<'a> Prior<'a> {
+    /// Takes at most [`Past::DEPTH`] baselines.
+    pub(super) fn of_baselines(baselines: &[&'a Baseline]) -> Self {
+        let mut frames = [None; Past::DEPTH];
+        for (place, baseline) in frames.iter_mut().zip(baselines) {
+            *place = Some(baseline.frame());
+        }
+        let newest = baselines.first();
+        let changes = newest.map_or(&[][..], |newest| &newest.changes);
+        Self { frames, changes, errors: newest.map_or(&[], |newest| &newest.errors) }
+    }
+
+    /// Takes at most [`Past::DEPTH`] frames, and the state of the newest.
+    pub(super) fn of_frames(frames: &[&'a Frame], changes: &'a [u8], errors: &'a [u16]) -> Self {
+        let mut places = [None; Past::DEPTH];
+        for (place, frame) in places.iter_mut().zip(frames) {
+            *place = Some(*frame);
+        }
+        Self { frames: places, changes, errors }
+    }
+
+    /// The newest baseline.
+    pub(super) fn newest(&self) -> Option<&'a Frame> {
+        self.frames[0]
+    }
+}
+
 impl<'a> Past<'a> {
     /// Maximum number of baselines of a frame.
     pub const DEPTH: usize = 3;
 
-    pub(super) fn new(tick: u32, width: usize, ids: &[u32], baselines: &'a [&'a Baseline]) -> Self {
-        debug_assert!(baselines.len() <= Self::DEPTH);
+    pub(super) fn new(tick: u32, width: usize, ids: &[u32], prior: Prior<'a>) -> Self {
         let mut places = [const { Vec::new() }; Self::DEPTH];
-        for (places, baseline) in places.iter_mut().zip(baselines) {
-            if baseline.frame().ids() != ids {
-                *places = line_up(ids, baseline.frame().ids());
+        for (places, frame) in places.iter_mut().zip(prior.frames.iter().flatten()) {
+            if frame.ids() != ids {
+                *places = line_up(ids, frame.ids());
             }
         }
-        Self { tick, width, baselines, places, rows: ids.len() }
+        Self { tick, width, prior, places, rows: ids.len() }
     }
 
     /// The number of rows of the frame.
@@ -37,26 +75,31 @@ impl<'a> Past<'a> {
 
     /// The number of baselines.
     pub fn depth(&self) -> usize {
-        self.baselines.len()
+        self.prior.frames.iter().flatten().count()
     }
 
     /// The age of baseline `depth`, in ticks before the frame; 0 if there is no such baseline.
     pub fn age(&self, depth: usize) -> u32 {
-        self.baselines.get(depth).map_or(0, |baseline| self.tick.wrapping_sub(baseline.frame().tick()))
+        self.frame(depth).map_or(0, |frame| self.tick.wrapping_sub(frame.tick()))
     }
 
     /// Returns the row that the entity of the frame's row `row` has in baseline `depth`, if it has one.
     #[inline]
     pub fn row(&self, depth: usize, row: usize) -> Option<&'a [i32]> {
-        let baseline = self.baselines.get(depth)?;
-        Some(baseline.frame().row(self.place(depth, row)?, self.width))
+        let frame = self.frame(depth)?;
+        Some(frame.row(self.place(depth, row)?, self.width))
+    }
+
+    #[inline]
+    fn frame(&self, depth: usize) -> Option<&'a Frame> {
+        self.prior.frames.get(depth).copied().flatten()
     }
 
     /// The index of the frame's `row` in baseline `depth`.
     #[inline]
     pub(super) fn place(&self, depth: usize, row: usize) -> Option<usize> {
-        let places = &self.places[depth];
-        if depth >= self.baselines.len() {
+        let places = self.places.get(depth)?;
+        if self.frame(depth).is_none() {
             None
         } else if places.is_empty() {
             Some(row)
@@ -74,17 +117,22 @@ impl<'a> Past<'a> {
     /// Returns the history of changes of the frame's `row`, from the newest baseline; 0 if the entity was not in that baseline.
     #[inline]
     pub(super) fn changes(&self, row: usize) -> u8 {
-        self.place(0, row).map_or(0, |place| self.baselines[0].changes[place])
+        self.place(0, row).map_or(0, |place| self.prior.changes[place])
     }
 
     /// Whether the frame has the rows of the newest baseline, at the same indices.
     pub(super) fn same_ids(&self) -> bool {
         // The list of indices is also empty for a frame without rows, so the numbers of rows are compared.
-        self.newest().is_some_and(|newest| self.places[0].is_empty() && newest.frame().len() == self.rows)
+        self.newest().is_some_and(|newest| self.places[0].is_empty() && newest.len() == self.rows)
     }
 
-    pub(super) fn newest(&self) -> Option<&'a Baseline> {
-        self.baselines.first().copied()
+    pub(super) fn newest(&self) -> Option<&'a Frame> {
+        self.prior.newest()
+    }
+
+    /// For each value of the newest baseline, the recent error of its guess.
+    pub(super) fn errors(&self) -> &'a [u16] {
+        self.prior.errors
     }
 }
 

@@ -1,5 +1,7 @@
 //! Defines the bytes of a frame once, for both directions and both modes.
 
+use std::borrow::Cow;
+
 use crate::entropy::EntropyError;
 
 use super::frame::{Column, Frame, Layout};
@@ -42,53 +44,70 @@ pub(super) struct Scene {
 }
 
 /// The output of a walk in addition to symbols.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Walked {
     pub(super) values: Vec<i32>,
     pub(super) changes: Vec<u8>,
     pub(super) errors: Vec<u16>,
 }
 
-/// Walks over the rows of a frame that has the given ids. When writing, `truth` holds the values.
+/// Walks over the rows of a frame that has the given ids. When writing, `truth` holds the values. Replaces `out`.
 pub(super) fn rows<S: Symbols, P: Predictor>(
     symbols: &mut S,
     predictor: &mut P,
     layout: &Layout,
     past: &Past<'_>,
     truth: Option<&[i32]>,
-) -> Result<Walked, DeltaError> {
+    out: &mut Walked,
+) -> Result<(), DeltaError> {
     let columns = layout.columns();
     let mut flag_columns = columns.iter().enumerate().filter(|(_, column)| **column == Column::Flag);
     let flag_columns = [0; 2].map(|_| flag_columns.next().map(|(at, _)| at));
-    let out = start(past, columns.len());
-    let mut walk =
-        Walk { symbols, predictor, layout, columns, flag_columns, past, out, near_changed: 0, last_error: 0 };
+    out.start(past, columns.len());
+    let guesses = [Guess::default(); Layout::COLUMNS_MAX];
+    let (near_changed, last_error) = (0, 0);
+    let mut walk = Walk {
+        symbols,
+        predictor,
+        layout,
+        columns,
+        flag_columns,
+        past,
+        out,
+        guesses,
+        near_changed,
+        last_error,
+    };
     for row in 0..past.rows() {
         walk.row(row, truth.map(|values| &values[row * columns.len()..][..columns.len()]))?;
     }
-    Ok(walk.out)
+    Ok(())
 }
 
-/// Starts with all rows as in the newest baseline, because most rows do not change.
-fn start(past: &Past<'_>, width: usize) -> Walked {
-    let rows = past.rows();
-    let changes = Vec::with_capacity(rows);
-    let Some(newest) = past.newest() else {
-        return Walked { values: vec![0; rows * width], changes, errors: vec![FRESH_ERROR; rows * width] };
-    };
-    if past.same_ids() {
-        return Walked { values: newest.frame().values().to_vec(), changes, errors: newest.errors.clone() };
-    }
-    let (mut values, mut errors) = (Vec::with_capacity(rows * width), Vec::with_capacity(rows * width));
-    for row in 0..rows {
-        if let Some(place) = past.place(0, row) {
-            values.extend_from_slice(newest.frame().row(place, width));
-            errors.extend_from_slice(&newest.errors[place * width..][..width]);
-        } else {
-            values.resize(values.len() + width, 0);
-            errors.resize(errors.len() + width, FRESH_ERROR);
+impl Walked {
+    /// Starts with all rows as in the newest baseline, because most rows do not change.
+    fn start(&mut self, past: &Past<'_>, width: usize) {
+        let Self { values, changes, errors } = self;
+        (values.clear(), changes.clear(), errors.clear());
+        let len = past.rows() * width;
+        let Some(newest) = past.newest() else {
+            values.resize(len, 0);
+            return errors.resize(len, FRESH_ERROR);
+        };
+        if past.same_ids() {
+            values.extend_from_slice(newest.values());
+            return errors.extend_from_slice(past.errors());
+        }
+        for row in 0..past.rows() {
+            if let Some(place) = past.place(0, row) {
+                values.extend_from_slice(newest.row(place, width));
+                errors.extend_from_slice(&past.errors()[place * width..][..width]);
+            } else {
+                values.resize(values.len() + width, 0);
+                errors.resize(errors.len() + width, FRESH_ERROR);
+            }
         }
     }
-    Walked { values, changes, errors }
 }
 
 struct Walk<'a, S, P> {
@@ -99,7 +118,9 @@ struct Walk<'a, S, P> {
     /// The first two flags.
     flag_columns: [Option<usize>; 2],
     past: &'a Past<'a>,
-    out: Walked,
+    out: &'a mut Walked,
+    /// The guesses of the present row, if the mask was written by them.
+    guesses: [Guess; Layout::COLUMNS_MAX],
     near_changed: usize,
     last_error: u32,
 }
@@ -153,7 +174,10 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         for column in 0..width {
             scene.kind = self.columns[column];
             scene.group = self.layout.groups()[column];
-            scene.guess = self.guess(row, column, known, truth);
+            scene.guess = match truth {
+                Some(_) if S::MASKS => self.guesses[column],
+                _ => self.guess(row, column, known, truth),
+            };
             scene.error = self.out.errors[at + column];
             let mut rest = truth.map_or(0, |truth| residual(scene.kind, truth[column], scene.guess.value));
             if (mask >> column) & 1 == 1 {
@@ -192,6 +216,7 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
             // A reader computes these guesses one by one, while it decodes the earlier columns.
             for column in 0..self.columns.len() {
                 let guess = self.guess(row, column, known, Some(truth));
+                self.guesses[column] = guess;
                 let rest = residual(self.columns[column], truth[column], guess.value);
                 missed |= u64::from(rest != 0) << column;
             }
@@ -256,16 +281,16 @@ fn speed(columns: &[Column], base: &[i32], before: &[i32]) -> u32 {
 }
 
 /// Codes the entities of the frame: those of the baseline that remain, and the new ones.
-pub(super) fn ids<S: Symbols>(
+pub(super) fn ids<'b, S: Symbols>(
     symbols: &mut S,
     frame: Option<&Frame>,
-    base: &[u32],
+    base: &'b [u32],
     limits: &Limits,
-) -> Result<Vec<u32>, DeltaError> {
+) -> Result<Cow<'b, [u32]>, DeltaError> {
     let truth = frame.map(Frame::ids);
     let same = symbols.plain(u32::from(truth.is_some_and(|ids| ids == base)), 1)? == 1;
     if same {
-        return Ok(base.to_vec());
+        return Ok(Cow::Borrowed(base));
     }
     let mut kept = Vec::new();
     for &id in base {
@@ -302,5 +327,5 @@ pub(super) fn ids<S: Symbols>(
     }
     kept.extend(added);
     kept.sort_unstable();
-    Ok(kept)
+    Ok(Cow::Owned(kept))
 }

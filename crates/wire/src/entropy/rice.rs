@@ -45,6 +45,18 @@ pub trait Bits {
     }
 }
 
+impl<B: Bits> Bits for &mut B {
+    #[inline]
+    fn bits(&mut self, value: u32, count: u32) -> Result<u32, EntropyError> {
+        (**self).bits(value, count)
+    }
+
+    #[inline]
+    fn rice(&mut self, value: u32, k: u32) -> Result<u32, EntropyError> {
+        (**self).rice(value, k)
+    }
+}
+
 /// Appends bits to a buffer.
 #[derive(Debug)]
 pub struct BitWriter<'a> {
@@ -77,6 +89,19 @@ impl Bits for BitWriter<'_> {
             self.held >>= 32;
             self.count -= 32;
         }
+        Ok(value)
+    }
+
+    #[inline]
+    fn rice(&mut self, value: u32, k: u32) -> Result<u32, EntropyError> {
+        let quotient = value >> k;
+        if quotient >= QUOTIENT_MAX {
+            self.bits((1 << QUOTIENT_MAX) - 1, QUOTIENT_MAX)?;
+            return self.bits(value, 32);
+        }
+        // A one for each unit of the quotient, then a zero.
+        self.bits((1 << quotient) - 1, quotient + 1)?;
+        self.bits(value & ((1 << k) - 1), k)?;
         Ok(value)
     }
 }
