@@ -20,6 +20,12 @@ impl Acked {
         (self.ages != 0).then_some(self.newest)
     }
 
+    /// Whether the viewer has the frame of `tick`.
+    pub(crate) fn has(&self, tick: u32) -> bool {
+        let age = self.newest.wrapping_sub(tick);
+        age <= AGE_MAX && self.ages >> age & 1 == 1
+    }
+
     /// Records that the viewer also has the frame of `tick`.
     pub(crate) fn add(&mut self, tick: u32) {
         let Some(newest) = self.newest() else {
@@ -50,6 +56,9 @@ impl Acked {
         let wanted = tick.wrapping_sub(newest).clamp(1, AGE_MAX / 2);
         let before = |age: u32| newest.wrapping_sub(age);
         let has = |age: u32| ages >> age & 1 == 1;
+        if wanted <= AGE_MAX / 2 && has(wanted) && has(2 * wanted) {
+            return [Some(newest), Some(before(wanted)), Some(before(2 * wanted))];
+        }
         // Gaps sorted by their difference from the wanted gap. Of two equal differences, the wider gap comes first.
         let mut gaps = (0..AGE_MAX).flat_map(move |off| [wanted + off, wanted.saturating_sub(off)]);
         let even = gaps.clone().find(|gap| (1..=AGE_MAX / 2).contains(gap) && has(*gap) && has(2 * gap));

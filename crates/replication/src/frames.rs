@@ -1,17 +1,22 @@
 //! The movement of a world at one step: immutable, shared by all viewers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use nowcast_wire::delta::{Codec, Frame, Limits, Linear, Mode};
 
+use crate::acked::Acked;
 use crate::row::{Quantization, WIDTH};
-use crate::section::SectionId;
+use crate::section::{IdHash, SectionId};
 use crate::snapshot_pool::ApplyDelta;
 use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX};
 
-/// Maximum number of shared encodings of one frame. Viewers that need another encoding make it for themselves.
+/// Maximum number of shared encodings of one frame. A further encoding replaces the least used one.
 const SHARED_MAX: usize = 32;
+
+/// A viewer takes an encoding of another viewer if its first baseline is at most this many steps older than the best. An older
+/// baseline costs a few bits, a new encoding costs many times as much time.
+const OLDER_STEPS_MAX: u32 = 6;
 
 /// The recent frames of all groups at one step; see [`crate::History::frames`]. Readers need no lock, and viewers with
 /// the same baselines share their encodings.
@@ -20,7 +25,7 @@ pub struct Frames {
     tick: u32,
     groups: Vec<GroupFrames>,
     /// The groups of each section.
-    sections: BTreeMap<SectionId, Vec<u16>>,
+    sections: HashMap<SectionId, Vec<u16>, IdHash>,
     /// A number that changes whenever the set of groups of a section changes.
     version: u64,
 }
@@ -29,6 +34,8 @@ pub struct Frames {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupFrames {
     kept: VecDeque<Arc<Kept>>,
+    /// The tick of the newest frame.
+    newest_tick: Option<u32>,
     /// Number of the newest frames that can be baselines. All of them have the same quantization, and the group was not
     /// empty since the oldest of them. A client may have forgotten older frames.
     usable_count: usize,
@@ -57,15 +64,33 @@ pub(crate) struct Kept {
 /// The shared encodings of a frame.
 #[derive(Debug, Default)]
 struct Shared {
-    /// The encoded bytes, by the ticks of the baselines.
-    made: Vec<(Baselines, Arc<[u8]>)>,
+    made: Vec<Made>,
     /// Whether a newer frame exists. An encoding that a late viewer still makes of this frame is not stored, because no
     /// other viewer needs it.
     is_retired: bool,
 }
 
+/// A shared encoding.
+#[derive(Clone, Debug)]
+struct Made {
+    /// The ticks of the baselines.
+    baselines: Baselines,
+    bytes: Arc<[u8]>,
+    /// The number of viewers that took it from another viewer.
+    uses: u32,
+}
+
 /// The least and the greatest coordinates, in metres.
 pub(crate) type Bounds = [[f32; 3]; 2];
+
+/// The newest frame of a group, as one viewer gets it.
+#[derive(Debug)]
+pub(crate) struct Delta {
+    pub(crate) baselines: Baselines,
+    pub(crate) bytes: Arc<[u8]>,
+    /// Whether it was encoded for this viewer.
+    pub(crate) is_new: bool,
+}
 
 /// The ticks of the baselines that a frame is encoded against, newest first. Unused places are `None`.
 pub(crate) type Baselines = [Option<u32>; 3];
@@ -140,6 +165,7 @@ impl GroupFrames {
             self.kept.pop_front();
         }
         let is_empty = kept.frame.is_empty();
+        self.newest_tick = Some(tick);
         self.kept.push_back(kept);
         if is_empty {
             (self.usable_count, self.usable) = (0, 0);
@@ -154,6 +180,11 @@ impl GroupFrames {
     /// Returns the newest frame; `None` before the group was first published.
     pub(crate) fn newest(&self) -> Option<&Kept> {
         self.kept.back().map(Arc::as_ref)
+    }
+
+    /// The tick of the newest frame.
+    pub(crate) fn newest_tick(&self) -> Option<u32> {
+        self.newest_tick
     }
 
     fn place(&self, tick: u32) -> Option<usize> {
@@ -192,33 +223,69 @@ impl GroupFrames {
         ages.filter(|age| *age < u64::BITS).fold(0, |bits, age| bits | 1 << age)
     }
 
-    /// Returns the newest frame encoded against `baselines`. Viewers with the same baselines share the bytes.
-    pub(crate) fn delta(&self, baselines: Baselines, encoder: &mut Encoder) -> Option<Arc<[u8]>> {
+    /// Returns the newest frame encoded against baselines that the viewer has acknowledged. Viewers share encodings: a
+    /// viewer takes an encoding against almost as good baselines, rather than making one of its own.
+    pub(crate) fn delta(&self, acked: &Acked, encoder: &mut Encoder) -> Option<Delta> {
         let newest = self.kept.back()?;
+        let wanted = match acked.newest() {
+            Some(have) => acked.baselines(newest.frame.tick(), self.usable_before(have)),
+            None => [None; 3],
+        };
         let shared = || newest.shared.lock().expect("nobody panics while holding it");
-        let known = shared().made.iter().find(|(of, _)| *of == baselines).map(|(_, bytes)| Arc::clone(bytes));
-        if known.is_some() {
-            return known;
+        if let Some(delta) = shared().take(wanted, acked) {
+            return Some(delta);
         }
         // The frame is encoded without holding the lock. Two threads may encode the same frame at once, which is cheaper
         // than waiting.
         let mut frames = [None; 3];
-        for (frame, tick) in frames.iter_mut().zip(baselines.iter().flatten()) {
+        for (frame, tick) in frames.iter_mut().zip(wanted.iter().flatten()) {
             *frame = Some(&self.kept(*tick)?.frame);
         }
-        let count = baselines.iter().flatten().count();
+        let count = wanted.iter().flatten().count();
         let frames = frames.map(|frame| frame.unwrap_or(&newest.frame));
         let bytes = encoder.encode(&newest.frame, newest.quantization, &frames[..count]);
-        let mut shared = shared();
-        if shared.made.len() < SHARED_MAX && !shared.is_retired {
-            shared.made.push((baselines, Arc::clone(&bytes)));
-        }
-        Some(bytes)
+        shared().put(wanted, &bytes);
+        Some(Delta { baselines: wanted, bytes, is_new: true })
     }
 
     #[cfg(test)]
     pub(crate) fn kept_count(&self) -> usize {
         self.kept.len()
+    }
+}
+
+impl Shared {
+    /// Returns an encoding against the wanted baselines, or against others that the viewer has acknowledged and that are
+    /// almost as good.
+    fn take(&mut self, wanted: Baselines, acked: &Acked) -> Option<Delta> {
+        let exact = self.made.iter().position(|made| made.baselines == wanted);
+        let at = exact.or_else(|| {
+            let first = wanted[0]?;
+            let depth = |baselines: &Baselines| baselines.iter().flatten().count();
+            let older = |made: &Made| made.baselines[0].map_or(u32::MAX, |tick| first.wrapping_sub(tick));
+            let fits = |made: &Made| {
+                older(made) <= OLDER_STEPS_MAX
+                    && depth(&made.baselines) == depth(&wanted)
+                    && made.baselines.iter().flatten().all(|tick| acked.has(*tick))
+            };
+            let fitting = self.made.iter().enumerate().filter(|(_, made)| fits(made));
+            fitting.min_by_key(|(_, made)| older(made)).map(|(at, _)| at)
+        })?;
+        let made = &mut self.made[at];
+        made.uses += 1;
+        Some(Delta { baselines: made.baselines, bytes: Arc::clone(&made.bytes), is_new: false })
+    }
+
+    /// Stores an encoding. If there are too many, it replaces the least used one, of which the oldest.
+    fn put(&mut self, baselines: Baselines, bytes: &Arc<[u8]>) {
+        if self.is_retired {
+            return;
+        }
+        if self.made.len() == SHARED_MAX {
+            let least = self.made.iter().enumerate().min_by_key(|(_, made)| made.uses).map(|(at, _)| at);
+            self.made.remove(least.unwrap_or_default());
+        }
+        self.made.push(Made { baselines, bytes: Arc::clone(bytes), uses: 0 });
     }
 }
 

@@ -1,18 +1,38 @@
 //! The sections of a world and their entities at one step: immutable, shared by all readers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::section::{Layer, Section, SectionId, cell_of, leave_metres};
+use crate::section::{Cell, IdHash, Policy, Section, SectionId, cell_of, leave_metres, stir_metres};
 use crate::snapshot_pool::ApplyDelta;
 
 /// All sections of a world with their entities at one step; see [`crate::InterestGrid::grid_snapshot`].
 #[derive(Clone, Debug, Default)]
 pub struct GridSnapshot {
-    sections: BTreeMap<SectionId, Arc<Section>>,
+    sections: HashMap<SectionId, Arc<Section>, IdHash>,
+    /// The sections of all policies with cells.
     layers: Vec<Layer>,
+    /// The sections that one player sees, by player.
+    owned: BTreeMap<u32, Cells>,
     /// A number that changes whenever a section is added.
     version: u32,
+}
+
+/// The sections of one policy.
+#[derive(Clone, Debug)]
+struct Layer {
+    policy: Policy,
+    /// The side of its cells, in metres.
+    side: f32,
+    cells: Cells,
+}
+
+/// Sections by their cells. Worlds are wider than high, so the height comes last in a key: then a row of cells along one axis
+/// is one range of keys.
+type Cells = BTreeMap<Cell, (SectionId, Arc<Section>)>;
+
+fn key(cell: Cell) -> Cell {
+    [cell[0], cell[2], cell[1]]
 }
 
 /// The sections that changed since the step before; `None` for removed sections.
@@ -38,25 +58,38 @@ impl ApplyDelta for GridSnapshot {
 
 impl GridSnapshot {
     fn draw(&mut self, id: SectionId, section: &Arc<Section>) {
-        if self.sections.insert(id, Arc::clone(section)).is_some() {
-            return;
-        }
-        let at = self.layers.iter().position(|layer| layer.policy == section.policy).unwrap_or_else(|| {
-            self.layers.push(Layer::new(section.policy));
-            self.layers.len() - 1
-        });
-        self.layers[at].by_cell.insert(section.cell, id);
+        self.sections.insert(id, Arc::clone(section));
+        let cells = match (section.policy, section.policy.side()) {
+            (Policy::Owner(player), _) => self.owned.entry(player).or_default(),
+            (policy, side) => {
+                let at = self.layers.iter().position(|layer| layer.policy == policy).unwrap_or_else(|| {
+                    let side = side.unwrap_or(f32::MAX);
+                    self.layers.push(Layer { policy, side, cells: Cells::new() });
+                    self.layers.len() - 1
+                });
+                &mut self.layers[at].cells
+            }
+        };
+        cells.insert(key(section.cell), (id, Arc::clone(section)));
     }
 
     fn erase(&mut self, id: SectionId) {
         let Some(section) = self.sections.remove(&id) else { return };
-        for layer in self.layers.iter_mut().filter(|layer| layer.policy == section.policy) {
+        let erase_from = |cells: &mut Cells| {
             // Another section may already use this cell.
-            if layer.by_cell.get(&section.cell) == Some(&id) {
-                layer.by_cell.remove(&section.cell);
+            if cells.get(&key(section.cell)).is_some_and(|(other, _)| *other == id) {
+                cells.remove(&key(section.cell));
             }
+        };
+        if let Policy::Owner(player) = section.policy {
+            if let Some(cells) = self.owned.get_mut(&player) {
+                erase_from(cells);
+            }
+            return self.owned.retain(|_, cells| !cells.is_empty());
         }
-        self.layers.retain(|layer| !layer.by_cell.is_empty());
+        let layers = self.layers.iter_mut().filter(|layer| layer.policy == section.policy);
+        layers.for_each(|layer| erase_from(&mut layer.cells));
+        self.layers.retain(|layer| !layer.cells.is_empty());
     }
 
     /// The entities in a section, ordered by id.
@@ -68,33 +101,44 @@ impl GridSnapshot {
         self.sections.get(&id).map(Arc::as_ref)
     }
 
-    pub(crate) fn sections(&self) -> impl Iterator<Item = (SectionId, &Section)> {
-        self.sections.iter().map(|(id, section)| (*id, section.as_ref()))
-    }
-
     /// A number that changes whenever a section is added.
     pub(crate) fn version(&self) -> u32 {
         self.version
     }
 
-    /// Calls `visit` for every section that `eye` may see, and possibly for some sections that it cannot see.
-    pub(crate) fn visit_near(&self, eye: [f32; 3], mut visit: impl FnMut(SectionId, &Section)) {
-        for layer in &self.layers {
-            let Some((side, radius)) = layer.side.zip(layer.policy.radius()) else {
-                layer.by_cell.values().for_each(|id| visit(*id, &self.sections[id]));
+    /// An eye that moved less than this on each axis has the same sections in range, in metres.
+    pub(crate) fn stir_metres(&self) -> f32 {
+        let radii = self.layers.iter().filter_map(|layer| layer.policy.radius());
+        radii.map(stir_metres).fold(f32::MAX, f32::min)
+    }
+
+    /// Calls `visit` for every section that `player` with this eye may see, and possibly for some sections that it cannot
+    /// see. Without an eye, distance hides nothing.
+    pub(crate) fn visit_near(
+        &self,
+        player: u32,
+        eye: Option<[f32; 3]>,
+        mut visit: impl FnMut(SectionId, &Section),
+    ) {
+        let owned = self.owned.get(&player).into_iter().flat_map(BTreeMap::values);
+        owned.for_each(|(id, section)| visit(*id, section));
+        for Layer { policy, side, cells } in &self.layers {
+            let Some((eye, radius)) = eye.zip(policy.radius()) else {
+                cells.values().for_each(|(id, section)| visit(*id, section));
                 continue;
             };
             let reach = leave_metres(radius) + side;
-            let [low, high] = [-reach, reach].map(|by| cell_of(eye.map(|at| at + by), side));
-            let columns = (0..2).map(|axis| i64::from(high[axis]) - i64::from(low[axis]) + 1);
-            if columns.product::<i64>() > layer.by_cell.len() as i64 {
-                layer.by_cell.values().for_each(|id| visit(*id, &self.sections[id]));
+            let [low, high] = [-reach, reach].map(|by| key(cell_of(eye.map(|at| at + by), *side)));
+            if i64::from(high[0]) - i64::from(low[0]) >= cells.len() as i64 {
+                cells.values().for_each(|(id, section)| visit(*id, section));
                 continue;
             }
             for x in low[0]..=high[0] {
-                for y in low[1]..=high[1] {
-                    let column = layer.by_cell.range([x, y, low[2]]..=[x, y, high[2]]);
-                    column.for_each(|(_, id)| visit(*id, &self.sections[id]));
+                let row = cells.range([x, low[1], low[2]]..=[x, high[1], high[2]]);
+                for (cell, (id, section)) in row {
+                    if (low[2]..=high[2]).contains(&cell[2]) {
+                        visit(*id, section);
+                    }
                 }
             }
         }

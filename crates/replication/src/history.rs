@@ -69,7 +69,7 @@ pub struct History {
 }
 
 /// The last published state of an entity.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     id: u32,
     group: u16,
@@ -98,14 +98,42 @@ struct Next {
     size: f32,
 }
 
+impl Known {
+    /// Whether nothing about the entity changed. Most entities rest, and a resting transform is the same to the last bit.
+    fn rests_at(&self, moving: &Moving) -> bool {
+        let Moving { transform, section, size, quantization, .. } = *moving;
+        self.section == section
+            && self.quantization == quantization
+            && self.transform == transform
+            && self.size == size
+    }
+}
+
 impl History {
     /// Records all transforms at step `tick` of the world, modulo 2^32. `moving` is ordered by id. Call it at most once
     /// for each step. Returns the immutable frames that viewers read.
     pub fn publish<M: Into<Moving>>(&mut self, tick: u32, moving: impl Iterator<Item = M>) -> &Arc<Frames> {
         let tick_before = std::mem::replace(&mut self.tick, tick);
-        let mut before = std::mem::take(&mut self.entities).into_iter().peekable();
-        let mut entities = Vec::with_capacity(before.len());
-        for moving in moving.map(Into::into) {
+        let mut moving = moving.map(Into::into).peekable();
+        let mut entities = std::mem::take(&mut self.entities);
+        // In most steps no entity comes or goes. Then each known entity is updated in its place.
+        let mut stayed = 0;
+        while let Some(known) = entities.get_mut(stayed)
+            && let Some(moving) = moving.next_if(|moving| moving.id == known.id)
+        {
+            if !known.rests_at(&moving) {
+                match self.place(Some(*known), &moving) {
+                    Some(now) => *known = now,
+                    None => {
+                        entities.remove(stayed);
+                        continue;
+                    }
+                }
+            }
+            stayed += 1;
+        }
+        let mut before = entities.split_off(stayed).into_iter().peekable();
+        for moving in moving {
             while let Some(gone) = before.next_if(|known| known.id < moving.id) {
                 self.leave(gone.group);
             }
@@ -125,12 +153,10 @@ impl History {
     fn place(&mut self, known: Option<Known>, moving: &Moving) -> Option<Known> {
         let Moving { id, transform, section, size, quantization } = *moving;
         if let Some(known) = known {
-            let is_alike = known.section == section && known.quantization == quantization;
-            // Most entities rest, and a resting transform is the same to the last bit.
-            if is_alike && known.transform == transform && known.size == size {
+            if known.rests_at(moving) {
                 return Some(known);
             }
-            if is_alike {
+            if known.section == section && known.quantization == quantization {
                 let row = quantization.row_of(&transform);
                 if row != known.row {
                     let next = self.change(known.group);

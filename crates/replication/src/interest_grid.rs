@@ -46,7 +46,7 @@ pub struct InterestGrid {
     /// Ordered by id.
     entities: Vec<Known>,
     sections: BTreeMap<SectionId, Arc<Section>>,
-    layers: Vec<Layer>,
+    layers: BTreeMap<Policy, Layer>,
     /// Empty sections with the tick at which they became empty, oldest first.
     emptied: VecDeque<(u32, SectionId)>,
     /// Sections that the newest update added.
@@ -70,8 +70,20 @@ impl InterestGrid {
     pub fn update(&mut self, tick: u32, placed: impl Iterator<Item = Placed>) -> &[Relocation] {
         self.created.clear();
         self.relocations.clear();
-        let mut before = std::mem::take(&mut self.entities).into_iter().peekable();
-        let mut entities = Vec::with_capacity(before.len());
+        let mut placed = placed.peekable();
+        let mut entities = std::mem::take(&mut self.entities);
+        // In most steps no entity comes or goes. Then each known entity is updated in its place.
+        let mut stayed = 0;
+        while let Some(known) = entities.get_mut(stayed)
+            && let Some(placed) = placed.next_if(|placed| placed.id == known.placed.id)
+        {
+            if known.placed != placed {
+                known.section = self.follow(tick, &placed, known.section);
+                known.placed = placed;
+            }
+            stayed += 1;
+        }
+        let mut before = entities.split_off(stayed).into_iter().peekable();
         for placed in placed {
             while let Some(gone) = before.next_if(|known| known.placed.id < placed.id) {
                 self.relocate(tick, gone.placed.id, gone.section, None);
@@ -81,11 +93,7 @@ impl InterestGrid {
                 entities.push(known);
                 continue;
             }
-            let from = known.and_then(|known| known.section);
-            let section = self.section_for(&placed, from);
-            if section != from {
-                self.relocate(tick, placed.id, from, section);
-            }
+            let section = self.follow(tick, &placed, known.and_then(|known| known.section));
             entities.push(Known { placed, section });
         }
         for gone in before {
@@ -95,6 +103,15 @@ impl InterestGrid {
         self.sweep(tick);
         self.publish();
         &self.relocations
+    }
+
+    /// Returns the section of an entity that was in the section `from`, and moves the entity there.
+    fn follow(&mut self, tick: u32, placed: &Placed, from: Option<SectionId>) -> Option<SectionId> {
+        let section = self.section_for(placed, from);
+        if section != from {
+            self.relocate(tick, placed.id, from, section);
+        }
+        section
     }
 
     /// Publishes a new snapshot if anything changed.
@@ -150,11 +167,7 @@ impl InterestGrid {
     }
 
     fn section_at(&mut self, policy: Policy, position: [f32; 3]) -> SectionId {
-        let at = self.layers.iter().position(|layer| layer.policy == policy).unwrap_or_else(|| {
-            self.layers.push(Layer::new(policy));
-            self.layers.len() - 1
-        });
-        let layer = &mut self.layers[at];
+        let layer = self.layers.entry(policy).or_insert_with(|| Layer::new(policy));
         let cell = layer.side.map_or([0; 3], |side| cell_of(position, side));
         if let Some(known) = layer.by_cell.get(&cell) {
             return *known;
@@ -209,11 +222,13 @@ impl InterestGrid {
             }
             if let Some(section) = self.sections.remove(&id) {
                 self.touched.insert(id);
-                for layer in self.layers.iter_mut().filter(|layer| layer.policy == section.policy) {
+                if let Some(layer) = self.layers.get_mut(&section.policy) {
                     layer.by_cell.remove(&section.cell);
+                    if layer.by_cell.is_empty() {
+                        self.layers.remove(&section.policy);
+                    }
                 }
             }
-            self.layers.retain(|layer| !layer.by_cell.is_empty());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The sections of a [`GridSnapshot`] that one client sees.
 
 use crate::grid_snapshot::GridSnapshot;
-use crate::section::{NewSection, Policy, STIR_METRES, Section, SectionId, enter_metres, leave_metres};
+use crate::section::{NewSection, Policy, Section, SectionId, enter_metres, leave_metres};
 
 /// The sections that one client sees, and therefore receives. [`InterestSet::refresh`] returns the sections that
 /// entered and left.
@@ -16,6 +16,20 @@ pub struct InterestSet {
     looked: Option<Looked>,
     /// Whether some sections in range are not added yet, because of the limit of entities for each refresh.
     is_behind: bool,
+    /// Memory of the last refresh, for reuse.
+    near: Vec<Near>,
+}
+
+/// A section that is so near that it stays in sight.
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    id: SectionId,
+    /// Its distance from the eye, in metres.
+    away: f32,
+    /// Number of entities.
+    len: usize,
+    /// Whether it is so near that it comes into sight.
+    enters: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -36,7 +50,8 @@ pub struct InterestChange {
 impl InterestSet {
     /// Makes the interest set of a player, which is empty at first.
     pub fn new(player: u32) -> Self {
-        Self { player, seen: Vec::new(), eye: None, looked: None, is_behind: false }
+        let (seen, near) = Default::default();
+        Self { player, seen, eye: None, looked: None, is_behind: false, near }
     }
 
     /// Whether a section is in sight.
@@ -57,7 +72,7 @@ impl InterestSet {
             return;
         }
         for NewSection { id, section } in created {
-            if self.can_see(section, enter_metres) {
+            if self.can_see(section) {
                 self.add(*id);
             }
         }
@@ -74,69 +89,80 @@ impl InterestSet {
     ) -> InterestChange {
         self.eye = eye.or(self.eye);
         let looked = Looked { version: grid_snapshot.version(), from: self.eye };
-        if !self.is_behind && self.looked.is_some_and(|before| before.is_like(&looked)) {
+        let stir = grid_snapshot.stir_metres();
+        if !self.is_behind && self.looked.is_some_and(|before| before.is_like(&looked, stir)) {
             return InterestChange::default();
         }
         self.looked = Some(looked);
-        let left = self.remove_out_of_range(grid_snapshot);
-        let entered = self.add_in_range(grid_snapshot, entities_max);
+        let mut near = std::mem::take(&mut self.near);
+        near.clear();
+        grid_snapshot.visit_near(self.player, self.eye, |id, section| {
+            near.extend(self.near(id, section));
+        });
+        near.sort_unstable_by_key(|near| near.id);
+        let left = self.remove_out_of_range(grid_snapshot, &near);
+        let entered = self.add_in_range(&mut near, entities_max);
+        self.near = near;
         InterestChange { entered, left }
     }
 
-    /// Removes sections that are out of range now.
-    fn remove_out_of_range(&mut self, grid_snapshot: &GridSnapshot) -> Vec<SectionId> {
+    /// Returns a section if it is so near that it stays in sight.
+    fn near(&self, id: SectionId, section: &Section) -> Option<Near> {
+        let away = self.eye.map_or(0.0, |eye| section.distance(eye));
+        let radius = section.policy.radius().filter(|_| self.eye.is_some());
+        let is_within = |reach: fn(f32) -> f32| radius.is_none_or(|radius| away <= reach(radius));
+        let enters = is_within(enter_metres);
+        (enters || is_within(leave_metres)).then_some(Near { id, away, len: section.len(), enters })
+    }
+
+    /// Removes the sections that are not among `near`, which is in the order of the ids.
+    fn remove_out_of_range(&mut self, grid_snapshot: &GridSnapshot, near: &[Near]) -> Vec<SectionId> {
         let mut left = Vec::new();
-        let mut seen = std::mem::take(&mut self.seen);
-        seen.retain(|id| {
-            let section = grid_snapshot.section(*id);
-            let stays = section.is_some_and(|section| self.can_see(section, leave_metres));
+        let mut near = near.iter().peekable();
+        self.seen.retain(|id| {
+            while near.next_if(|near| near.id < *id).is_some() {}
+            let stays = near.peek().is_some_and(|near| near.id == *id);
             // A section that no longer exists was empty when it was removed.
-            if !stays && section.is_some() {
+            if !stays && grid_snapshot.section(*id).is_some() {
                 left.push(*id);
             }
             stays
         });
-        self.seen = seen;
         left
     }
 
     /// Adds sections that are in range now.
-    fn add_in_range(&mut self, grid_snapshot: &GridSnapshot, entities_max: usize) -> Vec<SectionId> {
-        let mut found: Vec<(f32, SectionId, usize)> = Vec::new();
-        let mut consider = |id: SectionId, section: &Section| {
-            if !self.sees(id) && self.can_see(section, enter_metres) {
-                let away = self.eye.map_or(0.0, |eye| section.distance(eye));
-                found.push((away, id, section.len()));
-            }
-        };
-        match self.eye {
-            Some(eye) => grid_snapshot.visit_near(eye, consider),
-            None => grid_snapshot.sections().for_each(|(id, section)| consider(id, section)),
-        }
-        found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    fn add_in_range(&mut self, near: &mut Vec<Near>, entities_max: usize) -> Vec<SectionId> {
+        let mut seen = self.seen.iter().peekable();
+        near.retain(|near| {
+            while seen.next_if(|seen| **seen < near.id).is_some() {}
+            near.enters && seen.peek().is_none_or(|seen| **seen != near.id)
+        });
+        near.sort_unstable_by(|a, b| a.away.total_cmp(&b.away).then(a.id.cmp(&b.id)));
         let mut count = 0;
         let mut entered = Vec::new();
         self.is_behind = false;
-        for (_, id, len) in found {
+        for Near { id, len, .. } in near {
             // A section larger than the maximum of one step is added alone.
-            if count > 0 && count + len > entities_max {
+            if count > 0 && count + *len > entities_max {
                 self.is_behind = true;
                 break;
             }
-            count += len;
-            self.add(id);
-            entered.push(id);
+            count += *len;
+            self.add(*id);
+            entered.push(*id);
         }
         entered
     }
 
-    fn can_see(&self, section: &Section, reach: impl Fn(f32) -> f32) -> bool {
+    /// Whether a section comes into sight.
+    fn can_see(&self, section: &Section) -> bool {
         match section.policy {
             Policy::Always => true,
             Policy::Owner(player) => player == self.player,
             Policy::Within { .. } => {
                 let radius = section.policy.radius().unwrap_or_default();
-                self.eye.is_none_or(|eye| section.distance(eye) <= reach(radius))
+                self.eye.is_none_or(|eye| section.distance(eye) <= enter_metres(radius))
             }
         }
     }
@@ -149,9 +175,9 @@ impl InterestSet {
 }
 
 impl Looked {
-    fn is_like(&self, now: &Self) -> bool {
+    fn is_like(&self, now: &Self, stir: f32) -> bool {
         let is_near = match (self.from, now.from) {
-            (Some(a), Some(b)) => (0..3).all(|axis| (a[axis] - b[axis]).abs() < STIR_METRES),
+            (Some(a), Some(b)) => (0..3).all(|axis| (a[axis] - b[axis]).abs() < stir),
             (a, b) => a.is_none() && b.is_none(),
         };
         self.version == now.version && is_near

@@ -1,6 +1,7 @@
 //! Sections: entities that are near each other and have the same interest policy.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 /// Cells along the radius of interest. Smaller cells fit the circle better; larger cells need fewer updates.
@@ -12,8 +13,11 @@ const PLAIN_CELL_METRES: f32 = 64.0;
 /// An entity leaves its cell when its distance from the cell exceeds this fraction of the cell's side.
 const MARGIN: f32 = 0.25;
 
-/// An eye that moved less than this on each axis keeps its interest set.
-pub(crate) const STIR_METRES: f32 = 0.25;
+/// An eye that moved less than this fraction of a cell's side on each axis keeps its interest set.
+const STIR: f32 = 1.0 / 16.0;
+
+/// Each eye keeps its interest set until it has moved this far on an axis, in metres, even if all cells are small.
+const STIR_METRES_MIN: f32 = 0.25;
 
 /// The clients that receive an entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -31,6 +35,28 @@ pub enum Reach {
 /// Names a section of an [`crate::InterestGrid`]. The grid never uses an id twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct SectionId(pub u32);
+
+/// Hashes the ids of sections. The grid numbers sections itself, so nobody can choose ids that collide.
+pub(crate) type IdHash = BuildHasherDefault<IdHasher>;
+
+/// See [`IdHash`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        // The multiplier of Knuth's multiplicative hashing for 64 bits. It fills the upper bits, which tables use, too.
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
 
 /// A new section; see [`crate::InterestGrid::created`].
 #[derive(Clone, Debug)]
@@ -54,7 +80,7 @@ pub(crate) struct Section {
 pub(crate) type Cell = [i32; 3];
 
 /// A [`Reach`] that can be compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Policy {
     Always,
     Within { radius_bits: u32 },
@@ -64,7 +90,6 @@ pub(crate) enum Policy {
 /// The sections of one policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
-    pub(crate) policy: Policy,
     /// The side of its cells, in metres; `None` if the policy has no cells.
     pub(crate) side: Option<f32>,
     pub(crate) by_cell: BTreeMap<Cell, SectionId>,
@@ -87,6 +112,15 @@ impl Reach {
 }
 
 impl Policy {
+    /// The side of the cells, in metres; `None` if the policy has no cells.
+    pub(crate) fn side(self) -> Option<f32> {
+        match self {
+            Self::Always => Some(PLAIN_CELL_METRES),
+            Self::Within { .. } => self.radius().map(Reach::cell_metres),
+            Self::Owner(_) => None,
+        }
+    }
+
     pub(crate) fn radius(self) -> Option<f32> {
         match self {
             Self::Within { radius_bits } => Some(f32::from_bits(radius_bits)),
@@ -97,12 +131,8 @@ impl Policy {
 
 impl Layer {
     pub(crate) fn new(policy: Policy) -> Self {
-        let side = match policy {
-            Policy::Always => Some(PLAIN_CELL_METRES),
-            Policy::Within { .. } => policy.radius().map(Reach::cell_metres),
-            Policy::Owner(_) => None,
-        };
-        Self { policy, side, by_cell: BTreeMap::new() }
+        let side = policy.side();
+        Self { side, by_cell: BTreeMap::new() }
     }
 
     pub(crate) fn bounds(&self, cell: Cell) -> [[f32; 3]; 2] {
@@ -145,7 +175,12 @@ pub(crate) fn cell_of(position: [f32; 3], side: f32) -> Cell {
 /// Distance at which a section enters the interest set. It covers every entity within `radius`, even if the entity is
 /// outside of its cell by [`MARGIN`] on each axis, or the eye moved a little since the last refresh.
 pub(crate) fn enter_metres(radius: f32) -> f32 {
-    radius + 1.75 * MARGIN * Reach::cell_metres(radius) + 2.0 * STIR_METRES
+    radius + 1.75 * MARGIN * Reach::cell_metres(radius) + 2.0 * stir_metres(radius)
+}
+
+/// An eye that moved less than this on each axis keeps its interest set, in metres.
+pub(crate) fn stir_metres(radius: f32) -> f32 {
+    (STIR * Reach::cell_metres(radius)).max(STIR_METRES_MIN)
 }
 
 /// Distance at which a section leaves the interest set.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::acked::Acked;
-use crate::frames::{Encoder, Frames, Kept};
+use crate::frames::{Delta, Encoder, Frames, Kept};
 use crate::interest_set::InterestSet;
 use crate::payload::{HEAD_BYTES, RecordHead};
 use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, SectionId};
@@ -37,11 +37,15 @@ pub struct Viewer {
     interest_set: Option<Vec<SectionId>>,
     /// The version of the frames for which `known` was built; `None` if it must be rebuilt.
     version: Option<u64>,
-    /// Groups farther away than this, in metres, are sent in every second round.
+    /// Groups farther away than this, in metres, are sent less often.
     far_metres: Option<f32>,
+    /// Steps between two frames of a far group.
+    far_steps: u32,
+    /// The tick of the last round.
+    round_tick: Option<u32>,
     /// Counts how often groups became visible, to recognise packets from before a group became visible again.
     arrivals: u32,
-    /// Groups to send, the most urgent last.
+    /// Groups to send, the most urgent last, as their places in `known`.
     wanted: Vec<u16>,
     /// Packets in flight, in the order of their numbers.
     awaited: VecDeque<Awaited>,
@@ -69,6 +73,8 @@ pub struct ViewerStats {
     pub records: u64,
     /// Groups sent again, because the packet was lost.
     pub repeated: u64,
+    /// Groups that were encoded for this viewer, because no other viewer had the same baselines.
+    pub encoded: u64,
     /// Groups sent without a baseline, because the viewer has acknowledged none.
     pub whole: u64,
     /// Groups that were postponed to the next round, because the bytes of the round were used up.
@@ -90,7 +96,7 @@ struct Known {
     /// The urgency, which grows while the group waits.
     urgency: f32,
     is_wanted: bool,
-    /// Whether the last round skipped the group, because it is far away.
+    /// Whether the last round skipped the group, because it is far away. No group is skipped twice in a row.
     was_left_out: bool,
 }
 
@@ -122,10 +128,13 @@ impl Viewer {
         Self { bytes_per_round_max: Some(bytes_per_round_max), ..Self::default() }
     }
 
-    /// Restricts the viewer to these sections from the next round on. Groups farther away than `far_metres` are sent in
-    /// every second round.
-    pub fn set_interest(&mut self, interest_set: &InterestSet, far_metres: f32) {
-        self.far_metres = Some(far_metres);
+    /// Restricts the viewer to these sections from the next round on. Groups farther away than `far_metres` are sent once
+    /// in `far_steps` steps, but at least in every second round.
+    ///
+    /// In which steps they are sent depends on the group, not on the viewer. So viewers with the same rounds get a far group
+    /// in the same step, against the same baselines, and share its encoding.
+    pub fn set_interest(&mut self, interest_set: &InterestSet, far_metres: f32, far_steps: u32) {
+        (self.far_metres, self.far_steps) = (Some(far_metres), far_steps);
         if self.interest_set.as_deref() != Some(interest_set.sections()) {
             self.interest_set = Some(interest_set.sections().to_vec());
             self.version = None;
@@ -140,18 +149,22 @@ impl Viewer {
             self.refresh_visible(frames);
         }
         self.stats.oldest_steps = [0; 3];
+        let before = self.round_tick.replace(frames.tick());
         for known in &mut self.known {
-            let Some(newest) = frames.group(known.group).and_then(|group| group.newest()) else { continue };
-            if known.sent == Some(newest.frame.tick()) {
+            let Some(group) = frames.group(known.group) else { continue };
+            if group.newest_tick() == known.sent {
                 continue;
             }
+            let Some(newest) = group.newest() else { continue };
             let (weight, away) = weight(newest, eye);
             known.urgency += weight;
             let is_far = self.far_metres.is_some_and(|far| away > far);
             let is_near = self.far_metres.is_none_or(|far| away <= far / 4.0);
             let oldest = &mut self.stats.oldest_steps[if is_near { 0 } else { 1 + usize::from(is_far) }];
             *oldest = (*oldest).max(known.sent.map_or(0, |sent| newest.frame.tick().wrapping_sub(sent)));
-            known.was_left_out = is_far && !known.was_left_out;
+            let slot = |tick| far_slot(tick, known.group, self.far_steps);
+            let is_due = || before.is_none_or(|before| slot(before) != slot(frames.tick()));
+            known.was_left_out = is_far && !known.was_left_out && !is_due();
             known.is_wanted |= !known.was_left_out;
         }
         self.sort();
@@ -189,13 +202,14 @@ impl Viewer {
 
     fn sort(&mut self) {
         let Self { known, urgencies, wanted, .. } = self;
-        let is_wanted = known.iter().filter(|known| known.is_wanted);
+        let is_wanted = known.iter().enumerate().filter(|(_, known)| known.is_wanted);
         urgencies.clear();
-        urgencies.extend(is_wanted.map(|known| (known.urgency, known.group)));
-        // Group numbers break ties between equal urgencies, which avoids the memory of a stable sort.
+        // There are at most as many places as groups, so 16 bits hold each place.
+        urgencies.extend(is_wanted.map(|(place, known)| (known.urgency, place as u16)));
+        // Places break ties between equal urgencies, which avoids the memory of a stable sort.
         urgencies.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         wanted.clear();
-        wanted.extend(urgencies.iter().map(|(_, group)| *group));
+        wanted.extend(urgencies.iter().map(|(_, place)| *place));
     }
 
     /// Records that the viewer's input of this number is applied from the step `tick` on. Call it before the frames of that
@@ -231,8 +245,8 @@ impl Viewer {
         let mut at = self.wanted.len();
         while at > 0 && misfits < MISFITS_MAX && !self.is_spent() {
             at -= 1;
-            let group = self.wanted[at];
-            let Some((head, delta)) = self.record(frames, group) else {
+            let place = usize::from(self.wanted[at]);
+            let Some((head, delta)) = self.record(frames, place) else {
                 self.settle_wish(at);
                 continue;
             };
@@ -246,10 +260,9 @@ impl Viewer {
             head_before = Some(head);
             self.stats.whole += u64::from(head.baselines[0].is_none());
             self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(out.len() - before));
-            if let Some(known) = self.find(group) {
-                known.sent = Some(head.tick);
-                records.push(Sent { group, arrival: known.arrival, tick: head.tick });
-            }
+            let known = &mut self.known[place];
+            known.sent = Some(head.tick);
+            records.push(Sent { group: head.group, arrival: known.arrival, tick: head.tick });
             self.settle_wish(at);
         }
         if self.is_spent() {
@@ -278,33 +291,28 @@ impl Viewer {
         }
     }
 
-    /// Returns the record of a group; `None` if it has nothing new.
-    fn record(&mut self, frames: &Frames, group: u16) -> Option<(RecordHead, Arc<[u8]>)> {
-        let known = self.find(group)?;
-        let (sent, acked) = (known.sent, known.acked);
-        let group_frames = frames.group(group)?;
+    /// Returns the record of the group at this place; `None` if it has nothing new.
+    fn record(&mut self, frames: &Frames, place: usize) -> Option<(RecordHead, Arc<[u8]>)> {
+        let Known { group, sent, acked, .. } = &self.known[place];
+        let group_frames = frames.group(*group)?;
         let newest = group_frames.newest()?;
         let tick = newest.frame.tick();
-        if sent == Some(tick) || acked.newest() == Some(tick) {
+        if *sent == Some(tick) || acked.newest() == Some(tick) {
             return None;
         }
-        let baselines =
-            acked.newest().map_or([None; 3], |have| acked.baselines(tick, group_frames.usable_before(have)));
-        let delta = group_frames.delta(baselines, &mut self.encoder)?;
+        let Delta { baselines, bytes, is_new } = group_frames.delta(acked, &mut self.encoder)?;
+        self.stats.encoded += u64::from(is_new);
         let unchanged_ticks = baselines[0]
             .and_then(|tick| Some(group_frames.valid_until(tick)?.wrapping_sub(tick)))
             .unwrap_or(0);
-        debug_assert!(delta.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
+        debug_assert!(bytes.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
         let quantization = baselines[0].is_none().then_some(newest.quantization);
-        Some((RecordHead { group, tick, baselines, unchanged_ticks, quantization }, delta))
+        Some((RecordHead { group: *group, tick, baselines, unchanged_ticks, quantization }, bytes))
     }
 
     fn settle_wish(&mut self, at: usize) {
-        let group = self.wanted.remove(at);
-        if let Some(known) = self.find(group) {
-            known.is_wanted = false;
-            known.urgency = 0.0;
-        }
+        let known = &mut self.known[usize::from(self.wanted.remove(at))];
+        (known.is_wanted, known.urgency) = (false, 0.0);
     }
 
     fn is_spent(&self) -> bool {
@@ -365,6 +373,12 @@ impl Viewer {
             self.sort();
         }
     }
+}
+
+/// Numbers the spans of `steps` steps in which a far group is sent once. The spans of half of the groups begin half a span later.
+fn far_slot(tick: u32, group: u16, steps: u32) -> u32 {
+    let steps = steps.max(1);
+    tick.wrapping_add(u32::from(group & 1) * (steps / 2)) / steps
 }
 
 /// Returns the weight of a group for a viewer at `eye`, and its distance in metres. The weight of a resting group next to

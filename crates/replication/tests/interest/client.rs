@@ -130,7 +130,7 @@ impl Client {
     }
 
     pub(crate) fn round(&mut self, history: &History) {
-        self.viewer.set_interest(&self.interest_set, RADIUS / 2.0);
+        self.viewer.set_interest(&self.interest_set, RADIUS / 2.0, 6);
         self.viewer.begin_round(history.frames(), None);
     }
 

@@ -175,21 +175,21 @@ pub fn state_of_screen(shown: &ScreenValue) -> (u64, Vec<u8>) {
 }
 
 /// Returns the states for a player whose interest set changed: the entities that left it in this step, and the full
-/// descriptions of the entities that entered it.
+/// descriptions of the entities that entered it, the nearest sections first.
 pub fn states_of_change(
     look: &InterestChange,
     descriptions: &EntityDescriptions,
     (tick, grid_snapshot): (u32, &GridSnapshot),
 ) -> Vec<(u64, Arc<[u8]>)> {
-    let members = |sections: &[SectionId]| {
-        let mut ids: Vec<u32> =
-            sections.iter().flat_map(|section| grid_snapshot.members(*section)).copied().collect();
-        ids.sort_unstable();
-        ids.into_iter().map(EntityId)
+    let members = |sections: &[SectionId]| -> Vec<EntityId> {
+        sections.iter().flat_map(|section| grid_snapshot.members(*section)).copied().map(EntityId).collect()
     };
-    let hidden = members(&look.left).map(|id| (StateKey::Entity(id).number(), out_of_sight(tick)));
-    let shown = members(&look.entered)
-        .filter_map(|id| Some((StateKey::Entity(id).number(), descriptions.entity(id)?.bytes())));
+    let out_of_sight = out_of_sight(tick);
+    let hidden = members(&look.left).into_iter();
+    let hidden = hidden.map(|id| (StateKey::Entity(id).number(), Arc::clone(&out_of_sight)));
+    let shown = members(&look.entered).into_iter();
+    let shown =
+        shown.filter_map(|id| Some((StateKey::Entity(id).number(), descriptions.entity(id)?.bytes())));
     hidden.chain(shown).collect()
 }
 

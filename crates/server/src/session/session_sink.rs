@@ -52,6 +52,11 @@ impl SessionSink {
         BYTES_PER_SECOND_MAX / self.network_hz.max(1) as usize
     }
 
+    /// Steps between two updates of a far entity: two rounds.
+    fn far_steps(&self) -> u32 {
+        (2 * STEP_HZ).div_ceil(self.network_hz.max(1))
+    }
+
     /// Sends an event to this client alone.
     pub(crate) fn event(&self, event: &FromWorld) {
         self.sender.send(Delivery::Event(nowcast_wire::encode_to_vec(event)));
@@ -89,6 +94,7 @@ impl ClientSink for SessionSink {
             latest_snapshot: Arc::clone(&publication.latest_snapshot),
             metrics: Arc::clone(view.room_metrics),
             bytes_per_round_max: self.bytes_per_round_max(),
+            far_steps: self.far_steps(),
         })));
         self.is_urgent.store(true, Ordering::Relaxed);
     }

@@ -1,0 +1,199 @@
+//! Viewers share encodings, and a viewer that acknowledges oddly or turns around costs the others nothing. Costs are counts of
+//! encodings.
+
+use std::collections::VecDeque;
+
+use nowcast_replication::{
+    History, InterestGrid, InterestSet, Moving, Placed, Quantization, Reach, Transform, Viewer,
+};
+
+const ENTITIES: u32 = 120;
+const ROUND_STEPS: u32 = 3;
+const STEPS: u32 = 240;
+/// Steps until the outcomes of packets are known.
+const DELAY_STEPS: u32 = 4;
+const RADIUS_METRES: f32 = 40.0;
+
+/// What a client does.
+#[derive(Clone, Copy, PartialEq)]
+enum Habit {
+    /// Acknowledges every packet.
+    Sound,
+    /// Acknowledges nothing.
+    Silent,
+    /// Acknowledges the packets that a die selects.
+    Odd,
+    /// Acknowledges packets that were never sent, and each packet twice.
+    Future,
+    /// Sees the crowd and then an empty place, a step each.
+    Turning,
+}
+
+struct Client {
+    habit: Habit,
+    set: InterestSet,
+    viewer: Viewer,
+    number: u64,
+    flying: VecDeque<(u32, u64)>,
+}
+
+struct Crowd {
+    clients: Vec<Client>,
+    dice: u64,
+}
+
+impl Crowd {
+    fn new(habits: impl IntoIterator<Item = Habit>) -> Self {
+        let client = |(at, habit)| Client {
+            habit,
+            set: InterestSet::new(at as u32),
+            viewer: Viewer::default(),
+            number: 0,
+            flying: VecDeque::new(),
+        };
+        Self { clients: habits.into_iter().enumerate().map(client).collect(), dice: 0x9E37_79B9_7F4A_7C15 }
+    }
+
+    /// Runs the crowd, and returns the sums of encodings and records of the clients with a habit, in each round from the
+    /// second second on.
+    fn run(&mut self, counted: Habit) -> [f64; 2] {
+        let (mut grid, mut history) = (InterestGrid::default(), History::default());
+        let warm = STEPS / 2;
+        let mut before = [0; 2];
+        for step in 0..STEPS {
+            if step == warm {
+                before = self.count(counted);
+            }
+            publish(step, &mut grid, &mut history);
+            for at in 0..self.clients.len() {
+                self.serve(at, step, &grid, &history);
+            }
+        }
+        let after = self.count(counted);
+        let rounds = f64::from((STEPS - warm) / ROUND_STEPS);
+        [0, 1].map(|at| (after[at] - before[at]) as f64 / rounds)
+    }
+
+    fn count(&self, habit: Habit) -> [u64; 2] {
+        let these = || self.clients.iter().filter(|client| client.habit == habit);
+        [
+            these().map(|client| client.viewer.stats.encoded).sum(),
+            these().map(|client| client.viewer.stats.records).sum(),
+        ]
+    }
+
+    fn serve(&mut self, at: usize, step: u32, grid: &InterestGrid, history: &History) {
+        let Self { clients, dice } = self;
+        let Client { habit, set, viewer, number, flying } = &mut clients[at];
+        while let Some((_, number)) = flying.pop_front_if(|(due, _)| *due <= step) {
+            *dice ^= *dice << 13;
+            *dice ^= *dice >> 7;
+            *dice ^= *dice << 17;
+            match habit {
+                Habit::Sound | Habit::Turning => viewer.on_outcome(number, true),
+                Habit::Silent => {}
+                Habit::Odd => viewer.on_outcome(number, *dice >> 40 & 1 == 0),
+                Habit::Future => {
+                    viewer.on_outcome(number + 1_000_000, true);
+                    viewer.on_outcome(number, true);
+                    viewer.on_outcome(number, true);
+                }
+            }
+        }
+        let turns = *habit == Habit::Turning;
+        if !turns && !step.is_multiple_of(ROUND_STEPS) {
+            return;
+        }
+        let is_away = turns && step.is_multiple_of(2);
+        let eye = [if is_away { 500.0 } else { 0.0 }, 0.0, 0.0];
+        set.refresh(grid.grid_snapshot(), Some(eye), usize::MAX);
+        viewer.set_interest(set, f32::INFINITY, 1);
+        viewer.begin_round(history.frames(), Some(eye));
+        while viewer.has_more() {
+            let mut payload = Vec::new();
+            viewer.fill(history.frames(), *number, 1_100, &mut payload);
+            flying.push_back((step + DELAY_STEPS, *number));
+            *number += 1;
+        }
+    }
+}
+
+/// All entities move in circles around their places, near the origin.
+fn publish(step: u32, grid: &mut InterestGrid, history: &mut History) {
+    let quantization = Quantization::within(Some(0.01), None);
+    let position = |id: u32| {
+        let angle = step as f32 * 0.05 + id as f32;
+        [(id % 12) as f32 * 3.0 - 18.0 + angle.cos(), 0.0, (id / 12) as f32 * 3.0 - 15.0 + angle.sin()]
+    };
+    let placed = (0..ENTITIES).map(|id| Placed {
+        id,
+        position: position(id),
+        reach: Reach::Within(RADIUS_METRES),
+        size: 0.5,
+        quantization,
+    });
+    grid.update(step, placed);
+    let moving = grid.entities().filter_map(|(placed, section)| {
+        let transform = Transform { position: placed.position, rotation: [0.0, 0.0, 0.0, 1.0] };
+        let Placed { id, size, quantization, .. } = *placed;
+        Some(Moving { id, transform, section: section?, size, quantization })
+    });
+    history.publish(step, moving);
+}
+
+/// The mean number of groups that one sound viewer gets in a round, which is the number of encodings if all are shared.
+fn groups() -> f64 {
+    let [encoded, records] = Crowd::new([Habit::Sound]).run(Habit::Sound);
+    assert!(encoded > 5.0 && encoded <= records, "{encoded} of {records}");
+    encoded
+}
+
+#[test]
+fn sound_viewers_share_one_encoding_of_each_group() {
+    let [encoded, records] = Crowd::new([Habit::Sound; 50]).run(Habit::Sound);
+    let groups = groups();
+    assert!(encoded <= groups * 1.01, "{encoded} encodings of {groups} groups");
+    assert!(records >= 49.0 * groups, "{records} records");
+}
+
+#[test]
+fn viewers_that_acknowledge_nothing_share_whole_frames_and_cost_others_nothing() {
+    let habits = || [Habit::Silent; 40].into_iter().chain([Habit::Sound; 20]);
+    let groups = groups();
+    let [sound, _] = Crowd::new(habits()).run(Habit::Sound);
+    assert!(sound <= groups * 1.01, "{sound} encodings of {groups} groups");
+    let [silent, records] = Crowd::new(habits()).run(Habit::Silent);
+    assert!(silent <= groups * 1.01 && records > 30.0 * groups, "{silent} encodings, {records} records");
+}
+
+#[test]
+fn viewers_that_acknowledge_the_future_cost_what_sound_viewers_cost() {
+    let habits = || [Habit::Future; 40].into_iter().chain([Habit::Sound; 20]);
+    let groups = groups();
+    let sums = [Habit::Sound, Habit::Future].map(|habit| Crowd::new(habits()).run(habit)[0]);
+    assert!(sums[0] + sums[1] <= groups * 1.01, "{sums:?} encodings of {groups} groups");
+}
+
+#[test]
+fn odd_acknowledgements_do_not_spoil_the_encodings_that_others_share() {
+    // The odd ones come first in each round, and fill the places for shared encodings.
+    let habits = || [Habit::Odd; 80].into_iter().chain([Habit::Sound; 40]);
+    let groups = groups();
+    let [sound, _] = Crowd::new(habits()).run(Habit::Sound);
+    assert!(sound <= groups * 1.01, "{sound} encodings of {groups} groups");
+    let [odd, records] = Crowd::new(habits()).run(Habit::Odd);
+    assert!(odd <= records / 2.0, "{odd} encodings for {records} records of the odd viewers");
+}
+
+#[test]
+fn viewers_that_turn_around_in_every_step_share_whole_frames_and_cost_others_nothing() {
+    let habits = || [Habit::Turning; 40].into_iter().chain([Habit::Sound; 20]);
+    let groups = groups();
+    let [sound, _] = Crowd::new(habits()).run(Habit::Sound);
+    assert!(sound <= groups * 1.01, "{sound} encodings of {groups} groups");
+    // They look in each step, and see the crowd in every second step.
+    let [turning, records] = Crowd::new(habits()).run(Habit::Turning);
+    let steps = f64::from(ROUND_STEPS);
+    assert!(turning <= steps * groups * 1.01, "{turning} encodings of {groups} groups");
+    assert!(records > 30.0 * groups, "{records} records");
+}
