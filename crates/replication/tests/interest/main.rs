@@ -52,7 +52,7 @@ fn a_client_shows_the_rows_of_the_server_and_none_from_before_an_entity_came_int
 #[test]
 fn interest_vectors_match() {
     let plays = [3, 5, 11].map(|seed| {
-        let (mut play, _) = play(seed, 60, true);
+        let (mut play, _) = play(seed, 100, true);
         json!({ "seed": seed, "client": 1, "steps": play.clients.swap_remove(0).arrived })
     });
     let vector = json!({
