@@ -7,6 +7,7 @@ const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
 const THREE = fileURLToPath(new URL("./packages/three/src", import.meta.url));
 const PAGE = fileURLToPath(new URL("./packages/page/src", import.meta.url));
 const REACT = fileURLToPath(new URL("./packages/react/src", import.meta.url));
+const SERVER = fileURLToPath(new URL("./packages/nowcast-server/src", import.meta.url));
 const PREDICT = fileURLToPath(new URL("./packages/predict-rapier/src", import.meta.url));
 
 /** Unit, vector and property tests; the tests in a real browser have a configuration of their own. */
@@ -20,6 +21,7 @@ export default defineConfig({
       { find: /^@nowcast\/page$/, replacement: `${PAGE}/index.ts` },
       { find: /^@nowcast\/page\/(\w+)$/, replacement: `${PAGE}/$1.ts` },
       { find: /^@nowcast\/react$/, replacement: `${REACT}/index.ts` },
+      { find: /^nowcast-server$/, replacement: `${SERVER}/index.ts` },
       { find: /^@nowcast\/predict-rapier$/, replacement: `${PREDICT}/index.ts` },
     ],
   },

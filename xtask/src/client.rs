@@ -50,6 +50,16 @@ pub(crate) fn build_site(program: &str) -> anyhow::Result<()> {
     step::run_with_env(&line, if Path::new(program).exists() { &env } else { &[] })
 }
 
+/// Builds the documents for the address `/docs/`, where `nowcast serve --docs` serves them, into `folder`.
+pub(crate) fn build_served_site(program: &str, folder: &Path) -> anyhow::Result<()> {
+    install_packages()?;
+    let folder = folder.to_string_lossy();
+    let line = ["npm", "run", "--silent", "build", "--workspace", "@nowcast/site"];
+    let mut env = vec![("NOWCAST_DOCS_BASE", "/docs/"), ("NOWCAST_DOCS_OUT", &*folder)];
+    env.extend(Path::new(program).exists().then_some(("NOWCAST_BIN", program)));
+    step::run_with_env(&line, &env)
+}
+
 fn modified(path: &Path) -> Option<SystemTime> {
     path.metadata().and_then(|meta| meta.modified()).ok()
 }

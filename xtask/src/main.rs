@@ -3,9 +3,11 @@
 mod client;
 mod console;
 mod decoy;
+
 mod interop;
 mod long;
 mod peers;
+mod publish;
 mod serve;
 mod session_vectors;
 mod step;
@@ -46,7 +48,9 @@ enum Command {
     /// Build the documents as a site: packages/site/dist
     ///
     /// The page of commands needs the program: build it before by `cargo xtask build`.
-    Docs,
+    Docs(serve::DocsArgs),
+    /// Make everything that is published, below target/dist/out: archives, packages, an image, checksums, licences
+    Dist(publish::Args),
     /// Build the release binary if needed and run it: `cargo xtask nowcast lab ipc`
     #[command(disable_help_flag = true)]
     Nowcast(serve::Args),
@@ -75,7 +79,8 @@ fn main() -> ExitCode {
         Command::Peers => peers::run(),
         Command::Tidy => tidy::run(),
         Command::Build => serve::build_everything(),
-        Command::Docs => serve::build_site(),
+        Command::Docs(args) => serve::build_site(&args),
+        Command::Dist(args) => publish::run(&args),
         Command::Nowcast(args) => serve::nowcast(&args),
         Command::Conformance(args) => long::conformance(&args),
         Command::Stall(args) => long::stall(&args),

@@ -10,6 +10,14 @@ pub(crate) struct Args {
     rest: Vec<String>,
 }
 
+/// The form of the documents.
+#[derive(clap::Args)]
+pub(crate) struct DocsArgs {
+    /// Build the site for `nowcast serve --docs`, which serves it at /docs/: target/docs
+    #[arg(long)]
+    served: bool,
+}
+
 /// The folder of the sample worlds. Visitors enter the first served world.
 const WORLDS: &str = "worlds";
 const FIRST: &str = "playground";
@@ -51,8 +59,16 @@ pub(crate) fn build_everything() -> anyhow::Result<()> {
 }
 
 /// Builds the documents, with the commands of the program if it was built.
-pub(crate) fn build_site() -> anyhow::Result<()> {
-    client::build_site(&step::target_dir().join("release/nowcast").to_string_lossy())?;
+pub(crate) fn build_site(args: &DocsArgs) -> anyhow::Result<()> {
+    let program = step::target_dir().join("release/nowcast");
+    let program = program.to_string_lossy();
+    if args.served {
+        let folder = step::target_dir().join("docs");
+        client::build_served_site(&program, &folder)?;
+        eprintln!("built {0}; to read it: nowcast serve --docs={0}", folder.display());
+        return Ok(());
+    }
+    client::build_site(&program)?;
     eprintln!(
         "built {}; to read it: npm run preview --workspace @nowcast/site",
         step::root().join("packages/site/dist").display()

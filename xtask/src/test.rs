@@ -1,11 +1,12 @@
 //! `cargo xtask test` runs everything that CI runs, in an order that fails early, and prints a summary.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::{client, console, decoy, interop, session_vectors as vectors, step, tidy, tools};
+use crate::{client, console, decoy, interop, publish, session_vectors as vectors, step, tidy, tools};
 
 /// The tests to run.
 #[derive(clap::Args)]
@@ -44,6 +45,7 @@ const STEPS: &[Step] = &[
     Step { name: "session vectors, second reader", run: session_vectors },
     Step { name: "rust documentation", run: rust_docs },
     Step { name: "typescript tests", run: typescript_tests },
+    Step { name: "installation", run: installation },
 ];
 
 fn session_vectors() -> anyhow::Result<()> {
@@ -190,6 +192,11 @@ fn rust_docs() -> anyhow::Result<()> {
 fn typescript_tests() -> anyhow::Result<()> {
     let (binary, echo) = built_programs()?;
     decoy::run_tests(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])
+}
+
+/// Makes a world by `npm create` from packages with the program of the tests, in a network that has nothing but loopback.
+fn installation() -> anyhow::Result<()> {
+    publish::check::run_in_short(Path::new(&built_programs()?.0))
 }
 
 fn browser_tests() -> anyhow::Result<()> {

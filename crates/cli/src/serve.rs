@@ -1,5 +1,6 @@
 //! `nowcast serve`
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -164,6 +165,11 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 
+    /// Serve the documents at /docs/, with a live world on their first page. Without a folder, the documents beside this program
+    /// are served
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    docs: Option<OsString>,
+
     /// Open the world in a browser
     #[arg(long)]
     open: bool,
@@ -187,6 +193,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let logs = start_logging(args.log_format)?;
     raise_open_files_limit();
     let open = args.open;
+    let docs = args.docs.is_some();
     let config = Config { logs: Some(logs.0.clone()), ..config(args)? };
     let advice = Encryption::of(&config);
     let kept = match &config.data {
@@ -207,9 +214,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let first = names.first().map_or("plaza", String::as_str);
         let others: String =
             for_other_machines(&advice, &server.addresses()).into_iter().map(|line| line + "\n").collect();
+        let documents = if docs { format!("The documents are at {address}/docs/\n") } else { String::new() };
         announce(format_args!(
             "Nowcast is at {address}\n\
-             {others}\
+             {documents}{others}\
              Open it in two browser tabs: both are in the same world. Worlds: {}. /r/NAME is the room of that world,\n\
              and every other /r/NAME a room of its own that shows {first}.\n\
              Programs join at {}/{first}, stock WebSocket clients at {}/ws/{first} (spec/PLAIN.md).\n\
@@ -276,6 +284,21 @@ fn worlds(dirs: Vec<PathBuf>, named: Vec<(String, PathBuf)>) -> anyhow::Result<V
     Ok(if worlds.is_empty() { Sample::served() } else { worlds })
 }
 
+/// Returns the folder of the documents: the given one, or else the folder that archives and packages put beside the program.
+fn documents(given: OsString) -> anyhow::Result<PathBuf> {
+    if !given.is_empty() {
+        return Ok(given.into());
+    }
+    let program = std::env::current_exe().and_then(|path| path.canonicalize());
+    let program = program.context("cannot find the folder of this program: name one, --docs=DIR")?;
+    let beside = program.parent().unwrap_or(&program);
+    let places = [beside.join("docs"), beside.join("../share/nowcast/docs")];
+    places.iter().find(|place| place.join("index.html").is_file()).cloned().with_context(|| {
+        let places = places.map(|place| place.display().to_string()).join(" nor ");
+        format!("the documents are neither in {places}: name their folder, --docs=DIR (`cargo xtask docs --served` builds it)")
+    })
+}
+
 fn config(args: Args) -> anyhow::Result<Config> {
     let defaults = Config::default();
     let worlds = worlds(args.dirs, args.worlds)?;
@@ -311,12 +334,14 @@ fn config(args: Args) -> anyhow::Result<Config> {
         keep: Duration::from_secs(args.keep_hours.saturating_mul(3_600)),
         bytes_max: args.keep_mb.saturating_mul(1 << 20),
     };
+    let docs = args.docs.map(documents).transpose()?;
     let data = if args.no_data { None } else { Some(data::folder(args.data)?) };
     Ok(Config {
         worlds,
         services: vec![measuring::service(args.expose.contains(&Page::Lab))],
         hosts,
         data,
+        docs,
         retention,
         port: args.port,
         network_hz: args.network_hz,

@@ -55,6 +55,9 @@ pub struct Config {
     pub data: Option<PathBuf>,
     /// The retention of the stored history of these worlds.
     pub retention: Retention,
+    /// The folder of the documents, built for the address `/docs/`, where they are served. Pages of rooms may then be shown in
+    /// frames of this server's own pages.
+    pub docs: Option<PathBuf>,
     /// The writer of the program's logs. If present, `/metrics` shows its number of dropped lines.
     pub logs: Option<LogWriter>,
 }
@@ -78,6 +81,7 @@ impl Default for Config {
             exposed: Exposed::default(),
             data: None,
             retention: Retention::default(),
+            docs: None,
             logs: None,
         }
     }

@@ -18,6 +18,7 @@ use nowcast::endpoint::RefusalAnswer;
 use nowcast_room::{Health, RoomSummary, WorldSummary};
 use serde::Serialize;
 
+use crate::docs;
 use crate::entrance::is_operator;
 use crate::join::join;
 use crate::metrics;
@@ -33,6 +34,9 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/rooms", get(list_rooms))
         .route("/api/worlds", get(list_worlds))
         .route("/assets/{name}", get(show_asset))
+        .route("/docs", get(async || Redirect::permanent("/docs/")))
+        .route("/docs/", get(show_documents))
+        .route("/docs/{*path}", get(show_document))
         .merge(web::router())
         .layer(from_fn_with_state(Arc::clone(&shared), guard))
         .layer(from_fn_with_state(Arc::clone(&shared), check_page));
@@ -173,6 +177,19 @@ async fn show_asset(
         (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
     ];
     (caching, describing, Bytes::from_owner(Arc::clone(&asset.content))).into_response()
+}
+
+/// Serves the first page of the documents.
+async fn show_documents(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    docs::answer(shared.documents.as_ref(), "index.html", &headers).await
+}
+
+async fn show_document(
+    State(shared): State<Arc<Shared>>,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    docs::answer(shared.documents.as_ref(), &path, &headers).await
 }
 
 /// Refuses the operator's pages to other machines, unless the client has the role `operator`.

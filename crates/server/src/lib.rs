@@ -56,6 +56,7 @@ mod client;
 mod closing;
 mod config;
 mod connection;
+mod docs;
 mod entrance;
 pub mod figures;
 mod http;

@@ -26,6 +26,7 @@ use tracing::{debug, info, warn};
 
 use crate::config::Config;
 use crate::connection::{Connection, ConnectionPermit};
+use crate::docs::DocumentFiles;
 use crate::http::router;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -91,6 +92,8 @@ impl Server {
         config.check().map_err(BindError::Config)?;
         let (catalogue, watchers) = worlds::offer(&config.worlds)?;
         let Sockets { port, tcp, udp } = Sockets::bind(&config.hosts, config.port, config.webtransport)?;
+        let documents =
+            config.docs.as_deref().map(DocumentFiles::open).transpose().map_err(BindError::Config)?;
         let config = Arc::new(config);
         let certificates = Certificates::new(&config.certificate)?;
         let persistence = Arc::new(PersistenceThread::open(config.data.as_deref()).map_err(Box::new)?);
@@ -111,7 +114,8 @@ impl Server {
                 (open, (service.clone(), accepted))
             })
             .unzip();
-        let shared = Shared { config, metrics, rooms, sessions, services: open, _watchers: watchers };
+        let shared =
+            Shared { config, metrics, rooms, sessions, services: open, documents, _watchers: watchers };
         let shared = Arc::new(shared);
         let quic = match udp.is_empty() {
             true => None,

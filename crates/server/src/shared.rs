@@ -8,6 +8,7 @@ use nowcast::{Acceptor, Certificates};
 use nowcast_room::Rooms;
 
 use crate::config::Config;
+use crate::docs::DocumentFiles;
 use crate::metrics::Metrics;
 use crate::services::OpenService;
 use crate::worlds::FolderWatch;
@@ -20,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) sessions: Sessions,
     /// The services besides rooms.
     pub(crate) services: Vec<OpenService>,
+    /// The documents, if this server serves them.
+    pub(crate) documents: Option<DocumentFiles>,
     /// The watchers of the folders of worlds.
     pub(crate) _watchers: Vec<FolderWatch>,
 }

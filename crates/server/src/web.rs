@@ -63,7 +63,11 @@ async fn lab(State(shared): State<Arc<Shared>>, request: Request) -> Response {
 }
 
 fn page(path: &str, shared: &Shared, request: &Request) -> Response {
-    let policy = policy_for(Host::of(request), shared.sessions.udp_port);
+    let mut policy = policy_for(Host::of(request), shared.sessions.udp_port);
+    if shared.documents.is_some() {
+        // The first page of the documents shows a room in a frame.
+        policy = policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'").into();
+    }
     match assets::load(path) {
         Some(asset) => respond(path, asset, request.headers(), &policy),
         None => {

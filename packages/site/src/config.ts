@@ -11,6 +11,9 @@ import { stagePages } from "./pages/stage.js";
 const HERE = fileURLToPath(new URL("..", import.meta.url));
 const PAGES = join(HERE, ".pages");
 const SDK = join(HERE, "../nowcast/src");
+/** The address of the site below its host. `nowcast serve --docs` serves it at /docs/. */
+const BASE = process.env.NOWCAST_DOCS_BASE ?? "/";
+const OUTPUT = process.env.NOWCAST_DOCS_OUT ?? "dist";
 
 const staged = stagePages(PAGES);
 writeFileSync(join(PAGES, "public/llms.txt"), llmsText());
@@ -19,9 +22,10 @@ export default defineConfig({
   title: "Nowcast",
   description: "A real-time engine for shared virtual worlds: newest state first, events never lost",
   lang: "en",
-  head: [["link", { rel: "icon", href: "/favicon.svg", type: "image/svg+xml" }]],
+  head: [["link", { rel: "icon", href: `${BASE}favicon.svg`, type: "image/svg+xml" }]],
+  base: BASE,
   srcDir: ".pages",
-  outDir: "dist",
+  outDir: OUTPUT,
   cacheDir: ".vitepress/cache",
   // The pages have no date, so two builds of one commit have the same bytes.
   lastUpdated: false,

@@ -1,4 +1,4 @@
-/** The default theme of VitePress, with the two components that pages name. */
+/** The default theme of VitePress, with the components that pages name. */
 import type { Theme } from "vitepress";
 import DefaultTheme from "vitepress/theme";
 import { defineComponent, h, onBeforeUnmount, onMounted, ref } from "vue";
@@ -33,6 +33,10 @@ const theme: Theme = {
     app.component(
       "LinkLab",
       plainComponent("LinkLab", async () => (await import("./lab/lab-view.js")).mountLab),
+    );
+    app.component(
+      "LiveWorld",
+      plainComponent("LiveWorld", async () => (await import("./live/live-world.js")).mountLiveWorld),
     );
     app.component(
       "QueueAnimation",

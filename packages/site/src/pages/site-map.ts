@@ -44,6 +44,7 @@ export const SECTIONS: readonly Section[] = [
   {
     title: "How to",
     pages: [
+      { address: "how-to/install", title: "Install Nowcast", file: "docs/how-to/install.md" },
       { address: "how-to/worlds", title: "Make worlds", file: "docs/WORLDS.md" },
       { address: "how-to/recipes", title: "Recipes for worlds", file: "docs/how-to/recipes.md" },
       { address: "how-to/server", title: "Run a server", file: "docs/SERVER.md" },

@@ -1,0 +1,118 @@
+//! The documents as a site below `/docs/`, from a folder of the operator.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH,
+};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+/// The site's own pages contain inline scripts and styles. Everything else comes from this server. The first page shows a
+/// room of this server in a frame.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; \
+     form-action 'none'; frame-ancestors 'none'";
+
+/// Maximum number of files of a site. A larger folder is probably not a site.
+const FILES_MAX: usize = 20_000;
+
+/// The files of a built site. Only files that existed when the server started are served, so no address leaves the folder.
+pub(crate) struct DocumentFiles {
+    files: HashMap<String, PathBuf>,
+}
+
+impl DocumentFiles {
+    /// Lists the files of a built site.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read, or holds no site that was built for the address `/docs/`.
+    pub(crate) fn open(folder: &Path) -> Result<Self, String> {
+        let shown = folder.display();
+        let index = std::fs::read_to_string(folder.join("index.html")).map_err(|error| {
+            format!("the documents in {shown} cannot be read: index.html: {error}. `cargo xtask docs --served` builds them")
+        })?;
+        if !index.contains("\"/docs/") {
+            return Err(format!(
+                "the site in {shown} was built for another address than /docs/. `cargo xtask docs --served` builds it for this \
+                 address"
+            ));
+        }
+        let mut files = HashMap::new();
+        let mut folders = vec![(folder.to_owned(), String::new())];
+        while let Some((folder, prefix)) = folders.pop() {
+            let broken = |error| format!("the documents in {} cannot be read: {error}", folder.display());
+            for entry in std::fs::read_dir(&folder).map_err(broken)? {
+                let entry = entry.map_err(broken)?;
+                let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+                let kind = entry.file_type().map_err(broken)?;
+                if kind.is_dir() {
+                    folders.push((entry.path(), path + "/"));
+                } else if kind.is_file() {
+                    files.insert(path, entry.path());
+                }
+            }
+            if files.len() > FILES_MAX {
+                return Err(format!(
+                    "{shown} has more than {FILES_MAX} files, so it is no site of documents"
+                ));
+            }
+        }
+        Ok(Self { files })
+    }
+}
+
+/// Answers a request for a page or file below `/docs/`. Without documents, the answer is 404 and names the flag.
+pub(crate) async fn answer(documents: Option<&DocumentFiles>, path: &str, headers: &HeaderMap) -> Response {
+    let Some(documents) = documents else {
+        return (StatusCode::NOT_FOUND, "this server has no documents: start it with --docs\n")
+            .into_response();
+    };
+    let Some(file) = documents.files.get(path) else {
+        return (StatusCode::NOT_FOUND, "the documents have no page at this address\n").into_response();
+    };
+    let read =
+        async { Ok::<_, std::io::Error>((tokio::fs::metadata(file).await?, tokio::fs::read(file).await?)) };
+    let (metadata, content) = match read.await {
+        Ok(read) => read,
+        Err(error) => {
+            tracing::warn!(%error, file = %file.display(), "cannot read a page of the documents");
+            return (StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be read; the log has the cause\n")
+                .into_response();
+        }
+    };
+    let written = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let tag = format!("\"{:x}-{:x}\"", content.len(), written.unwrap_or_default().as_nanos());
+    // Names below `assets/` contain a hash of the content.
+    let caching =
+        if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let is_known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let tags = [(CACHE_CONTROL, caching.to_owned()), (ETAG, tag)];
+    if is_known {
+        return (StatusCode::NOT_MODIFIED, tags).into_response();
+    }
+    let describing = [
+        (CONTENT_TYPE, HeaderValue::from_static(content_type(path))),
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+    ];
+    (tags, describing, content).into_response()
+}
+
+/// Returns the content type of a file of the site, by its suffix.
+fn content_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map_or("", |(_, suffix)| suffix) {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "json" => "application/json",
+        "md" | "txt" => "text/plain; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "woff2" => "font/woff2",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,78 @@
+//! The documents below `/docs/`.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nowcast_server::{BindError, Config, Server};
+
+use crate::common::TestServer;
+
+/// A folder with a site, removed at the end of a test.
+struct Site(PathBuf);
+
+impl Site {
+    fn new(index: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("nowcast-docs-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(folder.join("assets")).expect("the folder can be made");
+        std::fs::write(folder.join("index.html"), index).expect("the page can be written");
+        std::fs::write(folder.join("assets/app.1.js"), "export {};").expect("the script can be written");
+        Self(folder)
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        // A folder that remains does not change the result of a test.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn documents_are_served_below_their_address_and_nothing_outside_of_their_folder() {
+    let site = Site::new("<script src=\"/docs/assets/app.1.js\"></script>");
+    let folder = site.0.clone();
+    let server = TestServer::with(|config| config.docs = Some(folder)).await;
+    let home = server.get("/docs/").await;
+    assert!(home.starts_with("HTTP/1.1 200"), "{home}");
+    assert!(home.contains("content-type: text/html; charset=utf-8"), "{home}");
+    assert!(home.contains("frame-src 'self'"), "{home}");
+    assert!(home.ends_with("</script>"), "{home}");
+    assert!(server.get("/docs").await.contains("location: /docs/"));
+    let script = server.get("/docs/assets/app.1.js").await;
+    assert!(script.contains("content-type: text/javascript"), "{script}");
+    assert!(script.contains("immutable"), "{script}");
+    let tag = script.lines().find_map(|line| line.strip_prefix("etag: ")).expect("the answer has a tag");
+    let known = server.get_with("/docs/assets/app.1.js", &format!("If-None-Match: {tag}\r\n")).await;
+    assert!(known.starts_with("HTTP/1.1 304"), "{known}");
+    for path in ["/docs/nothing.html", "/docs/../Cargo.toml", "/docs/%2e%2e/index.html", "/docs/assets"] {
+        let answer = server.get(path).await;
+        assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
+    }
+    let room = server.get("/r/docs").await;
+    assert!(!room.contains("frame-ancestors 'none'"), "{room}");
+}
+
+#[tokio::test]
+async fn without_documents_the_address_names_the_flag_and_rooms_stay_out_of_frames() {
+    let server = TestServer::start().await;
+    let answer = server.get("/docs/").await;
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    assert!(answer.contains("--docs"), "{answer}");
+    assert!(server.get("/r/docs").await.contains("frame-ancestors 'none'"));
+}
+
+#[tokio::test]
+async fn a_folder_without_a_site_for_this_address_is_refused_with_the_cure() {
+    let other = Site::new("<script src=\"/assets/app.1.js\"></script>");
+    let empty = Site::new("");
+    std::fs::remove_file(empty.0.join("index.html")).expect("the page exists");
+    for (folder, cause) in [(&other.0, "another address"), (&empty.0, "cannot be read")] {
+        let config = Config { docs: Some(folder.clone()), port: 0, ..crate::common::config() };
+        let Err(BindError::Config(refused)) = Server::bind(config).await else {
+            panic!("{} is served", folder.display());
+        };
+        assert!(refused.contains(cause) && refused.contains("cargo xtask docs --served"), "{refused}");
+    }
+}

@@ -1,0 +1,121 @@
+// Follows the instructions for a first world as a newcomer would, and measures the time. It runs in a network namespace
+// that has nothing but loopback (`cargo xtask dist --check`, and in short `cargo xtask test`).
+//
+//   node install.mjs CONFIGURATION
+//
+// The configuration is JSON: `packages`, the folder with the packages of npm; `sdk`, the folder of the built SDK; and `ways`.
+// A way has a name, its commands, the folder in which they run, and an environment. With `root`, the commands see only that
+// folder as the whole disk. Prints one line of JSON for each way.
+import { spawn } from "node:child_process";
+import { appendFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { startRegistry } from "./registry.mjs";
+
+const PAGE_MS_MAX = 120_000;
+const CHANGE_MS_MAX = 30_000;
+/** The change that an author saves. Every client then sees a value on its screen. */
+const CHANGE = '\nworld.on("step", function()\n\tworld.show("installed", 1)\nend)\n';
+
+const configuration = JSON.parse(process.argv[2]);
+const { joinWorld } = await import(pathToFileURL(join(configuration.sdk, "world/index.js")).href);
+const registry = await startRegistry(configuration.packages);
+let failed = 0;
+for (const way of configuration.ways) {
+  try {
+    console.log(JSON.stringify({ way: way.name, ...(await follow(way)) }));
+  } catch (error) {
+    failed += 1;
+    console.log(JSON.stringify({ way: way.name, failed: String(error.message) }));
+  }
+}
+registry.server.close();
+process.exit(failed === 0 ? 0 : 1);
+
+/** Runs the commands of a way. The last command is the server, which runs until the change was seen. */
+async function follow(way) {
+  const began = performance.now();
+  const output = [];
+  for (const command of way.commands.slice(0, -1))
+    await finished(start(way, command, output), output, command);
+  const server = start(way, way.commands.at(-1), output);
+  try {
+    const origin = await addressOf(server, output);
+    const page = await fetch(origin);
+    if (page.status !== 200 || !(await page.text()).includes("<script")) throw new Error("the page is empty");
+    const pageSeconds = seconds(began);
+    await seenByTwo(`${origin}/r/${way.world}`, () => appendFileSync(way.file, CHANGE));
+    return { commands: way.commands.length, pageSeconds, changeSeconds: seconds(began) };
+  } finally {
+    // The command is the leader of its group, and ends with all processes that it started.
+    stop(server);
+    await new Promise((resolve) => (server.exitCode === null ? server.once("exit", resolve) : resolve()));
+    for (const path of way.remove ?? []) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function start(way, command, output) {
+  const env = { ...way.env, npm_config_registry: registry.address };
+  const [program, args] =
+    way.root === undefined
+      ? ["sh", ["-c", command]]
+      : ["chroot", [way.root, "/bin/sh", "-c", `cd ${way.folder} && ${command}`]];
+  const cwd = way.root === undefined ? way.folder : "/";
+  const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => output.push(String(bytes)));
+  child.on("error", (error) => output.push(error.message));
+  return child;
+}
+
+function stop(child) {
+  try {
+    process.kill(-child.pid, "SIGTERM");
+  } catch {
+    // The group has ended.
+  }
+}
+
+function finished(child, output, command) {
+  return new Promise((resolve, reject) => {
+    child.once("exit", (code) =>
+      code === 0 ? resolve() : reject(new Error(`\`${command}\` ended with ${code}: ${output.join("")}`)),
+    );
+  });
+}
+
+/** The address that the server prints. */
+function addressOf(server, output) {
+  return until(PAGE_MS_MAX, () => {
+    if (server.exitCode !== null) throw new Error(`the server ended: ${output.join("")}`);
+    return /Nowcast is at (http:\/\/\S+)/.exec(output.join(""))?.[1];
+  });
+}
+
+/** Two clients join, the author saves a change, and both see it. */
+async function seenByTwo(room, save) {
+  const worlds = ["Ada", "Bob"].map((name) => joinWorld(room, { name }));
+  try {
+    await Promise.all(worlds.map((world) => world.ready));
+    save();
+    await until(
+      CHANGE_MS_MAX,
+      () => worlds.every((world) => world.screen.get("installed") === 1) || undefined,
+    );
+  } finally {
+    for (const world of worlds) world.close();
+  }
+}
+
+async function until(ms, read) {
+  const end = performance.now() + ms;
+  while (performance.now() < end) {
+    const value = read();
+    if (value !== undefined) return value;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`nothing happened within ${ms / 1000} s`);
+}
+
+function seconds(since) {
+  return Math.round((performance.now() - since) / 10) / 100;
+}

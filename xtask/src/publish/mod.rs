@@ -1,0 +1,233 @@
+//! `cargo xtask dist` makes everything that would be published, below target/dist.
+
+mod archive;
+mod bom;
+pub(crate) mod check;
+mod debian;
+mod image;
+mod npm;
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use crate::{client, console, step, tools};
+
+/// The parts to make.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Install every result in an empty folder without a toolchain and without a network, and start a world there. Prints the
+    /// time and the number of commands of each way
+    #[arg(long)]
+    check: bool,
+    /// Use what is in target/dist, and make nothing
+    #[arg(long, requires = "check")]
+    made: bool,
+    /// Pack this program for the platform of this machine, and build no other. For tests of the packages: a published program
+    /// must run on older systems, too
+    #[arg(long, value_name = "FILE", conflicts_with = "made")]
+    program: Option<PathBuf>,
+    /// Also time `npm create colyseus-app` from npm's registry, as a comparison
+    #[arg(long, requires = "check")]
+    colyseus: bool,
+}
+
+/// Maximum size of a program, of a package with a program, and of a wheel, in bytes.
+const BYTES_MAX: u64 = 25 << 20;
+
+/// The version of all packages.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The folders of one run.
+struct Places {
+    /// The files that would be published.
+    out: PathBuf,
+    /// Trees from which archives are packed.
+    stage: PathBuf,
+}
+
+impl Places {
+    fn new() -> Self {
+        let dist = step::target_dir().join("dist");
+        Self { out: dist.join("out"), stage: dist.join("stage") }
+    }
+
+    /// Returns an empty folder below the stage.
+    fn empty(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let folder = self.stage.join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+        }
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        Ok(folder)
+    }
+}
+
+/// Makes all packages, and checks them if asked.
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let places = Places::new();
+    if !args.made {
+        make(&places, args.program.as_deref())?;
+    }
+    if args.check {
+        check::run(&places, args.colyseus)?;
+    }
+    Ok(())
+}
+
+fn make(places: &Places, given: Option<&Path>) -> anyhow::Result<()> {
+    tools::require_node()?;
+    if places.out.exists() {
+        fs::remove_dir_all(&places.out).context("cannot empty the folder of the last run")?;
+    }
+    fs::create_dir_all(&places.out)?;
+    client::build_all()?;
+    let programs = match given {
+        Some(given) => vec![program::of_this_machine(given.to_owned())?],
+        None => program::build_all()?,
+    };
+    let first = programs.first().context("no target of this machine could be built")?;
+    let docs = step::target_dir().join("docs");
+    client::build_served_site(&first.path.to_string_lossy(), &docs)?;
+    let licences = bom::write_list(places)?;
+    for program in &programs {
+        archive::make(places, program, &docs, &licences)?;
+    }
+    npm::make_all(places, &programs, &licences)?;
+    for program in programs.iter().filter(|program| program.target.debian.is_some()) {
+        debian::make(places, program, &docs, &licences)?;
+        image::make(places, program, &licences)?;
+    }
+    wheel(places)?;
+    list(places)
+}
+
+/// Builds the wheel if this checkout has the Python bindings.
+fn wheel(places: &Places) -> anyhow::Result<()> {
+    let bindings = step::root().join("bindings/python");
+    if !bindings.join("pyproject.toml").is_file() {
+        eprintln!("{} bindings/python is not there, so no wheel was made", console::yellow("not made:"));
+        return Ok(());
+    }
+    let tool = program::python_tools()?.join("maturin");
+    let out = places.out.to_string_lossy().into_owned();
+    let manifest = bindings.join("Cargo.toml").to_string_lossy().into_owned();
+    step::run(&[
+        &*tool.to_string_lossy(),
+        "build",
+        "--profile",
+        "dist",
+        "--zig",
+        "--compatibility",
+        "manylinux_2_28",
+        "--manifest-path",
+        &manifest,
+        "--out",
+        &out,
+    ])
+}
+
+/// Writes the checksums, and prints all files with their sizes. Fails if a file is larger than allowed.
+fn list(places: &Places) -> anyhow::Result<()> {
+    let mut names = Vec::new();
+    for folder in ["", "npm/"] {
+        for entry in fs::read_dir(places.out.join(folder))? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                names.push(format!("{folder}{}", entry.file_name().to_string_lossy()));
+            }
+        }
+    }
+    names.sort();
+    let mut sums = String::new();
+    let mut too_large = Vec::new();
+    for name in &names {
+        let path = places.out.join(name);
+        let sum = sha256(&path)?;
+        let size = path.metadata()?.len();
+        println!("{:>9.2} MB  {}  {name}", size as f64 / 1e6, &sum[..16]);
+        sums += &format!("{sum}  {name}\n");
+        if size > BYTES_MAX {
+            too_large.push(name.as_str());
+        }
+    }
+    fs::write(places.out.join("SHA256SUMS"), sums).context("cannot write the checksums")?;
+    if !too_large.is_empty() {
+        bail!("larger than {} MiB: {}", BYTES_MAX >> 20, too_large.join(", "));
+    }
+    eprintln!("made {} files in {}; SHA256SUMS has their checksums", names.len(), places.out.display());
+    Ok(())
+}
+
+/// Returns the SHA-256 of a file in hexadecimal digits.
+fn sha256(path: &Path) -> anyhow::Result<String> {
+    let printed = output_of("sha256sum", &[&path.to_string_lossy()])?;
+    let sum = printed.split_whitespace().next().map(|sum| sum.trim_start_matches('\\').to_owned());
+    sum.filter(|sum| sum.len() == 64).context("`sha256sum` prints no checksum")
+}
+
+/// Returns the time of the newest commit in seconds. All files in archives have this time, so a commit always gives the same
+/// bytes.
+fn commit_time() -> anyhow::Result<String> {
+    output_of("git", &["log", "-1", "--format=%ct"]).map(|time| time.trim().to_owned())
+}
+
+/// Runs a command at the root of the checkout, and returns its standard output.
+fn output_of(program: &str, args: &[&str]) -> anyhow::Result<String> {
+    let output = step::command(program)
+        .args(args)
+        .output()
+        .with_context(|| format!("cannot start `{program}`: is it installed and on the PATH?"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("`{program} {}` failed ({}): {}", args.join(" "), output.status, said.trim());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("`{program}` prints no text"))
+}
+
+/// Packs a folder into a tar archive with the same bytes every time: sorted, with the time of the commit, owned by root.
+fn tar(folder: &Path, archive: &Path) -> anyhow::Result<()> {
+    let time = format!("--mtime=@{}", commit_time()?);
+    let (folder, archive) = (folder.to_string_lossy(), archive.to_string_lossy());
+    let fixed = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=ustar"];
+    let line = [&["tar"], &fixed[..], &[&time, "-C", &folder, "-cf", &archive, "."]].concat();
+    step::run(&line)
+}
+
+/// Compresses a file without a name and a time in its head. The result replaces the file and ends in `.gz`.
+fn gzip(path: &Path) -> anyhow::Result<()> {
+    step::run(&["gzip", "--no-name", "--best", "--force", &path.to_string_lossy()])
+}
+
+/// Copies a file, and makes its folder.
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+/// Copies a folder with everything below it.
+fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?
+        } else {
+            copy(&entry.path(), &target)?
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file, and makes its folder.
+fn write(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,137 @@
+//! The program for each platform, built with Zig's compilers, so that it runs on older systems and other processors.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::output_of;
+use crate::{console, step};
+
+/// The glibc of the oldest supported systems: Debian 10, Ubuntu 20.04, RHEL 8. The C++ library is linked into the program.
+const GLIBC: &str = "2.28";
+/// The tools from PyPI, in fixed versions, which are the compilers of C and C++ and the builder of wheels.
+const PYTHON_TOOLS: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1", "maturin>=1.9,<2"];
+
+/// A platform for which the program is published.
+pub(super) struct Target {
+    /// The name in file names.
+    pub(super) name: &'static str,
+    triple: &'static str,
+    glibc: bool,
+    /// The name of the platform in Node: system and processor.
+    pub(super) node: (&'static str, &'static str),
+    /// The architecture in Debian and in images of containers.
+    pub(super) debian: Option<&'static str>,
+    /// The name of the file.
+    pub(super) file: &'static str,
+}
+
+const TARGETS: [Target; 3] = [
+    Target {
+        name: "linux-x86_64",
+        triple: "x86_64-unknown-linux-gnu",
+        glibc: true,
+        node: ("linux", "x64"),
+        debian: Some("amd64"),
+        file: "nowcast",
+    },
+    Target {
+        name: "linux-aarch64",
+        triple: "aarch64-unknown-linux-gnu",
+        glibc: true,
+        node: ("linux", "arm64"),
+        debian: Some("arm64"),
+        file: "nowcast",
+    },
+    Target {
+        name: "windows-x86_64",
+        triple: "x86_64-pc-windows-gnu",
+        glibc: false,
+        node: ("win32", "x64"),
+        debian: None,
+        file: "nowcast.exe",
+    },
+];
+
+/// A built program.
+pub(super) struct Program {
+    pub(super) target: &'static Target,
+    pub(super) path: PathBuf,
+}
+
+/// Builds the program for every target whose standard library is installed. The other targets are named.
+pub(super) fn build_all() -> anyhow::Result<Vec<Program>> {
+    let tools = python_tools()?;
+    let libraries = PathBuf::from(output_of("rustc", &["--print", "sysroot"])?.trim()).join("lib/rustlib");
+    let mut programs = Vec::new();
+    for target in &TARGETS {
+        if !libraries.join(target.triple).join("lib").is_dir() {
+            eprintln!(
+                "{} the program for {}: Rust's standard library for it is not installed (`rustup target add {}`)",
+                console::yellow("not made:"),
+                target.name,
+                target.triple
+            );
+            continue;
+        }
+        programs.push(build(target, &tools)?);
+    }
+    Ok(programs)
+}
+
+/// Returns a program that was built for this machine in another way.
+pub(super) fn of_this_machine(path: PathBuf) -> anyhow::Result<Program> {
+    let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let target = TARGETS.iter().find(|target| target.triple == triple);
+    let target = target.with_context(|| format!("there is no package for {triple}"))?;
+    Ok(Program { target, path })
+}
+
+fn build(target: &'static Target, tools: &Path) -> anyhow::Result<Program> {
+    let triple = if target.glibc { format!("{}.{GLIBC}", target.triple) } else { target.triple.to_owned() };
+    let builder = tools.join("cargo-zigbuild").to_string_lossy().into_owned();
+    // Paths in messages of panics must not depend on the place of the checkout.
+    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo =
+        cargo.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home folder")?;
+    let flags = format!(
+        "--remap-path-prefix={}=/nowcast --remap-path-prefix={}=/cargo",
+        step::root().display(),
+        cargo.display()
+    );
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", tools.display());
+    step::run_with_env(
+        &[
+            &builder,
+            "zigbuild",
+            "--profile",
+            "dist",
+            "--target",
+            &triple,
+            "--package",
+            "nowcast-cli",
+            "--no-default-features",
+            "--features",
+            "zstd",
+        ],
+        &[("RUSTFLAGS", &flags), ("PATH", &path)],
+    )?;
+    let path = step::target_dir().join(target.triple).join("dist").join(target.file);
+    Ok(Program { target, path })
+}
+
+/// Installs the tools from PyPI below target/, unless they are there, and returns the folder of their programs.
+pub(super) fn python_tools() -> anyhow::Result<PathBuf> {
+    let folder = step::target_dir().join("tools/zig");
+    let programs = folder.join("bin");
+    let place = folder.to_string_lossy();
+    if !programs.join("pip").exists() {
+        step::run(&["python3", "-m", "venv", &place]).context("Python 3 with venv is needed")?;
+    }
+    if !programs.join("maturin").exists() || !programs.join("cargo-zigbuild").exists() {
+        let pip = programs.join("pip").to_string_lossy().into_owned();
+        step::run(&[&[&*pip, "install", "--quiet"], &PYTHON_TOOLS[..]].concat())?;
+    }
+    Ok(programs)
+}
