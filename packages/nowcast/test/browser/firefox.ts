@@ -23,6 +23,8 @@ const PREFERENCES = {
   "dom.timeout.enable_budget_timer_throttling": false,
   "extensions.getAddons.cache.enabled": false,
   "extensions.update.enabled": false,
+  // Machines for tests have no graphics card.
+  "webgl.force-enabled": true,
   "network.captive-portal-service.enabled": false,
   "network.connectivity-service.enabled": false,
   // After failed WebSockets, Firefox delays the next one to the same port, by up to a minute. This is longer
@@ -52,6 +54,22 @@ export const FIREFOX_CURE = "`apt-get install firefox-esr`, or set NOWCAST_FIREF
  */
 const UNCAUGHT = /^(uncaught |[a-z]*(error|exception)\b)/i;
 
+/** The size of a window in CSS pixels. */
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A page of a test, with its picture. */
+export interface FirefoxPage {
+  /** Errors in the page. */
+  readonly errors: readonly string[];
+  screenshot(): Promise<Buffer>;
+  /** Returns the value of an expression; it must be one of JSON. */
+  evaluate(expression: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
 type Json = { readonly [key: string]: unknown };
 
 export class Firefox implements LabBrowser {
@@ -79,7 +97,9 @@ export class Firefox implements LabBrowser {
       ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});`,
     );
     writeFileSync(join(profile, "user.js"), lines.join("\n"));
-    const options = ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"];
+    // Without a screen Firefox draws no WebGL, so a screen is used where there is one, such as that of Xvfb.
+    const screen = process.env["DISPLAY"] === undefined ? ["--headless"] : [];
+    const options = [...screen, "--no-remote", "--profile", profile, "--remote-debugging-port", "0"];
     const child = spawn(path, options, { stdio: ["ignore", "ignore", "pipe"] });
     const address = await addressOf(child);
     const socket = new WebSocket(`${address}/session`);
@@ -91,6 +111,31 @@ export class Firefox implements LabBrowser {
     await firefox.#command("session.new", { capabilities: {} });
     await firefox.#command("session.subscribe", { events: ["log.entryAdded"] });
     return firefox;
+  }
+
+  /** Opens a page in a window of this size, in CSS pixels. */
+  async openPage(url: string, viewport: Size): Promise<FirefoxPage> {
+    const { context } = await this.#command("browsingContext.create", { type: "tab" });
+    const errors: string[] = [];
+    this.#errors.set(String(context), errors);
+    await this.#command("browsingContext.setViewport", { context, viewport });
+    await this.#command("browsingContext.navigate", { context, url, wait: "complete" });
+    return {
+      errors,
+      screenshot: async () => {
+        const { data } = await this.#command("browsingContext.captureScreenshot", { context });
+        return Buffer.from(String(data), "base64");
+      },
+      evaluate: async (expression) => {
+        const { result } = await this.#command("script.evaluate", {
+          expression: `JSON.stringify(${expression} ?? null)`,
+          target: { context },
+          awaitPromise: false,
+        });
+        return JSON.parse(String((result as Json)["value"] ?? "null"));
+      },
+      close: async () => void (await this.#command("browsingContext.close", { context })),
+    };
   }
 
   async open(url: string): Promise<LabPage> {

@@ -1,10 +1,11 @@
 /** Builds the examples of custom pages from the packed packages, and opens them with a real server. */
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { build, type PreviewServer, preview } from "vite";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { FIREFOX_CURE, Firefox, firefoxPath } from "../../../nowcast/test/browser/firefox.js";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser } from "../../../viewer/test/browser/browser.js";
@@ -16,6 +17,7 @@ const PHONE = { width: 390, height: 844 };
 
 let server: ServerProcess;
 const served: PreviewServer[] = [];
+const addresses = new Map<string, string>();
 let browser: Browser;
 
 beforeAll(async () => {
@@ -31,8 +33,10 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** Builds an example and serves it; returns its address. */
+/** Builds an example and serves it, unless it is served already; returns its address. */
 async function serve(example: string): Promise<string> {
+  const known = addresses.get(example);
+  if (known !== undefined) return known;
   const root = join(ROOT, "examples", example);
   const outDir = join(ROOT, "target", `example-${example}`);
   await build({ root, logLevel: "error", build: { outDir, emptyOutDir: true } });
@@ -43,7 +47,9 @@ async function serve(example: string): Promise<string> {
     preview: { port: 0, host: "127.0.0.1" },
   });
   served.push(pages);
-  return pages.resolvedUrls!.local[0]!;
+  const url = pages.resolvedUrls!.local[0]!;
+  addresses.set(example, url);
+  return url;
 }
 
 async function open(url: string, viewport: typeof DESKTOP): Promise<{ page: Page; errors: string[] }> {
@@ -85,7 +91,7 @@ it("the example joins a world, draws it, walks, and shows its prompts", async ()
 });
 
 it("the element shows a world on a phone, with its score and buttons to touch", async () => {
-  const { page, errors } = await open(`${served[0]!.resolvedUrls!.local[0]}element.html`, PHONE);
+  const { page, errors } = await open(`${await serve("page")}element.html`, PHONE);
   await waitForPicture(page);
   await page.locator("nowcast-world button", { hasText: "jump" }).waitFor();
   await page.screenshot({ path: join(SCREENSHOTS, "page-element-phone.png") });
@@ -110,6 +116,34 @@ it("a display in React shows score and players over the element", async () => {
   expect(errors).toEqual([]);
   await page.close();
 });
+
+// Firefox draws WebGL only on a screen, such as that of Xvfb.
+const hasFirefox = firefoxPath() !== undefined && process.env["DISPLAY"] !== undefined;
+if (!hasFirefox) console.warn(`The examples are not opened in Firefox: ${FIREFOX_CURE}, and set DISPLAY`);
+
+const IN_FIREFOX = [
+  { name: "page", example: "page", path: "?room=playground-firefox", text: "only you" },
+  { name: "element", example: "page", path: "element.html", text: "only you" },
+  { name: "react", example: "react", path: "?room=football-firefox", text: "Red 0, blue 0" },
+] as const;
+
+for (const { name, example, path, text } of hasFirefox ? IN_FIREFOX : []) {
+  it(`the example ${name} draws a world in Firefox, on a desktop and on a phone`, async () => {
+    const url = await serve(example);
+    const firefox = await Firefox.launch();
+    for (const [device, size] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+      const page = await firefox.openPage(`${url}${path}`, size);
+      const texts = `[document.body, ...[...document.querySelectorAll("*")].flatMap((part) => part.shadowRoot ?? [])]
+        .map((root) => root.textContent).join(" ")`;
+      await waitFor(`the text "${text}"`, async () => String(await page.evaluate(texts)).includes(text));
+      await waitFor("a world in the picture", async () => (await page.screenshot()).length > 40_000);
+      writeFileSync(join(SCREENSHOTS, `page-firefox-${name}-${device}.png`), await page.screenshot());
+      expect(page.errors).toEqual([]);
+      await page.close();
+    }
+    await firefox.close();
+  });
+}
 
 it("is the example of the package's front page, in at most 45 lines", () => {
   const example = readFileSync(join(ROOT, "examples/page/page.ts"), "utf8");
