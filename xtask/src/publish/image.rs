@@ -11,8 +11,9 @@ use super::program::Program;
 use super::{Places, VERSION, commit_time, copy, gzip, output_of, sha256, tar, write};
 use crate::step;
 
-/// The packages of Debian in the image: the C library, and the authorities for certificates of other servers.
-const DEBIAN_PACKAGES: [&str; 2] = ["libc6", "ca-certificates"];
+/// The packages of Debian in the image: the C library, the libraries of C++ for a program that was linked with those of its
+/// machine (`--program`), and the authorities for certificates of other servers.
+const DEBIAN_PACKAGES: [&str; 4] = ["libc6", "libgcc-s1", "libstdc++6", "ca-certificates"];
 
 pub(super) fn make(places: &Places, program: &Program, licences: &Path) -> anyhow::Result<()> {
     let architecture = program.target.debian.unwrap_or_default();
@@ -78,9 +79,9 @@ pub(super) fn make(places: &Places, program: &Program, licences: &Path) -> anyho
 /// Unpacks packages of Debian, and removes documents and translations, which no program reads.
 fn unpack_debian(places: &Places, architecture: &str, root: &Path) -> anyhow::Result<()> {
     let folder = places.empty("debian-packages")?;
-    for name in DEBIAN_PACKAGES {
-        let package = format!("{name}:{architecture}");
-        let package = if name == "libc6" { package } else { name.to_owned() };
+    for name in &DEBIAN_PACKAGES {
+        let is_for_all = *name == "ca-certificates";
+        let package = if is_for_all { (*name).to_owned() } else { format!("{name}:{architecture}") };
         let mut download = step::command("apt-get");
         let status = download.args(["download", "-qq", &package]).current_dir(&folder).status();
         let done = status.is_ok_and(|status| status.success());
