@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
@@ -59,6 +60,11 @@ pub(crate) struct Args {
     /// Snapshots a second for clients that do not request another rate
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=60))]
     network_hz: u32,
+
+    /// Number of threads that own the connections of clients. Each room has a thread of its own besides these [default: half of
+    /// the processors, at most 8]
+    #[arg(long, value_name = "COUNT")]
+    io_threads: Option<NonZeroUsize>,
 
     /// Maximum number of open rooms
     #[arg(long, default_value_t = Limits::default().rooms_max)]
@@ -344,6 +350,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         docs,
         retention,
         port: args.port,
+        io_threads: args.io_threads.unwrap_or(defaults.io_threads),
         network_hz: args.network_hz,
         seed: args.seed,
         entry,
@@ -386,9 +393,11 @@ fn with_flag(error: BindError) -> anyhow::Error {
         }
         BindError::Store(_) => " (--data DIR chooses another folder, --no-data stores no worlds)".into(),
         BindError::World(WorldError::BadName(_)) => ": give it another, --world NAME=DIR".into(),
-        BindError::World(_) | BindError::Config(_) | BindError::Certificate(_) | BindError::Sockets(_) => {
-            String::new()
-        }
+        BindError::World(_)
+        | BindError::Config(_)
+        | BindError::Certificate(_)
+        | BindError::Sockets(_)
+        | BindError::Threads(_) => String::new(),
     };
     anyhow::anyhow!("{error}{flag}")
 }

@@ -22,7 +22,7 @@ use crate::admission::Now;
 use crate::carrier::{Carrier, Ended, Ending, retire};
 use crate::channel::{Channel, Entry, Phase};
 use crate::driver::{Driver, SessionLink, Shared};
-use crate::{clock, random};
+use crate::{clock, io, random};
 
 /// Time after which a carrier without a HELLO is closed (`spec/CARRIERS.md`, section 6).
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
@@ -90,11 +90,12 @@ impl Acceptor {
         (Acceptor { inner: Arc::new(inner) }, Accepted { ready })
     }
 
-    /// Accepts a carrier whose peer was admitted with `entry`. Must be called within a tokio runtime.
+    /// Accepts a carrier whose peer was admitted with `entry`. The session runs on the calling I/O
+    /// thread, or else on the current tokio runtime.
     pub fn hand_over(&self, carrier: Box<dyn Carrier>, entry: Entry) {
         let (permit, displaced) = self.inner.permits.take_carrier(entry.address);
         let inner = Arc::clone(&self.inner);
-        tokio::spawn(async move { inner.take_in(carrier, entry, permit, displaced).await });
+        io::spawn(async move { inner.take_in(carrier, entry, permit, displaced).await });
     }
 
     /// Checks whether a new session from this address would be accepted now. A carrier that resumes a session needs no
@@ -291,7 +292,7 @@ fn refuse(carrier: Box<dyn Carrier>, hello: &Hello, code: CloseCode, text: &str)
 
 /// Sends one more packet, and closes the carrier.
 fn send_last(mut carrier: Box<dyn Carrier>, packet: Vec<u8>, ending: Ending) {
-    tokio::spawn(async move {
+    io::spawn(async move {
         let ready = poll_fn(|context| carrier.poll_ready(context));
         if matches!(timeout(HELLO_TIMEOUT, ready).await, Ok(Ok(()))) && carrier.send(&packet).is_ok() {
             // A datagram has already left. A WebSocket message leaves together with the close.

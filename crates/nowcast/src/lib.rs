@@ -54,6 +54,7 @@ mod connector;
 mod driver;
 mod echo;
 mod helper;
+mod io;
 mod listener;
 mod neighbours;
 mod publish;
@@ -74,6 +75,7 @@ pub use channel::{
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
 pub use echo::echo;
 pub use endpoint::BindError;
+pub use io::{IoThread, IoThreads};
 pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 pub use publish::Publisher;
 

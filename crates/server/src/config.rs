@@ -1,7 +1,9 @@
 //! Configuration of a server, and its limits.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
 
 use nowcast::CertificateConfig;
@@ -28,6 +30,9 @@ pub struct Config {
     pub hosts: Vec<IpAddr>,
     /// The TCP port; 0 lets the system choose one.
     pub port: u16,
+    /// The number of threads that own the connections of clients. Each room has a thread of its own besides these. The default
+    /// is half of the processors, at least 1 and at most 8.
+    pub io_threads: NonZeroUsize,
     /// Snapshots a second for clients that request no rate, 5 to 60.
     pub network_hz: u32,
     /// The seed of every world.
@@ -69,6 +74,7 @@ impl Default for Config {
             services: Vec::new(),
             hosts: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             port: 7777,
+            io_threads: default_io_threads(),
             network_hz: 10,
             seed: 1,
             entry: Policy::default(),
@@ -85,6 +91,14 @@ impl Default for Config {
             logs: None,
         }
     }
+}
+
+/// Maximum number of I/O threads by default.
+const IO_THREADS_MAX: usize = 8;
+
+fn default_io_threads() -> NonZeroUsize {
+    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    NonZeroUsize::new((processors / 2).min(IO_THREADS_MAX)).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// The pages that other machines may open without a token. Clients on this machine may open all pages. Requests through a

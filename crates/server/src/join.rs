@@ -10,6 +10,7 @@ use axum::http::header::{CACHE_CONTROL, CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRAD
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
+use nowcast::IoThread;
 use nowcast::admission::{Entry, Now, Page, Peer, origin_of};
 use nowcast::endpoint::{ConnectRequest, upgrade_key, upgrade_required_headers};
 use nowcast_room::plain::PlainSink;
@@ -97,7 +98,7 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     let kept = kept.map_err(of_admission)?;
 
     let shared = Arc::clone(shared);
-    tokio::spawn(async move {
+    IoThread::spawn_here(async move {
         let upgraded = timeout(shared.config.timeouts.handshake, on_upgrade).await;
         if let Some(kept) = kept {
             kept.wait().await;

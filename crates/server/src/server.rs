@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nowcast::admission::{Admission, Now, Peer, Policy, host_of};
 use nowcast::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
-use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
+use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates, IoThreads};
 use nowcast_room::{PersistenceThread, PruneSchedule, Rooms, StoreFigures, open_rooms};
 use nowcast_store::{Retention, StoreError};
 use tokio::net::{TcpListener, TcpStream};
@@ -57,6 +57,9 @@ pub enum BindError {
     /// The sockets cannot be opened.
     #[error(transparent)]
     Sockets(#[from] nowcast::BindError),
+    /// The I/O threads cannot be started.
+    #[error("cannot start the I/O threads: {0}")]
+    Threads(io::Error),
     /// The certificate for WebTransport is missing or invalid.
     #[error(transparent)]
     Certificate(#[from] nowcast::CertificateError),
@@ -114,15 +117,16 @@ impl Server {
                 (open, (service.clone(), accepted))
             })
             .unzip();
+        let io = IoThreads::start(config.io_threads).map_err(BindError::Threads)?;
         let shared =
-            Shared { config, metrics, rooms, sessions, services: open, documents, _watchers: watchers };
+            Shared { config, io, metrics, rooms, sessions, services: open, documents, _watchers: watchers };
         let shared = Arc::new(shared);
         let quic = match udp.is_empty() {
             true => None,
             false => {
                 let directory = Arc::new(admission::Rooms(Arc::clone(&shared)));
                 let address = SocketAddr::new(shared.config.hosts[0], port);
-                let quic = QuicEndpoint::serve(udp, certificates, directory);
+                let quic = QuicEndpoint::serve_on(&shared.io, udp, certificates, directory);
                 Some(quic.map_err(|error| nowcast::BindError::Io { address, error })?)
             }
         };
@@ -263,9 +267,15 @@ impl Reception for Admitting {
     fn receive(&self, stream: TcpStream, address: SocketAddr) {
         let Shared { sessions, metrics, .. } = &*self.shared;
         let Some(permit) = ConnectionPermit::take(&sessions.admission, metrics, address.ip()) else { return };
+        // The I/O thread has an event queue of its own.
+        let stream = stream.into_std();
         let (tls, router) = (self.tls.clone(), self.router.clone());
         let (shared, mut stop) = (Arc::clone(&self.shared), self.stop.clone());
-        tokio::spawn(async move {
+        self.shared.io.next().spawn(async move {
+            let stream = match stream.and_then(TcpStream::from_std) {
+                Ok(stream) => stream,
+                Err(error) => return debug!(%address, %error, "a connection cannot be served"),
+            };
             let opening = Connection::open(stream, address, permit, &tls, &shared.metrics);
             let opened = tokio::select! {
                 opened = timeout(shared.config.timeouts.handshake, opening) => opened,
@@ -336,7 +346,8 @@ async fn serve(
 /// Accepts the sessions of all carriers.
 async fn receive_sessions(mut accepted: Accepted, shared: Arc<Shared>) {
     while let Some(channel) = accepted.next().await {
-        tokio::spawn(client_session::receive(channel, Arc::clone(&shared)));
+        let channel = Arc::new(channel);
+        channel.spawn(client_session::receive(Arc::clone(&channel), Arc::clone(&shared)));
     }
 }
 

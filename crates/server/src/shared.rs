@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use nowcast::admission::Admission;
-use nowcast::{Acceptor, Certificates};
+use nowcast::{Acceptor, Certificates, IoThreads};
 use nowcast_room::Rooms;
 
 use crate::config::Config;
@@ -16,6 +16,8 @@ use crate::worlds::FolderWatch;
 /// State shared by all requests.
 pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
+    /// The threads of all connections.
+    pub(crate) io: IoThreads,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) rooms: Arc<Rooms>,
     pub(crate) sessions: Sessions,

@@ -6,6 +6,7 @@ mod bad_input;
 mod browsers;
 mod chat;
 mod common;
+mod crowd;
 mod docs;
 mod editing;
 mod ending;

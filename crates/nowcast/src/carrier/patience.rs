@@ -32,11 +32,11 @@ impl Runtime for QuicRuntime {
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        TokioRuntime.spawn(future);
+        crate::io::spawn(future);
     }
 
     fn wrap_udp_socket(&self, socket: UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
-        TokioRuntime.wrap_udp_socket(socket)
+        crate::io::wrap_udp_socket(socket)
     }
 
     fn now(&self) -> Instant {

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::socket::{OverTcp, poll_room};
-use super::{Carrier, CarrierKind, Ended, Ending};
+use super::{Carrier, CarrierKind, Ended, Ending, copied};
 
 /// The subprotocol that both ends name.
 pub const SUBPROTOCOL: &str = "nowcast.1";
@@ -95,7 +95,7 @@ impl<S: OverTcp> Carrier for WebSocket<S> {
     }
 
     fn send(&mut self, packet: &[u8]) -> Result<(), Ended> {
-        let message = Message::Binary(Bytes::copy_from_slice(packet));
+        let message = Message::Binary(copied(&[packet]));
         Pin::new(&mut self.stream).start_send(message).map_err(ended)
     }
 

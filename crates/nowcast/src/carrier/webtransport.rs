@@ -11,7 +11,7 @@ use quinn::{AckFrequencyConfig, ConnectionError, SendDatagramError, TransportCon
 use web_transport_quinn::Session;
 
 use super::congestion::AsideFactory;
-use super::{Carrier, CarrierKind, Ended, Ending};
+use super::{Carrier, CarrierKind, Ended, Ending, copied};
 
 /// The session is on the connection's first stream, so its quarter stream id (RFC 9297, section 2.1) is 0.
 const QUARTER_STREAM_ID: u8 = 0;
@@ -107,10 +107,7 @@ impl Carrier for WebTransport {
     }
 
     fn send(&mut self, packet: &[u8]) -> Result<(), Ended> {
-        let mut datagram = Vec::with_capacity(packet.len() + 1);
-        datagram.push(QUARTER_STREAM_ID);
-        datagram.extend_from_slice(packet);
-        let datagram = Bytes::from(datagram);
+        let datagram = copied(&[&[QUARTER_STREAM_ID], packet]);
         if self.connection().datagram_send_buffer_space() >= datagram.len() {
             return self.connection().send_datagram(datagram).map_err(refused);
         }

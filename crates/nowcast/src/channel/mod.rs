@@ -52,6 +52,7 @@ pub(crate) use wakers::{DriverWaker, WakerSet};
 pub use crate::admission::Entry;
 
 use crate::carrier::RETIRE_TIME_MAX;
+use crate::io::spawn_on;
 
 /// Maximum duration of [`Channel::leave`]: one second each for closing the session and the carrier.
 pub const LEAVE_TIME_MAX: Duration = Duration::from_secs(1).saturating_add(RETIRE_TIME_MAX);
@@ -294,6 +295,12 @@ impl Channel {
     /// Informs the channel that the source has data to send. This call never waits, not even while the source is being polled.
     pub fn source_has_more(&self) {
         self.driver.call_source();
+    }
+
+    /// Runs a future on the I/O thread of the channel's session, or else as a task of the current tokio runtime. A future that
+    /// reads the channel there is woken without another thread.
+    pub fn spawn(&self, job: impl Future<Output = ()> + Send + 'static) {
+        spawn_on(self.driver.thread(), job);
     }
 
     /// Measures the round trip now instead of with the next traffic. [`status`](Self::status) shows it when the answer arrives.

@@ -6,15 +6,29 @@ use std::task::{Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
+use crate::io::IoThread;
+
 /// Wakes a channel's driver without the channel's lock.
 #[derive(Debug, Default)]
 pub(crate) struct DriverWaker {
     waker: AtomicWaker,
+    /// The I/O thread of the driver; `None` on another runtime.
+    thread: Option<IoThread>,
     /// Whether the source was called for since the driver last checked.
     source_is_called: AtomicBool,
 }
 
 impl DriverWaker {
+    /// Makes the waker of a driver that runs on this thread.
+    pub(crate) fn here() -> Self {
+        Self { thread: IoThread::current(), ..Self::default() }
+    }
+
+    /// The I/O thread of the driver.
+    pub(crate) fn thread(&self) -> Option<&IoThread> {
+        self.thread.as_ref()
+    }
+
     /// Begins the driver's turn; `waker` requests another one.
     pub(crate) fn register(&self, waker: &Waker) {
         self.waker.register(waker);
@@ -59,8 +73,16 @@ impl WakerSet {
     /// Wakes all waiting tasks, once.
     pub(crate) fn wake_all(&self) {
         // The tasks are woken after the lock is released, because a woken task may wait again at once.
-        let waiting = std::mem::take(&mut *self.lock());
-        waiting.into_iter().for_each(Waker::wake);
+        let mut waiting = std::mem::take(&mut *self.lock());
+        if waiting.capacity() == 0 {
+            return;
+        }
+        waiting.drain(..).for_each(Waker::wake);
+        // The list keeps its memory for the next tasks.
+        let mut list = self.lock();
+        if list.capacity() == 0 {
+            *list = waiting;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Waker>> {

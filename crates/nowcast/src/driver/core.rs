@@ -68,7 +68,7 @@ impl Shared {
     pub(crate) fn new(session: Session, carrier: Option<Box<dyn Carrier>>) -> Arc<Self> {
         let kind = carrier.as_ref().map(|carrier| carrier.kind());
         let (changes, _) = watch::channel((Phase::Connecting, kind));
-        let driver = Arc::<DriverWaker>::default();
+        let driver = Arc::new(DriverWaker::here());
         Arc::new(Self {
             driver: Arc::clone(&driver),
             core: Mutex::new(Core {

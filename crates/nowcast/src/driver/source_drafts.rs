@@ -22,6 +22,16 @@ const MARGIN_BYTES: usize = 8;
 const HEAD_BYTES: usize = 4;
 const LANES_MAX: u8 = 16;
 
+thread_local! {
+    /// An empty buffer for the next draft of any session on this thread.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+fn keep(mut bytes: Vec<u8>) {
+    bytes.clear();
+    SPARE.set(bytes);
+}
+
 /// The source of a session, and its drafts for the next packet. The session uses this type as its source.
 #[derive(Default)]
 pub(super) struct SourceDrafts {
@@ -165,7 +175,7 @@ impl SourceDrafts {
                 continue;
             }
             *waiting |= 1 << lane;
-            let mut bytes = Vec::new();
+            let mut bytes = SPARE.take();
             if room > 0 {
                 source.fill(lane, *number, room, &mut bytes);
             }
@@ -175,6 +185,8 @@ impl SourceDrafts {
             if !bytes.is_empty() {
                 room = room.saturating_sub(bytes.len() + HEAD_BYTES);
                 drafts.push(Draft { lane, number: *number, bytes });
+            } else {
+                keep(bytes);
             }
         }
         Ok(())
@@ -237,7 +249,9 @@ impl Replication for SourceDrafts {
         self.offered = self.offered.max(room);
         match self.drafts.iter().position(fits) {
             Some(at) => {
-                out.extend_from_slice(&self.drafts.swap_remove(at).bytes);
+                let Draft { bytes, .. } = self.drafts.swap_remove(at);
+                out.extend_from_slice(&bytes);
+                keep(bytes);
                 self.missed = self.missed.filter(|&missed| missed != lane);
             }
             // The session asks twice: first for the lane's share of the packet, then for the rest of the packet.

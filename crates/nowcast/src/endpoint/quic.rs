@@ -10,7 +10,7 @@ use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, VarInt};
 use rustls::crypto::ring;
 use rustls::version::TLS13;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
 use url::Position;
@@ -22,6 +22,7 @@ use super::{ConnectRequest, Directory, RefusalAnswer, name_in, no_such_name};
 use crate::admission::{Page, Peer, network_of, origin_of};
 use crate::carrier::{WebTransport, transport_config};
 use crate::certificate::Certificates;
+use crate::io::{IoThreads, Pace, spawn};
 
 /// Maximum time from the first packet of a client until its request is answered.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,6 +43,11 @@ const HANDSHAKES_PER_ADDRESS_MAX: usize = 128;
 /// bytes, the endpoint sends 3.6 kB to the victim (`unproven.rs`). For all of them together, it sends 7.2 kB during the time of
 /// a handshake.
 const UNPROVEN_PER_ADDRESS_MAX: usize = 2;
+/// Mean interval between two handshakes of an endpoint. In a crowd of newcomers, further ones wait in quinn's list, so that the
+/// sessions that are open keep their pace. A thousand clients are in after five seconds.
+const HANDSHAKE_INTERVAL: Duration = Duration::from_millis(5);
+/// Number of handshakes that may begin at once.
+const HANDSHAKE_BURST: u32 = 32;
 /// Maximum number of bytes in packets that arrive before their handshake is handled.
 const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
@@ -64,17 +70,32 @@ impl QuicEndpoint {
         directory: Arc<dyn Directory>,
     ) -> io::Result<Self> {
         let config = server_config(certificates);
-        let mut endpoints = Vec::with_capacity(sockets.len());
-        let mut port = 0;
-        for socket in sockets {
-            port = socket.local_addr()?.port();
-            let unproven = Arc::new(Unproven::default());
-            let runtime = Arc::new(UnprovenRuntime(Arc::clone(&unproven)));
-            let endpoint = Endpoint::new(EndpointConfig::default(), Some(config.clone()), socket, runtime)?;
-            tokio::spawn(accept_all(endpoint.clone(), unproven, Arc::clone(&directory)));
-            endpoints.push(endpoint);
-        }
-        Ok(Self { endpoints, port })
+        Self::serve_by(sockets, |socket| serve(socket, config.clone(), Arc::clone(&directory)))
+    }
+
+    /// Like [`serve`](Self::serve), on I/O threads. Each socket and its sessions belong to one thread.
+    ///
+    /// # Errors
+    /// The system's error for the sockets.
+    pub fn serve_on(
+        threads: &IoThreads,
+        sockets: Vec<UdpSocket>,
+        certificates: Arc<Certificates>,
+        directory: Arc<dyn Directory>,
+    ) -> io::Result<Self> {
+        let config = server_config(certificates);
+        Self::serve_by(sockets, |socket| {
+            let (config, directory) = (config.clone(), Arc::clone(&directory));
+            threads.next().run(move || serve(socket, config, directory))?
+        })
+    }
+
+    fn serve_by(
+        sockets: Vec<UdpSocket>,
+        serve: impl Fn(UdpSocket) -> io::Result<Endpoint>,
+    ) -> io::Result<Self> {
+        let port = sockets.first().map_or(Ok(0), |socket| Ok::<_, io::Error>(socket.local_addr()?.port()))?;
+        Ok(Self { endpoints: sockets.into_iter().map(serve).collect::<io::Result<_>>()?, port })
     }
 
     /// The port.
@@ -96,6 +117,15 @@ impl std::fmt::Debug for QuicEndpoint {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("QuicEndpoint").field("port", &self.port).finish_non_exhaustive()
     }
+}
+
+/// Serves on one socket, on this I/O thread or on the current runtime.
+fn serve(socket: UdpSocket, config: ServerConfig, directory: Arc<dyn Directory>) -> io::Result<Endpoint> {
+    let unproven = Arc::new(Unproven::default());
+    let runtime = Arc::new(UnprovenRuntime(Arc::clone(&unproven)));
+    let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, runtime)?;
+    spawn(accept_all(endpoint.clone(), unproven, directory));
+    Ok(endpoint)
 }
 
 fn server_config(certificates: Arc<Certificates>) -> ServerConfig {
@@ -176,6 +206,7 @@ impl Drop for Handshake {
 async fn accept_all(endpoint: Endpoint, unproven: Arc<Unproven>, directory: Arc<dyn Directory>) {
     // Each handshake in progress holds a reference.
     let handshakes = Arc::new(Handshakes::default());
+    let mut pace = Pace::new(Instant::now(), HANDSHAKE_INTERVAL, HANDSHAKE_BURST);
     while let Some(incoming) = endpoint.accept().await {
         let in_all = Arc::strong_count(&handshakes) - 1;
         let address = incoming.remote_address().ip();
@@ -199,6 +230,10 @@ async fn accept_all(endpoint: Endpoint, unproven: Arc<Unproven>, directory: Arc<
             incoming.refuse();
             continue;
         };
+        let pause = pace.pause(Instant::now());
+        if !pause.is_zero() {
+            sleep(pause).await;
+        }
         let guard = handshakes.begin(address);
         let proof = match Proof::of(&incoming, &unproven) {
             Ok(proof) => proof,
@@ -208,7 +243,7 @@ async fn accept_all(endpoint: Endpoint, unproven: Arc<Unproven>, directory: Arc<
             }
         };
         let directory = Arc::clone(&directory);
-        tokio::spawn(async move {
+        spawn(async move {
             let (_guard, _place) = (guard, place);
             if timeout(HANDSHAKE_TIMEOUT, enter(incoming, proof, &*directory)).await.is_err() {
                 tracing::debug!("a WebTransport handshake took too long");

@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
+use nowcast::IoThread;
 use nowcast::admission::{Page, Peer, origin_of};
 use nowcast::carrier::{SUBPROTOCOL, WebSocket};
 use nowcast::endpoint::{
@@ -77,7 +78,7 @@ pub(crate) async fn answer(
         return not_upgraded(&shared, UpgradeError::Version);
     };
     let patience = shared.config.timeouts.handshake;
-    tokio::spawn(async move {
+    IoThread::spawn_here(async move {
         match timeout(patience, on_upgrade).await {
             Ok(Ok(upgraded)) => hand_over(upgraded, &acceptor, entry).await,
             Ok(Err(error)) => debug!(%error, "the client went away during the handshake"),

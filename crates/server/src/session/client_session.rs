@@ -33,8 +33,7 @@ const NAME_BYTES_MAX: usize = 512;
 const EARLY_MESSAGES_MAX: usize = 16;
 
 /// Serves a channel that was opened to a room.
-pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
-    let channel = Arc::new(channel);
+pub(crate) async fn receive(channel: Arc<Channel>, shared: Arc<Shared>) {
     let closing = match enter(&channel, &shared).await {
         Ok(Joined { seat, handle, sink, early }) => {
             let session = ClientSession {

@@ -1,0 +1,61 @@
+//! Many clients at once: waves of joins and leaves, and clients that read nothing among clients that do.
+
+use std::num::NonZeroUsize;
+
+use futures_util::future::join_all;
+use nowcast::{CarrierKind, MessageKind};
+use nowcast_server::world::Input;
+use tokio::time::timeout;
+
+use crate::common::session::Guest;
+use crate::common::{PATIENCE, TestServer};
+
+const CARRIERS: [CarrierKind; 2] = [CarrierKind::WebTransport, CarrierKind::WebSocket];
+
+/// Handles messages until a client has received this number of packets with movement.
+async fn take_rounds(guest: &mut Guest, rounds: usize) {
+    let mut taken = 0;
+    while taken < rounds {
+        let received = timeout(PATIENCE, guest.channel.receive()).await;
+        let message = received.expect("the rounds continue").expect("the session continues");
+        taken += usize::from(matches!(message.kind, MessageKind::Replication { .. }));
+        guest.take(&message);
+    }
+}
+
+#[tokio::test]
+async fn waves_of_clients_join_and_leave_on_two_io_threads() {
+    const WAVE: usize = 24;
+    let server =
+        TestServer::with(|config| config.io_threads = NonZeroUsize::new(2).expect("two is not zero")).await;
+    let mut witness = Guest::join(&server, "plaza", "Witness", CarrierKind::WebSocket).await;
+    for _ in 0..3 {
+        let joins = (0..WAVE).map(|number| {
+            let carrier = CARRIERS[number % CARRIERS.len()];
+            Guest::join(&server, "plaza", "Passer-by", carrier)
+        });
+        let guests = join_all(joins).await;
+        witness.until("all newcomers", |witness| witness.view.players.len() == WAVE + 1).await;
+        drop(guests);
+        witness.until("their leave", |witness| witness.view.players.len() == 1).await;
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn clients_that_read_nothing_stop_no_round_of_the_others() {
+    let server = TestServer::start().await;
+    let mut silent = Vec::new();
+    for _ in 0..8 {
+        silent.push(server.connect("/ws/plaza?hz=60").await.expect("the room has space"));
+    }
+    let mut readers = Vec::new();
+    for carrier in CARRIERS {
+        readers.push(Guest::join(&server, "plaza", "Reader", carrier).await);
+    }
+    // Something moves in every round.
+    readers[0].steer(&Input::new(1.0, 0.0, 0.0, true, false).expect("the input is within bounds"));
+    join_all(readers.iter_mut().map(|reader| take_rounds(reader, 60))).await;
+    drop(silent);
+    server.stop().await;
+}
