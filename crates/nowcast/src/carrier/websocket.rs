@@ -32,6 +32,9 @@ const WRITE_BUFFER_BYTES_MAX: usize = PACKET_BYTES_MAX + 1_024;
 /// An upgraded connection as a carrier.
 pub struct WebSocket<S> {
     stream: WebSocketStream<S>,
+    /// Whether the kernel had room, and nothing was sent since. So the kernel is asked once for each packet, not in each turn of
+    /// the driver.
+    has_room: bool,
     is_closing: bool,
 }
 
@@ -44,12 +47,12 @@ impl<S: OverTcp> WebSocket<S> {
             tracing::debug!(%error, "a socket option cannot be set");
         }
         let stream = WebSocketStream::from_partially_read(stream, read, Role::Server, Some(config())).await;
-        Self { stream, is_closing: false }
+        Self { stream, has_room: false, is_closing: false }
     }
 
     /// Takes over a connection as the connecting side, after its handshake with [`config`].
     pub(crate) fn connected(stream: WebSocketStream<S>) -> Self {
-        Self { stream, is_closing: false }
+        Self { stream, has_room: false, is_closing: false }
     }
 }
 
@@ -84,10 +87,15 @@ impl<S: OverTcp> Carrier for WebSocket<S> {
     }
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        if self.has_room {
+            return Poll::Ready(Ok(()));
+        }
         // First, TLS and the library pass on all bytes that they hold. Then the kernel must have sent nearly all bytes that it
         // accepted.
         ready!(Pin::new(&mut self.stream).poll_flush(context)).map_err(ended)?;
-        poll_room(self.stream.get_ref().tcp(), context).map_err(|error| ended(Error::Io(error)))
+        let room = ready!(poll_room(self.stream.get_ref().tcp(), context));
+        self.has_room = room.is_ok();
+        Poll::Ready(room.map_err(|error| ended(Error::Io(error))))
     }
 
     fn is_shallow(&self) -> bool {
@@ -95,6 +103,7 @@ impl<S: OverTcp> Carrier for WebSocket<S> {
     }
 
     fn send(&mut self, packet: &[u8]) -> Result<(), Ended> {
+        self.has_room = false;
         let message = Message::Binary(copied(&[packet]));
         Pin::new(&mut self.stream).start_send(message).map_err(ended)
     }

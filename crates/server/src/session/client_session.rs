@@ -62,6 +62,16 @@ pub(crate) async fn receive(channel: Arc<Channel>, shared: Arc<Shared>) {
 struct Early(Vec<Message>);
 
 impl Early {
+    /// Takes the messages that wait behind the first event. Those of other lanes may have arrived before it.
+    fn take_waiting(&mut self, channel: &Channel) {
+        // The end of a channel is returned again after the join.
+        while self.0.len() < EARLY_MESSAGES_MAX
+            && let Ok(Some(message)) = channel.try_receive()
+        {
+            self.0.push(message);
+        }
+    }
+
     /// Keeps a message until the client has joined.
     fn keep(&mut self, message: Message) -> Result<(), Closing> {
         match (message.kind, message.lane.number()) {
@@ -85,6 +95,7 @@ async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
     loop {
         let message = channel.receive().await.map_err(closed)?;
         if message.kind == Received::Event && message.lane.number() == WORLD_LANE {
+            early.take_waiting(channel);
             return Ok((message, early));
         }
         early.keep(message)?;
