@@ -119,7 +119,7 @@ fn system(places: &Places, name: &str) -> anyhow::Result<PathBuf> {
     for entry in fs::read_dir(&packages)? {
         step::run(&["dpkg-deb", "-x", &entry?.path().to_string_lossy(), &root.to_string_lossy()])?;
     }
-    for folder in ["home", "tmp", "proc", "dev", "usr/local/bin"] {
+    for folder in ["home", "tmp", "proc", "dev", "usr/bin", "usr/local/bin"] {
         fs::create_dir_all(root.join(folder))?;
     }
     let busybox = root.join("bin/busybox");
