@@ -45,8 +45,12 @@ impl Surroundings {
         }
         self.placed.retain(|id, _| view.entity(*id).is_some());
         self.near.clear();
+        let own = view.entity(avatar).and_then(|seen| view.kind(seen.entity.kind));
+        let own = own.map(|kind| kind.layers).unwrap_or_default();
         for (id, seen) in view.entities().filter(|(id, _)| *id != avatar) {
-            let Some(kind) = view.kind(seen.entity.kind) else { continue };
+            let Some(kind) = view.kind(seen.entity.kind).filter(|kind| !own.pass(kind.layers)) else {
+                continue;
+            };
             let Some(body) = kind.body.as_ref().filter(|body| stops_walkers(kind, body)) else { continue };
             let Some(pose) = pose_of(view, id, seen) else { continue };
             let placed = self.placed.entry(id).or_insert_with(|| place(seen, body, pose));

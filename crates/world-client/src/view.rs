@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use nowcast_replication::{Applied, PayloadError, Replica, Transform};
 use nowcast_wire::{Shape, Value, decode, decode_value};
-use nowcast_world::{Body, EntityId, PlayerId};
+use nowcast_world::{Body, EntityId, Layers, PlayerId};
 use nowcast_world_protocol::WalkerKind;
 use nowcast_world_protocol::session::{
     Definition, Entity, EntityState, FromWorld, Missed, Player, Said, Screen, StateKey,
@@ -42,6 +42,8 @@ pub struct KindView {
     pub body: Option<Body>,
     /// The parameters by which input moves entities of the kind.
     pub walker: Option<WalkerKind>,
+    /// The collision layer of the kind's bodies, and the layers that they pass through.
+    pub layers: Layers,
 }
 
 /// An entity in the client's interest set.
@@ -248,8 +250,8 @@ impl WorldView {
             FromWorld::Define { definition } => {
                 let kinds = definition.kinds.iter().map(|kind| {
                     let attributes = Shape::from_bytes(&kind.attributes)?;
-                    let (body, walker) = (kind.read_body(), kind.read_walker());
-                    Ok(KindView { name: kind.name.clone(), attributes, body, walker })
+                    let (body, walker, layers) = (kind.read_body(), kind.read_walker(), kind.read_layers());
+                    Ok(KindView { name: kind.name.clone(), attributes, body, walker, layers })
                 });
                 self.kinds = kinds.collect::<nowcast_wire::Result<_>>()?;
                 self.definition = Some(definition);

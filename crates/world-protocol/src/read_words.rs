@@ -2,7 +2,7 @@
 
 use nowcast_wire::Value;
 use nowcast_world::shape::{HEIGHT_FIELD_SIDE_MAX, PARTS_MAX};
-use nowcast_world::{Body, ColliderShape, Mass, Motion, Pose, TRIANGLES_MAX, Walker};
+use nowcast_world::{Body, ColliderShape, LAYERS_MAX, Layers, Mass, Motion, Pose, TRIANGLES_MAX, Walker};
 
 use crate::session::Kind;
 use crate::words::GRAVITY;
@@ -40,6 +40,18 @@ impl Kind {
         body.restitution = or("restitution", body.restitution);
         body.gravity_scale = or("gravity_scale", body.gravity_scale);
         Some(body)
+    }
+
+    /// Reads the collision layer and the ignored layers. Missing and invalid numbers are 0.
+    pub fn read_layers(&self) -> Layers {
+        let words = if self.walker == Value::Nil { &self.body } else { &self.walker };
+        let whole = |name: &str| {
+            let number = number(words, name)
+                .filter(|number| (0.0..65_536.0).contains(number) && number.fract() == 0.0);
+            number.map_or(0, |number| number as u16)
+        };
+        let layer = u8::try_from(whole("layer")).ok().filter(|layer| *layer < LAYERS_MAX).unwrap_or(0);
+        Layers { layer, ignores: whole("ignores") }
     }
 
     /// Reads the walker; `None` if input does not move entities of this kind.

@@ -2,7 +2,7 @@
 
 use nowcast_wire::Value;
 use nowcast_world::{
-    Beyond, Body, ColliderShape, Mass, Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Walker,
+    Beyond, Body, ColliderShape, Layers, Mass, Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Walker,
 };
 
 use crate::session::Kind;
@@ -12,13 +12,26 @@ impl Kind {
     pub fn describe(kind: &nowcast_world::Kind, gravity: f32) -> Self {
         Self {
             name: kind.name.clone(),
-            body: kind.body.as_ref().map_or(Value::Nil, body_words),
-            walker: kind.walker.as_ref().map_or(Value::Nil, |walker| walker_words(walker, gravity)),
+            body: kind.body.as_ref().map_or(Value::Nil, |body| with_layers(body_words(body), kind.layers)),
+            walker: kind
+                .walker
+                .as_ref()
+                .map_or(Value::Nil, |walker| with_layers(walker_words(walker, gravity), kind.layers)),
             look: kind.look.clone(),
             attributes: kind.attributes.shape().to_bytes(),
             owner: owner_words(&kind.owner),
         }
     }
+}
+
+/// Adds the collision layers as numbers. Fields that are 0 are left out.
+fn with_layers(words: Value, layers: Layers) -> Value {
+    let Value::Map(mut words) = words else { return words };
+    let numbers = [("layer", u64::from(layers.layer)), ("ignores", u64::from(layers.ignores))];
+    words.extend(
+        numbers.into_iter().filter(|(_, number)| *number != 0).map(|(name, number)| word(name, number)),
+    );
+    Value::Map(words)
 }
 
 /// Describes a body, with the field names that scripts use.

@@ -152,7 +152,7 @@ impl Definition {
     pub fn moves_otherwise(&self, before: &Definition) -> bool {
         let is_other = |kind: &Kind| {
             let now = self.kind_of_written(&kind.name).map(|index| &self.kinds[index]);
-            now.is_some_and(|now| now.body != kind.body)
+            now.is_some_and(|now| now.body != kind.body || now.layers != kind.layers)
         };
         self.gravity != before.gravity || before.kinds.iter().any(is_other)
     }

@@ -4,6 +4,7 @@ use nowcast_wire::Value;
 
 use crate::attributes::Attributes;
 use crate::body::{Body, Motion};
+use crate::layers::{LAYERS_MAX, Layers};
 use crate::owner::OwnerRules;
 use crate::problem::{DefinitionError, Path, Problem, is_name};
 use crate::walker::Walker;
@@ -36,6 +37,8 @@ pub struct Kind {
     /// Maximum error of each of the three smaller components of replicated quaternions, from 0.0002 to 0.04; `None` for the
     /// smallest possible error.
     pub rotation_precision: Option<f32>,
+    /// The collision layer of the entities, and the layers that they pass through.
+    pub layers: Layers,
 }
 
 impl Kind {
@@ -54,7 +57,13 @@ impl Kind {
             interest: None,
             precision: None,
             rotation_precision: None,
+            layers: Layers::default(),
         }
+    }
+
+    /// Sets the collision layer and the layers that the kind ignores.
+    pub fn with_layers(self, layers: Layers) -> Kind {
+        Kind { layers, ..self }
     }
 
     /// Adds a body.
@@ -91,6 +100,10 @@ impl Kind {
             if self.body.as_ref().is_none_or(|body| body.motion != Motion::Dynamic) {
                 return Err(path.field("walker").error(Problem::Invalid("a walker needs a dynamic body")));
             }
+        }
+        if self.layers.layer >= LAYERS_MAX {
+            let why = "a world has at most 16 collision layers, the default one included";
+            return Err(path.field("layer").error(Problem::Invalid(why)));
         }
         self.attributes.check(&path.field("attributes"))?;
         if let Some(interest) = self.interest {

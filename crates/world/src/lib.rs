@@ -75,6 +75,7 @@ mod input;
 mod joint;
 pub mod journal;
 mod kind;
+mod layers;
 pub mod limits;
 pub mod math;
 mod owner;
@@ -109,6 +110,7 @@ pub use id::{EntityId, KindId, PlayerId};
 pub use input::{CHAT_CHARS_MAX, Input, InputError, NAME_CHARS_MAX};
 pub use joint::{Joint, JointId, JointKind, Motor};
 pub use kind::{Interest, Kind};
+pub use layers::{LAYERS_MAX, Layers};
 pub use limits::Limits;
 pub use nowcast_wire::Value;
 pub use owner::{

@@ -9,6 +9,7 @@ use rapier3d::prelude::*;
 use crate::body::{Body, Mass, Motion};
 use crate::grounds::{Hulls, push_solids};
 use crate::id::EntityId;
+use crate::layers::Layers;
 use crate::pose::{Pose as PublicPose, Velocity, rapier_pose};
 use crate::shape::ColliderShape;
 use crate::solid::{Solid, SolidMotion};
@@ -44,6 +45,7 @@ pub(crate) struct BodyState {
     pub(crate) velocity: Velocity,
     pub(crate) gravity_scale: f32,
     pub(crate) passes: Option<EntityId>,
+    pub(crate) layers: Layers,
 }
 
 /// The shape of a body, ready to be added.
@@ -205,6 +207,7 @@ impl Physics {
             .friction(body.friction)
             .restitution(body.restitution)
             .sensor(body.motion == Motion::Sensor)
+            .collision_groups(groups(state.layers))
             .active_hooks(hooks(state.passes))
             .user_data(tag(state.id, state.passes));
         let mut collider = match body.mass {
@@ -323,13 +326,16 @@ impl Physics {
         if !is_free {
             return None;
         }
-        let own = self.world.colliders[handles.collider].user_data;
+        let of_body = self.collider(handles);
+        let (own, own_groups) = (of_body.user_data, of_body.collision_groups());
         let [low, high] = reach.map(Vector::from_array);
         let reach = Aabb::new(low, high);
         let mut met = Vec::new();
         for (handle, collider) in self.world.intersect_aabb_conservative(reach, QueryFilter::default()) {
             let other = collider.user_data;
-            let is_passed = passes_of(own) == Some(id_of(other)) || passes_of(other) == Some(id_of(own));
+            let is_passed = passes_of(own) == Some(id_of(other))
+                || passes_of(other) == Some(id_of(own))
+                || !own_groups.test(collider.collision_groups());
             let matters = handle != handles.collider && !collider.is_sensor() && !is_passed;
             if !matters || !collider.compute_aabb().intersects(&reach) {
                 continue;
@@ -428,6 +434,13 @@ impl PhysicsHooks for Passing {
         let passes = passes_of(a) == Some(id_of(b)) || passes_of(b) == Some(id_of(a));
         (!passes).then_some(SolverFlags::COMPUTE_RIGID_IMPULSES)
     }
+}
+
+/// The collision groups of a body. Bodies collide if each is in a group that the other one admits.
+fn groups(layers: Layers) -> InteractionGroups {
+    let own = Group::from_bits_truncate(1 << layers.layer);
+    let admitted = Group::from_bits_truncate(!u32::from(layers.ignores));
+    InteractionGroups::new(own, admitted, InteractionTestMode::And)
 }
 
 /// The hook is enabled only for bodies that pass through another body, because contacts are cheaper without it.

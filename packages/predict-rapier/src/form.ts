@@ -35,6 +35,8 @@ export type FormAnswer = BodyForm | "none" | "unknown";
 
 export function formOf({ kind, scale, owner }: Pick<Entity, "kind" | "scale" | "owner">): FormAnswer {
   const walker = walkerOf(kind);
+  // The simulation around the avatar has no collision layers, so it leaves such bodies out.
+  if (hasLayers(kind.walker ?? kind.body)) return "unknown";
   if (walker !== undefined) return capsuleForm(walker);
   if (kind.body === undefined) return "none";
   const body = bodyOf(kind);
@@ -61,6 +63,10 @@ export function formOf({ kind, scale, owner }: Pick<Entity, "kind" | "scale" | "
     locksRotation: body.locksRotation,
     isBullet: body.isBullet,
   };
+}
+
+function hasLayers(words: Readonly<Record<string, unknown>> | undefined): boolean {
+  return words?.["layer"] !== undefined || words?.["ignores"] !== undefined;
 }
 
 /** Like `Walker::body` of the engine: an upright capsule that never turns and slides along walls. */

@@ -265,6 +265,7 @@ impl Scene {
                 velocity,
                 gravity_scale: saved.gravity_scale,
                 passes,
+                layers: of.layers,
             });
         }
         if of.walker.is_some() {

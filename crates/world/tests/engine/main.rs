@@ -4,6 +4,7 @@ mod bodies;
 mod commands;
 mod crowds;
 mod garden;
+mod layers;
 mod memory;
 mod moves;
 mod owners;

@@ -3,6 +3,7 @@ import type { Entity, EntityId, World } from "../world.js";
 import { BodyMotion } from "./body-motion.js";
 import { type BodyPart, bodyPartsOf, solidOf } from "./body-solids.js";
 import type { PredictionCoupling } from "./coupling.js";
+import { DEFAULT_LAYERS, type Layers, layersOf, pass } from "./layers.js";
 import type { Solid } from "./solid.js";
 
 /**
@@ -54,6 +55,8 @@ export class CollisionWorld {
   readonly #world: Pick<World, "on" | "entities">;
   /** In kilograms. */
   #walkerMass: number;
+  /** The collision layers of the walker. */
+  #layers: Layers = DEFAULT_LAYERS;
 
   constructor(world: Pick<World, "on" | "entities">, walkerMass: number) {
     this.#world = world;
@@ -84,9 +87,12 @@ export class CollisionWorld {
     for (const release of this.#releases) release();
   }
 
-  setWalkerMass(mass: number): void {
-    if (this.#walkerMass === mass) return;
+  /** Sets the mass in kilograms and the collision layers of the walker. */
+  setWalker(mass: number, layers: Layers): void {
+    const { layer, ignores } = this.#layers;
+    if (this.#walkerMass === mass && layer === layers.layer && ignores === layers.ignores) return;
     this.#walkerMass = mass;
+    this.#layers = layers;
     this.#readAll();
   }
 
@@ -171,7 +177,7 @@ export class CollisionWorld {
 
   #read(entity: Entity): void {
     const parts = bodyPartsOf(entity);
-    if (parts.length === 0) return this.#forget(entity.id);
+    if (parts.length === 0 || pass(layersOf(entity.kind), this.#layers)) return this.#forget(entity.id);
     let met = this.#met.get(entity.id);
     if (met === undefined) {
       met = { id: entity.id, solids: [], parts: [], x: 0, y: 0, z: 0, reach: 0, motion: undefined };

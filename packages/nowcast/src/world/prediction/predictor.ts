@@ -9,6 +9,7 @@ import { CollisionWorld } from "./collision-world.js";
 import type { PredictionCoupling } from "./coupling.js";
 import { HeldItemPrediction } from "./held-item-prediction.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
+import { layersOf } from "./layers.js";
 import { type Gait, GROUND_MEMORY_STEPS, Mover, quantiseYaw } from "./mover.js";
 import { Solid } from "./solid.js";
 import { StepInputSender } from "./step-input-sender.js";
@@ -346,7 +347,7 @@ class StepPredictor implements Predictor {
     if (this.#kind !== entity.kind) {
       this.#kind = entity.kind;
       this.#gait = walker;
-      this.#collisionWorld.setWalkerMass(walker.mass);
+      this.#collisionWorld.setWalker(walker.mass, layersOf(entity.kind));
     }
     if (this.#walks === entity.id) return;
     const nowMs = this.#now();
