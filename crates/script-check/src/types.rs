@@ -23,7 +23,7 @@ pub(crate) enum Type {
     List(Box<Type>),
     /// The arguments of an action, by its name.
     Arguments(String),
-    /// The result of `world.raycast`.
+    /// The result of `world.raycast` and `world.shapecast`.
     Hit,
     /// The controls of a player.
     Input,
@@ -138,7 +138,7 @@ impl Type {
         match (subject.as_ref(), name.as_str()) {
             (Type::World, "players" | "programs") => Type::List(Box::new(Type::Player)),
             (Type::World, "tagged" | "overlap") => Type::List(Box::new(Type::Entity(None))),
-            (Type::World, "raycast") => Type::Hit,
+            (Type::World, "raycast" | "shapecast") => Type::Hit,
             (Type::Test, "join" | "join_program") => Type::Player,
             (Type::Module("teams"), "members") => Type::List(Box::new(Type::Player)),
             (Type::Kind(kind), "spawn") => Type::Entity(*kind),

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau};
 use nowcast_world::{
-    Action, Area, Beyond, Definition, EventDeclaration, Interest, Kind, OwnedBy, OwnerLeaves, OwnerRules,
-    Value, Walker,
+    Action, Area, Beyond, Definition, EventDeclaration, Interest, Kind, LAYERS_MAX, Layers, OwnedBy,
+    OwnerLeaves, OwnerRules, Value, Walker,
 };
 
-pub(crate) use body::{SHAPE_FIELDS, read_shape};
+pub(crate) use body::{SHAPE_FIELDS, read_motion, read_shape};
 
 use attributes::{read_arguments, read_attributes};
 use body::read_body;
@@ -29,6 +29,9 @@ pub(crate) enum Special {
     Vector,
 }
 
+/// The name of the layer of kinds that declare none.
+const DEFAULT_LAYER: &str = "default";
+
 /// Everything declared so far.
 #[derive(Default)]
 pub(crate) struct Declarations {
@@ -39,6 +42,8 @@ pub(crate) struct Declarations {
     pub(crate) kind_specials: Vec<BTreeMap<String, Special>>,
     /// For each action, the arguments with a type that the wire format does not have.
     pub(crate) action_specials: Vec<BTreeMap<String, Special>>,
+    /// The names of the collision layers; the first one has the number 1.
+    layers: Vec<String>,
     /// The kinds that bindings name.
     pub(crate) targets: Vec<Targets>,
     /// Whether the modules are loaded. If so, nothing more can be declared.
@@ -73,6 +78,7 @@ impl Declarations {
         kind.interest = read_interest(&fields)?;
         kind.precision = fields.number("precision")?;
         kind.rotation_precision = fields.number("rotation_precision")?;
+        kind.layers = self.read_layers(&fields)?;
         fields.nothing_else(&[
             "walker",
             "body",
@@ -84,11 +90,45 @@ impl Declarations {
             "interest",
             "precision",
             "rotation_precision",
+            "layer",
+            "ignores",
         ])?;
         self.definition.kinds.push(kind);
         self.checked(|definition| drop(definition.kinds.pop()))?;
         self.kind_specials.push(specials);
         Ok(self.definition.kinds.len() - 1)
+    }
+
+    /// Reads the collision layer of a kind and the layers that it ignores.
+    fn read_layers(&mut self, fields: &Fields<'_>) -> Declared<Layers> {
+        let layer = match fields.text("layer")? {
+            Some(name) => self.layer(&name)?,
+            None => 0,
+        };
+        let mut ignores = 0;
+        for name in fields.texts("ignores")? {
+            ignores |= 1 << self.layer(&name)?;
+        }
+        Ok(Layers { layer, ignores })
+    }
+
+    /// Returns the number of a layer. The first use of a name declares it.
+    fn layer(&mut self, name: &str) -> Declared<u8> {
+        if name == DEFAULT_LAYER {
+            return Ok(0);
+        }
+        let known = self.layers.iter().position(|known| known == name);
+        let index = known.unwrap_or(self.layers.len());
+        let max = usize::from(LAYERS_MAX) - 1;
+        if index >= max {
+            return Err(format!(
+                "layer {name:?} is one too many: a world has at most {max} besides \"default\""
+            ));
+        }
+        if known.is_none() {
+            self.layers.push(name.to_owned());
+        }
+        Ok(index as u8 + 1)
     }
 
     /// Makes the world report the contacts of a kind's entities.

@@ -58,6 +58,7 @@ mod fault;
 mod fields;
 mod forgotten;
 mod garbage;
+mod grid;
 mod handle;
 mod library;
 mod limits;

@@ -2,11 +2,13 @@
 //! can read them as examples.
 
 /// The modules, ordered by name: the name for `require`, and the text.
-pub const LIBRARY: [(&str, &str); 7] = [
+pub const LIBRARY: [(&str, &str); 9] = [
     ("@nowcast/dialogue", include_str!("library/dialogue.luau")),
     ("@nowcast/headset", include_str!("library/headset.luau")),
     ("@nowcast/inventory", include_str!("library/inventory.luau")),
     ("@nowcast/leaderboard", include_str!("library/leaderboard.luau")),
+    ("@nowcast/npc", include_str!("library/npc.luau")),
+    ("@nowcast/rotation", include_str!("library/rotation.luau")),
     ("@nowcast/rounds", include_str!("library/rounds.luau")),
     ("@nowcast/teams", include_str!("library/teams.luau")),
     ("@nowcast/vehicles", include_str!("library/vehicles.luau")),

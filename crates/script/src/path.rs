@@ -20,12 +20,7 @@ const BLOCKED_A_UNIT: u64 = 4;
 /// upwards, and `from` and `to` are { x =, z = }. Returns the cells of the path without the first, or nil if there is
 /// no path.
 pub(crate) fn find(lua: &Lua, map: &Table, from: &Table, to: &Table) -> mlua::Result<Option<Table>> {
-    let (width, depth): (usize, usize) = (map.get("width")?, map.get("depth")?);
-    if width == 0 || depth == 0 || width.saturating_mul(depth) > CELLS_MAX {
-        return Err(mlua::Error::runtime(format!(
-            "a grid must have 1 to {CELLS_MAX} cells, not {width} x {depth}"
-        )));
-    }
+    let (width, depth) = measures(map)?;
     let cell = |place: &Table| -> mlua::Result<usize> {
         let (x, z): (usize, usize) = (place.get("x")?, place.get("z")?);
         if (1..=width).contains(&x) && (1..=depth).contains(&z) {
@@ -34,6 +29,32 @@ pub(crate) fn find(lua: &Lua, map: &Table, from: &Table, to: &Table) -> mlua::Re
             Err(mlua::Error::runtime(format!("cell {x}, {z} is not in a grid of {width} x {depth}")))
         }
     };
+    let is_blocked = blocked_cells(map, width, depth)?;
+    let Some(cells) = shortest(width, &is_blocked, cell(from)?, cell(to)?)? else { return Ok(None) };
+    charge(cells.len() as u64)?;
+    let path = lua.create_table_with_capacity(cells.len(), 0)?;
+    for (index, cell) in cells.into_iter().enumerate() {
+        let place = lua.create_table_with_capacity(0, 2)?;
+        place.raw_set("x", cell % width + 1)?;
+        place.raw_set("z", cell / width + 1)?;
+        path.raw_set(index + 1, place)?;
+    }
+    Ok(Some(path))
+}
+
+/// Reads the width and the depth of a grid.
+pub(crate) fn measures(map: &Table) -> mlua::Result<(usize, usize)> {
+    let (width, depth): (usize, usize) = (map.get("width")?, map.get("depth")?);
+    if width == 0 || depth == 0 || width.saturating_mul(depth) > CELLS_MAX {
+        return Err(mlua::Error::runtime(format!(
+            "a grid must have 1 to {CELLS_MAX} cells, not {width} x {depth}"
+        )));
+    }
+    Ok((width, depth))
+}
+
+/// Reads which cells of a grid are blocked.
+pub(crate) fn blocked_cells(map: &Table, width: usize, depth: usize) -> mlua::Result<Vec<bool>> {
     let blocked: Table = map.get("blocked")?;
     let mut is_blocked = vec![false; width * depth];
     charge(is_blocked.len() as u64 / 64)?;
@@ -48,19 +69,16 @@ pub(crate) fn find(lua: &Lua, map: &Table, from: &Table, to: &Table) -> mlua::Re
         }
         Ok(())
     })?;
-    let Some(cells) = shortest(width, &is_blocked, cell(from)?, cell(to)?)? else { return Ok(None) };
-    charge(cells.len() as u64)?;
-    let path = lua.create_table_with_capacity(cells.len(), 0)?;
-    for (index, cell) in cells.into_iter().enumerate() {
-        let place = lua.create_table_with_capacity(0, 2)?;
-        place.raw_set("x", cell % width + 1)?;
-        place.raw_set("z", cell / width + 1)?;
-        path.raw_set(index + 1, place)?;
-    }
-    Ok(Some(path))
+    Ok(is_blocked)
 }
 
-fn shortest(width: usize, is_blocked: &[bool], from: usize, to: usize) -> mlua::Result<Option<Vec<usize>>> {
+/// Returns the cells of the shortest path without the first; `None` if there is no path.
+pub(crate) fn shortest(
+    width: usize,
+    is_blocked: &[bool],
+    from: usize,
+    to: usize,
+) -> mlua::Result<Option<Vec<usize>>> {
     let mut costs = vec![u32::MAX; is_blocked.len()];
     let mut origins = vec![usize::MAX; is_blocked.len()];
     // Of equally good cells, the one with the smaller number comes first, so the path is the same on every machine.

@@ -130,6 +130,11 @@ const SECTIONS: [Section; 4] = [
                 "The first body that a ray hits within `reach` metres, or nil. Rays pass through sensors.",
             ),
             entry(
+                "shapecast",
+                "(at: vector, shape: ShapeFields, direction: vector, reach: number, options: Filter?) -> Hit?",
+                "The first body that a shape hits when it moves from `at` in a direction, within `reach` metres, or nil. Distance 0 means that they overlap from the beginning.",
+            ),
+            entry(
                 "overlap",
                 "(at: vector, shape: ShapeFields, options: Filter?) -> { Entity }",
                 "All entities that overlap a shape, sensors too, oldest first.",
@@ -147,8 +152,13 @@ const SECTIONS: [Section; 4] = [
             entry("remove_joint", "(joint: number) -> ()", "Removes a joint."),
             entry(
                 "path",
-                "(grid: Grid, from: Cell, to: Cell) -> { Cell }?",
-                "The shortest path over a grid of cells, without the first cell; nil if there is none. The path avoids cells that are true in `blocked`, and cuts no corner.",
+                "(grid: Grid, from: Cell | vector, to: Cell | vector) -> { any }?",
+                "The shortest path over a grid of cells, without the first cell; nil if there is none. The path avoids cells that are true in `blocked`, and cuts no corner. Between two places of a grid that `world.grid` made, the path is a list of corners, and ends at `to`; its other corners have the height of the grid. It begins and ends in the free cells that are nearest to `from` and `to`, within 2 cells.",
+            ),
+            entry(
+                "grid",
+                "(fields: GridFields) -> Grid",
+                "Surveys the ground for `world.path`. The fixed bodies of this moment decide which cells are blocked, so survey again when they change. Queries see a new body from the step after its spawn on. A surveyed grid has at most 16,384 cells.",
             ),
             entry(
                 "rotation",
@@ -289,6 +299,11 @@ const SECTIONS: [Section; 4] = [
                 "Moves a kinematic body to a place within some seconds, and stops it there. Another `move_to`, `glide_to`, an owner, or setting its position, rotation, velocity, spin or parent ends the move. The move is saved.",
             ),
             entry(
+                "turn_to",
+                "(self: Entity, turn: number | { number }, options: MoveFields?) -> ()",
+                "Turns a kinematic body at its place, as `move_to` moves it, to a yaw or a rotation, the shorter way round.",
+            ),
+            entry(
                 "walk",
                 "(self: Entity, direction: vector, run: boolean?) -> ()",
                 "Makes a walker walk in a direction, as fast as `direction` is long (at most 1); `vector.zero` stops it.",
@@ -324,8 +339,8 @@ const SECTIONS: [Section; 4] = [
         entries: &[
             entry(
                 "KindFields",
-                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any?, precision: number?, rotation_precision: number? }",
-                "Clients receive `look` unchanged. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` declares which players may own its entities. `formerly` is an earlier name of the kind, or a list of them: the kind takes over the entities of that name. `interest` says which players see its entities: with `{ radius = 60 }` players whose avatars are within 60 metres, with \"always\" all, with \"never\" none, with \"owner\" the player that owns it. `precision` is the largest error of positions that clients receive, in metres (0.001), and `rotation_precision` that of the three smaller numbers of a rotation's quaternion (0.0002): less precision costs fewer bytes.",
+                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any?, precision: number?, rotation_precision: number?, layer: string?, ignores: { string }? }",
+                "Clients receive `look` unchanged. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` declares which players may own its entities. `formerly` is an earlier name of the kind, or a list of them: the kind takes over the entities of that name. `interest` says which players see its entities: with `{ radius = 60 }` players whose avatars are within 60 metres, with \"always\" all, with \"never\" none, with \"owner\" the player that owns it. `precision` is the largest error of positions that clients receive, in metres (0.001), and `rotation_precision` that of the three smaller numbers of a rotation's quaternion (0.0002): less precision costs fewer bytes. `layer` names the collision layer of its bodies (\"default\"; at most 15 others), and `ignores` the layers that they pass through: two bodies collide unless one ignores the layer of the other. A sensor does not report what it ignores.",
             ),
             entry(
                 "BodyFields",
@@ -369,8 +384,8 @@ const SECTIONS: [Section; 4] = [
             ),
             entry(
                 "Filter",
-                "{ except: Entity?, tag: string? }",
-                "Leaves one entity out of a query, or finds only entities with a tag.",
+                "{ except: Entity?, tag: string?, motion: string? }",
+                "Leaves one entity out of a query, or finds only entities with a tag, or whose body has this `motion`, such as \"fixed\".",
             ),
             entry(
                 "Hit",
@@ -380,8 +395,13 @@ const SECTIONS: [Section; 4] = [
             entry("Cell", "{ x: number, z: number }", "A cell of a grid; both numbers begin with 1."),
             entry(
                 "Grid",
-                "{ width: number, depth: number, blocked: { [number]: boolean } }",
-                "A cell's number is `x + (z - 1) * width`.",
+                "{ width: number, depth: number, blocked: { [number]: boolean }, at: vector?, cell: number? }",
+                "A cell's number is `x + (z - 1) * width`. `world.grid` sets `at`, the corner of cell 1 where x and z are least, and `cell`, its edge in metres.",
+            ),
+            entry(
+                "GridFields",
+                "{ at: vector, size: vector, cell: number?, radius: number?, height: number?, climb: number? }",
+                "The ground is the highest fixed surface in the box around `at` of this `size`. `cell` is the edge of a cell in metres (0.5). A cell is blocked if it has no ground or its ground is steeper than 56°, if somebody of this `radius` (0.35) and `height` (1.8) has no room there, or if its ground is more than `climb` metres (0.3) above that of a neighbour.",
             ),
         ],
     },

@@ -7,19 +7,7 @@ use crate::fields::{Declared, Fields};
 /// Reads a body: its shape, its motion, and its material.
 pub(super) fn read_body(fields: &Fields<'_>) -> Declared<Body> {
     fields.nothing_else(&[SHAPE_FIELDS.as_slice(), &BODY_FIELDS].concat())?;
-    let motion = match fields.text("motion")?.as_deref() {
-        None | Some("dynamic") => Motion::Dynamic,
-        Some("fixed") => Motion::Fixed,
-        Some("kinematic") => Motion::Kinematic,
-        Some("sensor") => Motion::Sensor,
-        Some(other) => {
-            return Err(fields.expected(
-                "motion",
-                "\"dynamic\", \"fixed\", \"kinematic\" or \"sensor\"",
-                other,
-            ));
-        }
-    };
+    let motion = read_motion(fields)?.unwrap_or(Motion::Dynamic);
     let mut body = Body::new(motion, read_shape(fields)?);
     match (fields.number("mass")?, fields.number("density")?) {
         (Some(_), Some(_)) => return Err(format!("{}: declare `mass` or `density`, not both", fields.path)),
@@ -42,6 +30,24 @@ pub(super) fn read_body(fields: &Fields<'_>) -> Declared<Body> {
     body.locks_rotation = fields.truth("locks_rotation")?.unwrap_or(false);
     body.is_bullet = fields.truth("bullet")?.unwrap_or(false);
     Ok(body)
+}
+
+/// Reads the field `motion`; `None` if it is not there.
+pub(crate) fn read_motion(fields: &Fields<'_>) -> Declared<Option<Motion>> {
+    Ok(Some(match fields.text("motion")?.as_deref() {
+        None => return Ok(None),
+        Some("dynamic") => Motion::Dynamic,
+        Some("fixed") => Motion::Fixed,
+        Some("kinematic") => Motion::Kinematic,
+        Some("sensor") => Motion::Sensor,
+        Some(other) => {
+            return Err(fields.expected(
+                "motion",
+                "\"dynamic\", \"fixed\", \"kinematic\" or \"sensor\"",
+                other,
+            ));
+        }
+    }))
 }
 
 /// Fields of a shape.

@@ -329,6 +329,21 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
             scene.start_move(id, to, plan.seconds, plan.easing).map_err(refused)
         })
     })?;
+    method.add("turn_to", |lua, (handle, turn, options): (Handle, Luau, Option<Table>)| {
+        let plan = options.map_or(Ok(MovePlan::default()), |options| read_plan(&options));
+        let plan = plan.map_err(mlua::Error::runtime)?;
+        if plan.rotation.is_some() {
+            return Err(mlua::Error::runtime("options: `turn` is the first argument of turn_to"));
+        }
+        let rotation = match turn {
+            Luau::Table(parts) => rotation(&parts)?,
+            yaw => turned(f32::from_lua(yaw, lua)?),
+        };
+        with_scene(|scene| {
+            let (id, pose) = pose(scene, handle)?;
+            scene.start_move(id, Pose { rotation, ..pose }, plan.seconds, plan.easing).map_err(refused)
+        })
+    })?;
     method.add("walk", |_, (handle, direction, run): (Handle, Place, Option<bool>)| {
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;

@@ -1,9 +1,11 @@
 //! Queries and constraints: rays, overlaps, tags, joints, paths.
 
 use mlua::{Function, Lua, MultiValue, Table, Value as Luau, Vector};
-use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose, Scene, SceneError};
+use nowcast_world::{
+    ColliderShape, EntityId, Filter, Hit, Joint, JointId, JointKind, Motion, Motor, Pose, Scene, SceneError,
+};
 
-use crate::define::{SHAPE_FIELDS, read_shape};
+use crate::define::{SHAPE_FIELDS, read_motion, read_shape};
 use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
@@ -38,30 +40,37 @@ const LOOKED_AT_A_UNIT: u64 = 4;
 
 pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     host.add("raycast", |lua, (origin, direction, reach, options): (Vector, Vector, f32, Option<Table>)| {
-        let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
+        let wanted = Wanted::of(options)?;
         let hit = with_scene(|scene| {
             charge(scene.elsewhere_count() as u64 / ELSEWHERE_PER_CHARGE)?;
-            let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
-            let hit = scene.cast_ray(position(origin), position(direction), reach, filter);
+            let hit = scene.cast_ray(position(origin), position(direction), reach, wanted.filter());
             charge_looked_at(scene)?;
             hit.map_err(refused)
         })?;
         hit.map(|hit| describe(lua, &hit)).transpose()
     })?;
+    host.add(
+        "shapecast",
+        |lua, (at, shape, direction, reach, options): (Vector, Table, Vector, f32, Option<Table>)| {
+            let shape = charged_shape(&shape)?;
+            let wanted = Wanted::of(options)?;
+            let hit = with_scene(|scene| {
+                charge(scene.elsewhere_count() as u64 / ELSEWHERE_PER_CHARGE)?;
+                let pose = Pose { position: position(at), ..Pose::IDENTITY };
+                let hit = scene.cast_shape(&shape, pose, position(direction), reach, wanted.filter());
+                charge_looked_at(scene)?;
+                hit.map_err(refused)
+            })?;
+            hit.map(|hit| describe(lua, &hit)).transpose()
+        },
+    )?;
     host.add("overlap", |_, (at, shape, options): (Vector, Table, Option<Table>)| {
-        let shape = Fields::of(&shape, "shape");
-        let read = shape.nothing_else(&SHAPE_FIELDS).and_then(|()| read_shape(&shape));
-        let shape = read.map_err(mlua::Error::runtime)?;
-        charge(shape.part_count() as u64 / PARTS_A_UNIT)?;
-        if shape.part_count() > 1 {
-            shape.check_fields().map_err(|error| mlua::Error::runtime(error.to_string()))?;
-        }
-        let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
+        let shape = charged_shape(&shape)?;
+        let wanted = Wanted::of(options)?;
         let found = with_scene(|scene| {
             charge(scene.elsewhere_count() as u64 / ELSEWHERE_PER_CHARGE)?;
-            let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
             let pose = Pose { position: position(at), ..Pose::IDENTITY };
-            let found = scene.overlaps(&shape, pose, filter);
+            let found = scene.overlaps(&shape, pose, wanted.filter());
             charge_looked_at(scene)?;
             found.map_err(refused)
         })?;
@@ -99,7 +108,14 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
         charge(UNITS_A_JOINT)?;
         with_scene(|scene| scene.part(JointId(joint)).map_err(refused))
     })?;
-    host.add("path", |lua, (map, from, to): (Table, Table, Table)| crate::path::find(lua, &map, &from, &to))
+    host.add("path", |lua, (map, from, to): (Table, Luau, Luau)| match (from, to) {
+        (Luau::Vector(from), Luau::Vector(to)) => crate::grid::find(lua, &map, from, to),
+        (Luau::Table(from), Luau::Table(to)) => crate::path::find(lua, &map, &from, &to),
+        _ => {
+            Err(mlua::Error::runtime("world.path: `from` and `to` are two cells { x =, z = } or two vectors"))
+        }
+    })?;
+    host.add("grid", |lua, fields: Table| crate::grid::survey(lua, &fields))
 }
 
 /// The error of `world.rewound`: a world records its past only if its settings say so.
@@ -125,16 +141,43 @@ fn rotation(yaw: f32, pitch: f32, roll: f32) -> [f32; 4] {
     ]
 }
 
-fn filter(options: &Table) -> mlua::Result<(Option<EntityId>, Option<String>)> {
-    let fields = Fields::of(options, "options");
-    let read = || -> Result<_, String> {
-        fields.nothing_else(&["except", "tag"])?;
-        fields.text("tag")
-    };
-    let tag = read().map_err(mlua::Error::runtime)?;
-    let except: Option<Handle> = options.raw_get("except")?;
-    let except = except.map(|handle| with_scene(|scene| handle.entity(scene))).transpose()?;
-    Ok((except, tag))
+/// The options of a query.
+#[derive(Default)]
+struct Wanted {
+    except: Option<EntityId>,
+    tag: Option<String>,
+    motion: Option<Motion>,
+}
+
+impl Wanted {
+    fn of(options: Option<Table>) -> mlua::Result<Wanted> {
+        let Some(options) = options else { return Ok(Wanted::default()) };
+        let fields = Fields::of(&options, "options");
+        let read = || -> Result<_, String> {
+            fields.nothing_else(&["except", "tag", "motion"])?;
+            Ok((fields.text("tag")?, read_motion(&fields)?))
+        };
+        let (tag, motion) = read().map_err(mlua::Error::runtime)?;
+        let except: Option<Handle> = options.raw_get("except")?;
+        let except = except.map(|handle| with_scene(|scene| handle.entity(scene))).transpose()?;
+        Ok(Wanted { except, tag, motion })
+    }
+
+    fn filter(&self) -> Filter<'_> {
+        Filter { except: self.except, tag: self.tag.as_deref(), motion: self.motion }
+    }
+}
+
+/// Reads the shape of a query, and charges for its parts.
+fn charged_shape(table: &Table) -> mlua::Result<ColliderShape> {
+    let fields = Fields::of(table, "shape");
+    let read = fields.nothing_else(&SHAPE_FIELDS).and_then(|()| read_shape(&fields));
+    let shape = read.map_err(mlua::Error::runtime)?;
+    charge(shape.part_count() as u64 / PARTS_A_UNIT)?;
+    if shape.part_count() > 1 {
+        shape.check_fields().map_err(|error| mlua::Error::runtime(error.to_string()))?;
+    }
+    Ok(shape)
 }
 
 fn describe(lua: &Lua, hit: &Hit) -> mlua::Result<Table> {

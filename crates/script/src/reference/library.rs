@@ -2,7 +2,7 @@
 
 use super::{Section, entry};
 
-pub(super) const LIBRARY: [Section; 7] = [
+pub(super) const LIBRARY: [Section; 9] = [
     Section {
         title: "Dialogue: `@nowcast/dialogue`",
         of: "dialogue",
@@ -154,6 +154,77 @@ pub(super) const LIBRARY: [Section; 7] = [
                 "Shows the first `rows` (5) on every screen, from now on: of the players, or with `records` of all time. `lowest` puts the lowest number first.",
             ),
             entry("hide", "(name: string) -> ()", "Removes the board from the screens."),
+        ],
+    },
+    Section {
+        title: "People of the world: `@nowcast/npc`",
+        of: "npc",
+        entries: &[
+            entry(
+                "setup",
+                "(fields: any) -> ()",
+                "Declares the area in which people find their way, while modules are loaded. The fields are those of `world.grid`.",
+            ),
+            entry(
+                "refresh",
+                "() -> ()",
+                "Surveys the area again at the next use. Call it after fixed bodies have changed; a new body counts from the next step on.",
+            ),
+            entry(
+                "path",
+                "(from: vector, to: vector) -> { vector }?",
+                "The corners of the shortest way between two places, as `world.path` returns them.",
+            ),
+            entry(
+                "walk_to",
+                "(entity: Entity, to: vector, options: { run: boolean?, done: string? }?) -> boolean",
+                "Lets a walker without a player walk to a place, around walls and around others; returns whether there is a way. The timer `done` is called at the end, with `{ npc, arrived }`. The way is saved.",
+            ),
+            entry("stop", "(entity: Entity) -> ()", "Stops a walker where it is."),
+            entry("is_walking", "(entity: Entity) -> boolean", "Whether a walker is on its way."),
+        ],
+    },
+    Section {
+        title: "Rotations: `@nowcast/rotation`",
+        of: "rotation",
+        entries: &[
+            entry("none", "{ number }", "No rotation: { 0, 0, 0, 1 }."),
+            entry(
+                "of",
+                "(yaw: number, pitch: number?, roll: number?) -> { number }",
+                "Turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`, in radians: `world.rotation`.",
+            ),
+            entry(
+                "about",
+                "(axis: vector, angle: number) -> { number }",
+                "The rotation about an axis, counter-clockwise for somebody at whom the axis points, in radians.",
+            ),
+            entry(
+                "multiply",
+                "(a: { number }, b: { number }) -> { number }",
+                "First `b`, then `a`, about the axes of the world; in other words `b` in the frame of `a`.",
+            ),
+            entry("inverse", "(a: { number }) -> { number }", "The rotation that undoes `a`."),
+            entry(
+                "apply",
+                "(a: { number }, v: vector) -> vector",
+                "A vector of the rotated thing, in the world: with `vector.create(0, 0, -1)`, the direction in which an entity looks.",
+            ),
+            entry(
+                "angle",
+                "(a: { number }, b: { number }) -> number",
+                "The angle between two rotations, in radians, from 0 to pi.",
+            ),
+            entry(
+                "look_at",
+                "(from: vector, to: vector) -> { number }",
+                "The rotation of something at `from` that looks at `to`, upright as far as possible.",
+            ),
+            entry(
+                "between",
+                "(a: { number }, b: { number }, share: number) -> { number }",
+                "The rotation at a share, from 0 to 1, of the shorter way from `a` to `b`.",
+            ),
         ],
     },
     Section {

@@ -71,6 +71,20 @@ pub(super) const RUNNING: &[Row] = &[
         10,
     ),
     R::of(
+        "world.shapecast",
+        "1 per 4 parts of bodies that it looks at, and 1 per 2 parts of the shape",
+        "",
+        "world.shapecast(vector.create(-5, 0, 0), { shape = 'sphere', radius = 0.5 }, vector.create(1, 0, 0), 10000, { tag = 'none' })",
+        10,
+    ),
+    R::of(
+        "world.grid",
+        "8 for each cell, and 1 per 4 parts of bodies that it looks at",
+        "",
+        "world.grid { at = vector.zero, size = vector.create(32, 4, 32) }",
+        32_768,
+    ),
+    R::of(
         "world.overlap",
         "1 per 4 parts of bodies that it looks at, 1 for each that it finds, and 1 per 2 parts of the shape",
         "",
@@ -141,6 +155,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity:glide_to", CALL, "", "crate:glide_to(crate.position, 1)", 0),
     R::of("entity:kick", CALL, "", "player:kick('bye')", 0),
     R::of("entity:move_to", CALL, "", "crate:move_to(vector.one, { seconds = 1 })", 0),
+    R::of("entity:turn_to", CALL, "", "crate:turn_to(1, { seconds = 1 })", 0),
     R::of("entity:walk", CALL, "", "walker:walk(vector.one, true)", 0),
     R::of("entity:touching", "1 for each that it touches", "", "ball:touching()", 0),
     R::of(
