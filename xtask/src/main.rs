@@ -1,5 +1,6 @@
 //! All developer commands of Nowcast. CI calls only `cargo xtask test`.
 
+mod bindings;
 mod client;
 mod console;
 mod decoy;

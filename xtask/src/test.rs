@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::{client, console, decoy, interop, publish, session_vectors as vectors, step, tidy, tools};
+use crate::{
+    bindings, client, console, decoy, interop, publish, session_vectors as vectors, step, tidy, tools,
+};
 
 /// The tests to run.
 #[derive(clap::Args)]
@@ -42,6 +44,7 @@ const STEPS: &[Step] = &[
     Step { name: "sessions across languages", run: sessions_across_languages },
     Step { name: "a stock WebTransport client", run: interop::run },
     Step { name: "rust tests", run: rust_tests },
+    Step { name: "python", run: || bindings::run(&built_programs()?.0) },
     Step { name: "session vectors, second reader", run: session_vectors },
     Step { name: "rust documentation", run: rust_docs },
     Step { name: "typescript tests", run: typescript_tests },

@@ -25,15 +25,18 @@ pub(crate) static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// How long a call may wait.
 #[derive(Clone, Copy)]
-pub(crate) enum Wait {
+pub enum Wait {
+    /// Not at all.
     Never,
+    /// Until this time.
     Until(Instant),
+    /// Without a limit.
     Forever,
 }
 
 impl Wait {
     /// Negative numbers wait without a limit.
-    pub(crate) fn of_ms(timeout_ms: i64) -> Self {
+    pub fn of_ms(timeout_ms: i64) -> Self {
         match u64::try_from(timeout_ms) {
             Ok(0) => Self::Never,
             // A deadline that the clock cannot represent is never reached.
@@ -44,7 +47,8 @@ impl Wait {
         }
     }
 
-    pub(crate) fn left(self) -> Duration {
+    /// Returns the time that is left.
+    pub fn left(self) -> Duration {
         match self {
             Self::Never => Duration::ZERO,
             Self::Until(deadline) => deadline.saturating_duration_since(Instant::now()),
@@ -58,7 +62,7 @@ pub(crate) fn timed_out() -> Failure {
 }
 
 /// A channel with a handle.
-pub(crate) struct ChannelObject {
+pub struct ChannelObject {
     channel: Channel,
     lanes: [OnceLock<Lane>; LANES],
     asynchronous: nowcast::Channel,
@@ -88,23 +92,31 @@ impl From<Channel> for ChannelObject {
 }
 
 impl ChannelObject {
-    pub(crate) fn blocking(&self) -> &Channel {
+    /// The channel for threads.
+    pub fn blocking(&self) -> &Channel {
         &self.channel
     }
 
-    pub(crate) fn asynchronous(&self) -> &nowcast::Channel {
+    /// The channel for async code.
+    pub fn asynchronous(&self) -> &nowcast::Channel {
         &self.asynchronous
     }
 
     /// Returns a lane.
-    pub(crate) fn lane(&self, number: u8) -> Result<&Lane, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn lane(&self, number: u8) -> Result<&Lane, Failure> {
         let lane = self.lanes.get(usize::from(number));
         let lane = lane.ok_or_else(|| Failure::new(Status::Refused, format!("no lane {number}")))?;
         Ok(lane.get_or_init(|| self.channel.lane(LaneId::new(number))))
     }
 
     /// Receives the next message, and passes it to `take`. If `take` refuses it, the next call receives the same message again.
-    pub(crate) fn receive<R>(
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn receive<R>(
         &self,
         wait: Wait,
         take: impl FnOnce(&Received, &[u8]) -> Result<R, Failure>,
@@ -153,7 +165,10 @@ impl ChannelObject {
     }
 
     /// Receives the next message as the world client reads it.
-    pub(crate) fn receive_message(&self, wait: Wait) -> Result<Message, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn receive_message(&self, wait: Wait) -> Result<Message, Failure> {
         if let Some(message) = self.channel.try_receive()? {
             return Ok(message);
         }
@@ -184,7 +199,10 @@ impl ChannelObject {
     }
 
     /// Returns the descriptor.
-    pub(crate) fn descriptor(&self) -> Result<i32, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn descriptor(&self) -> Result<i32, Failure> {
         if self.notify.get().is_none() {
             // Another thread may have set one before.
             let _ = self.notify.set(Notify::new()?);
@@ -203,7 +221,10 @@ impl Wake for Unpark {
 }
 
 /// Runs a future that needs no runtime, in this thread.
-pub(crate) fn block_on<T>(wait: Wait, future: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
+///
+/// # Errors
+/// [`Failure`], with the status that `nowcast.h` states.
+pub fn block_on<T>(wait: Wait, future: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);

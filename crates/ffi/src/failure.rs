@@ -44,18 +44,20 @@ pub enum Status {
 /// A status with its text.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
-pub(crate) struct Failure {
-    pub(crate) status: Status,
+pub struct Failure {
+    /// The status.
+    pub status: Status,
     text: Cow<'static, str>,
 }
 
 impl Failure {
-    pub(crate) fn new(status: Status, text: impl Into<Cow<'static, str>>) -> Self {
+    /// Makes a failure with a text.
+    pub fn new(status: Status, text: impl Into<Cow<'static, str>>) -> Self {
         Self { status, text: text.into() }
     }
 
     /// An invalid argument.
-    pub(crate) fn argument(text: impl Into<Cow<'static, str>>) -> Self {
+    pub fn argument(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Status::InvalidArgument, text)
     }
 }

@@ -3,6 +3,8 @@
 //! **No call of a C program reaches undefined behaviour, except by a pointer that does not point to the stated memory.** Objects
 //! are named by handles with a generation, so a freed or invented handle is an error. A panic becomes an error.
 //!
+//! The Python package uses the objects below the C functions: [`channel`], [`world`] and [`save`].
+//!
 //! | file | content |
 //! | --- | --- |
 //! | `abi/` | the functions of the header; the only module with `unsafe` |
@@ -16,10 +18,10 @@
 #![warn(clippy::missing_errors_doc)]
 
 pub mod abi;
-mod channel;
+pub mod channel;
 mod describe;
-mod failure;
+pub mod failure;
 mod handles;
 mod notify;
-mod save;
-mod world;
+pub mod save;
+pub mod world;

@@ -10,7 +10,7 @@ use crate::describe::json;
 use crate::failure::{Failure, Status};
 
 /// A save file that is being read.
-pub(crate) struct Save {
+pub struct Save {
     reader: FileReader<BufReader<File>>,
     shape: String,
     rows: Vec<Value>,
@@ -21,7 +21,11 @@ fn failure(error: &SaveError) -> Failure {
 }
 
 impl Save {
-    pub(crate) fn open(path: &str) -> Result<Self, Failure> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn open(path: &str) -> Result<Self, Failure> {
         let file = File::open(path)
             .map_err(|error| Failure::new(Status::NotFound, format!("cannot open {path}: {error}")))?;
         let reader = FileReader::new(BufReader::new(file), Limits::FILE).map_err(|error| failure(&error))?;
@@ -29,7 +33,10 @@ impl Save {
     }
 
     /// Reads the next chunk, and returns the number of its rows.
-    pub(crate) fn next(&mut self) -> Result<usize, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn next_chunk(&mut self) -> Result<usize, Failure> {
         (self.shape, self.rows) = Default::default();
         let chunk = self.reader.next_chunk().map_err(|error| failure(&error))?;
         let chunk = chunk.ok_or_else(|| Failure::new(Status::Closed, "the file has no further chunk"))?;
@@ -39,19 +46,27 @@ impl Save {
     }
 
     /// The shape of the rows of this chunk, in schema notation.
-    pub(crate) fn shape(&self) -> &str {
+    pub fn shape(&self) -> &str {
         &self.shape
     }
 
+    /// The rows of this chunk.
+    pub fn rows(&self) -> &[Value] {
+        &self.rows
+    }
+
     /// A row of this chunk as JSON.
-    pub(crate) fn row(&self, index: usize) -> Result<String, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn row(&self, index: usize) -> Result<String, Failure> {
         let missing =
             || Failure::argument(format!("row {index} of {}: call nowcast_save_next first", self.rows.len()));
         Ok(json(self.rows.get(index).ok_or_else(missing)?.clone()))
     }
 
     /// The data about the file as JSON; `null` if the file has none or it was not read yet.
-    pub(crate) fn about(&self) -> String {
+    pub fn about(&self) -> String {
         json(self.reader.about().cloned().unwrap_or_default())
     }
 }

@@ -53,31 +53,43 @@ pub enum UpdateKind {
 }
 
 /// A client of a world, and the prediction of its avatar if it predicts.
-pub(crate) struct World {
-    pub(crate) channel: Arc<ChannelObject>,
+pub struct World {
+    /// The channel.
+    pub channel: Arc<ChannelObject>,
     state: Mutex<State>,
 }
 
-pub(crate) struct State {
-    pub(crate) client: WorldClient,
-    pub(crate) predictor: Option<Predictor>,
+/// The state of a client.
+pub struct State {
+    /// The client.
+    pub client: WorldClient,
+    /// The prediction, if the client predicts.
+    pub predictor: Option<Predictor>,
     newest: Update,
 }
 
 impl World {
-    pub(crate) fn join(channel: Arc<ChannelObject>, join: Join, predicts: bool) -> Result<Self, Failure> {
+    /// Joins the world at the other end of a channel.
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn join(channel: Arc<ChannelObject>, join: Join, predicts: bool) -> Result<Self, Failure> {
         let client = WorldClient::join(channel.asynchronous().clone(), join)?;
         let predictor = predicts.then(Predictor::default);
         let state = State { client, predictor, newest: Update::Unknown };
         Ok(Self { channel, state: Mutex::new(state) })
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+    /// Locks the state for one call.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Handles the next message. The lock is not held while the call waits.
-    pub(crate) fn update(&self, wait: Wait) -> Result<(UpdateKind, u32), Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn update(&self, wait: Wait) -> Result<(UpdateKind, u32), Failure> {
         let message = self.channel.receive_message(wait)?;
         self.lock().handle(&message).map_err(|error| Failure::new(Status::InvalidData, error.to_string()))
     }
@@ -112,28 +124,43 @@ impl State {
         })
     }
 
-    pub(crate) fn view(&self) -> &WorldView {
+    /// The part of the world that the client knows.
+    pub fn view(&self) -> &WorldView {
         self.client.view()
     }
 
+    /// The content of the newest update; nil for updates without one.
+    pub fn newest_content(&self) -> Value {
+        content(&self.newest)
+    }
+
     /// The content of the newest update as JSON.
-    pub(crate) fn newest(&self) -> String {
+    pub fn newest(&self) -> String {
         json(content(&self.newest))
     }
 
     /// The attributes of an entity as JSON.
-    pub(crate) fn attributes(&self, entity: u32) -> Result<String, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn attributes(&self, entity: u32) -> Result<String, Failure> {
         let entity = self.view().entity(EntityId(entity)).ok_or_else(|| not_found("entity", entity))?;
         Ok(json(entity.attributes.clone()))
     }
 
     /// The name of a kind.
-    pub(crate) fn kind_name(&self, kind: u32) -> Result<&str, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn kind_name(&self, kind: u32) -> Result<&str, Failure> {
         Ok(&self.view().kind(kind).ok_or_else(|| not_found("kind", kind))?.name)
     }
 
     /// A screen as JSON: `place`, `personal` and `value`.
-    pub(crate) fn screen(&self, number: u32) -> Result<String, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn screen(&self, number: u32) -> Result<String, Failure> {
         let screen = self.view().screen(number).ok_or_else(|| not_found("screen", number))?;
         Ok(json(Value::Map(vec![
             ("place".into(), screen.place.clone().into()),
@@ -142,7 +169,11 @@ impl State {
         ])))
     }
 
-    pub(crate) fn input(&mut self, input: Input) -> Result<(), Failure> {
+    /// Sets the input of the avatar.
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn input(&mut self, input: Input) -> Result<(), Failure> {
         let input = input.validate().map_err(|error| Failure::argument(error.to_string()))?;
         match &mut self.predictor {
             Some(predictor) => {
@@ -153,7 +184,10 @@ impl State {
     }
 
     /// Takes the predicted steps that are due, and sends the input of the newest steps.
-    pub(crate) fn advance(&mut self) -> Result<&Predictor, Failure> {
+    ///
+    /// # Errors
+    /// [`Failure`], with the status that `nowcast.h` states.
+    pub fn advance(&mut self) -> Result<&Predictor, Failure> {
         let Self { client, predictor, .. } = self;
         let predictor =
             predictor.as_mut().ok_or_else(|| Failure::argument("the client joined without prediction"))?;

@@ -27,7 +27,8 @@ const NO_CODE = ["", "text", "json", "jsonc", "console"];
 const CHECKED = ["sh", "bash", "lua", "ts", "js"];
 /**
  * Pages whose code other tests run: `crates/nowcast/tests/readme.rs`, `crates/wire/tests/second_reader.py`,
- * `packages/page/test/browser/page.test.ts`, `packages/react/test/readme.test.ts` and `crates/ffi/tests/c_programs.rs`.
+ * `packages/page/test/browser/page.test.ts`, `packages/react/test/readme.test.ts`, `crates/ffi/tests/c_programs.rs`
+ * and `bindings/python/tests/test_examples.py`.
  */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "README.md": ["rust"],
@@ -35,6 +36,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "packages/page/README.md": ["html"],
   "packages/react/README.md": ["tsx"],
   "docs/how-to/c-and-cpp.md": ["c", "cpp"],
+  "docs/how-to/python.md": ["python"],
 };
 
 const folder = mkdtempSync(join(tmpdir(), "nowcast-blocks-"));

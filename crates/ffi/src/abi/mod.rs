@@ -15,7 +15,7 @@
 pub mod channels;
 pub mod general;
 mod pointers;
-mod process;
+pub mod process;
 pub mod saves;
 pub mod worlds;
 

@@ -30,10 +30,12 @@ fn register() {
 #[cfg(not(unix))]
 fn register() {}
 
+/// Checks that this process is not a fork of a process that has called the library.
+///
 /// # Errors
 /// [`Status::Forked`] in a process that was forked after the first call.
 #[inline]
-pub(super) fn check() -> Result<(), Failure> {
+pub fn check() -> Result<(), Failure> {
     if !REGISTERED.is_completed() {
         REGISTERED.call_once(register);
     }

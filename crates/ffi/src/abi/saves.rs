@@ -33,7 +33,7 @@ pub unsafe extern "C" fn nowcast_save_next(save: u64, rows: *mut usize) -> Statu
     guard(|| {
         // SAFETY: rule "Pointers" of the header.
         let rows = unsafe { Out::new("rows", rows) }?;
-        rows.set(with_save(save, Save::next)?);
+        rows.set(with_save(save, Save::next_chunk)?);
         Ok(())
     })
 }
