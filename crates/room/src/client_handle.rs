@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_world::text::sanitize;
-use nowcast_world::{CHAT_CHARS_MAX, EntityId, OwnerRequest};
+use nowcast_world::{CHAT_CHARS_MAX, EntityId, OwnerRequest, SavedData};
 use tokio::sync::Notify;
 
+use crate::accounts::HeldAccount;
 use crate::client_key::ClientKey;
 use crate::client_sink::{ClientEvent, ClientSink};
 use crate::closing::Closing;
@@ -35,6 +36,8 @@ pub struct ClientHandle {
     pub is_program: bool,
     /// The roles that rules can ask for.
     pub roles: Vec<String>,
+    /// The client's account and its stored data, until the room takes them.
+    account: Mutex<Option<JoiningAccount>>,
     network_hz: AtomicU32,
     /// The number of the newest input.
     controls: AtomicU16,
@@ -47,6 +50,17 @@ pub struct ClientHandle {
     left: AtomicBool,
     /// Time until which the seat of a lost client is reserved.
     held_until: OnceLock<Instant>,
+}
+
+/// The account of a client that joins.
+#[derive(Debug)]
+pub struct JoiningAccount {
+    /// The name of the account.
+    pub account: String,
+    /// The client's room holds the account, if the rules save its data.
+    pub held: Option<HeldAccount>,
+    /// The stored data; `None` if nothing is stored.
+    pub saved: Option<SavedData>,
 }
 
 /// Maximum wait of an action for the client step in which the action was sent. A delayed walker is usually at most a second
@@ -71,6 +85,7 @@ impl ClientHandle {
             may_edit,
             is_program,
             roles: Vec::new(),
+            account: Mutex::default(),
             controls: AtomicU16::new(0),
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
@@ -90,6 +105,16 @@ impl ClientHandle {
     /// Sets the roles that rules can ask for.
     pub fn with_roles(self, roles: Vec<String>) -> Self {
         Self { roles, ..self }
+    }
+
+    /// Sets the client's account and its stored data.
+    pub fn with_account(self, account: Option<JoiningAccount>) -> Self {
+        Self { account: Mutex::new(account), ..self }
+    }
+
+    /// Takes the client's account, when the client joins the world.
+    pub(crate) fn take_account(&self) -> Option<JoiningAccount> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Sets the client's address.

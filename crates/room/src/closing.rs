@@ -54,6 +54,10 @@ pub enum Closing {
     NoProgram,
     /// The same client joined again on another connection.
     Replaced,
+    /// The client's account joined another room of the same world.
+    Elsewhere,
+    /// The client's proof of its identity is not valid for this session.
+    BadIdentity,
     /// The client is banned. The text has the end of the ban and its reason.
     Banned(String),
     /// The rules of the world removed the client, for this reason.
@@ -81,7 +85,8 @@ impl Closing {
             Self::Refused(_) => CloseCause::Refused,
             Self::Version(_) => CloseCause::Version,
             Self::NoProgram => CloseCause::NoProgram,
-            Self::Replaced => CloseCause::Replaced,
+            Self::BadIdentity => CloseCause::BadIdentity,
+            Self::Replaced | Self::Elsewhere => CloseCause::Replaced,
             Self::Banned(_) => CloseCause::Banned,
             Self::TokenUsed => CloseCause::TokenUsed,
             Self::Kicked(_) => CloseCause::Kicked,
@@ -118,6 +123,8 @@ impl Closing {
             Self::Version(_) => "version",
             Self::NoProgram => "no_program",
             Self::Replaced => "replaced",
+            Self::Elsewhere => "elsewhere",
+            Self::BadIdentity => "identity",
             Self::Banned(_) => "banned",
             Self::TokenUsed => "token_used",
             Self::Kicked(_) => "kicked",
@@ -151,6 +158,8 @@ impl Closing {
                 format!("version {theirs} of the world's protocol, this server speaks {PROTOCOL}")
             }
             Self::Replaced => "the same client joined again on another connection".into(),
+            Self::BadIdentity => "the proof of the identity is not valid for this session".into(),
+            Self::Elsewhere => "your account joined another room of this world".into(),
             Self::Banned(told) => shorten(told.clone()),
             Self::TokenUsed => TOKEN_USED.into(),
             Self::Kicked(reason) if reason.is_empty() => "the world removed you".into(),

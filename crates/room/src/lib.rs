@@ -87,6 +87,7 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+mod accounts;
 mod asked_room;
 mod chat;
 mod client_handle;
@@ -120,7 +121,8 @@ mod worlds;
 
 use std::sync::Arc;
 
-pub use client_handle::ClientHandle;
+pub use accounts::HeldAccount;
+pub use client_handle::{ClientHandle, JoiningAccount};
 pub use client_key::{ClientKey, SECRET_BYTES, hex, read_hex};
 pub use closing::{Closing, REFUSED_ACTIONS};
 pub use command_intake::CommandIntake;

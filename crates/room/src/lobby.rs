@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
+use crate::accounts::WantedAccounts;
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
 
@@ -16,6 +17,8 @@ pub(crate) struct Lobby {
     empty_since: Mutex<Option<Instant>>,
     /// Whether the room is to end at once if it is still empty.
     gives_way: AtomicBool,
+    /// The accounts that clients take to another room.
+    pub(crate) wanted_accounts: Arc<WantedAccounts>,
 }
 
 #[derive(Default)]

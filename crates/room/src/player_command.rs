@@ -221,6 +221,7 @@ impl PlayerCommand {
                 Self::Act { action, arguments, number: number.map(Numbered::new), given }
             }
             ToWorld::Join { .. } | ToWorld::JoinProgram { .. } => return Err(malformed("a second Join")),
+            ToWorld::Identify { .. } => return Err(malformed("Identify after Join")),
             ToWorld::Forget | ToWorld::Rate { .. } => return Err(malformed("this event is no command")),
         })
     }

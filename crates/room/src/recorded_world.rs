@@ -1,9 +1,11 @@
 //! A room's world, with rules in Rust or Luau, which may be stored.
 
+use std::collections::BTreeMap;
+
 use nowcast_script::{Live, Report, Sources};
 use nowcast_store::{ActionId, Completion, Once};
 use nowcast_world::journal::{self, Entry, ReplayError};
-use nowcast_world::{ApplyError, Command, Event, PlayerId, World};
+use nowcast_world::{ApplyError, Command, Event, PlayerId, SavedData, World};
 
 use crate::client_key::ClientKey;
 use crate::persistence::Recording;
@@ -150,6 +152,8 @@ impl RecordedWorld {
             Engine::Script(live) => live.step(),
         }
         if self.version() != version {
+            // A rollback restored earlier data.
+            self.engine.parts().0.save_again();
             self.begin_anew();
         }
     }
@@ -215,6 +219,23 @@ impl RecordedWorld {
             let _ = live.reload(sources);
             self.begin_anew();
         }
+    }
+
+    /// Takes the data of accounts that changed since the last call.
+    pub(crate) fn take_saved(&mut self) -> BTreeMap<String, SavedData> {
+        self.engine.parts().0.take_saved()
+    }
+
+    /// Records changed data of accounts for the store.
+    pub(crate) fn save_accounts(&mut self, changed: BTreeMap<String, SavedData>) {
+        if let Some(recording) = &mut self.recording {
+            recording.save_accounts(changed);
+        }
+    }
+
+    /// Whether the store has accepted all data of accounts, or nothing is stored.
+    pub(crate) fn has_saved_accounts(&self) -> bool {
+        self.recording.as_ref().is_none_or(Recording::has_saved_accounts)
     }
 
     /// Records the events since the last call in the store. Call it after every step. It does not block on a disk. `is_used`

@@ -102,6 +102,12 @@ pub enum Refusal {
         /// The limit of a step.
         step_max: Duration,
     },
+    /// Another room holds the account of the client and does not answer.
+    #[error("another room still uses the account")]
+    AccountBusy,
+    /// The stored data of the client's account cannot be read.
+    #[error("the saved data of the account cannot be read")]
+    AccountNotLoaded,
     /// The server shuts down.
     #[error("the server is shutting down")]
     ShuttingDown,
@@ -189,6 +195,8 @@ impl Refusal {
             Self::Stopped { .. } => {
                 row("full", 503, "step_too_long", "enter another room, and inform the author of the world")
             }
+            Self::AccountBusy => row("full", 503, "account_busy", "try again in a moment"),
+            Self::AccountNotLoaded => row("full", 503, "account_not_loaded", READ_THE_LOG),
             Self::ShuttingDown => row("full", 503, "shutdown", "try again in a moment"),
             Self::NoThread(_) => row("full", 503, "no_thread", "try again in a moment"),
         }

@@ -131,7 +131,7 @@ impl Room {
         let assets = offered.assets();
         let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
         let metrics = rooms.metrics.open_room(&name, &offered.name);
-        let room = Self {
+        let mut room = Self {
             context: RoomContext { name, lobby, rooms, metrics, offered },
             registration,
             watch,
@@ -147,6 +147,11 @@ impl Room {
             was_used: false,
             bans_seen: 0,
         };
+        if room.past.is_none() {
+            // The replay changed no data that is not stored.
+            drop(room.world.take_saved());
+            room.members.hold_accounts(&room.context, &mut room.world);
+        }
         room.run();
     }
 
@@ -209,9 +214,11 @@ impl Room {
         }
         let (changes, world_events) = self.collect_changes();
         let world_events = self.hold_back(world_events);
+        self.save_accounts();
         // A world is recorded from the step in which the first player joins, because timers may change it without
         // commands.
         self.world.record(self.was_used || self.world.world().scene().players().next().is_some());
+        self.members.release_accounts(&self.world);
         let step = StepChanges { changes: &changes, world_events: &world_events, is_redefined };
         self.publish(newcomers, &step);
         self.measure(&started);
@@ -226,7 +233,20 @@ impl Room {
         if std::mem::replace(bans_seen, bans) != bans {
             members.remove_banned(context, world, chat);
         }
+        members.give_up_accounts(context, world, chat);
         members.dismiss_leavers(context, world, chat, (past.is_some(), now));
+    }
+
+    /// Records the data of accounts that the step changed. A room that shows history records nothing.
+    fn save_accounts(&mut self) {
+        if self.past.is_none() {
+            let changed = self.world.take_saved();
+            if !changed.is_empty() {
+                let held = self.members.held_data(changed);
+                self.context.rooms.accounts.remember(&self.context.offered.name, &held);
+                self.world.save_accounts(held);
+            }
+        }
     }
 
     /// Reloads rules, applies commands, and steps the world. Returns the newcomers, and whether the rules or assets in force
@@ -273,6 +293,7 @@ impl Room {
         }
         if reloaded.has_new_rules {
             publishing.replicated.invalidate();
+            members.hold_accounts(context, world);
         }
         reloaded.is_redefined
     }

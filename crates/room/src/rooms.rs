@@ -14,6 +14,7 @@ use nowcast_limits::Addresses;
 use nowcast_world_protocol::{ROOM_NAME_BYTES_MAX, room_of};
 use serde::Serialize;
 
+use crate::accounts::Accounts;
 use crate::asked_room::AskedRoom;
 use crate::client_handle::ClientHandle;
 use crate::config::RoomsConfig;
@@ -56,6 +57,8 @@ pub struct Rooms {
     pub persistence: Arc<PersistenceThread>,
     /// The bans of clients.
     pub(crate) bans: Bans,
+    /// The accounts that rooms hold.
+    pub(crate) accounts: Arc<Accounts>,
     open_room: OpenRoom,
     /// The rates at which addresses open rooms.
     openings: Mutex<Addresses>,
@@ -110,6 +113,7 @@ impl Rooms {
             metrics,
             catalogue,
             bans: Bans::new(Arc::clone(&persistence)),
+            accounts: Arc::new(Accounts::new(Arc::clone(&persistence))),
             persistence,
             open_room,
             open: Mutex::default(),

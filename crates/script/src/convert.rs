@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use mlua::{IntoLua, Lua, Table, Value as Luau, Vector};
-use nowcast_world::{EntityId, Limits, PlayerId, Value, limits::VALUE_DEPTH_MAX};
+use nowcast_world::{EntityId, Limits, PlayerId, SAVED_BYTES_MAX, Value, limits::VALUE_DEPTH_MAX};
 
 use crate::handle::Handle;
 use crate::meter::{charge, declare, declared_left};
@@ -55,6 +55,11 @@ impl Budget {
     pub(crate) fn of_value() -> Budget {
         let bytes_max = Limits::DEFAULT.value_bytes_max;
         Budget::new(bytes_max, bytes_max)
+    }
+
+    /// Limits of the data of an account.
+    pub(crate) fn of_account() -> Budget {
+        Budget::new(SAVED_BYTES_MAX, SAVED_BYTES_MAX)
     }
 
     /// Limits of a world's state.

@@ -44,7 +44,7 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     let (module, entry, state, kept): (Luau, Table, Table, Table) =
         sandbox.own(include_str!("world.luau")).call(host.table.clone())?;
     *shared.kept.borrow_mut() = Some(kept);
-    let lasting = Lasting { state, privates: entry.raw_get("privates")? };
+    let lasting = Lasting { state, privates: entry.raw_get("privates")?, saveds: entry.raw_get("saveds")? };
     Ok(Module { module, entry, lasting })
 }
 
@@ -78,6 +78,13 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     host.add("instead", |_, (name, known): (Quoted, Vec<String>)| Ok(instead(&name.0, &known)))?;
     host.add("renamed", |_, (owner, name): (Quoted, Quoted)| Ok(renamed(&owner.0, &name.0)))?;
     let declarations = shared.declarations.clone();
+    let saving = shared.declarations.clone();
+    host.add("declareSaved", move |_, ()| {
+        let mut declarations = saving.borrow_mut();
+        declarations.open("saved").map_err(mlua::Error::runtime)?;
+        declarations.definition.saves = true;
+        Ok(())
+    })?;
     host.add("mayDeclare", move |_, what: Quoted| {
         declarations.borrow().open(&what.0).map_err(mlua::Error::runtime)
     })?;

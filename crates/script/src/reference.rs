@@ -47,6 +47,11 @@ const SECTIONS: [Section; 4] = [
                 "The saved state of the world. `world.state { score = 0 }` declares first values; afterwards it is an ordinary table.",
             ),
             entry(
+                "saved",
+                "(options: { default: { [string]: any }, version: number?, upgrade: ((data: any, version: number) -> any)? }) -> ()",
+                "Declares `player.saved`, while modules are loaded: its fields with their first values, and the `version` of the form (1). `upgrade` turns the data of an older version into the present form and returns it. Data of a newer version is not changed.",
+            ),
+            entry(
                 "settings",
                 "(fields: { gravity: vector?, players_max: number?, entities_max: number?, version: number?, interest: any?, rewind: boolean? }) -> ()",
                 "Gravity in metres a second squared (0, -9.81, 0), maximum number of players (256) and of entities (16,384, at most 131,072), the `version` number of your rules (0), for \"upgrade\", and the `interest` of kinds that declare none: `{ radius = 256 }`. `rewind = true` records the last half second, for `world.rewound`.",
@@ -247,6 +252,16 @@ const SECTIONS: [Section; 4] = [
                 "roles",
                 "{ string }",
                 "The roles of a player, from its token (docs/SERVER.md), as it joined; `editor` also without a token on the server's machine. Read only.",
+            ),
+            entry(
+                "account",
+                "string?",
+                "The name of the account that a player has on every visit: `key:…` from the identity of its page, `token:…` from the name in its token, nil for a guest. Read only.",
+            ),
+            entry(
+                "saved",
+                "any",
+                "The saved table of a player's account, declared by `world.saved`. It follows the account through visits, restarts and the rooms of this world. A guest has such a table until it leaves. At most 64 KiB.",
             ),
             entry(
                 "has_role",

@@ -1,12 +1,13 @@
 //! Scenarios: a script plays a world in virtual time.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use mlua::{Function, Table, Value as Luau};
 use nowcast_world::{
-    Behaviour, Command, Contact, EntityId, Event, Input, PlayerId, Pose, Scene, Timer, To, Value, World,
+    Behaviour, Command, Contact, EntityId, Event, Input, PlayerId, Pose, SavedData, Scene, Timer, To, Value,
+    World, is_account,
 };
 
 use crate::console::Console;
@@ -76,6 +77,8 @@ struct Exchange {
     refusals: RefCell<Vec<String>>,
     next_player: RefCell<u32>,
     is_done: RefCell<bool>,
+    /// The data of accounts, as a server stores it.
+    saved: RefCell<BTreeMap<String, SavedData>>,
 }
 
 impl Scenario {
@@ -179,7 +182,12 @@ fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> O
             _ => {}
         }
     }
-    for command in exchange.commands.borrow_mut().drain(..) {
+    let mut stored = exchange.saved.borrow_mut();
+    stored.extend(world.take_saved());
+    for mut command in exchange.commands.borrow_mut().drain(..) {
+        if let Command::JoinWithAccount { account, saved, .. } = &mut command {
+            *saved = stored.get(account).cloned();
+        }
         if let Err(error) = world.apply(command) {
             exchange.refusals.borrow_mut().push(error.to_string());
         }
@@ -229,12 +237,24 @@ fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua:
 
 fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     let to = exchange.clone();
-    host.add("join", move |_, (name, is_program, roles): (String, bool, Option<Vec<String>>)| {
+    type Joining = (String, bool, Option<Vec<String>>, Option<String>);
+    host.add("join", move |_, (name, is_program, roles, account): Joining| {
         let mut next = to.next_player.borrow_mut();
         *next += 1;
         let player = PlayerId(*next);
         let roles = roles.unwrap_or_default();
-        to.commands.borrow_mut().push_back(Command::JoinWithRoles { player, name, is_program, roles });
+        let join = match account {
+            Some(account) if !is_account(&account) => {
+                let text =
+                    "an account is a text of 1 to 96 bytes without control characters, such as \"key:ada\"";
+                return Err(mlua::Error::runtime(text));
+            }
+            Some(account) => {
+                Command::JoinWithAccount { player, name, is_program, roles, account, saved: None }
+            }
+            None => Command::JoinWithRoles { player, name, is_program, roles },
+        };
+        to.commands.borrow_mut().push_back(join);
         Ok(Handle::Player(player))
     })?;
     add_owners(host, exchange)?;

@@ -115,6 +115,7 @@ const WORLD: &str = "
     local Person = world.kind('person', { walker = {} })
     local Rock = world.kind('rock', { body = { shape = 'hull', points = { vector.zero, vector.one, vector.create(1, 0, 0), vector.create(0, 1, 0) } } })
     world.timer('bell', print)
+    world.saved { default = { list = {} } }
     world.event('declared', { team = 'text' })
     local crate, ball, other, joint, walker, player
     world.on('start', function()

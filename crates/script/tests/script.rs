@@ -1,5 +1,6 @@
 //! The tests of this crate in one program.
 
+mod accounts;
 mod budget;
 mod costs;
 mod determinism;

@@ -20,6 +20,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use tracing::debug;
 
+use crate::account;
 use crate::client::Client;
 use crate::config::Config;
 use crate::connection::Connection;
@@ -94,12 +95,23 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     if let Some(ticket) = entry.ticket {
         ticket.redeem(Now::read()).map_err(of_admission)?;
     }
+    let account = entry.name.as_deref().map(account::of_token).filter(|_| seat.shows_present());
     let kept = entry.single_use.map(|token| hold_token(&token, handle.key)).transpose();
     let kept = kept.map_err(of_admission)?;
 
     let shared = Arc::clone(shared);
     IoThread::spawn_here(async move {
         let upgraded = timeout(shared.config.timeouts.handshake, on_upgrade).await;
+        let handle = match account {
+            Some(account) => match account::join(&seat, &account).await {
+                Ok(account) => handle.with_account(Some(account)),
+                Err(closing) => {
+                    debug!(reason = closing.reason(), "the client does not join");
+                    return;
+                }
+            },
+            None => handle,
+        };
         if let Some(kept) = kept {
             kept.wait().await;
         }

@@ -52,6 +52,7 @@
 //! writes. `session` runs a client on a session. Clients of both protocols enter a room of [`nowcast_room`], which steps a
 //! world and sends to its clients. `worlds` reads the folders of worlds, and offers new rules to their rooms.
 
+mod account;
 mod client;
 mod closing;
 mod config;

@@ -3,6 +3,7 @@
 use nowcast_wire::{Effort, Limits as WireLimits, Wire};
 use nowcast_world::journal::{self, Entry, JournalError};
 
+use crate::account::AccountRecord;
 use crate::once::ActionId;
 
 /// Maximum bytes of one batch in the store.
@@ -32,6 +33,8 @@ pub struct Batch {
     pub done: Vec<ActionId>,
     /// The notes of the host for its next start, such as its sessions, in order.
     pub notes: Vec<Note>,
+    /// The data of accounts that the changes caused. It has a table of its own.
+    pub accounts: Vec<AccountRecord>,
 }
 
 /// A note of the host, which the store does not read.
@@ -66,14 +69,15 @@ pub enum BatchError {
 impl Batch {
     /// Whether the batch contains no changes, so that it only records that time passed.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.done.is_empty() && self.notes.is_empty()
+        self.entries.is_empty() && self.done.is_empty() && self.notes.is_empty() && self.accounts.is_empty()
     }
 
     /// Approximate size in memory; an upper bound of the size of [`Batch::to_bytes`].
     pub(crate) fn memory_bytes(&self) -> usize {
         let entries: usize = self.entries.iter().map(Entry::memory_bytes).sum();
         let notes: usize = self.notes.iter().map(|note| size_of::<Note>() + note.bytes.len()).sum();
-        size_of::<Batch>() + entries + self.done.len() * size_of::<ActionId>() + notes
+        let accounts: usize = self.accounts.iter().map(AccountRecord::memory_bytes).sum();
+        size_of::<Batch>() + entries + self.done.len() * size_of::<ActionId>() + notes + accounts
     }
 
     /// Appends the next batch, which begins where this one ends.
@@ -82,9 +86,10 @@ impl Batch {
         self.entries.extend(next.entries);
         self.done.extend(next.done);
         self.notes.extend(next.notes);
+        self.accounts.extend(next.accounts);
     }
 
-    /// Returns everything except the ticks and the time, which have their own columns.
+    /// Returns everything except the ticks, the time and the data of accounts, which have their own columns and tables.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut entries = Vec::new();
         journal::encode(&self.entries, &mut entries);
@@ -127,7 +132,15 @@ impl Batch {
             return Err(BatchError::Ticks);
         }
         let done = saved.done.into_iter().map(|id| ActionId { client: id.client, number: id.number });
-        Ok(Batch { from_tick, through_tick, time_ms, entries, done: done.collect(), notes })
+        Ok(Batch {
+            from_tick,
+            through_tick,
+            time_ms,
+            entries,
+            done: done.collect(),
+            notes,
+            accounts: Vec::new(),
+        })
     }
 
     pub(crate) fn span(&self) -> Span {
@@ -197,6 +210,7 @@ mod tests {
             entries: vec![leave(100), leave(102), Entry { tick: 103, record: Record::Settled }],
             done: vec![ActionId { client: [3; 16], number: 9 }],
             notes: vec![Note { tick: 101, bytes: b"session 4".to_vec() }],
+            accounts: Vec::new(),
         }
     }
 

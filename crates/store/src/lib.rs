@@ -47,6 +47,7 @@
 //!
 //! `docs/STORAGE.md` states which data can be lost, with measurements.
 
+mod account;
 mod batch;
 mod error;
 mod fail_point;
@@ -59,6 +60,7 @@ mod snapshot;
 mod sqlite;
 mod store;
 
+pub use account::{ACCOUNTS_MAX, AccountRecord};
 pub use batch::{BATCH_BYTES_MAX, BATCH_TICKS_MAX, Batch, BatchError, Note};
 pub use error::{Problem, StoreError};
 #[cfg(feature = "fail-points")]
@@ -75,7 +77,7 @@ pub use snapshot::{
     FILE_BATCHES_BYTES_MAX, FileError, HOST_BYTES_MAX, Origin, Snapshot, WORLD_BYTES_MAX, read_file,
     write_file,
 };
-pub use sqlite::{Options, Report, SqliteReader, SqliteStore};
+pub use sqlite::{AccountSummary, Options, Report, SqliteReader, SqliteStore};
 pub use store::{
     Completion, Continuity, Health, Lost, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, MARKS_MAX, Mark,
     MarkCompletion, MarkKind, Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary,

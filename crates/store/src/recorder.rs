@@ -1,9 +1,12 @@
 //! Records the commands of a world for its store, on the thread that steps the world.
 
-use nowcast_world::journal::{Entry, Record};
-use nowcast_world::{ApplyError, Command, World};
+use std::collections::BTreeMap;
 
-use crate::batch::{Batch, Note};
+use nowcast_world::journal::{Entry, Record};
+use nowcast_world::{ApplyError, Command, SavedData, World};
+
+use crate::account::AccountRecord;
+use crate::batch::{BATCH_BYTES_MAX, Batch, Note};
 use crate::fail_point::{FailPoint, pass};
 use crate::name::WorldName;
 use crate::once::{ActionId, Once};
@@ -42,6 +45,8 @@ pub struct Recorder {
     origin: Origin,
     batch: Batch,
     once: Once,
+    /// The changed data of accounts that the store has not accepted yet.
+    accounts: BTreeMap<(String, String), SavedData>,
     then: Vec<Completion>,
     needs_snapshot: bool,
     /// Whether the world changed since the last hash.
@@ -92,6 +97,7 @@ impl Recorder {
             origin,
             batch,
             once,
+            accounts: BTreeMap::new(),
             then: Vec::new(),
             needs_snapshot: false,
             is_changed: false,
@@ -159,6 +165,17 @@ impl Recorder {
         self.batch.notes.push(Note { tick: world.tick(), bytes });
     }
 
+    /// Records the data of an account, which the last step changed. It is stored in one transaction with the changes of the
+    /// world. It stays here until the store accepts it.
+    pub fn save_account(&mut self, record: AccountRecord) {
+        self.accounts.insert((record.world, record.account), record.saved);
+    }
+
+    /// Whether the store has accepted all data of accounts that was recorded.
+    pub fn has_saved_accounts(&self) -> bool {
+        self.accounts.is_empty()
+    }
+
     /// Calls a completion when all changes so far are stored.
     pub fn when_kept(&mut self, then: Completion) {
         if self.then.len() < COMPLETIONS_MAX {
@@ -182,8 +199,9 @@ impl Recorder {
         }
         let ticks = world.tick().saturating_sub(self.batch.from_tick);
         let is_moving = ticks > 0 && world.awake() > 0;
-        self.is_unlike_snapshot |= is_moving || !self.batch.is_empty();
-        if is_moving || ticks >= REST_TICKS || !self.batch.is_empty() || !self.then.is_empty() {
+        let has_changes = !self.batch.is_empty() || !self.accounts.is_empty();
+        self.is_unlike_snapshot |= is_moving || has_changes;
+        if is_moving || ticks >= REST_TICKS || has_changes || !self.then.is_empty() {
             self.send(world.tick(), store, now_ms);
         }
     }
@@ -225,16 +243,21 @@ impl Recorder {
             host,
         };
         pass(FailPoint::SnapshotAnnounced);
-        match store.snapshot(&self.name, snapshot, continuity, std::mem::take(&mut self.then)) {
+        // While data of accounts waits, the next batch has it, and the completions wait for that batch.
+        let then = if self.accounts.is_empty() { std::mem::take(&mut self.then) } else { Vec::new() };
+        match store.snapshot(&self.name, snapshot, continuity, then) {
             Ok(()) => {
                 pass(FailPoint::SnapshotGiven);
                 self.needs_snapshot = false;
                 self.batch.from_tick = world.tick();
                 (self.is_unlike_snapshot, self.snapshot_tick) = (false, world.tick());
                 self.journal_bytes = 0;
+                if !self.accounts.is_empty() {
+                    self.send(world.tick(), store, now_ms);
+                }
             }
             Err(refused) => {
-                self.then = refused.then;
+                self.then.extend(refused.then);
                 self.retry_tick = world.tick() + RETRY_TICKS;
             }
         }
@@ -305,6 +328,8 @@ impl Recorder {
         let empty = Batch { from_tick: tick, through_tick: tick, ..Batch::default() };
         let mut batch = std::mem::replace(&mut self.batch, empty);
         (batch.through_tick, batch.time_ms) = (tick, now_ms);
+        batch.accounts = self.take_accounts(&batch);
+        let accounts = batch.accounts.clone();
         self.journal_bytes = self.journal_bytes.saturating_add(batch.memory_bytes());
         pass(FailPoint::BeforeAppend);
         match store.append(&self.name, batch, std::mem::take(&mut self.then)) {
@@ -313,10 +338,30 @@ impl Recorder {
                 // The next snapshot will contain the effects of these commands, so they need no journal. Callers that wait
                 // for these commands wait for the snapshot.
                 self.then = refused.then;
+                for record in accounts {
+                    // Newer data may have been recorded in the meantime.
+                    self.accounts.entry((record.world, record.account)).or_insert(record.saved);
+                }
                 self.needs_snapshot = refused.why != RefusedWhy::Closed;
                 self.give_up_if_gone(store);
             }
         }
+    }
+
+    /// Takes the data of accounts that fits into a batch.
+    fn take_accounts(&mut self, batch: &Batch) -> Vec<AccountRecord> {
+        let mut bytes = batch.memory_bytes();
+        let mut taken = Vec::new();
+        while let Some(((world, account), saved)) = self.accounts.pop_first() {
+            let record = AccountRecord { world, account, saved };
+            bytes += record.memory_bytes();
+            if !taken.is_empty() && bytes > BATCH_BYTES_MAX {
+                self.accounts.insert((record.world, record.account), record.saved);
+                break;
+            }
+            taken.push(record);
+        }
+        taken
     }
 
     /// Fails the completions that wait for a snapshot if the store's files are gone, because the files may never come back.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use nowcast_world::SavedData;
+
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::name::WorldName;
@@ -81,6 +83,13 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// Fails if the store cannot be read.
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError>;
+
+    /// Returns the stored data of an account in a world, which is named by its folder; `None` if nothing is stored. Call
+    /// [`commit`](Self::commit) first, if a room of this process may have changed the data.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read, or if the data is damaged.
+    fn account(&self, world: &str, account: &str) -> Result<Option<SavedData>, StoreError>;
 
     /// Whether a snapshot is useful now: the disk works, and less than half of the queue is used.
     fn has_room(&self) -> bool;

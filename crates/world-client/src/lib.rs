@@ -24,6 +24,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `client.rs` | [`WorldClient`]: a client on a channel |
+//! | `identity.rs` | [`Identity`]: a key by which a server recognises the client |
 //! | `join.rs` | [`Join`]: the first event of a client |
 //! | `incoming.rs` | [`Incoming`]: the meaning of a message, before it is decoded |
 //! | `view.rs` | [`WorldView`]: definition, entities, players, screens and movement |
@@ -33,6 +34,7 @@
 //! | `surroundings.rs` | the solids around an avatar |
 
 mod client;
+mod identity;
 mod incoming;
 mod input;
 mod join;
@@ -42,6 +44,7 @@ mod surroundings;
 mod view;
 
 pub use client::{ClientError, WorldClient};
+pub use identity::{Identity, IdentityError};
 pub use incoming::Incoming;
 pub use input::InputSender;
 pub use join::Join;

@@ -41,11 +41,13 @@ pub enum CloseCause {
     TokenUsed,
     /// The rules of the world removed the client.
     Kicked,
+    /// The client's proof of its identity is not valid.
+    BadIdentity,
 }
 
 impl CloseCause {
     /// All causes.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Bye,
         Self::Vanished,
         Self::ShuttingDown,
@@ -65,6 +67,7 @@ impl CloseCause {
         Self::Banned,
         Self::TokenUsed,
         Self::Kicked,
+        Self::BadIdentity,
     ];
 
     /// The code of a WebSocket close frame in the plain protocol.
@@ -89,6 +92,7 @@ impl CloseCause {
             Self::Banned => 4015,
             Self::TokenUsed => 4016,
             Self::Kicked => 4017,
+            Self::BadIdentity => 4018,
         }
     }
 
@@ -110,6 +114,7 @@ impl CloseCause {
             Self::Banned => 73,
             Self::TokenUsed => 74,
             Self::Kicked => 75,
+            Self::BadIdentity => 76,
         }
     }
 
@@ -131,10 +136,12 @@ mod tests {
         let world = include_str!("../../../spec/WORLD.md");
         for cause in CloseCause::ALL {
             let (websocket, session) = (cause.websocket_code(), cause.session_code());
-            // In the plain protocol, programs and other versions are refused before a connection begins, so they have no
-            // close code.
-            let is_sent =
-                !matches!(cause, CloseCause::Vanished | CloseCause::NoProgram | CloseCause::Version);
+            // In the plain protocol, programs and other versions are refused before a connection begins, and there are no
+            // identities, so they have no close code.
+            let is_sent = !matches!(
+                cause,
+                CloseCause::Vanished | CloseCause::NoProgram | CloseCause::Version | CloseCause::BadIdentity
+            );
             assert_eq!(plain.contains(&format!("| {websocket} |")), is_sent, "{cause:?}");
             assert!(session < 64 || world.contains(&format!("| {session} |")), "{cause:?}");
         }

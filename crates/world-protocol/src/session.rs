@@ -6,7 +6,7 @@ use nowcast_world::limits::VELOCITY_MAX;
 use nowcast_world::{EntityId, PlayerId, Pose, Velocity};
 
 /// The version of `spec/WORLD.md`.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Actions, events of the world, and descriptions of its state.
 pub const WORLD_LANE: u8 = 0;
@@ -164,6 +164,21 @@ pub enum ToWorld {
         /// The entity.
         entity: u32,
     },
+    /// Sent before [`ToWorld::Join`] by a client with an identity: it proves that the client has a private key.
+    Identify {
+        /// The public key: a point of the curve P-256, uncompressed, 65 bytes (SEC 1, section 2.3.3).
+        key: Vec<u8>,
+        /// The signature of [`identity_text`] by ECDSA with SHA-256: r and s, 32 bytes each.
+        signature: Vec<u8>,
+    },
+}
+
+/// Returns the text that a client signs in [`ToWorld::Identify`]. The accepting side chose the number of the session at
+/// random, so a signature is valid for one session.
+#[must_use]
+pub fn identity_text(session: [u8; 8]) -> Vec<u8> {
+    let digits: String = session.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("nowcast identity 1\n{digits}").into_bytes()
 }
 
 /// The target pose of an entity from its owner: the state of [`OWNED_KEYS`] and the entity's id, from client to server.

@@ -2,6 +2,7 @@
 
 use nowcast_wire::Value;
 
+use crate::account::SavedData;
 use crate::conform::held_bytes;
 use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
@@ -94,6 +95,22 @@ pub enum Command {
         is_program: bool,
         /// Names of roles, at most [`crate::limits::ROLES_MAX`]. Further ones, and those that are no names, are ignored.
         roles: Vec<String>,
+    },
+    /// A player or a program joins with an account, which [`crate::Player::account`] returns, and with the stored data of the
+    /// account. If another player of the world has the same account, both have the newer data.
+    JoinWithAccount {
+        /// Its number, which must be greater than all earlier numbers.
+        player: PlayerId,
+        /// The wanted name. It is sanitised, and becomes `guest-N` if nothing is left.
+        name: String,
+        /// Whether it is a program.
+        is_program: bool,
+        /// Names of roles, as in [`Command::JoinWithRoles`].
+        roles: Vec<String>,
+        /// The name of the account ([`crate::is_account`]). Any other text is ignored.
+        account: String,
+        /// The stored data of the account; `None` if nothing is stored.
+        saved: Option<SavedData>,
     },
     /// A player asks to own an entity, by the rules of its kind ([`crate::OwnerRules`]).
     Own {
@@ -201,7 +218,13 @@ impl Command {
 
     /// Whether a player joins by it.
     pub fn is_join(&self) -> bool {
-        matches!(self, Command::Join { .. } | Command::JoinProgram { .. } | Command::JoinWithRoles { .. })
+        matches!(
+            self,
+            Command::Join { .. }
+                | Command::JoinProgram { .. }
+                | Command::JoinWithRoles { .. }
+                | Command::JoinWithAccount { .. }
+        )
     }
 
     /// Approximate heap memory, in bytes.
@@ -210,8 +233,10 @@ impl Command {
             Command::Join { name, .. } | Command::JoinProgram { name, .. } | Command::Rename { name, .. } => {
                 name.len()
             }
-            Command::JoinWithRoles { name, roles, .. } => {
-                name.len() + roles.iter().map(|role| size_of::<String>() + role.len()).sum::<usize>()
+            Command::JoinWithRoles { name, roles, .. } => name.len() + roles_bytes(roles),
+            Command::JoinWithAccount { name, roles, account, saved, .. } => {
+                let saved = saved.as_ref().map_or(0, |saved| held_bytes(&saved.value));
+                name.len() + roles_bytes(roles) + account.len() + saved
             }
             Command::Message { text, .. } => text.len(),
             Command::Action { name, arguments, .. } => name.len() + held_bytes(arguments),
@@ -229,6 +254,7 @@ impl Command {
             Command::Join { player, .. }
             | Command::JoinProgram { player, .. }
             | Command::JoinWithRoles { player, .. }
+            | Command::JoinWithAccount { player, .. }
             | Command::Own { player, .. }
             | Command::Release { player, .. }
             | Command::Move { player, .. }
@@ -246,4 +272,8 @@ impl Command {
             | Command::Edit { player, .. } => *player,
         }
     }
+}
+
+fn roles_bytes(roles: &[String]) -> usize {
+    roles.iter().map(|role| size_of::<String>() + role.len()).sum()
 }

@@ -31,6 +31,9 @@ pub struct Definition {
     /// Whether the world records the last half second, so that rules can judge by a player's view
     /// ([`crate::Scene::rewind`]).
     pub rewinds: bool,
+    /// Whether the rules save data of accounts ([`crate::Scene::set_saved`]). A host then lets an account into one room of the
+    /// world at a time.
+    pub saves: bool,
 }
 
 impl Default for Definition {
@@ -45,6 +48,7 @@ impl Default for Definition {
             limits: Limits::DEFAULT,
             interest: Interest::DEFAULT,
             rewinds: false,
+            saves: false,
         }
     }
 }

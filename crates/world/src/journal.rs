@@ -36,8 +36,11 @@ use self::saved::Saved;
 use crate::command::Command;
 use crate::world::World;
 
-/// The newest version of the format, stored in the first byte. Entries of this version may be joins with roles.
-const VERSION: u8 = 3;
+/// The newest version of the format, stored in the first byte. Entries of this version may be joins with accounts.
+const VERSION: u8 = 4;
+
+/// The version of entries without joins with accounts. Entries of this version may be joins with roles.
+const VERSION_WITHOUT_ACCOUNTS: u8 = 3;
 
 /// The version of entries without joins with roles. Programs that know no roles read it, too.
 const VERSION_WITHOUT_ROLES: u8 = 2;
@@ -85,7 +88,7 @@ pub enum JournalError {
     Empty,
     /// A program from before the first release wrote the bytes.
     #[error(
-        "the journal has version {found}, which no release wrote, and this program reads versions {VERSION_WITHOUT_ROLES} and {VERSION}"
+        "the journal has version {found}, which no release wrote, and this program reads versions {VERSION_WITHOUT_ROLES} to {VERSION}"
     )]
     Older {
         /// The version of the bytes.
@@ -147,8 +150,12 @@ pub enum ReplayError {
 
 /// Appends entries as bytes, in columns. Many entries in one call take fewer bytes than single ones.
 pub fn encode(entries: &[Entry], out: &mut Vec<u8>) {
-    let has_roles = |entry: &Entry| matches!(entry.record, Record::Command(Command::JoinWithRoles { .. }));
-    out.push(if entries.iter().any(has_roles) { VERSION } else { VERSION_WITHOUT_ROLES });
+    let needed = entries.iter().map(|entry| match entry.record {
+        Record::Command(Command::JoinWithAccount { .. }) => VERSION,
+        Record::Command(Command::JoinWithRoles { .. }) => VERSION_WITHOUT_ACCOUNTS,
+        _ => VERSION_WITHOUT_ROLES,
+    });
+    out.push(needed.max().unwrap_or(VERSION_WITHOUT_ROLES));
     nowcast_wire::encode_with(&Saved::of(entries), Effort::Small, out);
 }
 

@@ -58,6 +58,7 @@
 //!
 //! Metres, seconds, radians; Y is up, X right, Z toward the viewer (`spec/PLAIN.md`, section 2).
 
+mod account;
 mod attributes;
 mod behaviour;
 mod body;
@@ -97,6 +98,7 @@ mod timer;
 mod walker;
 mod world;
 
+pub use account::{ACCOUNT_BYTES_MAX, SAVED_BYTES_MAX, SavedData, is_account};
 pub use attributes::Attributes;
 pub use behaviour::Behaviour;
 pub use body::{Body, Mass, Motion};

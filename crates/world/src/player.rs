@@ -25,6 +25,8 @@ pub struct Player {
     pub tags: Vec<String>,
     /// Data of the behaviour that clients never receive.
     pub private: Value,
+    /// The name of the account that the player has on every visit ([`crate::Command::JoinWithAccount`]); `None` for a guest.
+    pub account: Option<String>,
     /// Age of the world that the player sees, in milliseconds ([`crate::Command::SetViewDelay`]).
     pub behind_ms: u16,
 }
@@ -33,6 +35,11 @@ impl Player {
     /// Returns the roles with which the player joined ([`crate::Command::JoinWithRoles`]), sorted.
     pub fn roles(&self) -> impl Iterator<Item = &str> {
         self.tags.iter().filter_map(|tag| tag.strip_prefix(ROLE))
+    }
+
+    /// Returns the key of the player's saved data: the account, or for a guest `#` and its number.
+    pub fn saved_key(&self) -> String {
+        self.account.clone().unwrap_or_else(|| format!("#{}", self.id.0))
     }
 
     /// Returns the tags that the behaviour has set, sorted.

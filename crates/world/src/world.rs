@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::account::{SavedData, is_account};
 use crate::behaviour::Behaviour;
 use crate::body::Motion;
 use crate::command::{Command, Edit};
@@ -146,6 +147,20 @@ impl World {
         self.scene.take_event()
     }
 
+    /// Takes the data of accounts that changed since the last call, by account. A host calls this after each step, and
+    /// stores the data together with the commands that changed it.
+    pub fn take_saved(&mut self) -> BTreeMap<String, SavedData> {
+        std::mem::take(&mut self.scene.unsaved)
+    }
+
+    /// Lets [`World::take_saved`] return the data of all accounts in the world. A host calls this after it replaced the world
+    /// by an earlier state.
+    pub fn save_again(&mut self) {
+        let Scene { accounts, unsaved, .. } = &mut self.scene;
+        let of_accounts = accounts.iter().filter(|(key, _)| is_account(key));
+        unsaved.extend(of_accounts.map(|(key, data)| (key.clone(), data.clone())));
+    }
+
     /// Returns everything in the world except its rules.
     pub fn scene(&self) -> &Scene {
         &self.scene
@@ -220,6 +235,12 @@ impl World {
             Command::JoinWithRoles { name, is_program, roles, .. } => {
                 scene.add_player(player, &name, is_program)?;
                 scene.set_roles(player, &roles);
+                behaviour.join(scene, player);
+            }
+            Command::JoinWithAccount { name, is_program, roles, account, saved, .. } => {
+                scene.add_player(player, &name, is_program)?;
+                scene.set_roles(player, &roles);
+                scene.enter_account(player, account, saved);
                 behaviour.join(scene, player);
             }
             Command::Leave { .. } => {

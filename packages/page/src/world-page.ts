@@ -1,5 +1,12 @@
 import { type Frame, Sun, startLoop, WorldView } from "@nowcast/three";
-import { createPoses, type JoinOptions, joinWorld, type Poses, type World } from "nowcast/world";
+import {
+  browserIdentity,
+  createPoses,
+  type JoinOptions,
+  joinWorld,
+  type Poses,
+  type World,
+} from "nowcast/world";
 import { Color, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "three";
 import { WorldHud } from "./hud/world-hud.js";
 import { readSound, Sounds } from "./sounds.js";
@@ -55,7 +62,7 @@ export class WorldPage {
     this.canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none";
     this.#labels.style.cssText = "position:absolute;inset:0;overflow:hidden;pointer-events:none";
     container.append(this.canvas, this.#labels);
-    this.world = joinWorld(url, join);
+    this.world = joinWorld(url, { identity: browserIdentity(), ...join });
     this.world.ready.catch(() => undefined);
     this.poses = createPoses(this.world);
     this.view = new WorldView(this.world, {

@@ -5,6 +5,7 @@ import type { ActionSource, Input, PlayerFacts } from "@nowcast/page";
 import { type Pose, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import {
+  browserIdentity,
   createPoses,
   ENCODINGS,
   type Encoding,
@@ -97,6 +98,7 @@ export class WorldConnection {
   ) {
     const { name, transport, carrier, token, networkHz } = options;
     this.world = joinWorld(url, {
+      identity: browserIdentity(),
       ...(transport === "session"
         ? { protocol: "session", carriers: carrier === undefined ? undefined : [carrier] }
         : { protocol: "plain", encoding: transport }),

@@ -13,13 +13,13 @@ use nowcast_server::{is_world_name, restore_kept};
 
 use super::files::{read_world_file, write_new};
 use super::past::{moment, now_ms};
-use super::{bans, data, migrate, past, restore, salvage};
+use super::{accounts, bans, data, migrate, past, restore, salvage};
 use crate::output::{self, printable};
 
 /// Manage the worlds that a server has stored
 ///
-/// `list`, `show`, `export`, `replay`, `backup`, `check`, `bans`, `migrate --plan` and `restore` without `--replace` work while a
-/// server runs. `import`, `copy`, `migrate`, `restore`, `remove`, `prune`, `ban` and `unban` require that no server uses the
+/// `list`, `show`, `export`, `replay`, `backup`, `check`, `bans`, `players`, `migrate --plan` and `restore` without `--replace` work while a
+/// server runs. `import`, `copy`, `migrate`, `restore`, `remove`, `prune`, `ban`, `unban` and `players --delete` require that no server uses the
 /// folder. On the pages of a running server, editors can view history at `/r/NAME?at=-5m`, and enter `/ban` and `/unban` as lines
 /// of chat.
 #[derive(clap::Args)]
@@ -138,6 +138,11 @@ enum Command {
         /// List only the bans of this room or world
         place: Option<String>,
     },
+    /// List the accounts for which worlds have saved data, or export or delete the data of one account
+    Players {
+        #[command(flatten)]
+        args: accounts::Args,
+    },
     /// Delete the history of worlds; their current state stays
     Prune {
         /// Hours of history to keep
@@ -208,6 +213,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Ban { args } => bans::ban(&folder, args)?,
         Command::Unban { place, who } => bans::unban(&folder, &place, &who)?,
         Command::Bans { place } => bans::list(&reader()?, place.as_deref())?,
+        Command::Players { args } => accounts::run(&folder, args)?,
         Command::Prune { keep_hours, keep_mb } => prune(&folder, keep_hours, keep_mb)?,
         Command::Remove { name } => {
             writer(&folder)?.remove(&world_name(&name)?)?;

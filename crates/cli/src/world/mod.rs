@@ -1,5 +1,6 @@
 //! Commands for worlds in folders: to create, check and test them.
 
+mod accounts;
 mod bans;
 pub(crate) mod check;
 pub(crate) mod data;

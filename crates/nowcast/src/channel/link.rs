@@ -62,6 +62,11 @@ pub(crate) trait Link: Send + Sync {
 
     fn entry(&self) -> &Entry;
 
+    /// The random number that the accepting side gave the session. A link without sessions has none.
+    fn session_id(&self) -> Option<[u8; 8]> {
+        None
+    }
+
     /// The types that the two ends have announced to each other.
     fn shapes(&self) -> &Shapes;
 

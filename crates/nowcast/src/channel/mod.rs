@@ -286,6 +286,14 @@ impl Channel {
         self.link.entry()
     }
 
+    /// Returns the random number that the accepting side gave the session when the session began; the same on both sides, and
+    /// on every carrier. A client can sign it to prove that it has a key. `None` over shared memory and local sockets, and
+    /// before the session begins.
+    #[must_use]
+    pub fn session_id(&self) -> Option<[u8; 8]> {
+        self.link.session_id()
+    }
+
     /// Sets the source of the lanes that are configured to have a source. Call [`source_has_more`](Self::source_has_more) when it
     /// has new data. Over shared memory there are no packets, and the source is never polled.
     pub fn set_source(&self, source: Box<dyn Source>) {

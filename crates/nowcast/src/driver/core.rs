@@ -210,6 +210,10 @@ impl Core {
         Status::of(&self.session, self.latest_kind, self.phase.clone(), self.resumed)
     }
 
+    pub(super) fn session_id(&self) -> Option<[u8; 8]> {
+        self.session.identity().map(|resume| resume.session)
+    }
+
     pub(crate) fn closed(&self) -> Option<Closed> {
         match &self.phase {
             Phase::Closed(closed) => Some(closed.clone()),

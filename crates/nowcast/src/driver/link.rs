@@ -205,6 +205,10 @@ impl Link for SessionLink {
         &self.entry
     }
 
+    fn session_id(&self) -> Option<[u8; 8]> {
+        self.lock().session_id()
+    }
+
     fn shapes(&self) -> &Shapes {
         &self.shapes
     }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nowcast_script::Sources;
-use nowcast_store::{ActionId, Completion, HOST_BYTES_MAX, Once, Origin, Recorder, SqliteStore};
-use nowcast_world::{Command, PlayerId, World};
+use nowcast_store::{
+    AccountRecord, ActionId, Completion, HOST_BYTES_MAX, Once, Origin, Recorder, SqliteStore,
+};
+use nowcast_world::{Command, PlayerId, SavedData, World};
 use tracing::warn;
 
 use super::{HostState, JournalShare, definition_hash, now_ms, seat_note, sources_hash};
@@ -79,6 +81,19 @@ impl Recording {
     /// Records that the world accepted a durable action.
     pub(crate) fn took_once(&mut self, world: &World, id: ActionId, command: Command) {
         self.recorder.took_once(world, id, command);
+    }
+
+    /// Records the data of accounts that the last step changed.
+    pub(crate) fn save_accounts(&mut self, changed: BTreeMap<String, SavedData>) {
+        for (account, saved) in changed {
+            let world = self.offered.clone();
+            self.recorder.save_account(AccountRecord { world, account, saved });
+        }
+    }
+
+    /// Whether the store has accepted all data of accounts.
+    pub(crate) fn has_saved_accounts(&self) -> bool {
+        self.recorder.has_saved_accounts()
     }
 
     /// Calls a completion when all events recorded so far are stored.

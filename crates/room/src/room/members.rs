@@ -1,8 +1,10 @@
 //! The players of a room: their seats, the answers to their clients, and the admission of newcomers to the world.
 
+mod accounts;
 mod held;
 mod naming;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,7 +16,8 @@ pub(super) use self::held::{HeldSeat, standing};
 use super::chat::{RefusedLine, RoomChat};
 use super::context::RoomContext;
 use super::replicated_state::ReplicatedState;
-use crate::client_handle::ClientHandle;
+use crate::accounts::HeldAccount;
+use crate::client_handle::{ClientHandle, JoiningAccount};
 use crate::client_sink::ClientEvent;
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::{Name, Names};
@@ -36,6 +39,8 @@ pub(super) struct Members {
     last_player: u32,
     /// The ownership that was granted in this step, with the numbers of the requests.
     granted: Vec<(PlayerId, EntityId, u32)>,
+    /// The accounts of the players in the world.
+    pub(super) accounts: BTreeMap<PlayerId, HeldAccount>,
 }
 
 /// A player with a client.
@@ -63,7 +68,14 @@ pub(super) struct Newcomer {
 impl Members {
     /// Creates the members of a room that opens: the players whose seats are held.
     pub(super) fn new(held: Vec<HeldSeat>, last_player: u32) -> Self {
-        Self { seated: Vec::new(), held, names: Names::default(), last_player, granted: Vec::new() }
+        Self {
+            seated: Vec::new(),
+            held,
+            names: Names::default(),
+            last_player,
+            granted: Vec::new(),
+            accounts: BTreeMap::new(),
+        }
     }
 
     /// Whether no player is in the room, and no seat is held.
@@ -134,7 +146,12 @@ impl Members {
         let id = PlayerId(self.last_player);
         self.bind_name(world, replicated, &client, id, &name);
         let (is_program, roles) = (client.is_program, client.roles.clone());
+        let account = client.take_account();
         let join = match is_program {
+            _ if let Some(JoiningAccount { account, held, saved }) = account => {
+                self.accounts.extend(held.map(|held| (id, held)));
+                Command::JoinWithAccount { player: id, name, is_program, roles, account, saved }
+            }
             _ if !roles.is_empty() => Command::JoinWithRoles { player: id, name, is_program, roles },
             true => Command::JoinProgram { player: id, name },
             false => Command::Join { player: id, name },

@@ -4,8 +4,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use nowcast_limits::network_of;
+use nowcast_world_protocol::room_of;
 
 use super::Rooms;
+use crate::accounts::HeldAccount;
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
 use crate::lobby::Lobby;
@@ -44,6 +46,21 @@ impl Seat {
             Some(ban) => client.close(Closing::Banned(ban.told())),
             None => self.lobby.enter(client),
         }
+    }
+
+    /// Holds an account for the room, as soon as another room of the same world has given it up. Drop the future to give up
+    /// waiting. Returns `None` if the rules save no data of accounts.
+    pub async fn hold_account(&self, account: &str) -> Option<HeldAccount> {
+        let world = self.rooms.catalogue.of_room(&self.room);
+        if !world.saves() {
+            return None;
+        }
+        Some(self.rooms.accounts.hold(&world.name, account, &self.lobby.wanted_accounts).await)
+    }
+
+    /// Whether the room shows the present of its world, and not its history.
+    pub fn shows_present(&self) -> bool {
+        room_of(&self.room) == self.room
     }
 
     /// The name of the room.

@@ -52,6 +52,15 @@ pub struct ScriptVersions {
     found: Mutex<Found>,
 }
 
+/// The declarations of loaded rules that are needed before a room opens.
+#[derive(Debug)]
+struct Loaded {
+    /// The description for visitors.
+    about: About,
+    /// Whether the rules save data of accounts.
+    saves: bool,
+}
+
 struct Found {
     /// The newest version that loads.
     good: Sources,
@@ -59,6 +68,8 @@ struct Found {
     assets: Assets,
     /// The description of `good` for visitors.
     about: About,
+    /// Whether `good` saves data of accounts.
+    saves: bool,
     /// The reason why the current contents of the folder do not load, if they do not.
     fault: Option<String>,
 }
@@ -206,6 +217,14 @@ impl Offered {
         })
     }
 
+    /// Whether the rules save data of accounts. Rules in Rust may save data.
+    pub(crate) fn saves(&self) -> bool {
+        match &self.rules {
+            Offer::Script(newest) => newest.lock().saves,
+            Offer::Program(_) => true,
+        }
+    }
+
     fn summary(&self) -> WorldSummary {
         let mut summary = WorldSummary {
             name: self.name.clone(),
@@ -239,10 +258,10 @@ impl ScriptVersions {
         assets: Assets,
         asset_cache: &Arc<AssetCache>,
     ) -> Result<Arc<Self>, OfferError> {
-        let about = load(&sources, &assets, folder)
+        let Loaded { about, saves } = load(&sources, &assets, folder)
             .map_err(|fault| OfferError::Script { world: world.to_owned(), fault })?;
         asset_cache.put(&assets);
-        let found = Mutex::new(Found { good: sources, assets, about, fault: None });
+        let found = Mutex::new(Found { good: sources, assets, about, saves, fault: None });
         Ok(Arc::new(Self { asset_cache: Arc::clone(asset_cache), number: AtomicU64::new(0), found }))
     }
 
@@ -263,8 +282,8 @@ impl ScriptVersions {
     pub fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
         // The version is loaded without the lock, because loading may take long or never finish.
         let loaded = read.and_then(|(sources, assets)| {
-            let about = load(&sources, &assets, None)?;
-            Ok((sources, assets, about))
+            let loaded = load(&sources, &assets, None)?;
+            Ok((sources, assets, loaded))
         });
         let mut found = self.lock();
         let is_known = match &loaded {
@@ -278,11 +297,11 @@ impl ScriptVersions {
         }
         let outcome = loaded.as_ref().map(|(sources, ..)| sources.hash()).map_err(Clone::clone);
         match loaded {
-            Ok((sources, assets, about)) => {
+            Ok((sources, assets, Loaded { about, saves })) => {
                 // The assets are served before a room announces them to a page.
                 self.asset_cache.put(&assets);
                 self.asset_cache.retire(&found.assets, &assets);
-                *found = Found { good: sources, assets, about, fault: None };
+                *found = Found { good: sources, assets, about, saves, fault: None };
             }
             Err(fault) => found.fault = Some(fault),
         }
@@ -301,9 +320,9 @@ pub fn describe_faults(faults: &[Fault]) -> Option<String> {
     }
 }
 
-/// Returns the description for visitors, or an error if no world can be created from these rules and files, or if its definition cannot be sent. Rules that
+/// Returns the declarations, or an error if no world can be created from these rules and files, or if its definition cannot be sent. Rules that
 /// do not finish are interrupted. Rules that cannot be interrupted are abandoned.
-fn load(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<About, String> {
+fn load(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<Loaded, String> {
     let (sources, assets, folder) = (sources.clone(), assets.clone(), folder.map(Path::to_owned));
     within(LOAD_TIME_MAX, move || load_here(&sources, &assets, folder.as_deref()))
 }
@@ -336,7 +355,7 @@ fn within<T: Send + 'static>(
         })
 }
 
-fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<About, String> {
+fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<Loaded, String> {
     let script = Script::load(sources, Limits::DEFAULT).map_err(|fault| match folder {
         Some(folder) => fault.in_folder(&folder.display().to_string(), sources),
         None => fault.to_string(),
@@ -346,7 +365,7 @@ fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Resul
         return Err(fault);
     }
     if Dictionary::new(&definition, assets, 1).fits() {
-        Ok(script.about())
+        Ok(Loaded { about: script.about(), saves: definition.saves })
     } else {
         Err("the kinds' looks, the actions' bindings and the names of assets are too large for one message"
             .to_owned())

@@ -156,6 +156,12 @@ fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
             Ok(player.roles().map(str::to_owned).collect::<Vec<_>>())
         })
     })?;
+    get.add("account", |_, handle: Handle| {
+        with_scene(|scene| {
+            let player = scene.player(handle.player()?).ok_or_else(|| gone(handle))?;
+            Ok(player.account.clone())
+        })
+    })?;
     get.add("input", |lua, handle: Handle| {
         let input = with_scene(|scene| match handle {
             Handle::Player(id) => Ok(scene.player(id).ok_or_else(|| gone(handle))?.input),

@@ -1,4 +1,4 @@
-//! Saved data: the world's state and the private tables of entities and players.
+//! Saved data: the world's state, the private tables of entities and players, and the data of accounts.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use nowcast_world::{EntityId, PlayerId, Scene, SceneError, Value};
 use crate::console::Console;
 use crate::convert::{Budget, charged_to_luau, kept_from_luau, shown, to_luau, with_article};
 use crate::fault::{Fault, FaultKind};
-use crate::handle::{Handle, with_scene};
+use crate::handle::{Handle, refused, with_scene};
 use crate::meter::Meter;
 use crate::namespace::{Namespace, Shared};
 
@@ -36,6 +36,31 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     host.add("keepState", move |lua, state: Table| {
         with_scene(|scene| keeper.keep_state(lua, scene, &state))
     })?;
+    host.add("savedKey", |_, player: Handle| {
+        let player = player.player()?;
+        with_scene(|scene| {
+            let player = scene.player(player).ok_or_else(|| refused(SceneError::UnknownPlayer(player)))?;
+            Ok(player.saved_key())
+        })
+    })?;
+    host.add("sharesAccount", |_, player: Handle| {
+        let player = player.player()?;
+        with_scene(|scene| Ok(scene.shares_account(player)))
+    })?;
+    host.add("saved", |lua, player: Handle| {
+        let player = player.player()?;
+        match with_scene(|scene| Ok(scene.saved(player).cloned()))? {
+            Some(data) => Ok((Some(data.version), charged_to_luau(lua, &data.value)?)),
+            None => Ok((None, Luau::Nil)),
+        }
+    })?;
+    let keeper = Keeper::of(shared);
+    host.add(
+        "keepSaved",
+        move |lua, (player, version, live, problem): (Handle, u32, Luau, Option<String>)| {
+            with_scene(|scene| keeper.keep_saved(lua, scene, (player.player()?, version), live, problem))
+        },
+    )?;
     let kept = shared.kept.clone();
     host.add("isKept", move |_, table: Table| {
         Ok(table.metatable().is_some_and(|meta| kept.borrow().as_ref() == Some(&meta)))
@@ -47,6 +72,8 @@ pub(crate) struct Lasting {
     pub(crate) state: Table,
     /// The private tables, by handle.
     pub(crate) privates: Table,
+    /// The data of accounts, by key ([`nowcast_world::Player::saved_key`]).
+    pub(crate) saveds: Table,
 }
 
 impl Lasting {
@@ -70,16 +97,28 @@ impl Lasting {
                 None => self.privates.raw_set(handle, Luau::Nil)?,
             }
         }
+        let mut held: Vec<(String, Table)> = Vec::new();
+        self.saveds.for_each(|key: String, table: Table| {
+            held.push((key, table));
+            Ok(())
+        })?;
+        for (key, table) in held {
+            let player = scene.players().find(|player| player.saved_key() == key);
+            match player.and_then(|player| scene.saved(player.id)) {
+                Some(data) => refill(lua, &table, &data.value)?,
+                None => self.saveds.raw_set(key, Luau::Nil)?,
+            }
+        }
         Ok(())
     }
 }
 
 fn private_of(scene: &Scene, id: EntityId) -> mlua::Result<&Value> {
-    scene.private(id).ok_or_else(|| crate::handle::refused(SceneError::UnknownEntity(id)))
+    scene.private(id).ok_or_else(|| refused(SceneError::UnknownEntity(id)))
 }
 
 fn player_private_of(scene: &Scene, id: PlayerId) -> mlua::Result<&Value> {
-    let player = scene.player(id).ok_or_else(|| crate::handle::refused(SceneError::UnknownPlayer(id)))?;
+    let player = scene.player(id).ok_or_else(|| refused(SceneError::UnknownPlayer(id)))?;
     Ok(&player.private)
 }
 
@@ -131,6 +170,31 @@ impl Keeper {
         }
     }
 
+    /// Saves the data of an account. Returns the table that is valid from now on: the given table, or if it cannot be saved or
+    /// has a problem, the last saved one.
+    fn keep_saved(
+        &self,
+        lua: &Lua,
+        scene: &mut Scene,
+        (player, version): (PlayerId, u32),
+        live: Luau,
+        problem: Option<String>,
+    ) -> mlua::Result<Luau> {
+        let budget = Budget::of_account();
+        let converted = match problem {
+            Some(problem) => Err(problem),
+            None => kept_from_luau(&live, "saved", self.kept.borrow().as_ref(), &budget),
+        };
+        self.meter.note(budget.units());
+        let done = converted.and_then(|value| {
+            scene.set_saved(player, version, value).map_err(|error| format!("saved: {error}"))
+        });
+        let Err(problem) = done else { return Ok(live) };
+        self.console.report(not_kept(format!("player {}: {problem}", player.0)));
+        // Without saved data, the next access begins with the first values.
+        scene.saved(player).map_or(Ok(Luau::Nil), |before| to_luau(lua, &before.value))
+    }
+
     /// Saves changes of the world's state. The cost is charged afterwards: a state is saved regardless of the budget, and a
     /// large state leaves less budget for the following hooks.
     fn keep_state(&self, lua: &Lua, scene: &mut Scene, state: &Table) -> mlua::Result<()> {
@@ -157,7 +221,7 @@ impl Keeper {
         let gone: Vec<_> =
             scene.all_state().map(|(key, _)| key.to_owned()).filter(|key| !is_live(key)).collect();
         for key in gone {
-            scene.set_state(&key, Value::Nil).map_err(crate::handle::refused)?;
+            scene.set_state(&key, Value::Nil).map_err(refused)?;
         }
         self.meter.note(units);
         Ok(())

@@ -11,11 +11,15 @@ pub(super) const TESTING: Section = Section {
             "(name: string, fn: () -> ()) -> ()",
             "Declares a case. Each case runs in a world of its own.",
         ),
-        entry("join", "(name: string?, roles: { string }?) -> Entity", "Lets a bot join, with roles."),
+        entry(
+            "join",
+            "(name: string?, roles: { string }?, account: string?) -> Entity",
+            "Lets a bot join, with roles, and with an account. The case keeps the saved data of accounts.",
+        ),
         entry("leave", "(player: Entity) -> ()", "Lets a bot leave."),
         entry(
             "join_program",
-            "(name: string?, roles: { string }?) -> Entity",
+            "(name: string?, roles: { string }?, account: string?) -> Entity",
             "Lets a bot join as a program.",
         ),
         entry("own", "(player: Entity, entity: Entity) -> ()", "A bot asks for an entity."),

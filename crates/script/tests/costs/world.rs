@@ -35,6 +35,8 @@ pub(super) const DECLARING: &[Row] = &[
         "world.settings { players_max = 8, entities_max = 20000 }",
         2,
     ),
+    R::of("world.saved", CALL, "", "world.saved { default = { coins = 0 } }", 0),
+    R::of("world.about", "1 for each field", "", "world.about { goal = 'Win.', how = { 'Run.' } }", 1),
     R::of("world.on", CALL, "", "world.on('step', print)", 0),
     R::of(
         "world.action",
@@ -149,6 +151,14 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity:apply_impulse", CALL, "", "ball:apply_impulse(vector.one, vector.one)", 0),
     R::of("entity:apply_angular_impulse", CALL, "", "ball:apply_angular_impulse(vector.one)", 0),
     R::of("entity:apply_force", CALL, "", "ball:apply_force(vector.one, vector.one)", 0),
+    R::of("entity.account", CALL, "", "return player.account", 0),
+    R::of(
+        "entity.saved",
+        "1 per 8 values, and 1 per 256 bytes of text, when it is read first and when the hook ends",
+        BIG,
+        "player.saved.list = big",
+        250,
+    ),
     R::of("entity.roles", CALL, "", "return player.roles", 0),
     R::of("entity:has_role", CALL, "", "player:has_role('builder')", 0),
     R::of("entity:launch", CALL, "", "walker:launch(vector.one)", 0),

@@ -22,6 +22,7 @@ use tracing::{debug, info};
 
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::session_sink::SessionSink;
+use crate::account;
 use crate::entrance::{may_be_program, may_edit, opener_of, roles_of};
 use crate::shared::Shared;
 use crate::used_tokens::hold_token;
@@ -89,17 +90,37 @@ impl Early {
     }
 }
 
-/// Waits for the first event, which identifies the client.
-async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
-    let mut early = Early::default();
+/// Waits for the next event of the lane of the world. Other messages wait in `early`.
+async fn next_event(channel: &Channel, early: &mut Early) -> Result<Message, Closing> {
     loop {
         let message = channel.receive().await.map_err(closed)?;
         if message.kind == Received::Event && message.lane.number() == WORLD_LANE {
-            early.take_waiting(channel);
-            return Ok((message, early));
+            return Ok(message);
         }
         early.keep(message)?;
     }
+}
+
+/// The events with which a client begins.
+struct FirstEvents {
+    /// The public key and the signature of an identity.
+    proof: Option<(Vec<u8>, Vec<u8>)>,
+    join: Message,
+    early: Early,
+}
+
+/// Waits for the client's `Join`, which may follow a proof of its identity.
+async fn first_events(channel: &Channel) -> Result<FirstEvents, Closing> {
+    let mut early = Early::default();
+    let first = next_event(channel, &mut early).await?;
+    let (proof, join) = match read(&first) {
+        Ok(ToWorld::Identify { key, signature }) => {
+            (Some((key, signature)), next_event(channel, &mut early).await?)
+        }
+        _ => (None, first),
+    };
+    early.take_waiting(channel);
+    Ok(FirstEvents { proof, join, early })
 }
 
 /// A client that has a seat, and its messages that arrived before its first event.
@@ -112,8 +133,8 @@ struct Joined {
 
 /// Waits for the client's `Join`, and reserves its seat.
 async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, Closing> {
-    let first = timeout(shared.config.timeouts.handshake, first_event(channel)).await;
-    let (message, early) = first.map_err(|_| Closing::Idle)??;
+    let first = timeout(shared.config.timeouts.handshake, first_events(channel)).await;
+    let FirstEvents { proof, join: message, early } = first.map_err(|_| Closing::Idle)??;
     let (protocol, name, network_hz, key, is_program) = match read(&message) {
         Ok(ToWorld::Join { protocol, name, network_hz, key }) => (protocol, name, network_hz, key, false),
         Ok(ToWorld::JoinProgram { protocol, name, network_hz, key }) => {
@@ -139,6 +160,9 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, C
     if is_program && !may_be_program(entry, &shared.config.entry) {
         return Err(Closing::NoProgram);
     }
+    let by_key =
+        proof.map(|(key, signature)| account::of_key(&key, &signature, channel.session_id())).transpose();
+    let by_key = by_key?;
     let address = entry.address.map(|address| address.ip());
     let seat = shared.rooms.reserve(&entry.room, opener_of(entry)).map_err(|refusal| {
         shared.metrics.refuse(refusal.label());
@@ -152,10 +176,16 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, C
         // process were killed right afterwards.
         hold_token(token, key).map_err(|_| Closing::TokenUsed)?.wait().await;
     }
+    // Viewers of history are no players.
+    let account = entry.name.as_deref().map(account::of_token).or(by_key).filter(|_| seat.shows_present());
+    let account = match account {
+        Some(account) => Some(account::join(&seat, &account).await?),
+        None => None,
+    };
     let sink = Arc::new(SessionSink::new(Arc::clone(channel), network_hz, &shared.metrics.rooms));
     let may_edit = may_edit(entry, &shared.config.entry);
     let handle = ClientHandle::new(name, Arc::<SessionSink>::clone(&sink), network_hz, may_edit, is_program);
-    let handle = handle.with_roles(roles_of(entry, &shared.config.entry));
+    let handle = handle.with_roles(roles_of(entry, &shared.config.entry)).with_account(account);
     Ok(Joined { seat, handle: Arc::new(handle.with_key(key).with_address(address)), sink, early })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
 use nowcast_server::world::{EntityId, Input, Value};
-use nowcast_world_client::{Join, Update, WorldClient};
+use nowcast_world_client::{Identity, Join, Update, WorldClient};
 use nowcast_world_protocol::session::{Owned, Said, ToWorld};
 use tokio::time::timeout;
 
@@ -47,6 +47,20 @@ impl Guest {
         let carriers = [CarrierKind::WebSocket];
         let channel = Connector::new().carriers(carriers).connect(&url).await.expect("the room has space");
         Self::join_as(channel, Join::new(name).key(key)).await
+    }
+
+    /// Joins with an identity, by which the server recognises the client on every visit.
+    pub async fn join_with_identity(
+        address: SocketAddr,
+        room: &str,
+        name: &str,
+        identity: &Identity,
+    ) -> Self {
+        let url = format!("nowcast://{address}/{room}");
+        let carriers = [CarrierKind::WebSocket];
+        let channel = Connector::new().carriers(carriers).connect(&url).await.expect("the room has space");
+        identity.present(&channel).expect("the session has a number");
+        Self::join_by(channel, name).await
     }
 
     /// Joins on an open channel.

@@ -5,6 +5,7 @@
 //! connections of their own (`reader.rs`). `pack.rs` encodes rows. `schema.rs` has the tables and the checks before a file
 //! is touched.
 
+mod accounts;
 mod pack;
 mod prune;
 mod queue;
@@ -20,6 +21,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use nowcast_world::SavedData;
+
+pub use accounts::AccountSummary;
 pub use reader::{Report, SqliteReader};
 
 use crate::batch::{BATCH_BYTES_MAX, Batch, TICK_MAX};
@@ -151,6 +155,18 @@ impl SqliteStore {
         self.request(work, 0, &answered).map_err(|problem| self.failed(problem).of(world))
     }
 
+    /// Removes the data of an account in one world, or in all worlds. Returns the number of removed records. Waits for the
+    /// disk.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be written.
+    pub fn remove_account(&self, world: Option<&str>, account: &str) -> Result<u64, StoreError> {
+        let (answer, answered) = sync_channel(1);
+        let (world, account) = (world.map(str::to_owned), account.to_owned());
+        let work = Work::RemoveAccount { world, account, answer };
+        self.request(work, 0, &answered).map_err(|problem| self.failed(problem))
+    }
+
     /// Opens a reader of this store.
     ///
     /// # Errors
@@ -196,7 +212,8 @@ impl Store for SqliteStore {
         if bytes > BATCH_BYTES_MAX || span.check().is_err() {
             return Err(Refused { why: RefusedWhy::Invalid, then });
         }
-        self.give(Work::Batch { world: world.clone(), span, content: Content::Given(batch) }, then, bytes)
+        let (world, content) = (world.clone(), Content::Given(batch));
+        self.give(Work::Batch { world, span, content, accounts: Vec::new() }, then, bytes)
     }
 
     fn snapshot(
@@ -263,6 +280,10 @@ impl Store for SqliteStore {
 
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError> {
         self.reader()?.marks(kind, now_ms)
+    }
+
+    fn account(&self, world: &str, account: &str) -> Result<Option<SavedData>, StoreError> {
+        self.reader()?.account(world, account)
     }
 
     fn has_room(&self) -> bool {

@@ -20,9 +20,10 @@ pub(super) fn pack(group: &mut Vec<Job>) {
     join(group);
     for job in group {
         match &mut job.work {
-            Work::Batch { span, content, .. } => {
+            Work::Batch { span, content, accounts, .. } => {
                 if let Content::Given(batch) = content {
                     *span = batch.span();
+                    *accounts = std::mem::take(&mut batch.accounts);
                     *content = Content::Row((!batch.is_empty()).then(|| batch.to_bytes()));
                 }
             }
@@ -64,7 +65,7 @@ fn join(group: &mut Vec<Job>) {
             | Work::Remove { world, .. } => {
                 open.remove(world);
             }
-            Work::Mark { .. } | Work::Unmark { .. } | Work::Prune { .. } => {}
+            Work::Mark { .. } | Work::Unmark { .. } | Work::Prune { .. } | Work::RemoveAccount { .. } => {}
         }
         joined.push(job);
     }
@@ -97,7 +98,8 @@ mod tests {
         };
         let world = WorldName::new(world).expect("the name is valid");
         let bytes = batch.memory_bytes();
-        let work = Work::Batch { world, span: batch.span(), content: Content::Given(batch) };
+        let work =
+            Work::Batch { world, span: batch.span(), content: Content::Given(batch), accounts: Vec::new() };
         Job { work, then: vec![Box::new(|_| {})], count: 1, bytes, at: Instant::now() }
     }
 
@@ -111,7 +113,7 @@ mod tests {
     /// World, ticks, entries and completions of each batch.
     fn rows(group: &[Job]) -> Vec<(String, u64, u64, usize, usize)> {
         let row = |job: &Job| match &job.work {
-            Work::Batch { world, span, content: Content::Row(Some(body)) } => {
+            Work::Batch { world, span, content: Content::Row(Some(body)), .. } => {
                 let batch = Batch::from_bytes(*span, body).expect("the bytes were just written");
                 let (from, through) = (batch.from_tick, batch.through_tick);
                 assert_eq!((batch.entries.len(), batch.time_ms), (batch.notes.len(), through));

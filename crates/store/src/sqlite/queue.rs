@@ -6,6 +6,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::account::AccountRecord;
 use crate::batch::{Batch, Span};
 use crate::error::Problem;
 use crate::fail_point::{FailPoint, pass};
@@ -39,6 +40,8 @@ pub(super) enum Work {
         world: WorldName,
         span: Span,
         content: Content,
+        /// The data of accounts, from the batch when it was encoded.
+        accounts: Vec<AccountRecord>,
     },
     /// A world's state. The writer's thread encodes it.
     Snapshot {
@@ -79,6 +82,12 @@ pub(super) enum Work {
         world: WorldName,
         answer: SyncSender<Result<(), Problem>>,
     },
+    /// Removes the data of an account, in one world or in all.
+    RemoveAccount {
+        world: Option<String>,
+        account: String,
+        answer: SyncSender<Result<u64, Problem>>,
+    },
 }
 
 /// The content of a batch.
@@ -102,6 +111,7 @@ impl Work {
         // The requesting thread may have stopped waiting.
         match self {
             Work::Prune { answer, .. } => _ = answer.try_send(Err(problem)),
+            Work::RemoveAccount { answer, .. } => _ = answer.try_send(Err(problem)),
             Work::Import { answer, .. } | Work::Remove { answer, .. } => _ = answer.try_send(Err(problem)),
             _ => {}
         }

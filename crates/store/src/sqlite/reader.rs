@@ -187,7 +187,11 @@ impl SqliteReader {
         ask().map_err(|error: rusqlite::Error| self.failed(error.into()))
     }
 
-    fn failed(&self, problem: Problem) -> StoreError {
+    pub(super) fn connection(&self) -> &rusqlite::Connection {
+        &self.database.connection
+    }
+
+    pub(super) fn failed(&self, problem: Problem) -> StoreError {
         StoreError::new(&schema::database(&self.folder), problem)
     }
 

@@ -22,7 +22,10 @@ use crate::fail_point::{FailPoint, pass};
 const APPLICATION_ID: i32 = 0x4e4f_5743;
 
 /// The version of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
+
+/// The version of the tables without accounts. Opening such a store for writing adds the table.
+const VERSION_WITHOUT_ACCOUNTS: i64 = 1;
 
 /// The first bytes of every SQLite database.
 const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -70,6 +73,18 @@ CREATE TABLE marks (
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX marks_by_expiry ON marks (expires_ms);
+";
+
+const ACCOUNTS: &str = "
+CREATE TABLE accounts (
+    world TEXT NOT NULL,
+    account TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    changed_ms INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (world, account)
+) STRICT, WITHOUT ROWID;
 ";
 
 /// The database of a folder.
@@ -270,7 +285,7 @@ fn open_existing(path: &Path) -> Result<Connection, Problem> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     harden(&connection)?;
-    check_version(&connection)?;
+    let version = check_version(&connection)?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
         return Err(Problem::Disk(format!("the file system allows no write-ahead log (it stays {mode})")));
@@ -283,6 +298,11 @@ fn open_existing(path: &Path) -> Result<Connection, Problem> {
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     // Checks now, and not only at the first commit, whether the database can be written.
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK;")?;
+    if version == VERSION_WITHOUT_ACCOUNTS {
+        connection.execute_batch(&format!(
+            "BEGIN IMMEDIATE; {ACCOUNTS} PRAGMA user_version = {VERSION}; COMMIT;"
+        ))?;
+    }
     Ok(connection)
 }
 
@@ -295,10 +315,12 @@ fn harden(connection: &Connection) -> Result<(), Problem> {
     Ok(())
 }
 
-fn check_version(connection: &Connection) -> Result<(), Problem> {
+/// Returns the version of the tables.
+fn check_version(connection: &Connection) -> Result<i64, Problem> {
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    judge(id, version)
+    judge(id, version)?;
+    Ok(version)
 }
 
 fn judge(id: i32, version: i64) -> Result<(), Problem> {
@@ -306,7 +328,7 @@ fn judge(id: i32, version: i64) -> Result<(), Problem> {
         return Err(Problem::Foreign("an SQLite database of another program".to_owned()));
     }
     match version {
-        VERSION => Ok(()),
+        VERSION_WITHOUT_ACCOUNTS..=VERSION => Ok(()),
         newer if newer > VERSION => Err(Problem::Newer { found: newer, known: VERSION }),
         other => Err(Problem::damaged("the header", format!("version {other} was never written"))),
     }
@@ -377,7 +399,8 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))?;
+    connection
+        .execute_batch(&format!("BEGIN; {TABLES} {ACCOUNTS} PRAGMA user_version = {VERSION}; COMMIT;"))?;
     connection.close().map_err(|(_, error)| error)?;
     File::open(&unfinished)?.sync_all()?;
     pass(FailPoint::DatabaseMade);

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use nowcast_world::SavedData;
 use rusqlite::{ErrorCode, OptionalExtension, Statement, Transaction, TransactionBehavior, params};
 
+use crate::account::{self, ACCOUNTS_MAX, AccountRecord};
 use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
 use crate::fail_point::{FailPoint, pass};
@@ -187,7 +189,11 @@ fn write_all(
             pass(FailPoint::BetweenRows);
         }
         let fate = match &mut job.work {
-            Work::Batch { world, span, content: Content::Row(body) } => {
+            Work::Batch { world, span, content: Content::Row(body), accounts } => {
+                // The data of accounts is not behind the journal, even if the journal has a hole here.
+                for record in accounts.iter() {
+                    tables.account(record, span.time_ms)?;
+                }
                 tables.append(world, *span, body.as_deref())?
             }
             // `pack` has packed all batches.
@@ -218,6 +224,14 @@ fn write_all(
                     }
                 }
             }
+            Work::RemoveAccount { world, account, answer } => {
+                let removed = transaction.execute(
+                    "DELETE FROM accounts WHERE account = ?1 AND (?2 IS NULL OR world = ?2)",
+                    params![&*account, &*world],
+                )?;
+                let _ = answer.try_send(Ok(removed as u64));
+                Fate::Kept
+            }
             Work::Remove { world, answer } => match tables.remove(world)? {
                 Ok(()) => Fate::Kept,
                 Err(problem) => {
@@ -239,6 +253,8 @@ struct Tables<'t> {
     advance: Statement<'t>,
     /// The number of marks, if it was counted already.
     marks: Option<u64>,
+    /// The number of accounts, if it was counted already.
+    accounts: Option<u64>,
 }
 
 /// A row of the table `worlds`.
@@ -257,6 +273,7 @@ impl<'t> Tables<'t> {
             advance: transaction
                 .prepare("UPDATE worlds SET tick = ?, number = ?, changed_ms = ? WHERE id = ?")?,
             marks: None,
+            accounts: None,
         })
     }
 
@@ -361,6 +378,36 @@ impl<'t> Tables<'t> {
         }
         self.transaction.execute("DELETE FROM worlds WHERE id = ?", [id])?;
         Ok(Ok(()))
+    }
+
+    /// Stores the data of an account. Beyond the maximum number of accounts it is dropped.
+    fn account(&mut self, record: &AccountRecord, time_ms: u64) -> rusqlite::Result<()> {
+        let AccountRecord { world, account: name, saved: SavedData { version, revision, value } } = record;
+        let (version, revision, time_ms) = (i64::from(*version), *revision as i64, time_ms as i64);
+        let changed = self.transaction.execute(
+            "UPDATE accounts SET version = ?, revision = ?, changed_ms = ?, body = ? \
+             WHERE world = ? AND account = ?",
+            params![version, revision, time_ms, account::to_bytes(value), world, name],
+        )?;
+        if changed > 0 {
+            return Ok(());
+        }
+        let count = match self.accounts {
+            Some(count) => count,
+            None => {
+                self.transaction.query_row("SELECT count(*) FROM accounts", [], |row| row.get::<_, i64>(0))?
+                    as u64
+            }
+        };
+        if count >= ACCOUNTS_MAX {
+            return Ok(());
+        }
+        self.transaction.execute(
+            "INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?)",
+            params![world, name, version, revision, time_ms, account::to_bytes(value)],
+        )?;
+        self.accounts = Some(count + 1);
+        Ok(())
     }
 
     fn mark(&mut self, mark: &Mark, now_ms: u64, is_new: &mut bool) -> rusqlite::Result<Fate> {

@@ -68,6 +68,7 @@ fn batches() -> Vec<Batch> {
         entries,
         done: vec![ActionId { client: [4; 16], number: 6 }],
         notes: vec![Note { tick: 105, bytes: b"session 9".to_vec() }],
+        accounts: Vec::new(),
     };
     let last = Entry { tick: 115, record: Record::Command(Command::Leave { player: PlayerId(2) }) };
     let second = Batch {

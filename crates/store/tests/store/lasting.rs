@@ -9,7 +9,7 @@ use nowcast_store::{
     Stats, Store, StoreError, Summary, WorldName,
 };
 use nowcast_world::journal::Record;
-use nowcast_world::{Command, PlayerId};
+use nowcast_world::{Command, PlayerId, SavedData};
 
 use super::garden::{self, BEGIN_MS, Story};
 use super::{Folder, PATIENCE, completion, name, seeds};
@@ -69,6 +69,9 @@ impl Store for Forgetful<'_> {
     }
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError> {
         self.0.marks(kind, now_ms)
+    }
+    fn account(&self, world: &str, account: &str) -> Result<Option<SavedData>, StoreError> {
+        self.0.account(world, account)
     }
     fn has_room(&self) -> bool {
         self.0.has_room()

@@ -68,6 +68,7 @@ impl Both {
             entries: (0..ticks).map(|at| Entry { tick: from_tick + at, record: Record::Settled }).collect(),
             done: vec![ActionId { client: [world as u8; 16], number: self.time_ms }],
             notes: (0..notes).map(note).collect(),
+            accounts: Vec::new(),
         };
         self.give(world, batch);
     }

@@ -3,6 +3,7 @@
 use nowcast_wire::{Value, Wire};
 
 use super::{Entry, JournalError, Record};
+use crate::account::SavedData;
 use crate::command::{Command, Edit};
 use crate::id::{EntityId, PlayerId};
 use crate::input::{self, Input};
@@ -99,29 +100,96 @@ impl Neighbours {
 
 #[derive(Wire)]
 enum SavedRecord {
-    Join { name: String },
+    Join {
+        name: String,
+    },
     Leave,
     Input(SavedControls),
-    Action { name: String, arguments: Value },
-    Message { text: String },
-    Rename { name: String },
-    Spawn { kind: String, position: [f32; 3], rotation: [f32; 4] },
-    Despawn { entity: u32 },
-    Place { entity: u32, position: [f32; 3], rotation: [f32; 4] },
-    Attribute { entity: u32, name: String, value: Value },
+    Action {
+        name: String,
+        arguments: Value,
+    },
+    Message {
+        text: String,
+    },
+    Rename {
+        name: String,
+    },
+    Spawn {
+        kind: String,
+        position: [f32; 3],
+        rotation: [f32; 4],
+    },
+    Despawn {
+        entity: u32,
+    },
+    Place {
+        entity: u32,
+        position: [f32; 3],
+        rotation: [f32; 4],
+    },
+    Attribute {
+        entity: u32,
+        name: String,
+        value: Value,
+    },
     Settled,
     Hash(u64),
-    JoinProgram { name: String },
-    Own { entity: u32, number: u32 },
-    Release { entity: u32, to: Option<u32> },
-    Move { entity: u32, position: [f32; 3], rotation: [f32; 4], velocity: Option<SavedVelocity> },
-    Set { entity: u32, attributes: Value },
-    SpawnOwned { kind: String, position: [f32; 3], rotation: [f32; 4], attributes: Value, number: u32 },
-    DespawnOwned { entity: u32 },
+    JoinProgram {
+        name: String,
+    },
+    Own {
+        entity: u32,
+        number: u32,
+    },
+    Release {
+        entity: u32,
+        to: Option<u32>,
+    },
+    Move {
+        entity: u32,
+        position: [f32; 3],
+        rotation: [f32; 4],
+        velocity: Option<SavedVelocity>,
+    },
+    Set {
+        entity: u32,
+        attributes: Value,
+    },
+    SpawnOwned {
+        kind: String,
+        position: [f32; 3],
+        rotation: [f32; 4],
+        attributes: Value,
+        number: u32,
+    },
+    DespawnOwned {
+        entity: u32,
+    },
     Wait,
     Stride(SavedControls),
-    See { behind_ms: u16 },
-    JoinWithRoles { name: String, is_program: bool, roles: Vec<String> },
+    See {
+        behind_ms: u16,
+    },
+    JoinWithRoles {
+        name: String,
+        is_program: bool,
+        roles: Vec<String>,
+    },
+    JoinWithAccount {
+        name: String,
+        is_program: bool,
+        roles: Vec<String>,
+        account: String,
+        saved: Option<SavedAccountData>,
+    },
+}
+
+#[derive(Wire)]
+struct SavedAccountData {
+    version: u32,
+    revision: u64,
+    value: Value,
 }
 
 #[derive(Wire)]
@@ -170,6 +238,19 @@ impl SavedRecord {
                 is_program: *is_program,
                 roles: roles.clone(),
             },
+            Command::JoinWithAccount { name, is_program, roles, account, saved, .. } => {
+                SavedRecord::JoinWithAccount {
+                    name: name.clone(),
+                    is_program: *is_program,
+                    roles: roles.clone(),
+                    account: account.clone(),
+                    saved: saved.clone().map(|SavedData { version, revision, value }| SavedAccountData {
+                        version,
+                        revision,
+                        value,
+                    }),
+                }
+            }
             Command::Leave { .. } => SavedRecord::Leave,
             Command::Input { input, .. } => SavedRecord::Input(SavedControls::of(input)),
             Command::Action { name, arguments, .. } => {
@@ -266,6 +347,14 @@ impl SavedRecord {
             SavedRecord::JoinWithRoles { name, is_program, roles } => {
                 Command::JoinWithRoles { player, name, is_program, roles }
             }
+            SavedRecord::JoinWithAccount { name, is_program, roles, account, saved } => {
+                let saved = saved.map(|SavedAccountData { version, revision, value }| SavedData {
+                    version,
+                    revision,
+                    value,
+                });
+                Command::JoinWithAccount { player, name, is_program, roles, account, saved }
+            }
             SavedRecord::Settled => return Ok(Record::Settled),
             SavedRecord::Hash(hash) => return Ok(Record::Hash(hash)),
         }))
@@ -290,6 +379,7 @@ mod tests {
             Shape::of::<SavedEntry>(),
             Shape::of::<SavedControls>(),
             Shape::of::<SavedVelocity>(),
+            Shape::of::<SavedAccountData>(),
         ] {
             assert!(page().contains(&format!("struct {shape}")), "{shape}");
         }

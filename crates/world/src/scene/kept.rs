@@ -66,10 +66,17 @@ impl Scene {
         let rows = (0..entities.ids.len()).filter(|row| entities.is_alive[*row]);
         let of_entities = rows.map(|row| entity_bytes(&entities.attributes[row], &entities.privates[row]));
         let of_players = self.players.values().map(|player| held_bytes(&player.private));
+        let of_accounts = self.accounts.iter().map(|(key, data)| super::accounts::account_bytes(key, data));
         let of_state = self.state.iter().map(|(name, value)| named_bytes(name, value));
         let of_screens = self.screens.iter().map(|((_, place), value)| named_bytes(place, value));
         let of_timers = self.timers.iter().map(|(_, _, name, data)| named_bytes(name, data));
-        of_entities.chain(of_players).chain(of_state).chain(of_screens).chain(of_timers).sum()
+        of_entities
+            .chain(of_players)
+            .chain(of_accounts)
+            .chain(of_state)
+            .chain(of_screens)
+            .chain(of_timers)
+            .sum()
     }
 
     /// Adds an event of this step, unless the step has too many bytes.

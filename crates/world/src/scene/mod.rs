@@ -1,5 +1,6 @@
 //! The state of a world without its rules. Every hook receives it as an argument.
 
+mod accounts;
 mod bodies;
 mod crowds;
 mod entities;
@@ -23,6 +24,7 @@ use nowcast_wire::Value;
 pub use error::SceneError;
 pub use queries::{Filter, Hit};
 
+use crate::account::SavedData;
 use crate::contact::Contact;
 use crate::definition::Definition;
 use crate::entity::Entities;
@@ -57,7 +59,7 @@ use crate::walker::WalkerState;
 /// | query | [`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps), [`distance`](Self::distance), [`touching`](Self::touching) |
 /// | query a player's view | [`rewind`](Self::rewind), [`end_rewind`](Self::end_rewind), [`seen_pose`](Self::seen_pose) |
 /// | set timers | [`after`](Self::after), [`every`](Self::every), [`cancel`](Self::cancel) |
-/// | players | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar), [`set_player_tag`](Self::set_player_tag) |
+/// | players | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar), [`set_player_tag`](Self::set_player_tag), [`saved`](Self::saved), [`set_saved`](Self::set_saved) |
 /// | send | [`emit`](Self::emit), [`show`](Self::show) |
 /// | randomness | [`random`](Self::random) |
 ///
@@ -125,6 +127,10 @@ pub struct Scene {
     pub(crate) past: Past,
     /// While the scene is rewound: the past poses of the entities whose present pose differs.
     pub(crate) view: Option<BTreeMap<EntityId, Pose>>,
+    /// The data of accounts whose players are in the world, by account.
+    pub(crate) accounts: BTreeMap<String, SavedData>,
+    /// The changed data that the host has not taken yet.
+    pub(crate) unsaved: BTreeMap<String, SavedData>,
     pub(crate) stats: Stats,
     pub(crate) next_entity: u32,
     pub(crate) next_joint: u32,
@@ -164,6 +170,8 @@ impl Scene {
             acts_durably: false,
             past: Past::default(),
             view: None,
+            accounts: BTreeMap::new(),
+            unsaved: BTreeMap::new(),
             stats: Stats::default(),
             next_entity: 1,
             next_joint: 1,

@@ -119,6 +119,7 @@ impl Scene {
             input: Input::default(),
             tags: Vec::new(),
             private: Value::Nil,
+            account: None,
             behind_ms: 0,
         };
         self.players.insert(id, player);
@@ -136,6 +137,7 @@ impl Scene {
         let owned = self.owned_by(id);
         let player = self.players.remove(&id);
         self.release_kept(player.as_ref().map_or(0, |player| held_bytes(&player.private)));
+        self.forget_account(player.as_ref());
         let avatar = player.and_then(|player| player.avatar);
         for entity in owned {
             // An attached entity may have been removed with its parent.

@@ -13,15 +13,17 @@ use std::sync::Arc;
 
 use nowcast_wire::Limits as WireLimits;
 
+use crate::account::{SavedData, is_account};
 use crate::behaviour::Behaviour;
 use crate::definition::Definition;
 use crate::hash::Hasher;
-use crate::id::EntityId;
+use crate::id::{EntityId, PlayerId};
 use crate::problem::DefinitionError;
 use crate::scene::Scene;
 use crate::world::World;
 use saved::{
-    Saved, SavedPast, SavedPlans, SavedRide, SavedWithGifts, SavedWithPast, SavedWithPlans, SavedWithRides,
+    Saved, SavedAccount, SavedAccountOf, SavedAccounts, SavedPast, SavedPlans, SavedRide, SavedWithAccounts,
+    SavedWithGifts, SavedWithPast, SavedWithPlans, SavedWithRides,
 };
 
 /// The first bytes of a snapshot. The last of these bytes is the version.
@@ -38,6 +40,9 @@ const MAGIC_WITH_GIFTS: [u8; 8] = *b"nowworl\x05";
 /// The first bytes of the snapshot of a world with walkers on ground that moves.
 const MAGIC_WITH_RIDES: [u8; 8] = *b"nowworl\x06";
 
+/// The first bytes of the snapshot of a world with players that have accounts or saved data.
+const MAGIC_WITH_ACCOUNTS: [u8; 8] = *b"nowworl\x07";
+
 /// The first bytes without the version; the same in every version.
 const NAME: &[u8] = b"nowworl";
 
@@ -48,6 +53,7 @@ struct Parts {
     plans: SavedPlans,
     gifts: Vec<u32>,
     rides: Vec<SavedRide>,
+    accounts: SavedAccounts,
 }
 
 /// The reason why a world cannot be restored.
@@ -59,7 +65,7 @@ pub enum RestoreError {
     /// The snapshot has a version that this program does not know.
     #[error(
         "the snapshot has version {found}, and this program reads versions {} to {}: use the release that wrote it",
-        MAGIC[7], MAGIC_WITH_RIDES[7]
+        MAGIC[7], MAGIC_WITH_ACCOUNTS[7]
     )]
     Version {
         /// The version of the snapshot.
@@ -111,6 +117,7 @@ impl World {
         scene.events = before.events;
         scene.waiting_event_bytes = before.waiting_event_bytes;
         scene.emitted_bytes = before.emitted_bytes;
+        scene.unsaved = before.unsaved;
         scene.stats = before.stats;
         self.scene = scene;
         self.behaviour.resume(&self.scene);
@@ -163,6 +170,7 @@ impl Scene {
             plans: self.save_plans(),
             gifts: self.save_gifts(),
             rides: self.save_rides(),
+            accounts: self.save_accounts(),
         }
     }
 
@@ -208,21 +216,56 @@ impl Scene {
         Ok(())
     }
 
+    /// Saves the accounts of players, and their data.
+    fn save_accounts(&self) -> SavedAccounts {
+        let of_players = self.players().filter_map(|player| {
+            Some(SavedAccountOf { player: player.id.0, account: player.account.clone()? })
+        });
+        let data = self.accounts.iter().map(|(key, data)| SavedAccount {
+            key: key.clone(),
+            version: data.version,
+            revision: data.revision,
+            value: data.value.clone(),
+        });
+        SavedAccounts { of_players: of_players.collect(), data: data.collect() }
+    }
+
+    fn load_accounts(&mut self, saved: SavedAccounts) -> Result<(), RestoreError> {
+        let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
+        for SavedAccountOf { player, account } in saved.of_players {
+            let player = self.players.get_mut(&PlayerId(player));
+            let player = player.ok_or_else(|| invalid("an account has no player"))?;
+            if !is_account(&account) {
+                return Err(invalid("an account has an invalid name"));
+            }
+            player.account = Some(account);
+        }
+        for SavedAccount { key, version, revision, value } in saved.data {
+            if !self.players().any(|player| player.saved_key() == key) {
+                return Err(invalid("saved data has no player"));
+            }
+            self.accounts.insert(key, SavedData { version, revision, value });
+        }
+        self.kept_bytes = self.count_kept();
+        Ok(())
+    }
+
     fn load_parts(definition: Arc<Definition>, parts: Parts) -> Result<Scene, RestoreError> {
         let mut scene = Scene::load(definition, parts.now)?;
         scene.load_past(parts.past.unwrap_or_default())?;
         scene.load_plans(parts.plans)?;
         scene.load_gifts(&parts.gifts)?;
         scene.load_rides(parts.rides)?;
+        scene.load_accounts(parts.accounts)?;
         Ok(scene)
     }
 }
 
-/// Decodes the parts of a snapshot of any of the five forms.
+/// Decodes the parts of a snapshot of any of the six forms.
 fn from_bytes(bytes: &[u8]) -> Result<Parts, RestoreError> {
     let (magic, body) = bytes.split_first_chunk::<8>().ok_or(RestoreError::Foreign)?;
     let (mut past, mut plans) = (None, SavedPlans::default());
-    let (mut gifts, mut rides) = (Vec::new(), Vec::new());
+    let (mut gifts, mut rides, mut accounts) = (Vec::new(), Vec::new(), SavedAccounts::default());
     let now = match *magic {
         MAGIC => nowcast_wire::decode_with(body, &WireLimits::FILE)?,
         MAGIC_WITH_PAST => {
@@ -246,38 +289,53 @@ fn from_bytes(bytes: &[u8]) -> Result<Parts, RestoreError> {
             (gifts, rides) = (whole.gifts, whole.rides);
             whole.now
         }
+        MAGIC_WITH_ACCOUNTS => {
+            let whole: SavedWithAccounts = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
+            (past, plans) = (whole.past, whole.plans);
+            (gifts, rides, accounts) = (whole.gifts, whole.rides, whole.accounts);
+            whole.now
+        }
         [.., found] if magic.starts_with(NAME) => return Err(RestoreError::Version { found }),
         _ => return Err(RestoreError::Foreign),
     };
-    Ok(Parts { now, past, plans, gifts, rides })
+    Ok(Parts { now, past, plans, gifts, rides, accounts })
 }
 
 /// Encodes the parts of a snapshot in the oldest form that can hold them. Returns the parts unchanged.
 fn to_bytes(parts: Parts) -> (Vec<u8>, Parts) {
-    let Parts { now, past, plans, gifts, rides } = parts;
+    let Parts { now, past, plans, gifts, rides, accounts } = parts;
+    if !accounts.is_empty() {
+        let whole = SavedWithAccounts { now, past, plans, gifts, rides, accounts };
+        let bytes = encoded(MAGIC_WITH_ACCOUNTS, &whole);
+        let SavedWithAccounts { now, past, plans, gifts, rides, accounts } = whole;
+        return (bytes, Parts { now, past, plans, gifts, rides, accounts });
+    }
     if !rides.is_empty() {
         let whole = SavedWithRides { now, past, plans, gifts, rides };
         let bytes = encoded(MAGIC_WITH_RIDES, &whole);
         let SavedWithRides { now, past, plans, gifts, rides } = whole;
-        return (bytes, Parts { now, past, plans, gifts, rides });
+        return (bytes, Parts { now, past, plans, gifts, rides, accounts });
     }
     if !gifts.is_empty() {
         let whole = SavedWithGifts { now, past, plans, gifts };
         let bytes = encoded(MAGIC_WITH_GIFTS, &whole);
         let SavedWithGifts { now, past, plans, gifts } = whole;
-        return (bytes, Parts { now, past, plans, gifts, rides });
+        return (bytes, Parts { now, past, plans, gifts, rides, accounts });
     }
     if !plans.repeats.is_empty() || !plans.moves.is_empty() {
         let whole = SavedWithPlans { now, past, plans };
         let bytes = encoded(MAGIC_WITH_PLANS, &whole);
-        return (bytes, Parts { now: whole.now, past: whole.past, plans: whole.plans, gifts, rides });
+        return (
+            bytes,
+            Parts { now: whole.now, past: whole.past, plans: whole.plans, gifts, rides, accounts },
+        );
     }
     let Some(past) = past else {
-        return (encoded(MAGIC, &now), Parts { now, past: None, plans, gifts, rides });
+        return (encoded(MAGIC, &now), Parts { now, past: None, plans, gifts, rides, accounts });
     };
     let whole = SavedWithPast { now, past };
     let bytes = encoded(MAGIC_WITH_PAST, &whole);
-    (bytes, Parts { now: whole.now, past: Some(whole.past), plans, gifts, rides })
+    (bytes, Parts { now: whole.now, past: Some(whole.past), plans, gifts, rides, accounts })
 }
 
 fn encoded(magic: [u8; 8], whole: &impl nowcast_wire::Wire) -> Vec<u8> {

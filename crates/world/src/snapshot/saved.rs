@@ -71,6 +71,46 @@ pub(super) struct SavedWithRides {
     pub(super) rides: Vec<SavedRide>,
 }
 
+/// The saved form of a world with players that have accounts or saved data.
+#[derive(Wire)]
+pub(super) struct SavedWithAccounts {
+    pub(super) now: Saved,
+    pub(super) past: Option<SavedPast>,
+    pub(super) plans: SavedPlans,
+    pub(super) gifts: Vec<u32>,
+    pub(super) rides: Vec<SavedRide>,
+    pub(super) accounts: SavedAccounts,
+}
+
+#[derive(Wire, Default)]
+pub(super) struct SavedAccounts {
+    /// Ascending by player.
+    pub(super) of_players: Vec<SavedAccountOf>,
+    /// Ascending by key.
+    pub(super) data: Vec<SavedAccount>,
+}
+
+impl SavedAccounts {
+    pub(super) fn is_empty(&self) -> bool {
+        self.of_players.is_empty() && self.data.is_empty()
+    }
+}
+
+#[derive(Wire)]
+pub(super) struct SavedAccountOf {
+    pub(super) player: u32,
+    pub(super) account: String,
+}
+
+/// The data of an account; of a guest, if the key is `#` and the number of a player.
+#[derive(Wire)]
+pub(super) struct SavedAccount {
+    pub(super) key: String,
+    pub(super) version: u32,
+    pub(super) revision: u64,
+    pub(super) value: Value,
+}
+
 /// The velocities of the grounds of a walker, one for each ground.
 #[derive(Wire)]
 pub(super) struct SavedRide {
@@ -301,6 +341,7 @@ pub(super) fn load_player(saved: SavedPlayer) -> Option<Player> {
         tags: saved.tags,
         private: saved.private,
         is_program: saved.is_program,
+        account: None,
         behind_ms: 0,
     })
 }

@@ -119,6 +119,14 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return lane;
   }
 
+  /**
+   * The random number that the accepting side gave the session; the same on both sides, and on every carrier. `undefined`
+   * before the session begins.
+   */
+  get sessionId(): Uint8Array | undefined {
+    return this.#driver.session.ticket?.session;
+  }
+
   /** Lets a source fill the remaining room of packets, in addition to the queue of the lane. */
   replicate(lane: number, source: ReplicationSource | undefined): void {
     this.#driver.session.replicate(lane, source);

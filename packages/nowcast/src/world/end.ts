@@ -39,6 +39,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [73, ["banned", "refused"]],
   [74, ["unauthorised", "refused"]],
   [75, ["kicked", "refused"]],
+  [76, ["unauthorised", "refused"]],
   [1000, ["done", "refused"]],
   [1001, ["going_away", "refused"]],
   [1002, ["violation", INCOMPATIBLE]],

@@ -1,5 +1,6 @@
 /** Shared worlds: joining a world, its contents, and the poses to draw in a frame. */
 
+export { browserIdentity, type Identity, type IdentityProof } from "../identity/identity.js";
 export {
   type ActionSource,
   type Amount,

@@ -2,6 +2,7 @@
 import type { CarrierKind } from "../carrier/carrier.js";
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { WaitOptions } from "../events/cancellable-waits.js";
+import type { Identity } from "../identity/identity.js";
 import type { WebSocketConstructor } from "../websocket/websocket.js";
 
 declare const entityIdBrand: unique symbol;
@@ -386,6 +387,11 @@ export interface JoinOptions {
    * token.
    */
   readonly token?: string | undefined;
+  /**
+   * The identity by which the server recognises the client on every visit. Without one the client is a guest. A name in
+   * the token takes precedence. Only sessions have identities.
+   */
+  readonly identity?: Identity | undefined;
   /** The carriers that a session may use, the best first. By default, all available carriers. */
   readonly carriers?: readonly CarrierKind[] | undefined;
 }

@@ -109,7 +109,7 @@ export class ScriptedSession {
 }
 
 export const WELCOME = {
-  protocol: 3,
+  protocol: 4,
   player: 5,
   room: ROOM,
   world: "sheep",

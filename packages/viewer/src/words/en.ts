@@ -287,8 +287,8 @@ export const ENGLISH = {
       cause: "The server received nothing from this page for a minute.",
       cure: "Join again. A laptop that sleeps or a frozen tab causes this.",
     }),
-    replaced: () => ({
-      cause: "This page joined again on another connection, which continues.",
+    replaced: ({ cause }: Reason) => ({
+      cause: `This page ended: ${cause}.`,
       cure: "Join again to play here.",
     }),
     banned: ({ cause }: Reason) => ({

@@ -55,7 +55,7 @@ impl Members {
         }
     }
 
-    fn dismiss(&mut self, world: &mut RecordedWorld, chat: &mut RoomChat, id: PlayerId) {
+    pub(super) fn dismiss(&mut self, world: &mut RecordedWorld, chat: &mut RoomChat, id: PlayerId) {
         // The world always accepts a leave.
         let _ = world.apply(Command::Leave { player: id });
         chat.forget(id);

@@ -2,6 +2,7 @@ import type { Channel } from "../../channel/channel.js";
 import type { ChannelMessage } from "../../channel/message.js";
 import type { WireValue } from "../../codec/value.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
+import { type Identity, identityText } from "../../identity/identity.js";
 import { checkActionBytes } from "../bounded.js";
 import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers, TargetPose } from "../protocol.js";
 import type { InputChange } from "../steps.js";
@@ -36,7 +37,7 @@ import { ReplicationState } from "./replication-state.js";
 import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
 
 /** The version of `spec/WORLD.md` that this SDK speaks. */
-const PROTOCOL = 3;
+const PROTOCOL = 4;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
 /** The number that is added to an entity's id to get the key of its target pose. */
@@ -70,6 +71,8 @@ export class SessionAdapter implements ProtocolAdapter {
   readonly #handlers: ProtocolHandlers;
   readonly #link: SessionLink;
   readonly #replication: ReplicationState;
+  readonly #identity: Identity | undefined;
+  readonly #host: string;
   #isWelcome = false;
   /** Whether movement was lost because it arrived before the welcome. Replication can overtake events. */
   #isMovementLost = false;
@@ -79,6 +82,8 @@ export class SessionAdapter implements ProtocolAdapter {
   /** `first` is the first session, which is being opened. */
   constructor(url: string, options: JoinOptions, handlers: ProtocolHandlers, first: ConnectAttempt) {
     this.#handlers = handlers;
+    this.#identity = options.identity;
+    this.#host = new URL(url).hostname.toLowerCase();
     this.#replication = new ReplicationState(handlers.state);
     const heard: SessionLinkHandlers = {
       opened: (channel) => this.#opened(channel),
@@ -178,6 +183,24 @@ export class SessionAdapter implements ProtocolAdapter {
   #opened(channel: Channel): void {
     this.#missedLines = 0;
     this.#isMovementLost = false;
+    if (this.#identity === undefined) this.#join(channel);
+    else void this.#joinWithIdentity(channel, this.#identity);
+  }
+
+  /** Proves the identity, and joins. If there can be no proof, the client joins as a guest. */
+  async #joinWithIdentity(channel: Channel, identity: Identity): Promise<void> {
+    const { sessionId } = channel;
+    const text = sessionId === undefined ? undefined : identityText(sessionId);
+    const proof =
+      text === undefined ? undefined : await identity.sign(this.#host, text).catch(() => undefined);
+    if (this.#link.channel !== channel) return;
+    if (proof !== undefined) {
+      channel.lane(WORLD_LANE).event(toWorldCodec.encodeShared({ Identify: proof }));
+    }
+    this.#join(channel);
+  }
+
+  #join(channel: Channel): void {
     const { name = "", networkHz = 0, key } = this.#handlers;
     const who = { protocol: PROTOCOL, name, network_hz: networkHz, key };
     const join: ToWorld = this.#handlers.isProgram ? { JoinProgram: who } : { Join: who };

@@ -25,6 +25,7 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
   73,
   74,
   75,
+  76,
 ]);
 /**
  * Whether another attempt would fail in the same way, because the program would send the same

@@ -1,0 +1,93 @@
+//! The stored data of accounts.
+
+use nowcast_wire::{Effort, Limits as WireLimits, Value, Wire};
+use nowcast_world::{SAVED_BYTES_MAX, SavedData};
+
+/// Maximum number of stored accounts. The data of further accounts is lost, and counted.
+pub const ACCOUNTS_MAX: u64 = 1 << 20;
+
+/// The version of the format, which is the first byte.
+const VERSION: u8 = 1;
+
+const LIMITS: WireLimits = WireLimits { memory_bytes_max: 64 * SAVED_BYTES_MAX, ..WireLimits::MESSAGE };
+
+/// The data of an account, stored in one transaction with the changes that caused it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AccountRecord {
+    /// The world by its folder: rooms of one world share the data of accounts.
+    pub world: String,
+    /// The name of the account.
+    pub account: String,
+    /// The data.
+    pub saved: SavedData,
+}
+
+impl AccountRecord {
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<AccountRecord>() + self.world.len() + self.account.len() + self.saved.memory_bytes()
+    }
+}
+
+#[derive(Wire)]
+struct Saved {
+    value: Value,
+}
+
+/// Encodes the value of saved data. The version of the rules and the revision have their own columns.
+pub(crate) fn to_bytes(value: &Value) -> Vec<u8> {
+    let mut bytes = vec![VERSION];
+    nowcast_wire::encode_with(&Saved { value: value.clone() }, Effort::Small, &mut bytes);
+    bytes
+}
+
+/// Decodes a value. The bytes are untrusted. The error names the fault.
+pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Value, String> {
+    match bytes.split_first() {
+        Some((&VERSION, body)) => {
+            let saved =
+                nowcast_wire::decode_with::<Saved>(body, &LIMITS).map_err(|error| error.to_string())?;
+            Ok(saved.value)
+        }
+        Some((version, _)) => {
+            Err(format!("it has version {version}, and this program reads version {VERSION}"))
+        }
+        None => Err("it is empty".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value() -> Value {
+        let items = Value::List(vec!["hat".into(), Value::Nil]);
+        Value::Map(vec![("coins".into(), 7.into()), ("items".into(), items)])
+    }
+
+    #[test]
+    fn the_specification_states_the_struct_of_an_account() {
+        let page = include_str!("../../../spec/STORE.md").split_whitespace().collect::<Vec<_>>().join(" ");
+        let shape = nowcast_wire::Shape::of::<Saved>();
+        assert!(page.contains(&format!("struct {shape}")), "{shape}");
+    }
+
+    #[test]
+    fn a_value_is_read_back_unchanged_and_another_version_is_refused() {
+        let mut bytes = to_bytes(&value());
+        assert_eq!(from_bytes(&bytes), Ok(value()));
+        bytes[0] = 9;
+        assert!(from_bytes(&bytes).is_err_and(|error| error.contains("version 9")));
+        assert!(from_bytes(&[]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_value_never_panics(place in any::<prop::sample::Index>(), bit in 0..8u8, cut in any::<bool>()) {
+            let mut bytes = to_bytes(&value());
+            let place = place.index(bytes.len());
+            if cut { bytes.truncate(place) } else { bytes[place] ^= 1 << bit }
+            let _ = from_bytes(&bytes);
+        }
+    }
+}
