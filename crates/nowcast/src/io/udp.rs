@@ -182,7 +182,7 @@ impl AsyncUdpSocket for TurnSocket {
             }
         }
         waiting.add(transmit);
-        if waiting.datagrams.len() % BATCH == 0 {
+        if waiting.datagrams.len().is_multiple_of(BATCH) {
             drop(waiting);
             self.flush(None);
         }

@@ -88,7 +88,9 @@ impl Walked {
     /// Starts with all rows as in the newest baseline, because most rows do not change.
     fn start(&mut self, past: &Past<'_>, width: usize) {
         let Self { values, changes, errors } = self;
-        (values.clear(), changes.clear(), errors.clear());
+        values.clear();
+        changes.clear();
+        errors.clear();
         let len = past.rows() * width;
         let Some(newest) = past.newest() else {
             values.resize(len, 0);

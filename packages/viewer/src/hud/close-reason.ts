@@ -72,7 +72,7 @@ export function explainClose({ code, reason, cure }: Ending): CloseReason {
     case "idle":
       return ends.idle();
     case "replaced":
-      return ends.replaced(reason);
+      return ends.replaced(said);
     case "banned":
       return ends.banned(said);
     case "kicked":
