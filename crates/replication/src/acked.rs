@@ -1,7 +1,9 @@
 //! The frames of a group that a viewer has acknowledged, and the choice of baselines for the next frame.
 
 use crate::FRAMES_KEPT;
-use crate::frames::Baselines;
+
+/// The ticks of the baselines that a frame is encoded against, newest first. Unused places are `None`.
+pub(crate) type Baselines = [Option<u32>; 3];
 
 /// The newest acknowledged frame of a group, and the acknowledged frames among the 63 steps before it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use nowcast_wire::delta::{Codec, Frame, Limits, Linear, Mode};
 
-use crate::acked::Acked;
+use crate::acked::{Acked, Baselines};
 use crate::row::{Quantization, WIDTH};
 use crate::section::{IdHash, SectionId};
 use crate::snapshot_pool::ApplyDelta;
@@ -91,9 +91,6 @@ pub(crate) struct Delta {
     /// Whether it was encoded for this viewer.
     pub(crate) is_new: bool,
 }
-
-/// The ticks of the baselines that a frame is encoded against, newest first. Unused places are `None`.
-pub(crate) type Baselines = [Option<u32>; 3];
 
 /// The changes since the step before.
 #[derive(Debug)]

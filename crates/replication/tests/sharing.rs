@@ -14,7 +14,7 @@ const STEPS: u32 = 240;
 const DELAY_STEPS: u32 = 4;
 const RADIUS_METRES: f32 = 40.0;
 
-/// What a client does.
+/// The behaviour of a client.
 #[derive(Clone, Copy, PartialEq)]
 enum Habit {
     /// Acknowledges every packet.
