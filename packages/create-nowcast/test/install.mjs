@@ -49,7 +49,9 @@ async function follow(way) {
   } finally {
     // The command is the leader of its group, and ends with all processes that it started.
     stop(server);
-    await new Promise((resolve) => (server.exitCode === null ? server.once("exit", resolve) : resolve()));
+    await new Promise((resolve) =>
+      server.pid === undefined || hasEnded(server) ? resolve() : server.once("exit", resolve),
+    );
     for (const path of way.remove ?? []) rmSync(path, { recursive: true, force: true });
   }
 }
@@ -59,12 +61,16 @@ function start(way, command, output) {
   const [program, args] =
     way.root === undefined
       ? ["sh", ["-c", command]]
-      : ["chroot", [way.root, "/bin/sh", "-c", `cd ${way.folder} && ${command}`]];
+      : ["/usr/sbin/chroot", [way.root, "/bin/sh", "-c", `cd ${way.folder} && ${command}`]];
   const cwd = way.root === undefined ? way.folder : "/";
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => output.push(String(bytes)));
   child.on("error", (error) => output.push(error.message));
   return child;
+}
+
+function hasEnded(child) {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 function stop(child) {
@@ -77,6 +83,7 @@ function stop(child) {
 
 function finished(child, output, command) {
   return new Promise((resolve, reject) => {
+    child.once("error", reject);
     child.once("exit", (code) =>
       code === 0 ? resolve() : reject(new Error(`\`${command}\` ended with ${code}: ${output.join("")}`)),
     );
@@ -86,7 +93,7 @@ function finished(child, output, command) {
 /** The address that the server prints. */
 function addressOf(server, output) {
   return until(PAGE_MS_MAX, () => {
-    if (server.exitCode !== null) throw new Error(`the server ended: ${output.join("")}`);
+    if (server.pid === undefined || hasEnded(server)) throw new Error(`the server ended: ${output.join("")}`);
     return /Nowcast is at (http:\/\/\S+)/.exec(output.join(""))?.[1];
   });
 }

@@ -37,7 +37,7 @@ pub(super) fn run(places: &Places, colyseus: bool) -> anyhow::Result<()> {
             "archive",
             &archive,
             &[
-                &format!("tar xf {name}.tar.gz"),
+                &format!("tar xzf {name}.tar.gz"),
                 &format!("{name}/nowcast new {WORLD}"),
                 &format!("{name}/nowcast serve {WORLD}"),
             ],
