@@ -155,6 +155,7 @@ fn publish(step: u32, grid: &mut InterestGrid, history: &mut History, avatars: &
             section: section?,
             size,
             quantization,
+            flight: None,
         })
     });
     history.publish(step, moving);

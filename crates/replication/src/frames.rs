@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use nowcast_wire::delta::{Codec, Frame, Limits, Linear, Mode};
 
 use crate::acked::{Acked, Baselines};
-use crate::row::{Quantization, WIDTH};
+use crate::motion_codec;
+use crate::row::Quantization;
 use crate::section::{IdHash, SectionId};
 use crate::snapshot_pool::ApplyDelta;
 use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX};
@@ -225,6 +226,10 @@ impl GroupFrames {
     pub(crate) fn delta(&self, acked: &Acked, encoder: &mut Encoder) -> Option<Delta> {
         let newest = self.kept.back()?;
         let wanted = match acked.newest() {
+            // A motion row shows how the body moves, so an older row adds nothing.
+            Some(have) if newest.quantization.is_motion() => {
+                [(self.usable_before(have) & 1 == 1).then_some(have), None, None]
+            }
             Some(have) => acked.baselines(newest.frame.tick(), self.usable_before(have)),
             None => [None; 3],
         };
@@ -308,7 +313,7 @@ impl Kept {
 }
 
 fn bounds(frame: &Frame, quantization: Quantization) -> Option<Bounds> {
-    let mut rows = frame.values().chunks_exact(WIDTH);
+    let mut rows = frame.values().chunks_exact(quantization.width());
     let first = rows.next()?;
     let corner = [first[0], first[1], first[2]];
     let corners = rows.fold([corner; 2], |[mut low, mut high], row| {
@@ -318,7 +323,7 @@ fn bounds(frame: &Frame, quantization: Quantization) -> Option<Bounds> {
         }
         [low, high]
     });
-    Some(corners.map(|corner| corner.map(|steps| steps as f32 / quantization.steps_per_metre())))
+    Some(corners.map(|corner| corner.map(|steps| steps as f32 / quantization.frame_steps_per_metre())))
 }
 
 /// Encodes deltas. It keeps only scratch memory between two calls.
@@ -330,6 +335,9 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     fn encode(&mut self, frame: &Frame, quantization: Quantization, baselines: &[&Frame]) -> Arc<[u8]> {
+        if quantization.is_motion() {
+            return motion_codec::encode(frame, quantization, baselines.first().copied());
+        }
         self.scratch.clear();
         self.codecs
             .of(quantization)

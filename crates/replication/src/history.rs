@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use nowcast_wire::delta::Frame;
 
+use crate::GROUPS_MAX;
+use crate::flight::Tracker;
 use crate::frames::{Frames, FramesDelta, Kept};
-use crate::row::{Quantization, Row, WIDTH};
+use crate::motion::Flight;
+use crate::row::{Quantization, Row};
 use crate::section::SectionId;
 use crate::snapshot_pool::SnapshotPool;
 use crate::transform::Transform;
-use crate::{GROUP_ENTITIES_MAX, GROUPS_MAX};
 
 /// Steps for which an empty group stays in its section, so that viewers of the section learn that the group is empty.
 const EMPTY_STEPS_MAX: u32 = 600;
@@ -28,6 +30,8 @@ pub struct Moving {
     pub size: f32,
     /// The quantization of the entity's row.
     pub quantization: Quantization,
+    /// The motion of a body that moves by itself; `None` for every other entity.
+    pub flight: Option<Flight>,
 }
 
 impl From<(u32, Transform)> for Moving {
@@ -39,6 +43,7 @@ impl From<(u32, Transform)> for Moving {
             section: SectionId::default(),
             size: 0.0,
             quantization: Quantization::default(),
+            flight: None,
         }
     }
 }
@@ -52,6 +57,8 @@ pub struct History {
     tick: u32,
     /// Ordered by id.
     entities: Vec<Known>,
+    /// The motion of bodies that move by themselves.
+    trackers: BTreeMap<u32, Tracker>,
     groups: Vec<Group>,
     /// The groups in each section.
     sections: BTreeMap<SectionId, Vec<u16>>,
@@ -101,8 +108,9 @@ struct Next {
 impl Known {
     /// Whether nothing about the entity changed. Most entities rest, and a resting transform is the same to the last bit.
     fn rests_at(&self, moving: &Moving) -> bool {
-        let Moving { transform, section, size, quantization, .. } = *moving;
-        self.section == section
+        let Moving { transform, section, size, quantization, flight, .. } = *moving;
+        flight.is_none()
+            && self.section == section
             && self.quantization == quantization
             && self.transform == transform
             && self.size == size
@@ -135,12 +143,16 @@ impl History {
         let mut before = entities.split_off(stayed).into_iter().peekable();
         for moving in moving {
             while let Some(gone) = before.next_if(|known| known.id < moving.id) {
+                self.trackers.remove(&gone.id);
                 self.leave(gone.group);
             }
             let known = before.next_if(|known| known.id == moving.id);
             entities.extend(self.place(known, &moving));
         }
-        before.for_each(|gone| self.leave(gone.group));
+        for gone in before {
+            self.trackers.remove(&gone.id);
+            self.leave(gone.group);
+        }
         self.entities = entities;
         let frames = self.turn(tick_before);
         self.release();
@@ -151,17 +163,32 @@ impl History {
 
     /// Returns the current state of an entity; `None` if no group has a free place.
     fn place(&mut self, known: Option<Known>, moving: &Moving) -> Option<Known> {
-        let Moving { id, transform, section, size, quantization } = *moving;
+        let Moving { id, transform, section, size, quantization, flight } = *moving;
+        let mut has_new_row = false;
+        let mut tracker = flight.map(|flight| match self.trackers.remove(&id) {
+            Some(mut tracker) => {
+                has_new_row = tracker.follow(self.tick, &transform, &flight, quantization);
+                tracker
+            }
+            None => Tracker::new(self.tick, &transform, &flight, quantization),
+        });
+        let moves_itself = tracker.as_ref().is_some_and(|tracker| tracker.is_steady());
+        let quantization = if moves_itself { quantization.motion() } else { quantization };
+        let row_of = |tracker: &Option<Tracker>| {
+            let shown = tracker.as_ref().filter(|_| moves_itself).map(|tracker| tracker.transform());
+            quantization.row_of(&shown.unwrap_or(transform))
+        };
         if let Some(known) = known {
             if known.rests_at(moving) {
                 return Some(known);
             }
             if known.section == section && known.quantization == quantization {
-                let row = quantization.row_of(&transform);
-                if row != known.row {
+                let row = row_of(&tracker);
+                if if moves_itself { has_new_row } else { row != known.row } {
                     let next = self.change(known.group);
                     next.moved = next.moved.max(distance(&known.transform, &transform));
                 }
+                self.keep_tracker(id, tracker);
                 return Some(Known { row, transform, size, ..known });
             }
             self.leave(known.group);
@@ -172,15 +199,20 @@ impl History {
         };
         self.groups[usize::from(group)].members += 1;
         self.change(group);
-        Some(Known {
-            id,
-            group,
-            section,
-            row: quantization.row_of(&transform),
-            transform,
-            size,
-            quantization,
-        })
+        if let Some((tracker, flight)) = tracker.as_mut().zip(flight.as_ref()).filter(|_| moves_itself) {
+            // The row begins at the tick of the group's frame.
+            tracker.renew(&transform, flight, quantization);
+        }
+        let row = row_of(&tracker);
+        self.keep_tracker(id, tracker);
+        Some(Known { id, group, section, row, transform, size, quantization })
+    }
+
+    fn keep_tracker(&mut self, id: u32, tracker: Option<Tracker>) {
+        match tracker {
+            Some(tracker) => self.trackers.insert(id, tracker),
+            None => self.trackers.remove(&id),
+        };
     }
 
     fn leave(&mut self, group: u16) {
@@ -197,10 +229,10 @@ impl History {
     /// Marks the group for a new frame.
     fn change(&mut self, group: u16) -> &mut Next {
         let Self { groups, changed, tick, .. } = self;
-        let Group { members, next, .. } = &mut groups[usize::from(group)];
+        let Group { members, next, quantization, .. } = &mut groups[usize::from(group)];
         next.get_or_insert_with(|| {
             changed.push(group);
-            Next { frame: Frame::with_capacity(*tick, *members, WIDTH), ..Next::default() }
+            Next { frame: Frame::with_capacity(*tick, *members, quantization.width()), ..Next::default() }
         })
     }
 
@@ -208,7 +240,10 @@ impl History {
     fn turn(&mut self, tick_before: u32) -> Vec<(u16, Arc<Kept>)> {
         for known in &self.entities {
             if let Some(next) = &mut self.groups[usize::from(known.group)].next {
-                next.frame.push(known.id, &known.row);
+                match self.trackers.get(&known.id).filter(|_| known.quantization.is_motion()) {
+                    Some(tracker) => next.frame.push(known.id, tracker.row()),
+                    None => next.frame.push(known.id, &known.row),
+                }
                 next.size = next.size.max(known.size);
             }
         }
@@ -219,7 +254,9 @@ impl History {
             let quantization = *quantization;
             if let Some(newest) = self.snapshots.newest().group(group).and_then(|group| group.newest()) {
                 let is_alike = newest.quantization == quantization && newest.frame.ids() == frame.ids();
-                if is_alike && newest.frame.values() == frame.values() {
+                // A motion row with the same numbers begins at another step.
+                let is_same = is_alike && newest.frame.values() == frame.values();
+                if is_same && (frame.is_empty() || !quantization.is_motion()) {
                     continue;
                 }
                 // Only the newest frame is encoded, so the encodings of the previous frame are dropped.
@@ -236,7 +273,7 @@ impl History {
         let groups = self.sections.get(&section).map_or(&[][..], Vec::as_slice);
         let has_room = |group: &u16| {
             let group = &self.groups[usize::from(*group)];
-            group.members < GROUP_ENTITIES_MAX && group.quantization == quantization
+            group.members < quantization.members_max() && group.quantization == quantization
         };
         if let Some(group) = groups.iter().copied().find(has_room) {
             return Some(group);
@@ -298,7 +335,8 @@ impl History {
     pub fn transform(&self, id: u32) -> Option<Transform> {
         let at = self.entities.binary_search_by_key(&id, |known| known.id).ok()?;
         let Known { row, quantization, .. } = &self.entities[at];
-        Some(quantization.transform_of(row))
+        let tracker = self.trackers.get(&id).filter(|_| quantization.is_motion());
+        Some(tracker.map_or_else(|| quantization.transform_of(row), |tracker| tracker.transform()))
     }
 
     /// Returns all rows as viewers reconstruct them, ordered by id.

@@ -53,6 +53,9 @@
 //! | `grid_snapshot.rs` | [`GridSnapshot`]: the sections at one step, immutable |
 //! | `interest_set.rs` | [`InterestSet`]: the sections that one viewer sees |
 //! | `history.rs` | [`History`]: records movement once for all viewers |
+//! | `flight.rs` | when a body that moves by itself needs another motion row |
+//! | `motion.rs` | [`Flight`]: motion rows, and their integration (`spec/MOTION.md`) |
+//! | `motion_codec.rs` | the bytes of motion rows |
 //! | `frames.rs` | [`Frames`]: the recent frames at one step, immutable |
 //! | `snapshot_pool.rs` | [`SnapshotPool`]: immutable snapshots of a changing value |
 //! | `acked.rs` | the acknowledged frames of one group |
@@ -61,11 +64,14 @@
 //! | `replica.rs` | [`Replica`]: the receiver |
 
 mod acked;
+mod flight;
 mod frames;
 mod grid_snapshot;
 mod history;
 mod interest_grid;
 mod interest_set;
+mod motion;
+mod motion_codec;
 mod payload;
 mod replica;
 mod row;
@@ -79,6 +85,7 @@ pub use grid_snapshot::GridSnapshot;
 pub use history::{History, Moving};
 pub use interest_grid::{InterestGrid, Placed, Relocation};
 pub use interest_set::{InterestChange, InterestSet};
+pub use motion::Flight;
 pub use payload::PayloadError;
 pub use replica::{Applied, Replica};
 pub use row::{Quantization, Row};
@@ -109,5 +116,6 @@ pub(crate) const RECORD_BYTES_MAX: usize =
 
 // A packet has 1,200 bytes. If no packets are lost, its acknowledgements take less than 50 of these.
 const _: () = assert!(RECORD_BYTES_MAX + payload::HEAD_BYTES + 50 <= 1_200);
+const _: () = assert!(motion_codec::BYTES_MAX + payload::RECORD_HEAD_BYTES_MAX <= RECORD_BYTES_MAX);
 // Equal to the maximum number of entities, because each entity may be far from all others and need its own section.
 const _: () = assert!(GROUPS_MAX == 65_536);

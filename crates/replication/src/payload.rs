@@ -9,8 +9,9 @@ pub(crate) const HEAD_BYTES: usize = 4 + 2;
 pub(crate) const RECORD_HEAD_BYTES_MAX: usize = 3 + 5 + 4 * 5 + 2;
 
 /// The lowest bits of a record's first number, below the group. They state whether the times of the record equal those of
-/// the preceding record, and how many baselines the record has.
-const GROUP_SHIFT: u32 = 3;
+/// the preceding record, how many baselines the record has, and whether its frame holds a motion row.
+const GROUP_SHIFT: u32 = 4;
+const MOTION: u32 = 8;
 const ALIKE: u32 = 4;
 const DEPTH: u32 = 3;
 
@@ -18,6 +19,8 @@ const DEPTH: u32 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordHead {
     pub(crate) group: u16,
+    /// Whether the frame holds a motion row (`spec/MOTION.md`).
+    pub(crate) is_motion: bool,
     /// The tick of the group's frame. The group has not changed since then.
     pub(crate) tick: u32,
     /// The ticks of the baselines that the frame is encoded against, newest first.
@@ -51,14 +54,24 @@ impl RecordHead {
     /// Writes the head and then the delta. `before` is the previous record in the payload.
     pub(crate) fn write(&self, payload_tick: u32, before: Option<&Self>, delta: &[u8], out: &mut Vec<u8>) {
         let depth = self.baselines.iter().flatten().count() as u32;
-        let is_alike = depth > 0 && before.is_some_and(|before| before.times() == self.times());
-        put_varint(out, u32::from(self.group) << GROUP_SHIFT | if is_alike { ALIKE } else { 0 } | depth);
+        let is_alike = before.is_some_and(|before| match self.is_motion {
+            true => before.tick == self.tick,
+            false => depth > 0 && !before.is_motion && before.times() == self.times(),
+        });
+        let flags = if is_alike { ALIKE } else { 0 } | if self.is_motion { MOTION } else { 0 };
+        put_varint(out, u32::from(self.group) << GROUP_SHIFT | flags | depth);
         if !is_alike {
             put_varint(out, payload_tick.wrapping_sub(self.tick));
+        }
+        if !is_alike || self.is_motion {
             for baseline in self.baselines.iter().flatten() {
                 put_varint(out, self.tick.wrapping_sub(*baseline));
             }
-            put_varint(out, self.quantization.map_or(self.unchanged_ticks, Quantization::to_number));
+            match self.quantization {
+                Some(quantization) => put_varint(out, quantization.to_number()),
+                None if self.is_motion => {}
+                None => put_varint(out, self.unchanged_ticks),
+            }
         }
         put_varint(out, delta.len() as u32);
         out.extend_from_slice(delta);
@@ -100,12 +113,22 @@ impl<'a> PayloadReader<'a> {
         if group as usize >= GROUPS_MAX {
             return Err(PayloadError::Range("group"));
         }
-        let head = if first & ALIKE == 0 {
-            self.head(group as u16, first & DEPTH)?
+        let (is_alike, is_motion, depth) = (first & ALIKE != 0, first & MOTION != 0, first & DEPTH);
+        let head = if is_alike && !is_motion {
+            let depth_of = |head: &RecordHead| head.baselines.iter().flatten().count() as u32;
+            let is_like = |before: &RecordHead| !before.is_motion && depth_of(before) == depth && depth > 0;
+            let alike = self.before.filter(is_like).ok_or(PayloadError::Range("group"))?;
+            RecordHead { group: group as u16, ..alike }
         } else {
-            let depth = |head: &RecordHead| head.baselines.iter().flatten().count() as u32;
-            let alike = self.before.filter(|before| depth(before) == first & DEPTH && first & DEPTH > 0);
-            RecordHead { group: group as u16, ..alike.ok_or(PayloadError::Range("group"))? }
+            if is_motion && depth > 1 {
+                return Err(PayloadError::Range("group"));
+            }
+            let tick = match self.before {
+                _ if !is_alike => self.tick.wrapping_sub(self.varint("age")?),
+                Some(before) => before.tick,
+                None => return Err(PayloadError::Range("group")),
+            };
+            self.head(group as u16, is_motion, depth, tick)?
         };
         self.before = Some(head);
         let length = self.varint("length")? as usize;
@@ -114,9 +137,14 @@ impl<'a> PayloadReader<'a> {
         Ok(Some((head, delta)))
     }
 
-    /// Reads a head whose times differ from those of the previous record.
-    fn head(&mut self, group: u16, depth: u32) -> Result<RecordHead, PayloadError> {
-        let tick = self.tick.wrapping_sub(self.varint("age")?);
+    /// Reads the rest of a head whose times differ from those of the previous record.
+    fn head(
+        &mut self,
+        group: u16,
+        is_motion: bool,
+        depth: u32,
+        tick: u32,
+    ) -> Result<RecordHead, PayloadError> {
         let mut baselines = [None; 3];
         let mut newer = 0;
         for at in &mut baselines[..depth as usize] {
@@ -128,16 +156,17 @@ impl<'a> PayloadReader<'a> {
             *at = Some(tick.wrapping_sub(age));
         }
         let (mut unchanged_ticks, mut quantization) = (0, None);
-        if baselines[0].is_some() {
-            unchanged_ticks = self.varint("unchanged ticks")?;
-        } else {
+        if baselines[0].is_none() {
             let number = self.varint("quantization")?;
-            quantization = Some(Quantization::of_number(number).ok_or(PayloadError::Range("quantization"))?);
+            let known = Quantization::of_number(number).filter(|known| known.is_motion() == is_motion);
+            quantization = Some(known.ok_or(PayloadError::Range("quantization"))?);
+        } else if !is_motion {
+            unchanged_ticks = self.varint("unchanged ticks")?;
         }
         if baselines[0].is_some_and(|baseline| unchanged_ticks >= tick.wrapping_sub(baseline)) {
             return Err(PayloadError::Range("unchanged ticks"));
         }
-        Ok(RecordHead { group, tick, baselines, unchanged_ticks, quantization })
+        Ok(RecordHead { group, is_motion, tick, baselines, unchanged_ticks, quantization })
     }
 
     fn varint(&mut self, field: &'static str) -> Result<u32, PayloadError> {
@@ -177,19 +206,25 @@ mod tests {
             group: u16,
             payload_tick: u32,
             age: u32,
-            gaps in proptest::collection::vec(1u32..1_000_000, 0..=3),
+            mut gaps in proptest::collection::vec(1u32..1_000_000, 0..=3),
+            is_motion: bool,
             delta in proptest::collection::vec(any::<u8>(), 0..300),
         ) {
             let tick = payload_tick.wrapping_sub(age);
+            if is_motion {
+                gaps.truncate(1);
+            }
             let mut baselines = [None; 3];
             let mut back = 0;
             for (at, gap) in gaps.iter().enumerate() {
                 back += gap;
                 baselines[at] = Some(tick.wrapping_sub(back));
             }
-            let unchanged_ticks = gaps.first().map_or(0, |gap| gap / 2);
-            let quantization = gaps.is_empty().then_some(Quantization::within(Some(0.01), None));
-            let head = RecordHead { group, tick, baselines, unchanged_ticks, quantization };
+            let unchanged_ticks = gaps.first().filter(|_| !is_motion).map_or(0, |gap| gap / 2);
+            let quantization = Quantization::within(Some(0.01), None);
+            let quantization = if is_motion { quantization.motion() } else { quantization };
+            let quantization = gaps.is_empty().then_some(quantization);
+            let head = RecordHead { group, is_motion, tick, baselines, unchanged_ticks, quantization };
             let mut payload = payload_tick.to_le_bytes().to_vec();
             payload.extend_from_slice(&[0, 0]);
             head.write(payload_tick, None, &delta, &mut payload);
@@ -198,7 +233,7 @@ mod tests {
             let next = RecordHead { group: group ^ 1, ..head };
             next.write(payload_tick, Some(&head), &delta, &mut payload);
             let spared = 2 * length - HEAD_BYTES - payload.len();
-            let least = if gaps.is_empty() { 0 } else { 2 + gaps.len() };
+            let least = if is_motion { 1 } else if gaps.is_empty() { 0 } else { 2 + gaps.len() };
             prop_assert!(spared >= least, "{} bytes spared", spared);
             let mut reader = PayloadReader::new(&payload).unwrap();
             prop_assert_eq!(reader.record(), Ok(Some((head, &delta[..]))));

@@ -6,6 +6,8 @@ use nowcast_wire::delta::Frame;
 
 use crate::FRAMES_HELD;
 use crate::frames::Codecs;
+use crate::motion::{MOTION_STEPS_MAX, MotionState};
+use crate::motion_codec;
 use crate::payload::{PayloadError, PayloadReader, RecordHead};
 use crate::row::{Quantization, Row, WIDTH};
 use crate::transform::Transform;
@@ -46,6 +48,34 @@ struct Held {
     /// Frames up to this tick were dropped: either a frame of this tick without entities arrived, or the frames of the group
     /// were forgotten at this step.
     forgotten_tick: Option<u32>,
+    /// The motion row of the newest frame.
+    motion: Option<HeldMotion>,
+}
+
+/// A motion row that is integrated up to the newest payload.
+#[derive(Clone, Copy, Debug)]
+struct HeldMotion {
+    /// The step at which the row begins.
+    tick: u32,
+    /// Number of integrated steps.
+    steps: u32,
+    state: MotionState,
+}
+
+impl HeldMotion {
+    fn of(HeldFrame { frame, quantization }: &HeldFrame) -> Option<Self> {
+        let row = motion_codec::row_of(frame).filter(|_| quantization.is_motion())?;
+        Some(Self { tick: frame.tick(), steps: 0, state: MotionState::of(row, quantization.motion_units()) })
+    }
+
+    /// Integrates up to this step. Earlier steps are ignored.
+    fn advance_to(&mut self, tick: u32) {
+        let wanted = tick.wrapping_sub(self.tick).min(MOTION_STEPS_MAX);
+        while self.steps < wanted {
+            self.state.step();
+            self.steps += 1;
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -101,6 +131,9 @@ impl Replica {
         if self.is_empty || is_after(reader.tick, self.tick) {
             (self.tick, self.is_empty) = (reader.tick, false);
         }
+        for motion in self.groups.values_mut().filter_map(|held| held.motion.as_mut()) {
+            motion.advance_to(self.tick);
+        }
         self.payloads = self.payloads.wrapping_add(1);
         if self.payloads.is_multiple_of(PAYLOADS_PER_SWEEP) {
             self.sweep();
@@ -131,15 +164,23 @@ impl Replica {
             .quantization
             .or_else(|| baselines.first().map(|baseline| baseline.quantization))
             .unwrap_or_default();
-        if baselines.iter().any(|baseline| baseline.quantization != quantization) {
+        if baselines.iter().any(|baseline| baseline.quantization != quantization)
+            || quantization.is_motion() != head.is_motion
+        {
             return Err(PayloadError::Range("baseline age"));
         }
         let baselines: Vec<&Frame> = baselines.into_iter().map(|baseline| &baseline.frame).collect();
-        let frame = self
-            .codecs
-            .of(quantization)
-            .decode_against_frames(head.tick, delta, &baselines)
-            .map_err(|error| PayloadError::Delta { group: head.group, error })?;
+        let frame = if quantization.is_motion() {
+            if baselines.iter().any(|baseline| baseline.is_empty()) {
+                return Err(PayloadError::Range("baseline age"));
+            }
+            motion_codec::decode(head.tick, delta, quantization, baselines.first().copied())?
+        } else {
+            self.codecs
+                .of(quantization)
+                .decode_against_frames(head.tick, delta, &baselines)
+                .map_err(|error| PayloadError::Delta { group: head.group, error })?
+        };
         let before: Vec<u32> = held.frames.back().map_or(Vec::new(), |frame| frame.ids().to_vec());
         let is_newer = held.keep(HeldFrame { frame, quantization });
         if is_newer {
@@ -204,6 +245,7 @@ impl Replica {
             let ids = held.frames.back().map_or(&[][..], HeldFrame::ids);
             if is_quiet && !held.frames.is_empty() && ids.iter().all(|id| placed.get(id) != Some(group)) {
                 held.frames.clear();
+                held.motion = None;
                 held.forgotten_tick = Some(*tick);
             }
         }
@@ -214,25 +256,35 @@ impl Replica {
         self.tick
     }
 
-    /// Returns the newest known row of an entity.
+    /// Returns the newest known row of an entity. A motion row is integrated up to [`Replica::tick`].
     pub fn row(&self, id: u32) -> Option<Row> {
-        self.find(id).map(|(row, _)| row)
+        let (held, HeldFrame { frame, quantization }) = self.find(id)?;
+        if let Some(motion) = held.motion {
+            return Some(quantization.row_of(&motion.state.transform()));
+        }
+        let at = frame.ids().binary_search(&id).ok()? * WIDTH;
+        Row::try_from(&frame.values()[at..at + WIDTH]).ok()
     }
 
-    /// Returns the newest known transform of an entity.
+    /// Returns the newest known transform of an entity. A motion row is integrated up to [`Replica::tick`].
     pub fn transform(&self, id: u32) -> Option<Transform> {
-        self.find(id).map(|(row, quantization)| quantization.transform_of(&row))
+        let (held, frame) = self.find(id)?;
+        match held.motion {
+            Some(motion) => Some(motion.state.transform()),
+            None => self.row(id).map(|row| frame.quantization.transform_of(&row)),
+        }
     }
 
     /// Returns the quantization of an entity's row.
     pub fn quantization(&self, id: u32) -> Option<Quantization> {
-        self.find(id).map(|(_, quantization)| quantization)
+        self.find(id).map(|(_, frame)| frame.quantization)
     }
 
-    fn find(&self, id: u32) -> Option<(Row, Quantization)> {
-        let HeldFrame { frame, quantization } = self.groups.get(self.placed.get(&id)?)?.frames.back()?;
-        let at = frame.ids().binary_search(&id).ok()? * WIDTH;
-        Some((Row::try_from(&frame.values()[at..at + WIDTH]).ok()?, *quantization))
+    /// Returns the group of an entity, and the group's newest frame.
+    fn find(&self, id: u32) -> Option<(&Held, &HeldFrame)> {
+        let held = self.groups.get(self.placed.get(&id)?)?;
+        let frame = held.frames.back()?;
+        frame.ids().binary_search(&id).is_ok().then_some((held, frame))
     }
 
     /// Returns all newest known transforms, ordered by id.
@@ -262,6 +314,9 @@ impl Held {
         let place = self.frames.iter().rposition(is_older).map_or(0, |at| at + 1);
         self.frames.insert(place, frame);
         let is_newest = place + 1 == self.frames.len();
+        if is_newest {
+            self.motion = HeldMotion::of(&self.frames[place]);
+        }
         if is_newest && self.frames[place].ids().is_empty() {
             self.forgotten_tick = Some(self.frames[place].tick());
             self.frames.drain(..place);

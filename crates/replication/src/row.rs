@@ -4,6 +4,8 @@ use std::f32::consts::{FRAC_1_SQRT_2, SQRT_2};
 
 use nowcast_wire::delta::{Field, Layout};
 
+use crate::GROUP_ENTITIES_MAX;
+use crate::motion::{MOTION_WIDTH, MotionUnits};
 use crate::transform::Transform;
 
 /// Numbers in a row.
@@ -20,12 +22,18 @@ pub struct Quantization {
     position_bits: u8,
     /// Bits of each of the three smaller components of a quaternion.
     rotation_bits: u8,
+    /// Whether frames hold motion rows.
+    is_motion: bool,
 }
 
 impl Default for Quantization {
     /// The finest quantization.
     fn default() -> Self {
-        Self { position_bits: Self::POSITION_BITS_MAX, rotation_bits: Self::ROTATION_BITS_MAX }
+        Self {
+            position_bits: Self::POSITION_BITS_MAX,
+            rotation_bits: Self::ROTATION_BITS_MAX,
+            is_motion: false,
+        }
     }
 }
 
@@ -48,26 +56,68 @@ impl Quantization {
             let coarser = Self::ROTATION_BITS_MIN..finest.rotation_bits;
             coarser.into_iter().find(|bits| off(*bits) <= part).unwrap_or(finest.rotation_bits)
         });
-        Self { position_bits, rotation_bits }
+        Self { position_bits, rotation_bits, is_motion: false }
     }
 
     /// Returns the number that stands for this quantization in payloads (`spec/WORLD.md`, section 4).
     pub fn to_number(self) -> u32 {
-        u32::from(self.position_bits) << 4 | u32::from(self.rotation_bits)
+        u32::from(self.is_motion) << 8 | u32::from(self.position_bits) << 4 | u32::from(self.rotation_bits)
     }
 
     /// Inverts [`Quantization::to_number`]; `None` for any other number.
     pub fn of_number(number: u32) -> Option<Self> {
-        let position_bits = u8::try_from(number >> 4).ok()?;
+        let is_motion = number >> 8 == 1;
+        let position_bits = u8::try_from(number >> 4 & !(u32::from(is_motion) << 4)).ok()?;
         let rotation_bits = number as u8 & 15;
         let is_sound = position_bits <= Self::POSITION_BITS_MAX
             && (Self::ROTATION_BITS_MIN..=Self::ROTATION_BITS_MAX).contains(&rotation_bits);
-        is_sound.then_some(Self { position_bits, rotation_bits })
+        is_sound.then_some(Self { position_bits, rotation_bits, is_motion })
     }
 
     /// Number of steps in a metre.
     pub fn steps_per_metre(self) -> f32 {
         (1u32 << self.position_bits) as f32
+    }
+
+    /// The same precision, for frames with motion rows.
+    pub(crate) fn motion(self) -> Self {
+        Self { is_motion: true, ..self }
+    }
+
+    /// Whether frames of this quantization hold motion rows.
+    pub fn is_motion(self) -> bool {
+        self.is_motion
+    }
+
+    /// Numbers in a row of a frame.
+    pub(crate) fn width(self) -> usize {
+        if self.is_motion { MOTION_WIDTH } else { WIDTH }
+    }
+
+    /// Maximum number of entities in a group.
+    pub(crate) fn members_max(self) -> usize {
+        if self.is_motion { 1 } else { GROUP_ENTITIES_MAX }
+    }
+
+    /// Number of steps in a metre, of the positions in a frame.
+    pub(crate) fn frame_steps_per_metre(self) -> f32 {
+        if self.is_motion { self.motion_units().position as f32 } else { self.steps_per_metre() }
+    }
+
+    /// The units of motion rows: finer than those of ordinary rows, because a motion row stands for many steps.
+    pub(crate) fn motion_units(self) -> MotionUnits {
+        let scale = |bits: u8| f64::from(1u32 << bits);
+        MotionUnits {
+            position: scale(self.position_bits + 2),
+            velocity: scale(self.position_bits + 3),
+            spin: scale(self.rotation_bits + 2),
+            component_max: scale(self.rotation_bits + 2) - 1.0,
+        }
+    }
+
+    /// The size of a step of a position, in metres, and of a component of a quaternion.
+    pub(crate) fn steps(self) -> (f64, f64) {
+        (1.0 / f64::from(self.steps_per_metre()), std::f64::consts::SQRT_2 / f64::from(self.component_max()))
     }
 
     fn component_max(self) -> f32 {

@@ -303,11 +303,13 @@ impl Viewer {
         let Delta { baselines, bytes, is_new } = group_frames.delta(acked, &mut self.encoder)?;
         self.stats.encoded += u64::from(is_new);
         let unchanged_ticks = baselines[0]
+            .filter(|_| !newest.quantization.is_motion())
             .and_then(|tick| Some(group_frames.valid_until(tick)?.wrapping_sub(tick)))
             .unwrap_or(0);
         debug_assert!(bytes.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
         let quantization = baselines[0].is_none().then_some(newest.quantization);
-        Some((RecordHead { group: *group, tick, baselines, unchanged_ticks, quantization }, bytes))
+        let is_motion = newest.quantization.is_motion();
+        Some((RecordHead { group: *group, is_motion, tick, baselines, unchanged_ticks, quantization }, bytes))
     }
 
     fn settle_wish(&mut self, at: usize) {

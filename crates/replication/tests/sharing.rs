@@ -136,7 +136,7 @@ fn publish(step: u32, grid: &mut InterestGrid, history: &mut History) {
     let moving = grid.entities().filter_map(|(placed, section)| {
         let transform = Transform { position: placed.position, rotation: [0.0, 0.0, 0.0, 1.0] };
         let Placed { id, size, quantization, .. } = *placed;
-        Some(Moving { id, transform, section: section?, size, quantization })
+        Some(Moving { id, transform, section: section?, size, quantization, flight: None })
     });
     history.publish(step, moving);
 }

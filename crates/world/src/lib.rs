@@ -121,7 +121,7 @@ pub use owner::{
 pub use physics::SPEED_MAX;
 pub use planned_move::Easing;
 pub use player::Player;
-pub use pose::{Pose, Velocity};
+pub use pose::{FreeMotion, Pose, Velocity};
 pub use problem::{DefinitionError, Problem};
 pub use random::Random;
 pub use scene::{Filter, Hit, Scene, SceneError};

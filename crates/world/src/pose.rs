@@ -11,6 +11,18 @@ pub struct Pose {
     pub rotation: [f32; 4],
 }
 
+/// How a dynamic body moves after a step, if nothing touches it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FreeMotion {
+    /// The velocity of the body's origin, in metres a second.
+    pub velocity: [f32; 3],
+    /// The angular velocity in the directions of the world, in radians a second.
+    pub spin: [f32; 3],
+    /// The moments of inertia about the body's axes y and z, divided by that about x. Both are 1 if the body's principal
+    /// axes are others.
+    pub inertia: [f32; 2],
+}
+
 impl Default for Pose {
     fn default() -> Pose {
         Pose::IDENTITY

@@ -13,7 +13,7 @@ use crate::event::{Event, Refusal};
 use crate::id::{EntityId, PlayerId};
 use crate::input::{CHAT_CHARS_MAX, InputError};
 use crate::owner_commands;
-use crate::pose::Pose;
+use crate::pose::{FreeMotion, Pose};
 use crate::problem::DefinitionError;
 use crate::scene::{Scene, SceneError};
 use crate::stats::Stats;
@@ -183,13 +183,28 @@ impl World {
 
     /// The poses of everything that can move, ordered by id.
     pub fn poses(&self) -> impl Iterator<Item = (EntityId, Pose)> {
+        let Entities { ids, poses, .. } = &self.scene.entities;
+        self.moving_rows().map(move |row| (ids[row], poses[row]))
+    }
+
+    /// The rows of everything that can move.
+    fn moving_rows(&self) -> impl Iterator<Item = usize> {
         let Scene { entities, definition, .. } = &self.scene;
         let can_move = |row: &usize| {
             let body = definition.kinds[usize::from(entities.kinds[*row].0)].body.as_ref();
             let is_put = body.is_some_and(|body| matches!(body.motion, Motion::Fixed | Motion::Sensor));
             entities.is_alive[*row] && (!is_put || entities.parents[*row].is_some())
         };
-        (0..entities.ids.len()).filter(can_move).map(|row| (entities.ids[row], entities.poses[row]))
+        (0..entities.ids.len()).filter(can_move)
+    }
+
+    /// The poses of everything that can move, ordered by id, each with its free motion: `None` for walkers, for bodies that
+    /// are asleep, and for everything that is not a dynamic body.
+    pub fn movements(&self) -> impl Iterator<Item = (EntityId, Pose, Option<FreeMotion>)> {
+        self.moving_rows().map(move |row| {
+            let Entities { ids, poses, .. } = &self.scene.entities;
+            (ids[row], poses[row], self.scene.free_motion(row))
+        })
     }
 
     /// Number of bodies that were awake after the last step.

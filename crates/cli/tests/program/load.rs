@@ -134,6 +134,15 @@ fn asteroids_are_counted_by_the_kernel_and_shown_at_their_positions() {
     assert!(2 * errors.len() > measured.len(), "most carriers show places that are compared: {measured:?}");
     // The reference client receives positions with a precision of a tenth of a millimetre.
     let precise = stated_precision() + 0.000_1;
-    assert!(errors.iter().all(|error| *error <= precise), "{errors:?} of {precise}");
+    // After a lost packet, a body is on its old path until the row of its new path is sent again.
+    let losses = column(table, "lost each way");
+    let without_loss = measured.iter().zip(&losses).filter(|(_, (_, lost))| *lost == Some(0.0));
+    let mut largest = without_loss.filter_map(|((_, error), _)| *error);
+    assert!(largest.all(|error| error <= precise), "{measured:?} of {precise}");
+    let most = column(table, "99 % of errors within");
+    assert!(
+        most.iter().filter_map(|(_, error)| *error).all(|error| error <= precise),
+        "{most:?} of {precise}"
+    );
     std::fs::remove_file(page).unwrap();
 }

@@ -95,6 +95,7 @@ fn cost_in_a_field(side: u32) -> (u64, usize, usize) {
             section: section.expect("everything has one"),
             size: 0.5,
             quantization,
+            flight: None,
         });
         history.publish(tick, moving);
         client.round(&history);

@@ -180,6 +180,7 @@ impl Play {
                     section: section?,
                     size: 1.0,
                     quantization: placed.quantization,
+                    flight: None,
                 })
             },
         );

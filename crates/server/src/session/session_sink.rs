@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use nowcast::{Channel, Source};
-use nowcast_replication::{History, InterestGrid, Moving, Placed, Transform};
+use nowcast_replication::{Flight, History, InterestGrid, Moving, Placed, Transform};
 use nowcast_room::session::{
     Delivery, DeliverySender, LatestSnapshot, RoomSnapshot, SeenPlayer, StepUpdate, Welcome, outbox,
 };
 use nowcast_room::sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
 use nowcast_room::{Closing, Metrics, RuleReport};
-use nowcast_world::{PlayerId, Pose, STEP_HZ, World};
+use nowcast_world::{FreeMotion, PlayerId, Pose, STEP_HZ, World};
 use nowcast_world_protocol::session::{FromWorld, PROTOCOL};
 
 use super::client_replicator::ClientReplicator;
@@ -216,11 +216,13 @@ impl Publication {
 /// Returns the entities that can move and are replicated to at least one client, ordered by id.
 fn moving(world: &World, interest_grid: &InterestGrid) -> impl Iterator<Item = Moving> {
     let mut placed = interest_grid.entities().peekable();
-    world.poses().filter_map(move |(id, pose)| {
+    world.movements().filter_map(move |(id, pose, flight)| {
         while placed.next_if(|(placed, _)| placed.id < id.0).is_some() {}
         let (placed, section) = placed.next_if(|(placed, _)| placed.id == id.0)?;
         let Placed { size, quantization, .. } = *placed;
-        Some(Moving { id: id.0, transform: transform_of(pose), section: section?, size, quantization })
+        let flight = flight.map(|FreeMotion { velocity, spin, inertia }| Flight { velocity, spin, inertia });
+        let transform = transform_of(pose);
+        Some(Moving { id: id.0, transform, section: section?, size, quantization, flight })
     })
 }
 

@@ -30,28 +30,36 @@ fn head_and_groups(fields: &mut Fields<'_>) -> Result<(u64, u64, usize), Fault> 
     while !fields.is_empty() {
         let first = fields.varint("group and depth", |first| {
             let alike = if first & 4 == 0 { "" } else { ", with the ages of the previous record" };
-            format!("group {}, encoded against {} frames{alike}", first >> 3, first & 3)
+            let motion = if first & 8 == 0 { "" } else { ", a motion row" };
+            format!("group {}, encoded against {} frames{motion}{alike}", first >> 4, first & 3)
         })?;
-        fields.inside(|fields| record(fields, first & 3, first & 4 != 0))?;
+        fields.inside(|fields| record(fields, first & 3, first & 4 != 0, first & 8 != 0))?;
         groups += 1;
     }
     Ok((tick, controls, groups))
 }
 
-fn record(fields: &mut Fields<'_>, depth: u64, is_alike: bool) -> Result<(), Fault> {
-    let quantization = if is_alike { None } else { times(fields, depth)? };
+fn record(fields: &mut Fields<'_>, depth: u64, is_alike: bool, is_motion: bool) -> Result<(), Fault> {
+    if !is_alike {
+        fields.varint("age", |age| format!("the frame is {age} steps older than the payload"))?;
+    }
+    let quantization = if is_alike && !is_motion { None } else { times(fields, depth, is_motion)? };
     let length = fields.length("delta length")?;
+    if is_motion {
+        return fields.within(length, |fields| fields.take(length, "motion row", nothing).map(drop));
+    }
     fields.within(length, |fields| delta(fields, quantization))
 }
 
-/// Decodes the ages of a record that does not reuse the ages of the previous record. If the record has no baselines, also
-/// decodes its quantization.
-fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Quantization>, Fault> {
-    fields.varint("age", |age| format!("the frame is {age} steps older than the payload"))?;
+/// Decodes the ages of the baselines of a record. If the record has no baselines, decodes its quantization.
+fn times(fields: &mut Fields<'_>, depth: u64, is_motion: bool) -> Result<Option<Quantization>, Fault> {
     for _ in 0..depth {
         fields.varint("baseline age", |age| format!("encoded against the frame {age} steps before it"))?;
     }
     let mut quantization = None;
+    if depth > 0 && is_motion {
+        return Ok(None);
+    }
     if depth > 0 {
         fields.varint("unchanged ticks", |ticks| {
             format!("nothing changed for {ticks} steps after the first baseline")
@@ -59,7 +67,7 @@ fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Quantization>, Fa
     } else {
         let number = fields.varint("quantization", |number| {
             let bits = number & 15;
-            format!("positions in 1/{} m, orientations of {bits} bits", 1u64 << (number >> 4).min(63))
+            format!("positions in 1/{} m, orientations of {bits} bits", 1u64 << (number >> 4 & 15))
         })?;
         quantization = u32::try_from(number).ok().and_then(Quantization::of_number);
         if quantization.is_none() {

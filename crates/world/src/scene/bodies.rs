@@ -9,7 +9,7 @@ use crate::id::EntityId;
 use crate::input::{Input, quantise_yaw};
 use crate::limits::VELOCITY_MAX;
 use crate::physics::Handles;
-use crate::pose::{Pose, Velocity, rapier_pose};
+use crate::pose::{FreeMotion, Pose, Velocity, rapier_pose};
 
 impl Scene {
     /// Returns the pose of an entity, if it exists.
@@ -171,6 +171,26 @@ impl Scene {
     pub fn mass(&self, id: EntityId) -> Option<f32> {
         let handles = self.entities.handles[self.entities.row(id)?]?;
         Some(self.physics.get(handles).mass()).filter(|_| self.physics.get(handles).is_dynamic())
+    }
+
+    /// Returns the free motion of a dynamic body that is awake; `None` for walkers and for everything else.
+    pub(crate) fn free_motion(&self, row: usize) -> Option<FreeMotion> {
+        let Velocity { linear, angular } = self.entities.velocities[row];
+        if linear == [0.0; 3] && angular == [0.0; 3] {
+            return None;
+        }
+        let body = self.physics.get(self.entities.handles[row]?);
+        let is_free = body.is_dynamic() && !body.is_sleeping() && self.entities.parents[row].is_none();
+        if !is_free || self.walkers.contains_key(&self.entities.ids[row]) {
+            return None;
+        }
+        let mass = &body.mass_properties().local_mprops;
+        // Bodies whose principal axes are not their own axes x, y and z are sent as if all moments were equal.
+        let has_own_axes = mass.principal_inertia_local_frame.is_near_identity();
+        let inertia = mass.principal_inertia().to_array();
+        let is_sound = has_own_axes && inertia.iter().all(|moment| moment.is_finite() && *moment > 0.0);
+        let [x, y, z] = if is_sound { inertia } else { [1.0; 3] };
+        Some(FreeMotion { velocity: linear, spin: angular, inertia: [y / x, z / x] })
     }
 
     /// Whether a body rests and costs nothing; also true for entities without a body.

@@ -1,7 +1,17 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { eulerToQuaternion } from "./interpolation/rotation.js";
 import { isSameValue } from "./same-value.js";
-import type { Entity, EntityId, EntityPart, Kind, PlayerId, Quaternion, Vec3, WorldRecord } from "./world.js";
+import type {
+  Entity,
+  EntityId,
+  EntityPart,
+  EntityPath,
+  Kind,
+  PlayerId,
+  Quaternion,
+  Vec3,
+  WorldRecord,
+} from "./world.js";
 
 /** Maximum number of entities in one message, and in one world (`spec/WORLD.md`, section 6). */
 export const ENTITIES_MAX = 65_536;
@@ -56,6 +66,7 @@ class LiveEntity implements Entity {
   readonly rotation: [number, number, number, number];
   tick: number;
   stillTick: number | undefined = undefined;
+  path: EntityPath | undefined = undefined;
 
   constructor(spawned: SpawnedEntity, tick: number) {
     this.id = spawned.id;
@@ -132,6 +143,7 @@ export class EntityTable {
     put(live, position, rotation);
     live.tick = tick;
     live.stillTick = undefined;
+    live.path = undefined;
     return true;
   }
 

@@ -53,6 +53,7 @@ export {
   type EntityListener,
   type EntityOf,
   type EntityPart,
+  type EntityPath,
   type EventDeclaration,
   type Field,
   type Input,

@@ -142,6 +142,16 @@ export interface Entity {
   readonly tick: number;
   /** World step up to which the entity kept its earlier pose, if known (only sessions report this step). */
   readonly stillTick?: number | undefined;
+  /** The path since a change of the motion that arrived late; otherwise `undefined`. */
+  readonly path?: EntityPath | undefined;
+}
+
+/** The path of an entity that moves by itself. */
+export interface EntityPath {
+  /** World step at which the path begins. */
+  readonly startTick: number;
+  /** Returns the pose this many steps later. */
+  after(steps: number): { readonly position: Vec3; readonly rotation: Quaternion };
 }
 
 /**

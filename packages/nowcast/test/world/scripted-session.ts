@@ -109,7 +109,7 @@ export class ScriptedSession {
 }
 
 export const WELCOME = {
-  protocol: 4,
+  protocol: 5,
   player: 5,
   room: ROOM,
   world: "sheep",

@@ -67,7 +67,7 @@ export function payload(tick: number, sequence: number, groups: readonly Group[]
     const numbers = ids.flatMap((id) => [...rows.get(id)!.map((metres) => metres * 1024), ...UPRIGHT]);
     const frame = { tick: at, ids: Uint32Array.from(ids), values: Int32Array.from(numbers) };
     const delta = codec.encodeAgainstFrames(frame, []);
-    const head = [group * 8, tick - at, FINEST, delta.length];
+    const head = [group * 16, tick - at, FINEST, delta.length];
     bytes.push(...head.flatMap(varint), ...delta);
   }
   return Uint8Array.from(bytes);

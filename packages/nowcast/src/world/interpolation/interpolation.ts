@@ -1,5 +1,5 @@
 import { type StepSink, stepSinkOf } from "../steps.js";
-import type { Entity, EntityId, World } from "../world.js";
+import type { Entity, EntityId, EntityPath, World } from "../world.js";
 import { type NumberArray, slerp } from "./rotation.js";
 import { SnapshotTimeline } from "./snapshot-timeline.js";
 import { StallWatch } from "./stall-watch.js";
@@ -221,6 +221,8 @@ const LAG_DECAY = 0.25;
 const GLIDE_S = 0.4;
 const GLIDE_M_MAX = 8;
 
+type Sample = Pick<Entity, "position" | "rotation" | "tick">;
+
 /** The recent poses of one entity. New poses overwrite the oldest. */
 class PoseTrack {
   #capacity = SAMPLES_MIN;
@@ -275,13 +277,33 @@ class PoseTrack {
     // A single late update may follow a lost packet. The display does not wait for lost packets.
     this.#lagNeeded = Math.max(0, Math.min(late, this.#lateBefore), this.#lagNeeded - LAG_DECAY);
     this.#lateBefore = late;
-    if (entity.tick <= last) return this.#write(this.#newest, entity);
+    if (entity.path !== undefined) this.#correct(entity.path);
+    if (entity.tick < last) this.#dropSince(entity.tick);
+    if (entity.tick <= this.newestTick) return this.#write(this.#newest, entity);
     if (last < stillTick && stillTick < entity.tick) this.#repeatNewest(stillTick);
     this.#write(this.#push(), entity);
   }
 
   get newestTick(): number {
     return this.#ticks[this.#newest]!;
+  }
+
+  /** Replaces the samples that were recorded before a change of the motion was known. */
+  #correct({ startTick, after }: EntityPath): void {
+    for (let back = 0; back < this.#count; back++) {
+      const slot = (this.#newest - back + this.#capacity) % this.#capacity;
+      const tick = this.#ticks[slot]!;
+      if (tick <= startTick) return;
+      this.#write(slot, { ...after(tick - startTick), tick });
+    }
+  }
+
+  /** Drops the samples since this step, except the oldest. */
+  #dropSince(tick: number): void {
+    while (this.#count > 1 && this.newestTick >= tick) {
+      this.#newest = (this.#newest - 1 + this.#capacity) % this.#capacity;
+      this.#count--;
+    }
   }
 
   /** `knownTick` is the newest received step. Entities without an update stood still up to it. */
@@ -399,7 +421,7 @@ class PoseTrack {
     for (let i = 0; i < 4; i++) out.quaternion[i] = this.#poses[at + 3 + i]!;
   }
 
-  #write(slot: number, { position, rotation, tick }: Entity): void {
+  #write(slot: number, { position, rotation, tick }: Sample): void {
     const at = slot * STRIDE;
     this.#ticks[slot] = tick;
     this.#poses[at] = position[0];

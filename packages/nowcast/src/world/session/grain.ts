@@ -1,6 +1,9 @@
+import type { DeltaFrame } from "../../delta/frame.js";
 import { FrameReader } from "../../delta/frame-reader.js";
 import { DeltaLayout } from "../../delta/layout.js";
 import type { NumberArray } from "../interpolation/rotation.js";
+import { readMotionFrame } from "./motion-row.js";
+import type { MotionUnits, MutablePose } from "./motion-state.js";
 
 /** Maximum entities of one group (`spec/WORLD.md`, section 6). */
 const GROUP_ENTITIES_MAX = 20;
@@ -11,6 +14,9 @@ const ROTATION_BITS_MAX = 12;
 
 const POSITION_COLUMNS = 3;
 
+/** The bit of a number in a payload that marks motion rows. */
+const MOTION = 256;
+
 /** Numbers of a row. */
 export const ROW_WIDTH = 7;
 
@@ -18,6 +24,8 @@ export const ROW_WIDTH = 7;
 export interface RowValues {
   readonly values: Int32Array;
   readonly at: number;
+  /** The integrated pose of a motion row. */
+  readonly pose?: MutablePose | undefined;
 }
 
 /** The arrays that receive a pose. */
@@ -34,8 +42,9 @@ export interface PoseArrays {
 export class Grain {
   static readonly #all = new Map<number, Grain>();
 
-  /** Reads the rows of frames. */
-  readonly reader: FrameReader;
+  /** The units of motion rows; `undefined` if frames hold ordinary rows. */
+  readonly motionUnits: MotionUnits | undefined;
+  readonly #reader: FrameReader;
   readonly #metresPerStep: number;
   readonly #componentMax: number;
 
@@ -44,6 +53,7 @@ export class Grain {
     readonly number: number,
     positionBits: number,
     rotationBits: number,
+    isMotion: boolean,
   ) {
     const layout = new DeltaLayout([
       { kind: "number" },
@@ -51,7 +61,15 @@ export class Grain {
       { kind: "number" },
       { kind: "orientation", bits: rotationBits },
     ]);
-    this.reader = new FrameReader(layout, GROUP_ENTITIES_MAX);
+    this.#reader = new FrameReader(layout, GROUP_ENTITIES_MAX);
+    this.motionUnits = isMotion
+      ? {
+          position: 2 ** (positionBits + 2),
+          velocity: 2 ** (positionBits + 3),
+          spin: 2 ** (rotationBits + 2),
+          componentMax: 2 ** (rotationBits + 2) - 1,
+        }
+      : undefined;
     this.#metresPerStep = 2 ** -positionBits;
     this.#componentMax = 2 ** rotationBits - 1;
   }
@@ -60,17 +78,34 @@ export class Grain {
   static of(number: number): Grain | undefined {
     const known = Grain.#all.get(number);
     if (known !== undefined) return known;
-    const positionBits = Math.floor(number / 16);
+    const isMotion = Math.floor(number / MOTION) === 1;
+    const positionBits = Math.floor(number / 16) - (isMotion ? MOTION / 16 : 0);
     const rotationBits = number % 16;
     if (positionBits > POSITION_BITS_MAX) return undefined;
     if (rotationBits < ROTATION_BITS_MIN || rotationBits > ROTATION_BITS_MAX) return undefined;
-    const grain = new Grain(number, positionBits, rotationBits);
+    const grain = new Grain(number, positionBits, rotationBits, isMotion);
     Grain.#all.set(number, grain);
     return grain;
   }
 
+  /** Whether frames hold motion rows (`spec/MOTION.md`). */
+  get isMotion(): boolean {
+    return this.motionUnits !== undefined;
+  }
+
+  /** Reads a frame. Throws a `WireError` if the bytes are not a frame that is encoded against these baselines. */
+  read(tick: number, bytes: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
+    if (this.motionUnits === undefined) return this.#reader.read(tick, bytes, past);
+    return readMotionFrame(tick, bytes, this.motionUnits, past[0]);
+  }
+
   /** Writes the pose of a row: the position in metres, and a rotation of length 1. */
-  readPose({ values, at }: RowValues, { position, rotation }: PoseArrays): void {
+  readPose({ values, at, pose }: RowValues, { position, rotation }: PoseArrays): void {
+    if (pose !== undefined) {
+      for (let axis = 0; axis < 3; axis++) position[axis] = pose.position[axis]!;
+      for (let part = 0; part < 4; part++) rotation[part] = pose.rotation[part]!;
+      return;
+    }
     for (let axis = 0; axis < POSITION_COLUMNS; axis++) {
       position[axis] = values[at + axis]! * this.#metresPerStep;
     }

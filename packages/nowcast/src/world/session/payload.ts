@@ -6,6 +6,8 @@ const GROUPS_MAX = 65_536;
 
 /** The time of a group's record, and its baselines. */
 interface GroupHead {
+  /** Whether the frame holds a motion row (`spec/MOTION.md`). */
+  readonly isMotion: boolean;
   /** The step, modulo 2^32, since which the group has not changed. */
   readonly tick: number;
   /** The steps of the baselines, newest first. */
@@ -45,12 +47,12 @@ export class PayloadReader {
   next(): GroupRecord | undefined {
     if (this.#at === this.#bytes.length) return undefined;
     const first = this.#varint("group");
-    const group = first >>> 3;
-    const depth = first & 3;
-    if (group >= GROUPS_MAX) throw this.#refused("group");
+    const group = first >>> 4;
+    const isMotion = (first & 8) !== 0;
     const isAlike = (first & 4) !== 0;
-    if (isAlike && (depth === 0 || this.#before?.past.length !== depth)) throw this.#refused("group");
-    const head = isAlike ? this.#before! : this.#head(depth);
+    const depth = first & 3;
+    if (group >= GROUPS_MAX || (isMotion && depth > 1)) throw this.#refused("group");
+    const head = this.#head(isMotion, isAlike, depth);
     this.#before = head;
     const length = this.#varint("length");
     const end = this.#at + length;
@@ -60,9 +62,14 @@ export class PayloadReader {
     return { ...head, group, delta };
   }
 
-  /** Reads a head whose times differ from those of the previous record. */
-  #head(depth: number): GroupHead {
-    const tick = (this.tick - this.#varint("age")) >>> 0;
+  #head(isMotion: boolean, isAlike: boolean, depth: number): GroupHead {
+    const before = this.#before;
+    if (isAlike && before === undefined) throw this.#refused("group");
+    if (isAlike && !isMotion) {
+      if (before!.isMotion || depth === 0 || before!.past.length !== depth) throw this.#refused("group");
+      return before!;
+    }
+    const tick = isAlike ? before!.tick : (this.tick - this.#varint("age")) >>> 0;
     const past: number[] = [];
     let newer = 0;
     for (let left = depth; left > 0; left--) {
@@ -72,10 +79,10 @@ export class PayloadReader {
       past.push((tick - age) >>> 0);
     }
     const grain = past.length > 0 ? undefined : Grain.of(this.#varint("grain"));
-    if (past.length === 0 && grain === undefined) throw this.#refused("grain");
-    const stay = past.length > 0 ? this.#varint("stay") : 0;
+    if (past.length === 0 && grain?.isMotion !== isMotion) throw this.#refused("grain");
+    const stay = past.length > 0 && !isMotion ? this.#varint("stay") : 0;
     if (past.length > 0 && stay >= (tick - past[0]!) >>> 0) throw this.#refused("stay");
-    return { tick, past, stay, grain };
+    return { isMotion, tick, past, stay, grain };
   }
 
   #varint(field: string): number {

@@ -1,6 +1,7 @@
 import type { DeltaFrame } from "../../delta/frame.js";
 import { WireError } from "../../errors/nowcast-error.js";
 import { type Grain, ROW_WIDTH, type RowValues } from "./grain.js";
+import { MOTION_STEPS_MAX, MotionState, type MotionUnits, type MutablePose } from "./motion-state.js";
 import { type GroupRecord, PayloadReader } from "./payload.js";
 
 /** Number of frames of a group that are kept as baselines (`spec/WORLD.md`, section 5). */
@@ -28,6 +29,58 @@ export interface Row extends RowValues {
   readonly grain: Grain;
   /** Modulo 2^32. */
   readonly tick: number;
+  /** Set if a motion row arrived late: the poses since this path began differ from those that were reported. */
+  readonly path?: MotionPath | undefined;
+}
+
+/** A motion row as a path. */
+export class MotionPath {
+  readonly #values: Int32Array;
+  readonly #units: MotionUnits;
+
+  constructor(
+    /** The step at which the path begins, modulo 2^32. */
+    readonly tick: number,
+    values: Int32Array,
+    units: MotionUnits,
+  ) {
+    this.#values = values;
+    this.#units = units;
+  }
+
+  /** Returns the pose this many steps after the beginning. */
+  after(steps: number): MutablePose {
+    const state = this.begin();
+    state.advance(steps);
+    return state;
+  }
+
+  begin(): MotionState {
+    return MotionState.of(this.#values, this.#units);
+  }
+}
+
+/** The motion row of a group, integrated up to the newest payload. */
+class HeldMotion {
+  readonly path: MotionPath;
+  readonly state: MotionState;
+  #steps = 0;
+  /** The step for which a pose of the group was reported last. */
+  toldTick: number | undefined;
+  /** Whether a pose of this row was reported. */
+  isTold = false;
+
+  constructor(path: MotionPath, toldTick: number | undefined) {
+    this.path = path;
+    this.state = path.begin();
+    this.toldTick = toldTick;
+  }
+
+  /** Integrates up to this step. Earlier steps are ignored. */
+  advanceTo(tick: number): void {
+    const wanted = Math.min((tick - this.path.tick) >>> 0, MOTION_STEPS_MAX);
+    for (; this.#steps < wanted; this.#steps++) this.state.step();
+  }
 }
 
 export interface Applied {
@@ -51,6 +104,8 @@ interface Held {
   heardTick: number;
   /** The step at which older frames were forgotten. */
   forgottenTick: number | undefined;
+  /** The motion row of the newest frame. */
+  motion: HeldMotion | undefined;
 }
 
 /** A copy of a world's movement. Payloads may arrive in any order and with any losses. */
@@ -74,14 +129,23 @@ export class Replica {
       if (!this.#record(record, reader.tick, movement)) missing++;
     }
     if (this.#tick === undefined || isAfter(reader.tick, this.#tick)) this.#tick = reader.tick;
+    for (const [group, held] of this.#groups) {
+      if (held.motion !== undefined) this.#fly(group, held, held.motion, this.#tick, movement);
+    }
     if (++this.#payloads % PAYLOADS_PER_SWEEP === 0) this.#sweep(this.#tick);
     return { tick: reader.tick, ackedInputSequence: reader.ackedInputSequence, missing };
   }
 
-  /** Returns the newest row of an entity; `undefined` for an entity that is in no known group. */
+  /**
+   * Returns the newest row of an entity; `undefined` for an entity that is in no known group. A motion row has the pose
+   * at the newest step.
+   */
   find(id: number): Row | undefined {
-    const frame = this.#groups.get(this.#groupOf.get(id) ?? -1)?.frames.at(-1);
-    return rowIn(frame, id);
+    const held = this.#groups.get(this.#groupOf.get(id) ?? -1);
+    const row = rowIn(held?.frames.at(-1), id);
+    if (row === undefined || held?.motion === undefined) return row;
+    held.motion.advanceTo(this.#tick ?? row.tick);
+    return { ...row, tick: this.#tick ?? row.tick, pose: held.motion.state };
   }
 
   /** Marks an entity as out of sight since this step. Rows up to this step are ignored, even if they arrive late. */
@@ -102,7 +166,12 @@ export class Replica {
   /** Applies a record. Returns false if a baseline is missing. */
   #record(record: GroupRecord, payloadTick: number, movement: Movement): boolean {
     const { group, tick, past, stay } = record;
-    const held = this.#groups.get(group) ?? { frames: [], heardTick: payloadTick, forgottenTick: undefined };
+    const held = this.#groups.get(group) ?? {
+      frames: [],
+      heardTick: payloadTick,
+      forgottenTick: undefined,
+      motion: undefined,
+    };
     const { frames } = held;
     const newest = frames.at(-1);
     if (findFrame(frames, tick) !== undefined) {
@@ -119,10 +188,13 @@ export class Replica {
       known.push(frame);
     }
     const grain = (known[0]?.grain ?? record.grain)!;
-    if (known.some((other) => other.grain !== grain)) throw new WireError("of another grain", 0, "past age");
+    const isOther = ({ grain: other, ids }: HeldFrame) =>
+      other !== grain || (record.isMotion && ids.length === 0);
+    if (grain.isMotion !== record.isMotion || known.some(isOther))
+      throw new WireError("of another grain", 0, "past age");
     let frame: HeldFrame;
     try {
-      frame = { ...grain.reader.read(tick, record.delta, known), grain };
+      frame = { ...grain.read(tick, record.delta, known), grain };
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       throw new WireError(error.detail, error.offset, `replication.group ${group}.${error.path}`);
@@ -130,6 +202,11 @@ export class Replica {
     keep(held, frame);
     this.#groups.set(group, held);
     if (frames.at(-1) !== frame) return true;
+    const path =
+      grain.motionUnits === undefined || frame.ids.length === 0
+        ? undefined
+        : new MotionPath(tick, frame.values, grain.motionUnits);
+    held.motion = path === undefined ? undefined : new HeldMotion(path, held.motion?.toldTick);
     const stillTick = past.length > 0 ? (past[0]! + stay) >>> 0 : tick;
     this.#hear(group, held, newest, stillTick, payloadTick, movement);
     return true;
@@ -156,16 +233,36 @@ export class Replica {
       const at = this.#groupOf.get(id);
       const isHere = at === group;
       if (isHere && before === frame) continue;
-      const known = isHere ? rowIn(before, id) : this.find(id);
+      const known = isHere ? rowIn(before, id) : rowIn(this.#groups.get(at ?? -1)?.frames.at(-1), id);
       if (!isHere && known !== undefined && isAfter(known.tick, frame.tick)) continue;
       this.#groupOf.set(id, group);
       this.#hidden.delete(id);
       const { values, tick, grain } = frame;
+      // Motion rows are reported after all records of the payload.
+      if (grain.isMotion) continue;
       const now = { values, at: row * ROW_WIDTH, tick, grain };
       if (known !== undefined && isSameRow(known, now)) continue;
       movement.moved(id, now, isHere && known !== undefined ? stillTick : tick);
     }
     if (held.frames.length === 1 || isAfter(payloadTick, held.heardTick)) held.heardTick = payloadTick;
+  }
+
+  /** Reports the pose of a motion row at the newest step, unless it was reported before. */
+  #fly(group: number, { frames }: Held, motion: HeldMotion, newestTick: number, movement: Movement): void {
+    const row = { ...frames.at(-1)!, at: 0 };
+    const id = row.ids[0]!;
+    const { path, toldTick, isTold } = motion;
+    if (this.#groupOf.get(id) !== group || (isTold && toldTick === newestTick)) return;
+    motion.advanceTo(newestTick);
+    motion.toldTick = newestTick;
+    motion.isTold = true;
+    const isLate = !isTold && toldTick !== undefined && isAfter(toldTick, path.tick);
+    const tick = newestTick;
+    movement.moved(
+      id,
+      { ...row, tick, pose: motion.state, path: isLate ? path : undefined },
+      toldTick ?? tick,
+    );
   }
 
   /** Removes from `#groupOf` the entities that are no longer in the group's frame. */
@@ -185,6 +282,7 @@ export class Replica {
       if (frames.length === 0 || !isAfter(tick, (heardTick + QUIET_STEPS) >>> 0)) continue;
       if (frames.at(-1)!.ids.some((id) => this.#groupOf.get(id) === group)) continue;
       frames.length = 0;
+      held.motion = undefined;
       held.forgottenTick = tick;
     }
   }

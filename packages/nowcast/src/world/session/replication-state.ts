@@ -114,6 +114,11 @@ export class ReplicationState implements Movement {
     row.grain.readPose(row, entity);
     entity.tick = this.#unfold(row.tick);
     entity.stillTick = this.#unfold(stillTick);
+    const { path } = row;
+    entity.path =
+      path === undefined
+        ? undefined
+        : { startTick: this.#unfold(path.tick), after: (steps: number) => path.after(steps) };
     this.#moved.push(entity);
   }
 
