@@ -88,9 +88,8 @@ impl Behaviour for Rocks {
                 self.wanted[at].1 = wish;
             }
             let mut velocity = scene.velocity(id).expect("nothing is removed");
-            for axis in 0..3 {
-                let missing = wish[axis] - velocity.linear[axis];
-                velocity.linear[axis] += missing * f32::min(1.0, self.eagerness / 60.0);
+            for (now, wanted) in velocity.linear.iter_mut().zip(wish) {
+                *now += (wanted - *now) * f32::min(1.0, self.eagerness / 60.0);
             }
             scene.set_velocity(id, velocity).expect("the body moves");
         }
