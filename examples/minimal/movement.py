@@ -38,7 +38,14 @@ class Movement:
         tick, past = now, []
         while reader.more():
             first = reader.varint()
-            group, is_alike, depth = first >> 3, first >> 2 & 1, first & 3
+            group, is_motion, is_alike, depth = first >> 4, first >> 3 & 1, first >> 2 & 1, first & 3
+            if is_motion:
+                # A motion row (MOTION.md), which a minimal client skips.
+                tick, past = tick if is_alike else now - reader.varint(), []
+                for _ in range(depth or 1):
+                    reader.varint()  # the age of the baseline, or the quantization
+                reader.take(reader.varint())
+                continue
             if is_alike:
                 if depth != len(past) or not past:
                     raise ValueError("a record has the ages of the record before it, and there is none with this depth")

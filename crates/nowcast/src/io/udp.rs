@@ -246,8 +246,13 @@ mod tests {
         let reader = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let to = reader.local_addr().unwrap();
         let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let thread = threads.next();
+        let socket = thread.run(|| TurnSocket::open(non_blocking()).unwrap()).unwrap();
+        let (tell, is_writable) = std::sync::mpsc::channel();
+        let opened = Arc::clone(&socket);
+        thread.spawn(async move { tell.send(opened.io.writable().await.is_ok()).unwrap() });
+        assert_eq!(is_writable.recv(), Ok(true));
         let sends = move || {
-            let socket = TurnSocket::open(non_blocking()).unwrap();
             for number in 0..100u8 {
                 // With and without the address from which the datagram leaves.
                 let from = (number % 2 == 0).then_some(here);
@@ -258,7 +263,7 @@ mod tests {
             // The rest leaves at the end of the turn.
             (waiting, socket)
         };
-        let (waiting, _socket) = threads.next().run(sends).unwrap();
+        let (waiting, _socket) = thread.run(sends).unwrap();
         assert_eq!(waiting, 100 - BATCH);
         let mut bytes = [0; 256];
         for number in 0..100u8 {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::account::SavedData;
 use crate::command::Edit;
 use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
@@ -102,12 +103,23 @@ fn a_newer_journal_is_refused_by_its_version() {
 }
 
 #[test]
-fn only_journals_with_roles_have_the_newest_version() {
+fn a_journal_has_the_oldest_version_that_can_hold_its_joins() {
     let player = PlayerId(1);
     let join = Command::Join { player, name: "Ada".into() };
     let roles =
         Command::JoinWithRoles { player, name: "Ada".into(), is_program: false, roles: vec!["guide".into()] };
-    for (command, version) in [(join, VERSION_WITHOUT_ROLES), (roles, VERSION)] {
+    let saved = SavedData { version: 2, revision: 7, value: Value::Map(vec![("coins".into(), 3.into())]) };
+    let account = Command::JoinWithAccount {
+        player,
+        name: "Ada".into(),
+        is_program: false,
+        roles: Vec::new(),
+        account: "key:ada".into(),
+        saved: Some(saved),
+    };
+    for (command, version) in
+        [(join, VERSION_WITHOUT_ROLES), (roles, VERSION_WITHOUT_ACCOUNTS), (account, VERSION)]
+    {
         let entries = [Entry { tick: 3, record: Record::Command(command) }];
         let bytes = bytes_of(&entries);
         assert_eq!(bytes[0], version);
