@@ -27,12 +27,14 @@ const NO_CODE = ["", "text", "json", "jsonc", "console"];
 const CHECKED = ["sh", "bash", "lua", "ts", "js"];
 /**
  * Pages whose code other tests run: `crates/nowcast/tests/readme.rs`, `crates/wire/tests/second_reader.py`,
+ * `crates/replication/tests/motion_reader.py`,
  * `packages/page/test/browser/page.test.ts`, `packages/react/test/readme.test.ts`, `crates/ffi/tests/c_programs.rs`
  * and `bindings/python/tests/test_examples.py`.
  */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "README.md": ["rust"],
   "spec/DELTA.md": ["python"],
+  "spec/MOTION.md": ["python"],
   "packages/page/README.md": ["html"],
   "packages/react/README.md": ["tsx"],
   "docs/how-to/c-and-cpp.md": ["c", "cpp"],
