@@ -40,6 +40,7 @@ export {
   type Predictor,
   type PredictorOptions,
 } from "./prediction/predictor.js";
+export type { EntityOf, WorldOf, WorldTypes } from "./typed-world.js";
 export {
   type Action,
   type Asset,
@@ -51,7 +52,6 @@ export {
   type Entity,
   type EntityId,
   type EntityListener,
-  type EntityOf,
   type EntityPart,
   type EntityPath,
   type EventDeclaration,
@@ -70,9 +70,7 @@ export {
   type World,
   type WorldEvents,
   type WorldLink,
-  type WorldOf,
   type WorldRecord,
   type WorldStats,
   type WorldStatus,
-  type WorldTypes,
 } from "./world.js";

@@ -3,7 +3,8 @@ import { sessionUrl, worldUrl } from "./address.js";
 import { WorldClient } from "./client.js";
 import type { ProtocolHandlers } from "./protocol.js";
 import { beginConnectAttempt } from "./session/connect-session.js";
-import { ENCODINGS, type JoinOptions, type World, type WorldOf, type WorldTypes } from "./world.js";
+import type { WorldOf, WorldTypes } from "./typed-world.js";
+import { ENCODINGS, type JoinOptions, type World } from "./world.js";
 
 /**
  * Joins the world at `url`, such as `nowcast://localhost:7777/plaza` or the address that a browser shows; a page may leave
