@@ -11,11 +11,11 @@
  *            UTF-8 and ends with a NUL byte; a capacity counts the NUL byte, a length does not.
  * Timeouts   In milliseconds. 0 never waits, and a negative number waits without a limit. A call without a timeout does not wait,
  *            except those that open sockets.
- * Threads    Every function may be called in every thread, with every handle. The calls of one channel, world or save file are
+ * Threads    Any thread may call any function with any handle. The calls of one channel, world or save file are
  *            safe at the same time; a thread's states and events keep their order. A freed handle may be used by another thread
  *            until nowcast_free returns; after that its calls return NOWCAST_STATUS_INVALID_HANDLE.
  * Callbacks  There are none: a program waits in nowcast_receive, or polls the descriptor of nowcast_channel_descriptor.
- * Fork       Handles do not survive a fork. In a process that was forked after the first call, every function returns
+ * Fork       Handles do not survive a fork. If a process calls the library and then forks, every function in the child returns
  *            NOWCAST_STATUS_FORKED. Start programs by exec or posix_spawn, or fork before the first call.
  * Signals    The library installs no handler. A handler must not call it. A wait continues after a signal: to end it, close the
  *            channel in another thread, or wait in short timeouts.

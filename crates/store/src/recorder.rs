@@ -165,8 +165,8 @@ impl Recorder {
         self.batch.notes.push(Note { tick: world.tick(), bytes });
     }
 
-    /// Records the data of an account, which the last step changed. It is stored in one transaction with the changes of the
-    /// world. It stays here until the store accepts it.
+    /// Records the data of an account, which the last step changed. The data is stored in one transaction with the changes of
+    /// the world. The recorder keeps the data until the store accepts it.
     pub fn save_account(&mut self, record: AccountRecord) {
         self.accounts.insert((record.world, record.account), record.saved);
     }
@@ -348,7 +348,7 @@ impl Recorder {
         }
     }
 
-    /// Takes the data of accounts that fits into a batch.
+    /// Removes as much waiting data of accounts as fits into a batch, and returns it.
     fn take_accounts(&mut self, batch: &Batch) -> Vec<AccountRecord> {
         let mut bytes = batch.memory_bytes();
         let mut taken = Vec::new();

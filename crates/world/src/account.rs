@@ -16,7 +16,7 @@ pub const SAVED_BYTES_MAX: usize = 64 << 10;
 /// [`crate::World::take_saved`] returns.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SavedData {
-    /// The version of the form, which the rules declare.
+    /// The version of the data's format, as the rules declare it.
     pub version: u32,
     /// Grows by one with each change; 0 before the first.
     pub revision: u64,

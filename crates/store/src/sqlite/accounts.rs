@@ -14,7 +14,7 @@ pub struct AccountSummary {
     pub world: String,
     /// The name of the account.
     pub account: String,
-    /// The version of the form, which the rules declared.
+    /// The version of the data's format, as the rules declared it.
     pub version: u32,
     /// Number of changes so far.
     pub revision: u64,

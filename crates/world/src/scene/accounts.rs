@@ -18,7 +18,7 @@ impl Scene {
         self.accounts.get(&self.player(player)?.saved_key())
     }
 
-    /// Sets the data of a player's account, in a form with this version. The host stores it ([`crate::World::take_saved`]),
+    /// Sets the data of a player's account, and the version of its format. The host stores both ([`crate::World::take_saved`]),
     /// unless the player is a guest.
     ///
     /// # Errors

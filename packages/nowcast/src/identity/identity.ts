@@ -49,8 +49,8 @@ export function makeKeyPair(isExtractable: boolean): Promise<CryptoKeyPair> {
 
 /**
  * The identity of this browser for the origin of the page. The private keys stay in the browser's database and cannot be
- * read by scripts. Where there is no such database or no cryptography (pages over plain HTTP from other machines), the
- * client joins as a guest.
+ * read by scripts. If the browser has no IndexedDB or no Web Crypto (on pages over plain HTTP from other machines), the client
+ * joins as a guest.
  *
  * ```ts
  * const world = joinWorld("nowcast://localhost:7777/shop", { name: "Ada", identity: browserIdentity() });
