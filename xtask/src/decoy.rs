@@ -11,18 +11,22 @@ use crate::{step, tools};
 /// The variable that names the folder in which programs store a person's data.
 const VARIABLE: &str = "XDG_DATA_HOME";
 
-/// Runs a test command at the root of the checkout. Fails if a test touches the person's data folder.
-pub(crate) fn run_tests(line: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
+/// Runs tests with `run`, which gets the variables `env` and the variables of this module. Fails if a test touches the person's
+/// data folder.
+pub(crate) fn run_tests<T>(
+    env: &[(&str, &str)],
+    run: impl FnOnce(&[(&str, &str)]) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let folder = step::target_dir().join("nobodys-data");
     let lacking = tools::lacking();
     let lacking = lacking.as_deref().map(|names| ("NOWCAST_WITHOUT", names));
     run_in(&folder, |folder| {
         let env: Vec<(&str, &str)> = env.iter().copied().chain([(VARIABLE, folder)]).chain(lacking).collect();
-        step::run_with_env(line, &env)
+        run(&env)
     })
 }
 
-fn run_in(folder: &Path, run: impl FnOnce(&str) -> anyhow::Result<()>) -> anyhow::Result<()> {
+fn run_in<T>(folder: &Path, run: impl FnOnce(&str) -> anyhow::Result<T>) -> anyhow::Result<T> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
     }

@@ -63,19 +63,27 @@ pub(crate) fn run(line: &[&str]) -> anyhow::Result<()> {
 
 /// Like [`run`], with environment variables.
 pub(crate) fn run_with_env(line: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
-    let (program, args) = line.split_first().context("a step names a program")?;
-    let shown: Vec<String> = env.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let prefix = if shown.is_empty() { String::new() } else { shown.join(" ") + " " };
-    eprintln!("{} {prefix}{}", console::bold("$"), line.join(" "));
-    let status = command(program)
-        .args(args)
-        .envs(env.iter().copied())
-        .status()
-        .with_context(|| format!("cannot start `{program}`: is it installed and on the PATH?"))?;
+    let status = prepared(line, env)?.status().with_context(|| cannot_start(line))?;
     if !status.success() {
         bail!("`{}` failed ({status})", line.join(" "));
     }
     Ok(())
+}
+
+/// Prints `line` in the form of a shell, and returns it as a command that was not started yet.
+pub(crate) fn prepared(line: &[&str], env: &[(&str, &str)]) -> anyhow::Result<Command> {
+    let (program, args) = line.split_first().context("a step names a program")?;
+    let shown: Vec<String> = env.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let prefix = if shown.is_empty() { String::new() } else { shown.join(" ") + " " };
+    eprintln!("{} {prefix}{}", console::bold("$"), line.join(" "));
+    let mut command = command(program);
+    command.args(args).envs(env.iter().copied());
+    Ok(command)
+}
+
+/// Describes why a command could not be started.
+pub(crate) fn cannot_start(line: &[&str]) -> String {
+    format!("cannot start `{}`: is it installed and on the PATH?", line.first().unwrap_or(&""))
 }
 
 /// A package of the workspace.

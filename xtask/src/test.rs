@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
+use crate::failures::Failures;
 use crate::{
-    bindings, client, console, decoy, interop, publish, session_vectors as vectors, step, tidy, tools,
+    bindings, client, console, decoy, failures, interop, publish, session_vectors as vectors, step, tidy,
+    tools,
 };
 
 /// The tests to run.
@@ -111,6 +113,11 @@ fn summarise(outcomes: &[(&str, anyhow::Result<()>, Duration)], without_browser:
             }
         };
         eprintln!("  {verdict}  {name:<28} {:>6.1} s", elapsed.as_secs_f32());
+        for line in
+            outcome.as_ref().err().map(|error| format!("{error:#}")).iter().flat_map(|text| text.lines())
+        {
+            eprintln!("            {line}");
+        }
     }
     if without_browser {
         eprintln!("  {}  browser tests: left out by --without-browser", console::yellow("NOT RUN"));
@@ -146,7 +153,8 @@ fn build_rust() -> anyhow::Result<()> {
 fn rust_tests() -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = (2 * cores).to_string();
-    decoy::run_tests(&["cargo", "test", "--workspace", "--no-fail-fast"], &[("RUST_TEST_THREADS", &threads)])
+    let line = ["cargo", "test", "--workspace", "--no-fail-fast"];
+    decoy::run_tests(&[("RUST_TEST_THREADS", &threads)], |env| failures::run_cargo(&line, env))
 }
 
 /// Runs the tests with the feature. Only code that depends on the feature is built again. Tests of other packages with the same
@@ -166,7 +174,7 @@ fn portable_tests_named<'a>(names: impl Iterator<Item = &'a str>, only: &[&'a st
     line.extend(names.flat_map(|name| ["--test", name]));
     line.extend((!only.is_empty()).then_some("--"));
     line.extend(only);
-    decoy::run_tests(&line, &[])
+    decoy::run_tests(&[], |env| failures::run_cargo(&line, env))
 }
 
 /// Builds the site with all pages. It fails if a link leads nowhere.
@@ -194,7 +202,15 @@ fn rust_docs() -> anyhow::Result<()> {
 /// messages.
 fn typescript_tests() -> anyhow::Result<()> {
     let (binary, echo) = built_programs()?;
-    decoy::run_tests(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])
+    let failures = vitest(&["--passWithNoTests"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])?;
+    if failures.is_empty() { Ok(()) } else { bail!("{failures}") }
+}
+
+/// Runs Vitest with the data folder of nobody, and returns the tests that failed.
+fn vitest(args: &[&str], env: &[(&str, &str)]) -> anyhow::Result<Failures> {
+    let report = step::target_dir().join("vitest.json");
+    let line = [&["npx", "--no", "vitest", "run"], args].concat();
+    decoy::run_tests(env, |env| failures::run_vitest(&line, env, &report))
 }
 
 /// Makes a world by `npm create` from packages with the program of the tests, in a network that has nothing but loopback.
@@ -202,14 +218,35 @@ fn installation() -> anyhow::Result<()> {
     publish::check::run_in_short(Path::new(&built_programs()?.0))
 }
 
+/// The number of files with failed browser tests that are run a second time.
+const UNSTEADY_FILES: usize = 3;
+
+/// Runs the tests in a real browser. Files with a failed test run once more, because a browser on a busy machine sometimes lets
+/// a page wait for longer than any limit. A test that passes then is printed as unsteady.
 fn browser_tests() -> anyhow::Result<()> {
     let chromium = tools::require_chromium()?;
     let (binary, echo) = built_programs()?;
     let chromium = chromium.to_string_lossy();
-    decoy::run_tests(
-        &["npm", "run", "--silent", "test:browser"],
-        &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo), ("NOWCAST_CHROMIUM", &chromium)],
-    )
+    let env = [("NOWCAST_BIN", &*binary), ("NOWCAST_ECHO", &echo), ("NOWCAST_CHROMIUM", &chromium)];
+    let line = ["--config", "vitest.browser.config.ts"];
+    let first = vitest(&line, &env)?;
+    if first.is_empty() {
+        return Ok(());
+    }
+    if first.files.len() > UNSTEADY_FILES {
+        bail!("{first}");
+    }
+    eprintln!("{} these tests failed, and their files run once more:\n{first}", console::yellow("again:"));
+    let files: Vec<&str> = first.files.iter().map(String::as_str).collect();
+    let second = vitest(&[&line[..], &files].concat(), &env)?;
+    if second.is_empty() {
+        eprintln!(
+            "{} these tests failed once and passed the second time:\n{first}",
+            console::yellow("unsteady:")
+        );
+        return Ok(());
+    }
+    bail!("twice:\n{second}")
 }
 
 /// Returns the paths of the program and of the echo example, as the tests build them.

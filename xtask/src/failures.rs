@@ -1,0 +1,149 @@
+//! The names of failed tests, so that a summary of many steps says which tests to look at.
+//!
+//! The output of all steps is long, and the place where one of a thousand tests failed is hard to find in it. Rust's test
+//! programs tell their failures on standard output. Vitest writes a report in JSON.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+use crate::step;
+
+/// The number of tests that an error names. The output has the others.
+const NAMED: usize = 20;
+
+/// Tests that failed, in the order of their names.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Failures {
+    tests: BTreeSet<String>,
+    /// The files of the tests, relative to the root of the checkout. Empty for Rust tests.
+    pub(crate) files: BTreeSet<String>,
+}
+
+impl Failures {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tests.is_empty()
+    }
+}
+
+impl fmt::Display for Failures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, test) in self.tests.iter().take(NAMED).enumerate() {
+            write!(f, "{}{test}", if index == 0 { "" } else { "\n" })?;
+        }
+        if self.tests.len() > NAMED {
+            write!(f, "\nand {} more", self.tests.len() - NAMED)?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs Rust tests and shows their output. The error names the tests that failed.
+pub(crate) fn run_cargo(line: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
+    let mut child = step::prepared(line, env)?
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| step::cannot_start(line))?;
+    let output = child.stdout.take().context("the output of the tests is piped")?;
+    let mut failures = Failures::default();
+    for shown in BufReader::new(output).lines() {
+        let shown = shown.context("cannot read the output of the tests")?;
+        println!("{shown}");
+        if let Some(test) = shown.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            failures.tests.insert(test.to_owned());
+        }
+    }
+    let status = child.wait().context("cannot wait for the tests")?;
+    if status.success() {
+        return Ok(());
+    }
+    if failures.is_empty() {
+        bail!("`{}` failed ({status}) without a failed test", line.join(" "));
+    }
+    bail!("{failures}")
+}
+
+/// Runs a command of Vitest that writes its report to `report`, and returns the tests that failed.
+///
+/// # Errors
+/// If Vitest fails without a failed test.
+pub(crate) fn run_vitest(line: &[&str], env: &[(&str, &str)], report: &Path) -> anyhow::Result<Failures> {
+    if report.exists() {
+        std::fs::remove_file(report).with_context(|| format!("cannot remove {}", report.display()))?;
+    }
+    let output = format!("--outputFile.json={}", report.display());
+    let line = [line, &["--reporter=default", "--reporter=json", &output]].concat();
+    let Err(error) = step::run_with_env(&line, env) else { return Ok(Failures::default()) };
+    let Ok(text) = std::fs::read_to_string(report) else { return Err(error) };
+    let failures = failures_of(&serde_json::from_str(&text).context("the report of Vitest is no JSON")?);
+    if failures.is_empty() { Err(error) } else { Ok(failures) }
+}
+
+/// Returns the failed tests of a report of Vitest. A file that fails before its first test counts as a test.
+fn failures_of(report: &Value) -> Failures {
+    let mut failures = Failures::default();
+    let root = step::root();
+    for file in report["testResults"].as_array().into_iter().flatten() {
+        if file["status"] != "failed" {
+            continue;
+        }
+        let path = Path::new(file["name"].as_str().unwrap_or_default());
+        let path = path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned();
+        let tests = file["assertionResults"].as_array().into_iter().flatten();
+        let mut failed = tests.filter(|test| test["status"] == "failed").peekable();
+        if failed.peek().is_none() {
+            failures.tests.insert(described(&path, "", file["message"].as_str()));
+        }
+        for test in failed {
+            let name = test["fullName"].as_str().unwrap_or_default();
+            failures.tests.insert(described(&path, name, test["failureMessages"][0].as_str()));
+        }
+        failures.files.insert(path);
+    }
+    failures
+}
+
+fn described(path: &str, test: &str, message: Option<&str>) -> String {
+    let cause = message.and_then(|message| message.lines().next()).unwrap_or("no message");
+    let separator = if test.is_empty() { "" } else { " > " };
+    format!("{path}{separator}{test}: {cause}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_report_names_failed_tests_with_file_and_cause() {
+        let failing = step::root().join("packages/a.test.ts");
+        let broken = step::root().join("packages/b.test.ts");
+        let failures = failures_of(&json!({ "testResults": [
+            { "name": failing, "status": "failed", "message": "", "assertionResults": [
+                { "status": "passed", "fullName": "page opens" },
+                { "status": "failed", "fullName": "page closes", "failureMessages": ["Error: late\n  at line 3"] },
+            ] },
+            { "name": broken, "status": "failed", "message": "cannot import x\nstack", "assertionResults": [] },
+            { "name": step::root().join("packages/c.test.ts"), "status": "passed", "assertionResults": [] },
+        ] }));
+        assert_eq!(
+            failures.to_string(),
+            "packages/a.test.ts > page closes: Error: late\npackages/b.test.ts: cannot import x"
+        );
+        assert_eq!(failures.files.len(), 2);
+        assert!(failures_of(&json!({ "testResults": [] })).is_empty());
+    }
+
+    #[test]
+    fn an_error_names_the_first_twenty_failures() {
+        let tests = (10..35).map(|index| format!("test {index}")).collect();
+        let text = Failures { tests, files: BTreeSet::new() }.to_string();
+        assert!(text.starts_with("test 10\n") && text.ends_with("test 29\nand 5 more"), "{text}");
+    }
+}
