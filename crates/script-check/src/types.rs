@@ -162,7 +162,7 @@ impl Type {
                 vec![Type::Player]
             }
             (Type::World, "action", Some(action)) => vec![Type::Player, Type::Arguments(action.to_owned())],
-            (Type::World, "action", None) => vec![Type::Player],
+            (Type::World, "action", None) | (Type::World, "command", _) => vec![Type::Player],
             (Type::Kind(kind), "on", Some("step")) => vec![Type::Entity(*kind)],
             (Type::Kind(kind), "on", Some("contact" | "contact_end")) => {
                 vec![Type::Entity(*kind), Type::Entity(None)]

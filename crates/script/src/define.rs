@@ -160,6 +160,21 @@ impl Declarations {
         Ok(self.definition.actions.len() - 1)
     }
 
+    /// Declares a chat command. It is an action, so that programs give it with typed arguments; its hint is
+    /// `{ command = { usage, help } }`.
+    pub(crate) fn command(&mut self, name: &str, shape: &Table, usage: String, help: String) -> Declared<()> {
+        self.open("commands")?;
+        let (arguments, specials) = read_arguments(&Fields::of(shape, name))?;
+        let text = |key: &str| Value::Text(key.to_owned());
+        let described =
+            Value::Map(vec![(text("help"), Value::Text(help)), (text("usage"), Value::Text(usage))]);
+        let hint = Value::Map(vec![(text("command"), described)]);
+        self.definition.actions.push(Action { name: name.to_owned(), arguments, hint, durable: false });
+        self.checked(|definition| drop(definition.actions.pop()))?;
+        self.action_specials.push(specials);
+        Ok(())
+    }
+
     /// Declares the fields of an event.
     pub(crate) fn event(&mut self, name: &str, shape: &Table) -> Declared<()> {
         self.open("events")?;

@@ -37,6 +37,7 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     looking::add(&host)?;
     telling::add(&host)?;
     host.table.raw_set("xpcall", sandbox.raw_xpcall())?;
+    host.table.raw_set("commands", sandbox.own(include_str!("commands.luau")).into_function()?)?;
     host.add("setHandleMeta", |lua, meta: Table| {
         lua.set_type_metatable::<LightUserData>(Some(meta));
         Ok(())
@@ -57,6 +58,11 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     host.add("action", move |lua, (name, shape, binding): (Name, Table, Option<Table>)| {
         let place = place_on_stack(lua);
         let declared = declarations.borrow_mut().action(&name, &shape, binding.as_ref(), place);
+        declared.map_err(mlua::Error::runtime)
+    })?;
+    let declarations = shared.declarations.clone();
+    host.add("command", move |_, (name, shape, usage, help): (Name, Table, String, String)| {
+        let declared = declarations.borrow_mut().command(&name, &shape, usage, help);
         declared.map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod budget;
+mod commands;
 mod costs;
 mod determinism;
 mod hostile;

@@ -1,5 +1,12 @@
 /** Actions of a world and their keys, by the bindings of its author: "Actions" in `docs/WORLDS.md`. */
-import { type ActionSource, type Binding, readBindings, type TargetRule } from "nowcast/world";
+import {
+  type ActionSource,
+  type Binding,
+  type ChatCommand,
+  readBindings,
+  readChatCommands,
+  type TargetRule,
+} from "nowcast/world";
 
 export { type ActionSource, type Amount, type Binding, readBindings, type TargetRule } from "nowcast/world";
 
@@ -74,6 +81,7 @@ export interface Surroundings {
 /** The available and running actions. It converts input of keys and buttons to actions of the world. */
 export class Actions {
   #list: readonly Binding[] = [];
+  #commands: readonly ChatCommand[] = [];
   readonly #targets = new Map<Binding, Target>();
   #charging: { readonly binding: Binding; readonly trigger: string; seconds: number } | undefined;
   /** The action that is carried out for each new target while the pointer moves. */
@@ -91,6 +99,11 @@ export class Actions {
     return this.#list;
   }
 
+  /** The chat commands of this world. */
+  get commands(): readonly ChatCommand[] {
+    return this.#commands;
+  }
+
   /** The keys that trigger actions in this world. */
   get keys(): ReadonlySet<string> {
     return new Set(this.#list.flatMap(({ key }) => key ?? []));
@@ -99,6 +112,7 @@ export class Actions {
   define(actions: readonly ActionSource[]): void {
     this.reset();
     this.#list = readBindings(actions);
+    this.#commands = readChatCommands(actions);
   }
 
   /** The actions that have a target now, in order of rank. */

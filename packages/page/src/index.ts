@@ -15,7 +15,7 @@ export {
   type TargetRule,
 } from "./actions.js";
 export { armDirection, nextDistance, OrbitCamera, type Placed } from "./camera.js";
-export { clockText, type ScoreSide, sidesOf, textOf, wordOf } from "./hud/screen-text.js";
+export { clockText, readTold, type ScoreSide, sidesOf, textOf, wordOf } from "./hud/screen-text.js";
 export { type HudListener, WorldHud } from "./hud/world-hud.js";
 export { GamepadInput, shareOutButtons } from "./input/gamepad.js";
 export {

@@ -47,8 +47,12 @@ export function flipHelp({ keyBar, intro }: Pick<CommandParts, "keyBar" | "intro
   else keyBar.set(isShown);
 }
 
-/** Sends a line of chat. The page answers `/help` itself, because the server would send it to all players. */
-export function sayLine({ connection, keyBar, chat }: CommandParts, text: string): void {
-  if (!/^\/help\b/i.test(text)) return connection?.chat(text);
-  for (const line of helpLines(keyBar.hints)) chat.addEvent(line);
+/**
+ * Sends a line of chat. The page answers `/help` with its keys, and the server with the commands of the world that this
+ * player may give. A world without commands would send the line to all players, so the page keeps it.
+ */
+export function sayLine({ connection, keyBar, chat, actions }: CommandParts, text: string): void {
+  const isHelp = /^\/help\b/i.test(text);
+  if (isHelp && /^\/help\s*$/i.test(text)) for (const line of helpLines(keyBar.hints)) chat.addEvent(line);
+  if (!isHelp || actions.commands.length > 0) connection?.chat(text);
 }

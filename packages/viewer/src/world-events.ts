@@ -6,6 +6,7 @@ import {
   type People,
   type PlayerFacts,
   readSound,
+  readTold,
   type Sounds,
   shareOutButtons,
 } from "@nowcast/page";
@@ -110,8 +111,10 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   eventReceived(event: string, payload: unknown): void {
-    const { voice, sounds, highlights } = this.#page;
+    const { voice, sounds, highlights, chat } = this.#page;
     if (voice.handleEvent(event, payload) || highlights.handleEvent(event, payload)) return;
+    const told = event === "tell" ? readTold(payload) : undefined;
+    if (told !== undefined) chat.addEvent(told);
     const sound = event === "sound" ? readSound(payload) : undefined;
     if (sound) sounds.play(sound);
   }

@@ -8,6 +8,7 @@ import {
   readBindings,
   type TargetRule,
 } from "@nowcast/page";
+import { readChatCommands } from "nowcast/world";
 import { describe, expect, it } from "vitest";
 import { promptFor } from "../src/hud/key-hints.js";
 
@@ -83,6 +84,16 @@ describe("hints", () => {
 
   it("are needed: without one an action is for programs", () => {
     expect(readBindings([TELEPORT])).toEqual([]);
+  });
+
+  it("of chat commands are no bindings: a line of chat gives them", () => {
+    const command = { usage: "/give who [count]", help: "Gives a player things." };
+    const give = { name: "/give", arguments: [], hint: { command } };
+    expect(readBindings([give])).toEqual([]);
+    expect(readChatCommands([give, GRAB])).toEqual([{ name: "give", ...command }]);
+    expect(readChatCommands([{ ...give, hint: { command: { usage: 3 } } }])).toEqual([
+      { name: "give", usage: "/give", help: "" },
+    ]);
   });
 
   it("that make no sense are passed over", () => {

@@ -1,4 +1,4 @@
-import { clockText, readSound, sidesOf, textOf, timbreOf, wordOf } from "@nowcast/page";
+import { clockText, readSound, readTold, sidesOf, textOf, timbreOf, wordOf } from "@nowcast/page";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { RunningVersion, readPlace } from "../src/hud/rules-console.js";
@@ -26,6 +26,12 @@ it("writes values of any kind as one line", () => {
   expect(textOf(["Ada", "Ben"])).toBe("Ada, Ben");
   expect(textOf({ wave: 3, lives: 20 })).toBe("lives 20 · wave 3");
   expect(wordOf("time_left")).toBe("time left");
+});
+
+it("reads the line of an event that tells one player something", () => {
+  expect(readTold({ text: "Bo has 3 apples" })).toBe("Bo has 3 apples");
+  expect(readTold({ text: "x".repeat(500) })).toHaveLength(400);
+  for (const odd of [undefined, "x", {}, { text: 3 }, { text: "" }]) expect(readTold(odd)).toBeUndefined();
 });
 
 it("stays short for any text of a world", () => {

@@ -6,7 +6,9 @@ export {
   type Amount,
   type Binding,
   bindingOf,
+  type ChatCommand,
   readBindings,
+  readChatCommands,
   type TargetRule,
 } from "./describe/binding.js";
 export { type Body, type BodyMotion, bodyOf } from "./describe/body.js";

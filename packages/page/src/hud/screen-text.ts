@@ -57,6 +57,14 @@ export function clockText(value: unknown): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
+const TOLD_CHARACTERS_MAX = 400;
+
+/** The line of chat that the event `tell` of a world brings; `undefined` if it is not a text. */
+export function readTold(payload: unknown): string | undefined {
+  const text = isFields(payload) ? payload["text"] : undefined;
+  return typeof text === "string" && text !== "" ? text.slice(0, TOLD_CHARACTERS_MAX) : undefined;
+}
+
 /** The display name of a place or a side. */
 export function wordOf(name: string): string {
   return shortened(name.replaceAll("_", " "));

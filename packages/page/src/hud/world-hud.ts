@@ -3,7 +3,7 @@ import type { Binding } from "../actions.js";
 import { buttonOf } from "../actions.js";
 import { pageTexts } from "../texts.js";
 import { HUD_STYLE } from "./hud-style.js";
-import { clockText, sidesOf, textOf, wordOf } from "./screen-text.js";
+import { clockText, readTold, sidesOf, textOf, wordOf } from "./screen-text.js";
 
 /** Chat lines that stay in view. */
 const LINES_MAX = 6;
@@ -185,6 +185,10 @@ export class WorldHud {
       world.on("error", ({ error, retryInMs }) => retryInMs === undefined && this.say(error.message)),
       world.on("refused", ({ action, reason, request }) => {
         if (request === undefined) this.say(pageTexts.refused(wordOf(action), reason));
+      }),
+      world.on("event", ({ name, payload }) => {
+        const told = name === "tell" ? readTold(payload) : undefined;
+        if (told !== undefined) this.#add(told);
       }),
       world.on("chat", ({ name, text }) => this.#add(`${name}: ${text}`)),
     );

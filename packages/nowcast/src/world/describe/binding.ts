@@ -68,7 +68,7 @@ export function bindingOf(action: ActionSource): Binding | undefined {
 const KNOWN = new WeakMap<ActionSource, { readonly binding: Binding | undefined }>();
 
 function readBinding({ name, arguments: fields, hint }: ActionSource): Binding | undefined {
-  if (!isFields(hint)) return undefined;
+  if (!isFields(hint) || hint["command"] !== undefined) return undefined;
   const field = (hinted: unknown) => fields.find((candidate) => candidate.name === hinted);
   const { key, label, reach, of, needs, unless, predict, speed } = hint;
   const target = field(hint["target"]);
@@ -93,6 +93,32 @@ function readBinding({ name, arguments: fields, hint }: ActionSource): Binding |
     predict: predict === "grab" || predict === "throw" ? predict : undefined,
     speed: typeof speed === "number" && Number.isFinite(speed) ? speed : 0,
   };
+}
+
+/** A chat command of a world. The server reads the line `/name …`, and answers the player alone. */
+export interface ChatCommand {
+  /** The name after the `/`. */
+  readonly name: string;
+  /** The line with the names of its arguments, such as `/give who item [count]`. */
+  readonly usage: string;
+  /** One sentence; empty if the world has none. */
+  readonly help: string;
+}
+
+/** The chat commands of a world, in the order of their declaration. Some need a role. */
+export function readChatCommands(actions: readonly ActionSource[]): readonly ChatCommand[] {
+  return actions.flatMap(({ name, hint }) => {
+    const command = isFields(hint) ? hint["command"] : undefined;
+    if (!isFields(command) || !name.startsWith("/")) return [];
+    const { usage, help } = command;
+    return [
+      {
+        name: name.slice(1),
+        usage: typeof usage === "string" ? usage : name,
+        help: typeof help === "string" ? help : "",
+      },
+    ];
+  });
 }
 
 /** The bounds in a field's type, such as `range(0, 1, 0.01)`, or the default bounds. */

@@ -1,0 +1,81 @@
+//! The types of tables that functions of the API take and return.
+
+use super::{Section, entry};
+
+pub(super) const FIELDS: Section = Section {
+    title: "Fields of tables",
+    of: "",
+    entries: &[
+        entry(
+            "KindFields",
+            "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any?, precision: number?, rotation_precision: number?, layer: string?, ignores: { string }? }",
+            "Clients receive `look` unchanged. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` declares which players may own its entities. `formerly` is an earlier name of the kind, or a list of them: the kind takes over the entities of that name. `interest` says which players see its entities: with `{ radius = 60 }` players whose avatars are within 60 metres, with \"always\" all, with \"never\" none, with \"owner\" the player that owns it. `precision` is the largest error of positions that clients receive, in metres (0.001), and `rotation_precision` that of the three smaller numbers of a rotation's quaternion (0.0002): less precision costs fewer bytes. `layer` names the collision layer of its bodies (\"default\"; at most 15 others), and `ignores` the layers that they pass through: two bodies collide unless one ignores the layer of the other. A sensor does not report what it ignores.",
+        ),
+        entry(
+            "BodyFields",
+            "ShapeFields & { motion: string?, mass: number?, density: number?, friction: number?, restitution: number?, gravity_scale: number?, linear_damping: number?, angular_damping: number?, locks_rotation: boolean?, bullet: boolean? }",
+            "`motion` is \"dynamic\" (moved by forces), \"fixed\", \"kinematic\" (moved by its velocity alone) or \"sensor\" (others pass through it, and it reports overlaps). `mass` in kilograms, or `density` in kilograms a cubic metre.",
+        ),
+        entry(
+            "ShapeFields",
+            "{ shape: string, size: vector?, radius: number?, height: number?, points: { vector }?, vertices: { vector }?, triangles: { number }?, heights: { number }?, columns: number?, parts: { any }?, at: vector? }",
+            "\"box\" (`size`), \"sphere\" (`radius`), \"capsule\", \"cylinder\", \"cone\" (`radius`, `height` from end to end), \"hull\" (`points`), \"mesh\" (`vertices`, `triangles`: three numbers of vertices each), \"heights\" (`heights` row by row, `columns`, `size`), \"compound\" (`parts`: shapes, each `at` its place).",
+        ),
+        entry(
+            "WalkerFields",
+            "{ height: number?, radius: number?, mass: number?, walk_speed: number?, run_speed: number?, ground_acceleration: number?, air_acceleration: number?, jump_speed: number? }",
+            "Metres, kilograms, seconds. A person is 1.8 m high, walks 3.2 m/s, runs 6.4 m/s and jumps with 4.95 m/s.",
+        ),
+        entry(
+            "OwnerFields",
+            "{ by: string?, speed: number?, turn: number?, reach: number?, area: { at: vector?, size: vector }?, beyond: string?, attributes: { string }?, spawns: number?, leave: string? }",
+            "`by` is \"player\", \"program\" or \"anyone\"; without it only your script gives one away. An owner moves it with at most `speed` metres a second (10), turns it with `turn` radians a second (12), within `reach` metres of its avatar (without an avatar: of the place where it got it), inside of the box `area`. A target outside of these is moved to their edge, or with `beyond = \"refuse\"` refused. An owner may set `attributes`, and make up to `spawns` entities (0). When the owner leaves, `leave` decides: \"release\" (to the server), \"keep\" (the player that left still owns it) or \"despawn\".",
+        ),
+        entry(
+            "BindingFields",
+            "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string?, durable: boolean?, predict: string?, speed: number? }",
+            "`key` is a letter or a digit, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its minimum to its maximum while the key is held, up to a second; `pitch` receives how far the player looks up; `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` (\"grab\" or \"throw\", with `speed` in metres a second) lets pages show its effect on the hands at once: see \"Actions\".",
+        ),
+        entry(
+            "CommandFields",
+            "{ help: string?, arguments: { any }?, roles: { string }? }",
+            "`help` is one sentence. Each of at most 8 `arguments` is a table with a name, a type (\"text\", \"number\", \"integer\", \"bool\" or \"player\", each followed by `?` if it may be missing), and `min`, `max`, `one_of` (a list of words) or `default`: `{ \"count\", \"integer\", min = 1, max = 9, default = 1 }`. A last text is the rest of the line; other texts with spaces stand in quotes. A player is named by the beginning of its name. A player needs one of the `roles`, if there are any.",
+        ),
+        entry(
+            "SpawnFields",
+            "{ at: vector?, yaw: number?, rotation: { number }?, velocity: vector?, spin: vector?, scale: any?, owner: Entity?, private: any?, tags: { string }?, [string]: any }",
+            "`scale` is a vector or one number; `yaw` or `rotation` is the orientation.",
+        ),
+        entry(
+            "JointFields",
+            "{ type: string?, axis: vector?, min: number?, max: number?, speed: number?, strength: number?, length: number?, stiffness: number?, damping: number?, anchor_a: vector?, anchor_b: vector?, collides: boolean? }",
+            "\"fixed\", \"ball\", \"hinge\" and \"slider\" (`axis`, from `min` to `max`, driven by `speed` with `strength`), \"spring\" (`length`, `stiffness`, `damping`). Each anchor is relative to its body.",
+        ),
+        entry(
+            "MoveFields",
+            "{ seconds: number?, easing: string?, turn: (number | { number })? }",
+            "The duration (1 second); `easing` is \"in_out\" (the default: starts and stops gently), \"linear\", \"in\" (starts gently) or \"out\" (stops gently); `turn` is the yaw or the rotation at the end.",
+        ),
+        entry(
+            "Filter",
+            "{ except: Entity?, tag: string?, motion: string? }",
+            "Leaves one entity out of a query, or finds only entities with a tag, or whose body has this `motion`, such as \"fixed\".",
+        ),
+        entry(
+            "Hit",
+            "{ entity: Entity, distance: number, point: vector, normal: vector }",
+            "The result of a ray.",
+        ),
+        entry("Cell", "{ x: number, z: number }", "A cell of a grid; both numbers begin with 1."),
+        entry(
+            "Grid",
+            "{ width: number, depth: number, blocked: { [number]: boolean }, at: vector?, cell: number? }",
+            "A cell's number is `x + (z - 1) * width`. `world.grid` sets `at`, the corner of cell 1 where x and z are least, and `cell`, its edge in metres.",
+        ),
+        entry(
+            "GridFields",
+            "{ at: vector, size: vector, cell: number?, radius: number?, height: number?, climb: number? }",
+            "The ground is the highest fixed surface in the box around `at` of this `size`. `cell` is the edge of a cell in metres (0.5). A cell is blocked if it has no ground or its ground is steeper than 56°, if somebody of this `radius` (0.35) and `height` (1.8) has no room there, or if its ground is more than `climb` metres (0.3) above that of a neighbour.",
+        ),
+    ],
+};
