@@ -49,7 +49,7 @@ const world = {
   on: (type, listener) => emitter.on(type, listener),
   input: () => {},
   act: () => Promise.resolve(),
-  inputAtStep: () => true,
+  stepInputs: { inputAtStep: () => true },
 };
 const poses = createPoses(world);
 emitter.emit("welcome", { playerId: 1, isResumed: false, stepHz: 60, networkHz: 20, tick: 0 });

@@ -140,10 +140,12 @@ export class Rig {
     );
     this.mover.restart(0, 0.9, 0);
     this.world = worldOf(this.source, {
-      inputAtStep: (number: number, changes: readonly InputChange[]) => {
-        const copies = changes.map((change) => ({ ...change }));
-        this.#fly(() => this.#receive(number, copies));
-        return true;
+      stepInputs: {
+        inputAtStep: (number: number, changes: readonly InputChange[]) => {
+          const copies = changes.map((change) => ({ ...change }));
+          this.#fly(() => this.#receive(number, copies));
+          return true;
+        },
       },
       act: (name: string, args: Record<string, unknown>) => {
         // An action is an event, so a lost one is sent again.

@@ -26,7 +26,7 @@ declare global {
      */
     nowcast: {
       readonly world: WorldConnection["world"] | undefined;
-      readonly interpolator: WorldConnection["interpolator"] | undefined;
+      readonly interpolator: WorldConnection["poses"]["interpolator"] | undefined;
       readonly viewer: Viewer;
     };
   }
@@ -49,7 +49,7 @@ function main(): void {
       return viewer.connection?.world;
     },
     get interpolator() {
-      return viewer.connection?.interpolator;
+      return viewer.connection?.poses.interpolator;
     },
     viewer,
   };

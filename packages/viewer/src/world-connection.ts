@@ -1,7 +1,7 @@
 // The only module of the viewer that uses the SDK, besides `presence.ts` of `@nowcast/page/headset`, which owns head and
 // hands. The others handle drawn objects.
 
-import type { ActionSource, Input, PlayerFacts } from "@nowcast/page";
+import type { ActionSource, PlayerFacts } from "@nowcast/page";
 import { type Pose, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import {
@@ -9,7 +9,6 @@ import {
   createPoses,
   ENCODINGS,
   type Encoding,
-  type Interpolator,
   joinWorld,
   type Poses,
   type ReportOutcome,
@@ -84,8 +83,8 @@ export interface WorldConnectionOptions extends Entry {
 /** A joined world, and its drawing. */
 export class WorldConnection {
   readonly world: World;
+  readonly poses: Poses;
   readonly #view: WorldView;
-  readonly #poses: Poses;
   #carriedYaw = 0;
   readonly #releases: (() => void)[] = [];
 
@@ -112,18 +111,14 @@ export class WorldConnection {
     const prediction = new AvatarPrediction(this.world, scene, {
       yawOf,
       get isHolding() {
-        return connection.#poses.holding !== undefined;
+        return connection.poses.holding !== undefined;
       },
     });
-    this.#poses = createPoses(this.world, {
+    this.poses = createPoses(this.world, {
       adjustAvatar: (pose, isPredicted) => prediction.adjust(pose, isPredicted),
     });
-    this.#view = new WorldView(this.world, { scene, poses: this.#poses });
+    this.#view = new WorldView(this.world, { scene, poses: this.poses });
     this.#listen(listener);
-  }
-
-  get interpolator(): Interpolator {
-    return this.#poses.interpolator;
   }
 
   get status(): Status {
@@ -159,29 +154,25 @@ export class WorldConnection {
   }
 
   get delayMs(): number {
-    return this.interpolator.delayMs;
+    return this.poses.interpolator.delayMs;
   }
 
   /** Returns the angle by which the ground has turned the own avatar since the last call, in radians. */
   takeTurn(): number {
-    const { carriedYaw } = this.#poses;
+    const { carriedYaw } = this.poses;
     const turned = carriedYaw - this.#carriedYaw;
     this.#carriedYaw = carriedYaw;
     return turned;
   }
 
-  setInput(input: Input): void {
-    this.#poses.input(input);
-  }
-
   act(action: string, args: Readonly<Record<string, unknown>>): void {
     // Rejections are ignored: the page shows a lost connection by the world's status.
-    this.#poses.act(action, args).catch(() => undefined);
+    this.poses.act(action, args).catch(() => undefined);
   }
 
   /** Whether an attribute of the own avatar is set: nil, false, 0 and empty text count as not set. */
   hasAttribute(name: string): boolean {
-    if (name === "holding") return this.#poses.holding !== undefined;
+    if (name === "holding") return this.poses.holding !== undefined;
     return Boolean(this.world.avatar?.attributes[name]);
   }
 
@@ -214,7 +205,7 @@ export class WorldConnection {
   close(): void {
     for (const release of this.#releases) release();
     this.#view.dispose();
-    this.#poses.close();
+    this.poses.close();
     this.world.close();
   }
 

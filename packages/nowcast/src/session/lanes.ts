@@ -1,21 +1,16 @@
 /**
- * All lanes of a session, in both directions. A lane is made when it is first used. Packets are
- * filled from lanes by class, and in turn within a class.
+ * All lanes of a session, in both directions. A lane is made when it is first used. Lanes fill packets by class, and in
+ * turn within a class.
  */
-import type { PacketBuilder } from "./builder.js";
 import type { SessionConfig } from "./config.js";
 import { PeerFault } from "./fault.js";
-import type { BoundEvent } from "./lane/message.js";
 import { type ReceivedEvent, type ReceivedState, ReceiveLane } from "./lane/receive.js";
 import { type SendContext, SendLane } from "./lane/send.js";
-import { checkLane, type Limits, PART_BYTES } from "./limits.js";
+import { checkLane, type Limits } from "./limits.js";
 import { REPEAT_BYTES_MAX, type Redundancy } from "./redundancy.js";
-import type { Item } from "./sent.js";
 import type { SessionStats } from "./stats.js";
 import { earliest } from "./time.js";
 
-/** Maximum size of the header, the acknowledgement and the fields of a frame together. */
-const OVERHEAD_BYTES_MAX = 176;
 const PROBE_EVENTS = 16;
 
 /** The contents of a packet. */
@@ -26,16 +21,6 @@ export interface Plan {
    * Whether the first message in every non-empty lane of the first class is a small unsent event.
    */
   readonly leadsWithEvent: boolean;
-}
-
-/** A packet that is being filled. */
-export interface Departure {
-  readonly nowUs: number;
-  readonly builder: PacketBuilder;
-  readonly items: Item[];
-  readonly peer: Limits;
-  /** Called with every event that leaves for the first time. */
-  readonly onBound: (lane: number, event: BoundEvent) => void;
 }
 
 export class Lanes {
@@ -101,8 +86,8 @@ export class Lanes {
   get waiting(): { readonly entries: number; readonly superseded: number } {
     let [entries, superseded] = [0, 0];
     for (const lane of this.#outgoing) {
-      entries += lane?.pending.entries ?? 0;
-      superseded += lane?.pending.superseded ?? 0;
+      entries += lane?.queue.entries ?? 0;
+      superseded += lane?.queue.superseded ?? 0;
     }
     return { entries, superseded };
   }
@@ -154,7 +139,7 @@ export class Lanes {
     return this.#outgoing[lane]?.expire(id) ?? false;
   }
 
-  writeWindows({ builder, items }: Departure): void {
+  writeWindows({ builder, items }: SendContext): void {
     for (const [lane, receiveLane] of this.#incoming.entries()) {
       const consumed = receiveLane?.windowToReport();
       if (receiveLane === undefined || consumed === undefined) continue;
@@ -165,35 +150,22 @@ export class Lanes {
   }
 
   /** Repeats events that were not acknowledged. */
-  repeat(departure: Departure, redundancy: Redundancy): void {
-    const hasRoom = () => departure.builder.room >= REPEAT_BYTES_MAX + 64;
-    const repeat = (lane: number, number: number) =>
-      this.#outgoing[lane]?.repeat(number, this.#context(departure, lane)) ?? 0;
-    redundancy.repeat(departure.nowUs, hasRoom, repeat);
+  repeat(context: SendContext, redundancy: Redundancy): void {
+    const hasRoom = () => context.builder.room >= REPEAT_BYTES_MAX + 64;
+    const repeat = (lane: number, number: number) => this.#outgoing[lane]?.repeat(number, context) ?? 0;
+    redundancy.repeat(context.nowUs, hasRoom, repeat);
   }
 
-  /** Fills the packet from the planned lanes, by class. Within a class, the lanes take turns at being first. */
-  fill({ lanes }: Plan, departure: Departure): void {
+  /** The planned lanes, ordered by class for a packet. Within a class, the lanes take turns at being first. */
+  inTurn({ lanes }: Plan): readonly SendLane[] {
     this.#turn += 1;
     const count = this.#outgoing.length;
-    const turn = (lane: number) => (lane + this.#turn) % count;
-    const order = [...lanes].sort((a, b) => this.#classOf(a) - this.#classOf(b) || turn(a) - turn(b));
-    for (const lane of order) this.#outgoing[lane]?.fill(this.#context(departure, lane), departure.peer);
+    const turn = ({ lane }: SendLane) => (lane + this.#turn) % count;
+    const planned = lanes.map((lane) => this.#outgoing[lane]!);
+    return planned.sort((a, b) => this.#classOf(a.lane) - this.#classOf(b.lane) || turn(a) - turn(b));
   }
 
   #classOf(lane: number): number {
     return this.config.laneClasses[lane] ?? 0;
-  }
-
-  #context({ nowUs, builder, items, onBound }: Departure, lane: number): SendContext {
-    const wholeBytesMax = Math.max(PART_BYTES, builder.bytesMax - OVERHEAD_BYTES_MAX);
-    return {
-      nowUs,
-      builder,
-      items,
-      wholeBytesMax,
-      counters: this.stats,
-      onBound: (event) => onBound(lane, event),
-    };
   }
 }

@@ -3,7 +3,7 @@
  * packet that carries them (`spec/SESSION.md`, section 7).
  */
 import { NowcastError } from "../errors/nowcast-error.js";
-import type { PacketBuilder } from "./builder.js";
+import type { PacketBuilder } from "./packet/builder.js";
 import type { Item } from "./sent.js";
 
 /** Maximum number of payloads of a lane that wait for the application. The newest are kept. */

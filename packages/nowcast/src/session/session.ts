@@ -14,7 +14,6 @@ import { NowcastError } from "../errors/nowcast-error.js";
 import { toUInt64 } from "../queue/uint64.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
 import { Acknowledger } from "./acks.js";
-import { PacketBuilder } from "./builder.js";
 import { PeerClock, toWireTime, WIRE_UNIT_US } from "./clock.js";
 import { Commands } from "./commands.js";
 import { type CarrierTraits, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
@@ -23,9 +22,11 @@ import { type Gauges, readGauges } from "./gauges.js";
 import { Handshake, type Role } from "./handshake.js";
 import { Owners } from "./item-owners.js";
 import type { ReceivedEvent, ReceivedState } from "./lane/receive.js";
-import { type Departure, Lanes, type Plan } from "./lanes.js";
+import type { SendContext } from "./lane/send.js";
+import { Lanes, type Plan } from "./lanes.js";
 import { checkLane, checkLimits, type Limits } from "./limits.js";
 import type { Notice } from "./notice.js";
+import { PacketBuilder } from "./packet/builder.js";
 import { CHECKSUM_BYTES, crc32c, unseal } from "./packet/crc32c.js";
 import { EventKind, type Frame } from "./packet/frames.js";
 import { unfoldAcknowledgement, unfoldNumber } from "./packet/numbers.js";
@@ -186,7 +187,7 @@ export class Session {
     if (count === 0)
       throw new NowcastError("misuse", "key 0 is reserved for events; states have keys from 1 on");
     if (value.length > this.#peer.messageBytesMax) return "too large";
-    return this.#lanes.sending(lane, this.#peer).putState(count, { value, producedAtUs: nowUs });
+    return this.#lanes.sending(lane, this.#peer).queue.putState(count, { value, producedAtUs: nowUs });
   }
 
   /** Puts an event, delivered once and in order. After `timeToLiveUs` it is reported as expired. */
@@ -344,7 +345,7 @@ export class Session {
     if (value.length > this.#peer.messageBytesMax) return "too large";
     if (timeToLiveUs !== undefined && this.#commands.isFull) return "full";
     const id = this.#nextId;
-    const outcome = this.#lanes.sending(lane, this.#peer).putEvent({ id, kind, answers, value });
+    const outcome = this.#lanes.sending(lane, this.#peer).queue.putEvent({ id, kind, answers, value });
     if (outcome !== "queued") return outcome;
     this.#nextId += 1;
     if (timeToLiveUs !== undefined) {
@@ -551,15 +552,15 @@ export class Session {
       builder.frame({ type: "proof", proof: proof.proof });
       items.push({ type: "proof" });
     }
-    const departure = this.#departure(nowUs, builder, items);
-    if (window || content) this.#lanes.writeWindows(departure);
-    if (!this.#carrier.isReliable) this.#lanes.repeat(departure, this.#redundancy);
+    const context = this.#sendContext(nowUs, builder, items);
+    if (window || content) this.#lanes.writeWindows(context);
+    if (!this.#carrier.isReliable) this.#lanes.repeat(context, this.#redundancy);
     if (content || isProbe) {
       // Otherwise a whole packet in front of a small event would cause most of the event's delay.
       const isAlone = content && leads;
       builder.beginContent(isAlone ? this.#writer.length + LEADING_BYTES : this.#recovery.packetBytes);
       if (isAlone) this.#redundancy.led();
-      this.#lanes.fill(plan, departure);
+      for (const lane of this.#lanes.inTurn(plan)) lane.fill(context, this.#peer);
       this.replication.fill(number, builder, items);
     }
     if ((ping || proves) && !builder.isEliciting) builder.frame({ type: "ping" });
@@ -575,13 +576,13 @@ export class Session {
     return bytes - (this.#carrier.isChecked ? 0 : CHECKSUM_BYTES);
   }
 
-  #departure(nowUs: number, builder: PacketBuilder, items: Item[]): Departure {
-    const onBound: Departure["onBound"] = (lane, event) => {
+  #sendContext(nowUs: number, builder: PacketBuilder, items: Item[]): SendContext {
+    const onBound: SendContext["onBound"] = (lane, event) => {
       if (!this.#carrier.isReliable) this.#redundancy.bound(nowUs, lane, event);
       const isCommand = event.kind === EventKind.command && event.id !== undefined;
       if (isCommand) this.#commands.numbered(lane, event.number, event.id);
     };
-    return { nowUs, builder, items, peer: this.#peer, onBound };
+    return { nowUs, builder, items, counters: this.stats, onBound };
   }
 
   #writeClose(nowUs: number): boolean {

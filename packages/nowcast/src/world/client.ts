@@ -16,7 +16,7 @@ import { Ownership } from "./ownership.js";
 import type { OpenProtocol, ProtocolAdapter, ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
 import { SilenceMeter } from "./silence-meter.js";
-import type { InputChange, StepSink } from "./steps.js";
+import type { StepInputs, StepSink } from "./steps.js";
 import { watchAttribute, watchEntities } from "./watch.js";
 import type {
   Connection,
@@ -199,11 +199,12 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     this.#inputs.set(input);
   }
 
-  inputAtStep(number: number, changes: readonly InputChange[]): boolean {
-    if (!this.#protocol?.inputAtStep?.(number, changes)) return false;
-    // Input that was sent as steps is not sent again as controls on a new connection.
+  get stepInputs(): StepInputs | undefined {
+    return this.#protocol?.stepInputs;
+  }
+
+  forgetInput(): void {
     this.#inputs.forget();
-    return true;
   }
 
   countSteps(step: (() => number | undefined) | undefined): void {

@@ -1,7 +1,7 @@
 /** The interfaces between a world and its protocol, one for each direction. */
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
-import type { InputChange } from "./steps.js";
+import type { StepInputs } from "./steps.js";
 import type {
   Entity,
   EntityId,
@@ -51,7 +51,7 @@ export interface ProtocolAdapter {
   /** Sends controls that differ from the last ones, or the first controls since the welcome. */
   input(input: Input): boolean;
   /** Sends input by steps; missing in protocols without it. */
-  inputAtStep?(number: number, changes: readonly InputChange[]): boolean;
+  readonly stepInputs?: StepInputs;
   /**
    * Sends an action. An action with a number is carried out once and is answered. `step` is the
    * client's step at the action, if the client counts steps.

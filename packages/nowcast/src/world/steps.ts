@@ -7,6 +7,17 @@ export interface InputChange extends Input {
   readonly ago: number;
 }
 
+/** Sends input by steps: the part of a world's protocol that a prediction calls directly. */
+export interface StepInputs {
+  /**
+   * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and modulo 2^16.
+   * `changes` are the newest changes of its input (the newest first, at most 64). Each happened `ago` steps before
+   * `number`. The server applies each input until the next change, and `snapshot` events then have the number of the
+   * applied step. Returns false if the input cannot be sent.
+   */
+  inputAtStep(number: number, changes: readonly InputChange[]): boolean;
+}
+
 /** The calls that report a client's own steps and its view. */
 export interface StepSink {
   /**
@@ -14,13 +25,10 @@ export interface StepSink {
    * 65,535), starts again with each welcome, and is 0 before the first input. In the plain protocol it is always 0.
    */
   readonly lastInputSequence: number;
-  /**
-   * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and modulo 2^16.
-   * `changes` are the newest changes of its input (the newest first, at most 64). Each happened `ago` steps before
-   * `number`. The server applies each input until the next change, and `snapshot` events then have the number of the
-   * applied step. Returns false if the input cannot be sent; the plain protocol cannot send it.
-   */
-  inputAtStep(number: number, changes: readonly InputChange[]): boolean;
+  /** Where input by steps goes; `undefined` in the plain protocol, which cannot send it. */
+  readonly stepInputs: StepInputs | undefined;
+  /** Forgets the input of `World.input`, because input is sent by steps from now on. */
+  forgetInput(): void;
   /**
    * Sets a function that returns this client's current step, while it counts steps. `World.act` then sends the step of
    * an action, and the server applies the steps up to it before the action.

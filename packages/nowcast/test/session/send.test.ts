@@ -1,10 +1,10 @@
 /** The content of a sending lane's packets. The implementation in Rust is tested with the same scripts. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { PacketBuilder } from "../../src/session/builder.js";
 import { BoundEvent, BoundState } from "../../src/session/lane/message.js";
 import { SendLane } from "../../src/session/lane/send.js";
 import { DEFAULT_LIMITS } from "../../src/session/limits.js";
+import { PacketBuilder } from "../../src/session/packet/builder.js";
 import { EventKind } from "../../src/session/packet/frames.js";
 import { PacketWriter } from "../../src/session/packet/writer.js";
 import type { Item } from "../../src/session/sent.js";
@@ -60,12 +60,12 @@ class Script {
   }
 
   #putState(key: number, length: number): void {
-    this.lane.putState(key, { value: new Uint8Array(length), producedAtUs: 0 });
+    this.lane.queue.putState(key, { value: new Uint8Array(length), producedAtUs: 0 });
   }
 
   #putEvent(length: number): void {
     const [id, kind] = [this.#nextId++, EventKind.event];
-    this.lane.putEvent({ id, kind, answers: undefined, value: new Uint8Array(length) });
+    this.lane.queue.putEvent({ id, kind, answers: undefined, value: new Uint8Array(length) });
   }
 
   #settled(name: Name): Sent {
@@ -84,8 +84,8 @@ class Script {
     while (this.lane.hasMore(limits)) {
       const items: Item[] = [];
       const builder = new PacketBuilder(new PacketWriter(65_536), this.#wholeBytesMax + OVERHEAD);
-      const [wholeBytesMax, counters] = [this.#wholeBytesMax, { statesSent: 0, eventsSent: 0, resent: 0 }];
-      const filling = { nowUs: 0, builder, items, wholeBytesMax, counters, onBound: () => {} };
+      const counters = { statesSent: 0, eventsSent: 0, resent: 0 };
+      const filling = { nowUs: 0, builder, items, counters, onBound: () => {} };
       this.lane.fill(filling, limits);
       for (const item of items) {
         if (item.type !== "message") throw new Error(`a lane sends no ${item.type}`);

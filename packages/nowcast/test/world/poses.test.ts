@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
 import type { AvatarMotion, Pose } from "../../src/world/index.js";
 import { createPoses, type Poses, type PosesOptions, type PosesSource } from "../../src/world/poses/poses.js";
-import type { StepSink } from "../../src/world/steps.js";
+import type { StepInputs } from "../../src/world/steps.js";
 import type { Entity, EntityId, Input, PlayerId, WorldEvents } from "../../src/world/world.js";
 import { entityOf, kind, STILL } from "./prediction-rig.js";
 
@@ -13,7 +13,8 @@ const STEP_MS = 1000 / 60;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A world of four entities at x = their id, whose server is the test. */
-class FakeWorld implements Pick<StepSink, "inputAtStep"> {
+class FakeWorld implements StepInputs {
+  readonly stepInputs = this;
   readonly emitter = new Emitter<WorldEvents>();
   readonly entities = new Map<EntityId, Mutable<Entity>>();
   readonly avatarId = AVATAR;

@@ -148,11 +148,13 @@ export class Rig {
       status: "open",
       connection: "steady",
       input: () => undefined,
-      inputAtStep: (number: number, changes: readonly InputChange[]) => {
-        this.sent++;
-        const copies = changes.map((change) => ({ ...change }));
-        this.#fly("up", () => this.#receive(number, copies));
-        return true;
+      stepInputs: {
+        inputAtStep: (number: number, changes: readonly InputChange[]) => {
+          this.sent++;
+          const copies = changes.map((change) => ({ ...change }));
+          this.#fly("up", () => this.#receive(number, copies));
+          return true;
+        },
       },
       countSteps: () => undefined,
     };

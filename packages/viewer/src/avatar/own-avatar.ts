@@ -74,7 +74,7 @@ export class OwnAvatar {
     Object.assign(this.#input, inputs.combine());
     this.#input.yaw = camera.yaw;
     headset?.updateInput(this.#input);
-    connection.setInput(this.#input);
+    connection.poses.input(this.#input);
   }
 
   /** Moves the camera, or the room of a headset, to the avatar. */

@@ -2,9 +2,9 @@
 
 import { addUInt64, subtractUInt64, type UInt64 } from "../../queue/uint64.js";
 import { UpdatableQueue } from "../../queue/updatable-queue.js";
-import type { PacketBuilder } from "../builder.js";
 import { PeerFault } from "../fault.js";
 import { type Limits, MESSAGE_COST } from "../limits.js";
+import type { PacketBuilder } from "../packet/builder.js";
 import { EventKind } from "../packet/frames.js";
 import type { Item } from "../sent.js";
 import { Ledger } from "./ledger.js";
@@ -41,22 +41,22 @@ export interface SendCounters {
   resent: number;
 }
 
-/** The destination of a lane's frames. */
+/** A packet that is being filled. */
 export interface SendContext {
   readonly nowUs: number;
   readonly builder: PacketBuilder;
   readonly items: Item[];
-  readonly wholeBytesMax: number;
   readonly counters: SendCounters;
   /** Called with every event that leaves for the first time. */
-  readonly onBound: (event: BoundEvent) => void;
+  readonly onBound: (lane: number, event: BoundEvent) => void;
 }
 
 /** Maximum bytes of a frame's fields, besides the payload. */
 const FRAME_BYTES_MAX = 64;
 
 export class SendLane {
-  readonly #queue: UpdatableQueue<Pending>;
+  /** The messages that wait for a packet. */
+  readonly queue: UpdatableQueue<Pending>;
   readonly #ledger = new Ledger();
   readonly #intervals = new Map<number, Interval>();
   readonly #events = new Map<number, BoundEvent>();
@@ -76,24 +76,12 @@ export class SendLane {
     readonly lane: number,
     bounds: SendBounds,
   ) {
-    this.#queue = new UpdatableQueue<Pending>(bounds, ({ value }) => value.length);
-  }
-
-  get pending(): { readonly entries: number; readonly bytes: number; readonly superseded: number } {
-    return this.#queue;
+    this.queue = new UpdatableQueue<Pending>(bounds, ({ value }) => value.length);
   }
 
   /** Whether everything that was put is known to have arrived. */
   get isSettled(): boolean {
-    return this.#queue.isEmpty && this.#events.size === 0 && this.#unsettledStates() === 0;
-  }
-
-  putState(key: UInt64, state: PendingState) {
-    return this.#queue.putState(key, state);
-  }
-
-  putEvent(event: PendingEvent) {
-    return this.#queue.putEvent(event);
+    return this.queue.isEmpty && this.#events.size === 0 && this.#unsettledStates() === 0;
   }
 
   /** Handles a WINDOW: the peer's application has taken the events below this number. */
@@ -157,7 +145,7 @@ export class SendLane {
    * arrived.
    */
   expire(id: number): boolean {
-    if (this.#queue.removeEvent((pending) => "id" in pending && pending.id === id)) return true;
+    if (this.queue.removeEvent((pending) => "id" in pending && pending.id === id)) return true;
     for (const event of this.#events.values()) {
       if (event.id !== id || event.kind === EventKind.expired) continue;
       event.expire();
@@ -187,7 +175,7 @@ export class SendLane {
   #firstStateToSend(): BoundState | undefined {
     for (const state of this.#statesToSend) {
       const isReplaced =
-        state.interval === this.#number && state.isWhole && this.#queue.replacesBeforeEvent(state.key);
+        state.interval === this.#number && state.isWhole && this.queue.replacesBeforeEvent(state.key);
       if (isReplaced) this.#statesToSend.delete(state);
       else return state;
     }
@@ -209,7 +197,7 @@ export class SendLane {
   }
 
   #next() {
-    return this.#queue.peekUnless((key) => this.#slowKeys.has(key));
+    return this.queue.peekUnless((key) => this.#slowKeys.has(key));
   }
 
   #needsBarrier(more: number, limits: Limits): boolean {
@@ -222,7 +210,7 @@ export class SendLane {
     if (next === undefined) return false;
     if (next.kind === "event") {
       if (!this.#hasRoomFor(next.value.value.length, context)) return false;
-      this.#queue.pop();
+      this.queue.pop();
       const { id, kind, answers, value } = next.value as PendingEvent;
       return this.#bindEvent(id, kind, answers, value, context);
     }
@@ -232,16 +220,16 @@ export class SendLane {
       this.#bindEvent(undefined, EventKind.barrier, undefined, new Uint8Array(0), context);
       return true;
     }
-    this.#queue.takeState(next.key);
-    return this.#bindState(next.key, value, producedAtUs, context);
+    this.queue.takeState(next.key);
+    return this.#sendState(this.#bindState(next.key, value, producedAtUs, context), context);
   }
 
-  #hasRoomFor(bytes: number, { builder, wholeBytesMax }: SendContext): boolean {
-    const needed = bytes <= wholeBytesMax ? bytes : 1_024;
+  #hasRoomFor(bytes: number, { builder }: SendContext): boolean {
+    const needed = bytes <= builder.wholeBytesMax ? bytes : 1_024;
     return builder.room >= needed + FRAME_BYTES_MAX;
   }
 
-  #bindState(key: UInt64, value: Uint8Array, producedAtUs: number, context: SendContext): boolean {
+  #bindState(key: UInt64, value: Uint8Array, producedAtUs: number, context: SendContext): BoundState {
     const interval = this.#interval(this.#number);
     this.#ledger.chargeState(this.#number, key, value.length);
     this.#stamp += 1;
@@ -252,7 +240,7 @@ export class SendLane {
       this.#stamp,
       value,
       producedAtUs,
-      context.wholeBytesMax,
+      context.builder.wholeBytesMax,
       onChange,
     );
     const superseded = interval.last.get(key);
@@ -264,7 +252,7 @@ export class SendLane {
     interval.sum = addUInt64(interval.sum, state.stamp);
     this.#statesToSend.add(state);
     context.counters.statesSent += 1;
-    return this.#sendState(state, context);
+    return state;
   }
 
   #bindEvent(
@@ -279,7 +267,16 @@ export class SendLane {
     this.#ledger.chargeEvent(number, value.length);
     if (kind === EventKind.barrier) this.#recallWhatGaveWay(number);
     const onChange = (changed: BoundEvent) => this.#eventChanged(changed);
-    const event = new BoundEvent(id, number, kind, before, answers, value, context.wholeBytesMax, onChange);
+    const event = new BoundEvent(
+      id,
+      number,
+      kind,
+      before,
+      answers,
+      value,
+      context.builder.wholeBytesMax,
+      onChange,
+    );
     this.#events.set(number, event);
     this.#eventsToSend.add(event);
     this.#number += 1;
@@ -287,7 +284,7 @@ export class SendLane {
     this.#forgetSettled(number);
     context.counters.eventsSent += 1;
     const wasSent = this.#sendEvent(event, context);
-    context.onBound(event);
+    context.onBound(this.lane, event);
     return wasSent;
   }
 
@@ -306,7 +303,7 @@ export class SendLane {
     const { builder, nowUs } = context;
     const ageMs = Math.max(0, Math.floor((nowUs - state.producedAtUs) / 1_000));
     const { key, stamp, interval, value } = state;
-    state.fitInto(context.wholeBytesMax);
+    state.fitInto(context.builder.wholeBytesMax);
     if (!state.isWhole && interval === this.#number) this.#slowKeys.set(key, state);
     while (state.wantsSending) {
       const part = state.nextPart();
@@ -325,7 +322,7 @@ export class SendLane {
   }
 
   #sendEvent(event: BoundEvent, context: SendContext): boolean {
-    event.fitInto(context.wholeBytesMax);
+    event.fitInto(context.builder.wholeBytesMax);
     while (event.wantsSending) {
       const part = event.nextPart();
       const bytes = event.isWhole ? event.value.length : event.partBytes(part).length;

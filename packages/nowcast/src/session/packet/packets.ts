@@ -1,7 +1,8 @@
 /** Packets as a whole: HELLO, WELCOME, REFUSE and data (`spec/SESSION.md`, sections 4 to 6). */
 import type { UInt64 } from "../../queue/uint64.js";
 import { type Limits, readLimits, writeLimits } from "../limits.js";
-import { type Frame, readFrame, writeFrame } from "./frames.js";
+import { writeFrame } from "./builder.js";
+import { type Frame, readFrame } from "./frames.js";
 import { MalformedPacket, PacketReader } from "./reader.js";
 import type { PacketWriter } from "./writer.js";
 

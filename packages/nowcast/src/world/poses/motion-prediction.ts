@@ -3,7 +3,7 @@ import type { Pose } from "../interpolation/interpolation.js";
 import { angleBetween, slerp } from "../interpolation/rotation.js";
 import { STEPS_KEPT, StepHistory } from "../prediction/history.js";
 import { StepInputSender } from "../prediction/step-input-sender.js";
-import { type StepSink, stepSinkOf } from "../steps.js";
+import { stepSinkOf } from "../steps.js";
 import type { Entity, EntityId, Input, World } from "../world.js";
 
 /**
@@ -48,7 +48,6 @@ export class MotionPrediction {
   corrections = 0;
   readonly #world: MotionSource;
   readonly #motions: AvatarMotions;
-  readonly #sink: Partial<StepSink>;
   readonly #history = new StepHistory();
   readonly #sender: StepInputSender;
   readonly #states: unknown[] = new Array(STEPS_KEPT);
@@ -69,11 +68,7 @@ export class MotionPrediction {
   constructor(world: MotionSource, motions: AvatarMotions) {
     this.#world = world;
     this.#motions = motions;
-    this.#sink = stepSinkOf(world);
-    this.#sender = new StepInputSender(
-      this.#history,
-      (number, changes) => this.#sink.inputAtStep?.(number, changes) ?? false,
-    );
+    this.#sender = new StepInputSender(this.#history, stepSinkOf(world));
     this.#releases = [
       world.on("welcome", () => {
         this.#avatar = undefined;
@@ -116,8 +111,7 @@ export class MotionPrediction {
     this.step = Math.max(this.step, step) + 1;
     this.#startMs = nowMs - this.step * STEP_MS;
     this.#sampledMs = nowMs;
-    const isSent = this.#sink.inputAtStep?.(this.step & 0xffff, [{ ago: 0, ...this.#wanted }]) ?? false;
-    this.#motion = isSent ? this.#motions[name] : undefined;
+    this.#motion = this.#sender.begin(this.step, this.#wanted) ? this.#motions[name] : undefined;
     if (this.#motion === undefined) {
       this.#avatar = undefined;
       return;

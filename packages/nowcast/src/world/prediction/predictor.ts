@@ -198,7 +198,7 @@ class StepPredictor implements Predictor {
     this.#world = world;
     this.#sink = stepSinkOf(world);
     this.#now = nowMs;
-    this.#sender = new StepInputSender(this.#history, (number, changes) => this.#sendAtStep(number, changes));
+    this.#sender = new StepInputSender(this.#history, this.#sink);
     this.#collisionWorld = new CollisionWorld(world, 70);
     this.#carrier = new Carrier(this.#collisionWorld);
     this.#heldItems = new HeldItemPrediction(world, (id, velocity) =>
@@ -331,10 +331,6 @@ class StepPredictor implements Predictor {
     this.#collisionWorld.close();
   }
 
-  #sendAtStep(number: number, changes: Parameters<StepSink["inputAtStep"]>[1]): boolean {
-    return this.#sink.inputAtStep?.(number, changes) ?? false;
-  }
-
   /** Starts with another avatar, or after the kind of the avatar changed. */
   #follow(): void {
     const id = this.#world.avatarId;
@@ -354,7 +350,7 @@ class StepPredictor implements Predictor {
     this.#startMs ??= nowMs - this.step * STEP_MS;
     this.step = Math.max(this.step + 1, Math.floor((nowMs - this.#startMs) / STEP_MS));
     this.#history.putInput(this.step, this.#wanted);
-    if (!this.#sendAtStep(this.step & 0xffff, [{ ago: 0, ...this.#wanted }])) {
+    if (!this.#sender.begin(this.step, this.#wanted)) {
       this.#walks = undefined;
       return;
     }

@@ -1,4 +1,5 @@
-import type { InputChange } from "../steps.js";
+import type { InputChange, StepSink } from "../steps.js";
+import type { Input } from "../world.js";
 import type { StepHistory } from "./history.js";
 
 /** A change is sent at once, but not earlier than this time after the last message. */
@@ -23,9 +24,6 @@ const AGO_STEPS_MAX = 90;
 /** Maximum age in a message. Older changes are sent with this age. */
 const AGO_TOLD_MAX = 0x3fff;
 
-/** Sends the changes of the input, each with its step. Returns false if there is no connection. */
-export type StepInputOutlet = (number: number, changes: readonly InputChange[]) => boolean;
-
 /**
  * Sends the changes of the input. Each message includes the changes that the server has not taken
  * yet, so a lost packet causes no delay.
@@ -37,11 +35,18 @@ export class StepInputSender {
   /** The step since which the input has been empty; `undefined` if it is not empty. */
   #stillStep: number | undefined;
   readonly #history: StepHistory;
-  readonly #send: StepInputOutlet;
+  readonly #sink: Partial<StepSink>;
 
-  constructor(history: StepHistory, send: StepInputOutlet) {
+  constructor(history: StepHistory, sink: Partial<StepSink>) {
     this.#history = history;
-    this.#send = send;
+    this.#sink = sink;
+  }
+
+  /** Sends the input of the first step. Returns false if there is no connection that takes steps. */
+  begin(step: number, input: Input): boolean {
+    if (!this.#sink.stepInputs?.inputAtStep(step & 0xffff, [{ ago: 0, ...input }])) return false;
+    this.#sink.forgetInput?.();
+    return true;
   }
 
   /** Starts again for a new connection, whose first change is the input of `step`. */
@@ -82,7 +87,7 @@ export class StepInputSender {
       const held = at === this.#changes.length - 1 ? step : from;
       changes.push({ ago: Math.min(step - from, AGO_TOLD_MAX), ...this.#history.input(held) });
     }
-    if (!this.#send(step & 0xffff, changes)) return;
+    if (!this.#sink.stepInputs?.inputAtStep(step & 0xffff, changes)) return;
     this.#sentAtMs = nowMs;
     this.#repeats = Math.max(0, this.#repeats - 1);
   }

@@ -5,7 +5,7 @@ import { NowcastError } from "../../errors/nowcast-error.js";
 import { type Identity, identityText } from "../../identity/identity.js";
 import { checkActionBytes } from "../bounded.js";
 import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers, TargetPose } from "../protocol.js";
-import type { InputChange } from "../steps.js";
+import type { InputChange, StepInputs } from "../steps.js";
 import type {
   EntityId,
   Input,
@@ -64,9 +64,10 @@ const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
 };
 
 /** The adapter for sessions (`spec/WORLD.md`). */
-export class SessionAdapter implements ProtocolAdapter {
+export class SessionAdapter implements ProtocolAdapter, StepInputs {
   /** Always 0: a session keeps only the newest unsent input, so inputs do not queue up. */
   readonly backlogBytes = 0;
+  readonly stepInputs: StepInputs = this;
   lastInputSequence = 0;
   readonly #handlers: ProtocolHandlers;
   readonly #link: SessionLink;
