@@ -15,14 +15,14 @@ function prop(id: number, x: number, z: number, kind = "block"): Prop {
     name: kind,
     body: { shape: "box", size: [0.5, 0.5, 0.5] },
     walker: undefined,
-    look: null,
+    look: undefined,
   };
   const body = describeBody({ id, kind: facts, scale: [1, 1, 1], parent: undefined, attributes: {} });
   return createProp(body, BOX, { ...createPose(), x, y: 0.25, z });
 }
 
 function actor(holding?: number): Actor {
-  const facts: DrawnKind = { name: "person", body: undefined, walker: {}, look: null };
+  const facts: DrawnKind = { name: "person", body: undefined, walker: {}, look: undefined };
   const attributes = { holding };
   const body = describeBody({ id: 1, kind: facts, scale: [1, 1, 1], parent: undefined, attributes });
   return { id: 1, body, halfHeight: 0.9, ...createPose(), y: 0.9 };

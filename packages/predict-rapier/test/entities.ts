@@ -24,7 +24,7 @@ export type RigEntity = Mutable<Entity>;
 type Listener = (event: never) => void;
 
 export function kindOf(name: string, body: Record<string, unknown> | undefined, walker?: object): Kind {
-  return { name, body, walker: walker as Kind["walker"], look: null, attributes: [], owner: undefined };
+  return { name, body, walker: walker as Kind["walker"], look: undefined, attributes: [], owner: undefined };
 }
 
 export function entityOf(id: number, kind: Kind, position: readonly number[]): RigEntity {

@@ -6,7 +6,6 @@ export { type AssetEntry, AssetError, Assets } from "./assets.js";
 export { LabelSprites, wrapText } from "./label-sprites.js";
 export type { Writing } from "./labels.js";
 export {
-  type Appearance,
   type Body,
   type DrawnEntity,
   type DrawnKind,
@@ -14,6 +13,7 @@ export {
   type Figure,
   type Gait,
   isShown,
+  type Look,
   type ModelLook,
   readColor,
 } from "./look/body.js";

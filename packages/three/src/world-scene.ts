@@ -2,7 +2,7 @@ import { Group, type PerspectiveCamera, type Texture } from "three";
 import { AssetCache } from "./asset-cache.js";
 import { type AssetError, Assets } from "./assets.js";
 import { Labels } from "./labels.js";
-import type { Appearance, Body } from "./look/body.js";
+import type { Body, Look } from "./look/body.js";
 import { MODEL_LIMITS } from "./models/inspect-glb.js";
 import { disposeTexture, loadModel, loadTexture, type Model } from "./models/load-model.js";
 import { Models } from "./models/models.js";
@@ -354,7 +354,7 @@ export class WorldScene {
     this.#hasChanged = true;
   }
 
-  #showModel(id: number, { model }: Appearance): void {
+  #showModel(id: number, { model }: Look): void {
     const bearer = this.#bearerOf(id);
     if (!model || !bearer) return this.#models.remove(id);
     this.#models.set(bearer, model);

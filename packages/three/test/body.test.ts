@@ -8,7 +8,7 @@ const CRATE: DrawnKind = {
   name: "crate",
   body: { motion: "dynamic", shape: "box", size: [1, 2, 3] },
   walker: undefined,
-  look: null,
+  look: undefined,
 };
 
 function entity(kind: Partial<DrawnKind>, attributes: Record<string, unknown> = {}): DrawnEntity {

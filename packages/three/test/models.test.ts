@@ -21,7 +21,7 @@ const DEFINITION = {
   })),
 };
 
-function kind(look: unknown, walker?: Record<string, unknown>): DrawnKind {
+function kind(look: Record<string, unknown>, walker?: Record<string, unknown>): DrawnKind {
   const body = walker ? undefined : { shape: "box", size: [1, 1, 1] };
   return { name: "thing", body, walker, look };
 }

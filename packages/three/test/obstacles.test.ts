@@ -9,7 +9,7 @@ import { Obstacles } from "../src/scene/obstacles.js";
 import { createProp, type Prop } from "../src/scene/prop.js";
 
 function prop(form: Form, pose: Partial<Pose>, scale: [number, number, number] = [1, 1, 1]): Prop {
-  const kind: DrawnKind = { name: "thing", body: { motion: "fixed" }, walker: undefined, look: null };
+  const kind: DrawnKind = { name: "thing", body: { motion: "fixed" }, walker: undefined, look: undefined };
   const body = describeBody({ id: 1, kind, scale, parent: undefined, attributes: { ...form } });
   return createProp(body, form, { ...createPose(), ...pose });
 }

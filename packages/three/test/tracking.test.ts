@@ -4,7 +4,7 @@ import { Crowd } from "../src/people/crowd.js";
 import { createJointAngles } from "../src/people/gait.js";
 import { BODY, Skeleton } from "../src/people/skeleton.js";
 import { poseTracked } from "../src/people/tracked/limbs.js";
-import { type TrackedPart, trackedPartOf } from "../src/people/tracked/tracked-kinds.js";
+import { type TrackedKind, type TrackedPart, trackedPartOf } from "../src/people/tracked/tracked-kinds.js";
 import { TRACKED_S_MAX, type TrackedEntity, Tracking } from "../src/people/tracked/tracking.js";
 import { createPose, type Pose } from "../src/pose.js";
 
@@ -160,7 +160,7 @@ describe("a hand of another player", () => {
 
 describe("kinds", () => {
   it("are heads and hands if players may spawn them, and not if a robot has them", () => {
-    const cases: [string, unknown, TrackedPart | undefined][] = [
+    const cases: [string, TrackedKind["owner"], TrackedPart | undefined][] = [
       ["hand", { by: "player", spawns: 2 }, "hand"],
       ["head", { by: "anyone", spawns: 1 }, "head"],
       ["hand", { by: "program", spawns: 2 }, undefined],

@@ -31,7 +31,7 @@ const THROW: ActionSource = {
   hint: { key: "left", label: "Throw", charge: "power", pitch: "pitch" },
 };
 const PUT_DOWN: ActionSource = { name: "put_down", arguments: [], hint: { key: "q" } };
-const TELEPORT: ActionSource = { name: "teleport", arguments: [], hint: null };
+const TELEPORT: ActionSource = { name: "teleport", arguments: [], hint: undefined };
 
 /** A page with actions, and their results. */
 class Bench {

@@ -2,7 +2,6 @@ import { clockText, readSound, readTold, sidesOf, textOf, timbreOf, wordOf } fro
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { RunningVersion, readPlace } from "../src/hud/rules-console.js";
-import { readPlayers, readWorlds } from "../src/start/worlds.js";
 
 it("writes a score by its sides, in the same order for all players", () => {
   expect(sidesOf({ red: 2, blue: 0 })).toEqual([
@@ -70,32 +69,6 @@ it("parses sounds, and knows the words in their names", () => {
   expect(timbreOf("assets/whistles/nothing-known.ogg")).toEqual(timbreOf("x"));
 });
 
-const HASH = "0123456789abcdef".repeat(4);
-
-it("lists the worlds of a server, and nothing that is none", () => {
-  const answer = {
-    worlds: [
-      { name: "football", version: 3, hash: "ab", rooms: ["football", "football-2", 7] },
-      { name: "playground", goal: "Pile up blocks", how: ["Grab one", 7], picture: `/assets/${HASH}` },
-      { name: "shop", goal: 3, how: "no", picture: "https://elsewhere/x.jpg" },
-      { name: "<b>NO</b>" },
-      null,
-    ],
-  };
-  expect(readWorlds(answer)).toEqual([
-    { name: "football", rooms: ["football", "football-2"], goal: "", how: [], picture: undefined },
-    {
-      name: "playground",
-      rooms: [],
-      goal: "Pile up blocks",
-      how: ["Grab one"],
-      picture: `/assets/${HASH}`,
-    },
-    { name: "shop", rooms: [], goal: "", how: [], picture: undefined },
-  ]);
-  for (const none of [undefined, "no", { worlds: 3 }, 404]) expect(readWorlds(none)).toEqual([]);
-});
-
 it("version_taken_back_gives_way_to_the_version_before_it", () => {
   const version = new RunningVersion();
   version.take({ outcome: "runs", version: 1 });
@@ -107,20 +80,4 @@ it("version_taken_back_gives_way_to_the_version_before_it", () => {
   version.clear();
   version.take({ outcome: "rolled_back", version: 9 });
   expect(version.current).toBeUndefined();
-});
-
-it("the players of all rooms of a world are counted together, and invalid rooms are omitted", () => {
-  const rooms = [
-    { name: "plaza", world: "plaza", players: 2 },
-    { name: "plaza-2", world: "plaza", players: 1 },
-    { name: "arena", world: "arena", players: 0 },
-    { name: "odd", world: "arena", players: -1 },
-    { name: "other", world: 3, players: 1 },
-    null,
-  ];
-  expect([...readPlayers({ rooms })]).toEqual([
-    ["plaza", 3],
-    ["arena", 0],
-  ]);
-  for (const none of [undefined, "no", { rooms: 3 }, 404]) expect(readPlayers(none).size).toBe(0);
 });

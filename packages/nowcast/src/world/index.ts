@@ -12,6 +12,16 @@ export {
   type TargetRule,
 } from "./describe/binding.js";
 export { type Body, type BodyMotion, bodyOf } from "./describe/body.js";
+export {
+  type Figure,
+  isLookField,
+  type Look,
+  type LookSource,
+  lookOf,
+  type ModelLook,
+  readColor,
+} from "./describe/look.js";
+export { type OwnerRules, ownerRulesOf } from "./describe/owner.js";
 export { type Form, isFields, type Part, readForm, readVector, type Vector } from "./describe/shape.js";
 export { type Walker, walkerOf } from "./describe/walker.js";
 export {
@@ -76,3 +86,4 @@ export {
   type WorldStats,
   type WorldStatus,
 } from "./world.js";
+export { type WorldListing, worldsOf } from "./worlds.js";

@@ -57,12 +57,15 @@ export interface Kind {
    * `walkerOf` reads it into a type.
    */
   readonly walker: WorldRecord | undefined;
-  /** The appearance of the kind's entities: "Looks" in `docs/WORLDS.md`. `null` if the kind has none. */
-  readonly look: unknown;
+  /**
+   * The appearance of the kind's entities, with the fields of "Looks" in `docs/WORLDS.md`; `undefined` if the kind has
+   * none. `lookOf` reads it into a type, with the attributes of an entity.
+   */
+  readonly look: WorldRecord | undefined;
   readonly attributes: readonly Field[];
   /**
    * Possible owners and their rights, with the fields of `OwnerFields`; `undefined` if players
-   * cannot request entities of this kind.
+   * cannot request entities of this kind. `ownerRulesOf` reads it into a type.
    */
   readonly owner: WorldRecord | undefined;
 }
@@ -73,8 +76,11 @@ export interface Action {
   readonly arguments: readonly Field[];
   /** Whether the action is durable: carried out exactly once and never lost. See {@link World.act}. */
   readonly durable: boolean;
-  /** The action's binding: "Actions" in `docs/WORLDS.md`. `null` if the action has none. */
-  readonly hint: unknown;
+  /**
+   * The action's binding, with the fields of `BindingFields` in `docs/WORLDS.md`; `undefined` if the action has none.
+   * `bindingOf` reads it into a type.
+   */
+  readonly hint: WorldRecord | undefined;
 }
 
 /** An event that the world declares. Worlds may also send events that they did not declare. */

@@ -26,7 +26,7 @@ const kind = (name: string): Kind => ({
   name,
   body: { shape: "box", size: [1, 1, 1] },
   walker: undefined,
-  look: null,
+  look: undefined,
   attributes: [],
   owner: undefined,
 });
@@ -36,7 +36,7 @@ const ARGUMENTS = [
   { name: "power", type: "range(0, 1, 0.01)" },
   { name: "pitch", type: "f32" },
 ];
-const action = (name: string, hint: unknown): Action => ({
+const action = (name: string, hint: Action["hint"]): Action => ({
   name,
   arguments: ARGUMENTS,
   durable: false,

@@ -55,7 +55,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 function entity(id: number): Entity {
   return {
     id: id as EntityId,
-    kind: { name: "body", body: {}, walker: undefined, look: null, attributes: [], owner: undefined },
+    kind: { name: "body", body: {}, walker: undefined, look: undefined, attributes: [], owner: undefined },
     scale: [1, 1, 1],
     parent: undefined,
     attributes: {},

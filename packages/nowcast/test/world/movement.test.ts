@@ -204,7 +204,7 @@ it("walks on bodies of every shape like the server, to the last bit", () => {
     new Set(["box", "sphere", "capsule", "cylinder", "cone", "hull", "mesh", "heights", "compound"]),
   );
   for (const { name, body, scale, position, rotation, walks } of grounds) {
-    const kind = { name, body, walker: undefined, look: null, attributes: [], owner: undefined };
+    const kind = { name, body, walker: undefined, look: undefined, attributes: [], owner: undefined };
     const solids = bodyPartsOf({ kind, scale }).map(solidOf);
     for (const part of solids) part.place(position, rotation);
     const around = [solid([0, -3.5, 0], [0, 0, 0, 1], [20, 0.5, 20], 0), ...solids];

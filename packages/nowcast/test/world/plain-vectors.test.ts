@@ -35,9 +35,14 @@ function asSpecified(message: ServerMessage): Named {
           ...kind,
           body: kind.body ?? null,
           walker: kind.walker ?? null,
+          look: kind.look ?? null,
           attributes: typesOf(kind.attributes),
         })),
-        actions: actions.map((action) => ({ ...action, arguments: typesOf(action.arguments) })),
+        actions: actions.map((action) => ({
+          ...action,
+          arguments: typesOf(action.arguments),
+          hint: action.hint ?? null,
+        })),
         events: events.map(({ name, payload }) => ({ name, payload: typesOf(payload) })),
       };
     }

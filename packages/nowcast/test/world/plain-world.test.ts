@@ -117,7 +117,7 @@ describe("messages of the server", () => {
             { name: "owner", type: "u32?" },
           ],
         },
-        { name: "person", body: undefined, walker: {}, look: null, attributes: [] },
+        { name: "person", body: undefined, walker: {}, look: undefined, attributes: [] },
       ],
       actions: [
         {
@@ -177,7 +177,7 @@ describe("messages of the server", () => {
     const { definition } = await world.once("define");
     expect(definition.version).toBe(4);
     expect(world.entities.get(world.avatarId!)!.kind).toBe(definition.kinds[1]);
-    expect(person.look).toBeNull();
+    expect(person.look).toBeUndefined();
     // The server sends a value whose type has changed again. Until then the value keeps its old meaning.
     expect(world.entities.get(sheep)!.kind).toBe(before);
     server.say({ type: "spawn", entities: [{ ...SHEEP, attributes: { wool: 200 } }] });

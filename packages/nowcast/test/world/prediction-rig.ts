@@ -45,7 +45,7 @@ export const kind = (name: string, size: number[]): Kind => ({
   name,
   body: { motion: "fixed", shape: "box", size },
   walker: undefined,
-  look: null,
+  look: undefined,
   attributes: [],
   owner: undefined,
 });
@@ -59,7 +59,7 @@ const PERSON: Kind = {
   name: "person",
   body: undefined,
   walker: {},
-  look: null,
+  look: undefined,
   attributes: [],
   owner: undefined,
 };

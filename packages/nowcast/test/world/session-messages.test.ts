@@ -94,7 +94,7 @@ describe("messages of a server on a session", () => {
             { name: "owner", type: "u32?" },
           ],
         },
-        { name: "person", body: undefined, walker: {}, look: null, attributes: [] },
+        { name: "person", body: undefined, walker: {}, look: undefined, attributes: [] },
       ],
       actions: [
         {
@@ -103,7 +103,7 @@ describe("messages of a server on a session", () => {
           durable: false,
           hint: { key: "e" },
         },
-        { name: "buy", arguments: [{ name: "what", type: "text" }], durable: true, hint: null },
+        { name: "buy", arguments: [{ name: "what", type: "text" }], durable: true, hint: undefined },
       ],
       events: [{ name: "shorn", payload: [{ name: "sheep", type: "u32" }] }],
       assets: [{ name: "assets/sheep.glb", hash: "0f".repeat(32), bytes: 2_048, type: "model/gltf-binary" }],

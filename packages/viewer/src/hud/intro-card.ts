@@ -1,5 +1,6 @@
+import type { WorldListing } from "nowcast/world";
 import { element } from "../dom.js";
-import { titleOf, type WorldEntry } from "../start/worlds.js";
+import { titleOf } from "../start/worlds.js";
 
 /**
  * The goal and the first steps of a world. The card is shown when a player enters, until the first press of a key or a
@@ -28,7 +29,7 @@ export class IntroCard {
   }
 
   /** Sets the world that the card describes; `undefined` for none. */
-  define(world: WorldEntry | undefined): void {
+  define(world: WorldListing | undefined): void {
     this.hide();
     this.#isDescribed = world !== undefined && world.goal !== "";
     if (!world) return;

@@ -18,10 +18,10 @@ const GROUND: DrawnKind = {
   look: { sea: -3.2 },
 };
 const BLOCK: DrawnKind = kind("block", { shape: "box", size: [EDGE, EDGE, EDGE] });
-const PERSON: DrawnKind = { name: "person", body: undefined, walker: {}, look: null };
+const PERSON: DrawnKind = { name: "person", body: undefined, walker: {}, look: undefined };
 
 function kind(name: string, body: Record<string, unknown>): DrawnKind {
-  return { name, body, walker: undefined, look: null };
+  return { name, body, walker: undefined, look: undefined };
 }
 
 interface Walker {

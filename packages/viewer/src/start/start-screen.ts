@@ -1,7 +1,8 @@
+import type { WorldListing } from "nowcast/world";
 import { copyText, element } from "../dom.js";
 import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";
-import { fetchPlayers, fetchWorlds, titleOf, type WorldEntry } from "./worlds.js";
+import { fetchWorlds, titleOf } from "./worlds.js";
 
 /**
  * Maximum time for which the card waits for the list of worlds. It waits so that its layout does not change
@@ -53,9 +54,9 @@ export class StartScreen {
     this.#screen.hidden = false;
     this.#screen.classList.remove("leaving");
     const reveal = window.setTimeout(() => this.#reveal(), LIST_MS_MAX);
-    void Promise.all([fetchWorlds(), fetchPlayers()]).then(([worlds, players]) => {
+    void fetchWorlds().then((worlds) => {
       window.clearTimeout(reveal);
-      this.#list(worlds, players);
+      this.#list(worlds);
       this.#reveal();
     });
   }
@@ -86,26 +87,24 @@ export class StartScreen {
   }
 
   /** One button for each world, which enters the room of its name. It shows the number of players in the world. */
-  #list(worlds: readonly WorldEntry[], players: ReadonlyMap<string, number>): void {
+  #list(worlds: readonly WorldListing[]): void {
     const [first] = worlds;
     if (this.#isUnnamed && first) {
       this.#room.value = first.name;
       this.#writeLink();
     }
     this.#worlds.hidden = worlds.length === 0;
-    this.#worlds
-      .querySelector("ul")
-      ?.replaceChildren(...worlds.map((world) => this.#createCard(world, players.get(world.name) ?? 0)));
+    this.#worlds.querySelector("ul")?.replaceChildren(...worlds.map((world) => this.#createCard(world)));
   }
 
   /** A picture, the name, the goal, and the number of people. */
-  #createCard({ name, rooms, goal, picture }: WorldEntry, people: number): HTMLLIElement {
+  #createCard({ name, rooms, goal, picture, players: people = 0 }: WorldListing): HTMLLIElement {
     const button = document.createElement("button");
     button.type = "button";
     button.dataset["world"] = name;
     if (picture !== undefined) {
       const image = document.createElement("img");
-      Object.assign(image, { src: picture, alt: "", width: 480, height: 270 });
+      Object.assign(image, { src: picture.pathname, alt: "", width: 480, height: 270 });
       button.append(image);
     }
     const title = document.createElement("b");

@@ -68,7 +68,7 @@ export function bindingOf(action: ActionSource): Binding | undefined {
 const KNOWN = new WeakMap<ActionSource, { readonly binding: Binding | undefined }>();
 
 function readBinding({ name, arguments: fields, hint }: ActionSource): Binding | undefined {
-  if (!isFields(hint) || hint["command"] !== undefined) return undefined;
+  if (hint === undefined || hint["command"] !== undefined) return undefined;
   const field = (hinted: unknown) => fields.find((candidate) => candidate.name === hinted);
   const { key, label, reach, of, needs, unless, predict, speed } = hint;
   const target = field(hint["target"]);
@@ -108,7 +108,7 @@ export interface ChatCommand {
 /** The chat commands of a world, in the order of their declaration. Some need a role. */
 export function readChatCommands(actions: readonly ActionSource[]): readonly ChatCommand[] {
   return actions.flatMap(({ name, hint }) => {
-    const command = isFields(hint) ? hint["command"] : undefined;
+    const command = hint?.["command"];
     if (!isFields(command) || !name.startsWith("/")) return [];
     const { usage, help } = command;
     return [

@@ -1,5 +1,6 @@
 /** The definition of a world in the plain protocol: `spec/PLAIN.md`, section 3. */
 import { ASSETS_MAX, faultOfAsset } from "../asset.js";
+import { isFields } from "../describe/shape.js";
 import type { Asset, Definition, Field, WorldRecord } from "../world.js";
 import {
   malformed,
@@ -24,7 +25,7 @@ export function readDefinition(message: RawObject): Definition {
     name: readText(readField(kind, "name"), `${path}.name`, 64),
     body: readRecord(kind, "body", path),
     walker: readRecord(kind, "walker", path),
-    look: readField(kind, "look") ?? null,
+    look: recordOf(readField(kind, "look")),
     attributes: readFields(kind, "attributes", path),
     owner: readRecord(kind, "owner", path),
   }));
@@ -38,7 +39,7 @@ export function readDefinition(message: RawObject): Definition {
       name: readText(readField(action, "name"), `${path}.name`, 64),
       arguments: readFields(action, "arguments", path),
       durable: readFlag(readField(action, "durable") ?? false, `${path}.durable`),
-      hint: readField(action, "hint") ?? null,
+      hint: recordOf(readField(action, "hint")),
     })),
     events: readList(message, "events", EVENTS_MAX, (event, path) => ({
       name: readText(readField(event, "name"), `${path}.name`, 64),
@@ -47,6 +48,11 @@ export function readDefinition(message: RawObject): Definition {
     assets:
       readField(message, "assets") === undefined ? [] : readList(message, "assets", ASSETS_MAX, readAsset),
   };
+}
+
+/** Values of authors that are no maps of names have no meaning. */
+function recordOf(value: unknown): WorldRecord | undefined {
+  return isFields(value) ? value : undefined;
 }
 
 function readAsset(item: RawObject, path: string): Asset {

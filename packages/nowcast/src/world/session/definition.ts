@@ -5,6 +5,7 @@ import type { Definition as SchemaDefinition, WireSchema, WireType } from "../..
 import { decodeWireSchema } from "../../codec/wire-schema-bytes.js";
 import { NowcastError, WireError } from "../../errors/nowcast-error.js";
 import { ASSETS_MAX, faultOfAsset } from "../asset.js";
+import { isFields } from "../describe/shape.js";
 import type { Definition, Field, Kind, WorldRecord } from "../world.js";
 import type * as messages from "./generated/messages.js";
 
@@ -46,12 +47,17 @@ export class WorldReader {
         name,
         body: readRecord(body, `kind "${name}".body`),
         walker: readRecord(walker, `kind "${name}".walker`),
-        look,
+        look: recordOf(look),
         attributes: fieldsOf(schemas[at]!),
         owner: readRecord(owner, `kind "${name}".owner`),
       })),
       actions: actions.map(({ name, arguments: args, hint, durable }) => {
-        return { name, arguments: fieldsOf(readSchema(args, `action "${name}"`)), durable, hint };
+        return {
+          name,
+          arguments: fieldsOf(readSchema(args, `action "${name}"`)),
+          durable,
+          hint: recordOf(hint),
+        };
       }),
       events: events.map(({ name, payload }) => {
         return { name, payload: fieldsOf(readSchema(payload, `event "${name}"`)) };
@@ -142,6 +148,11 @@ function fieldsOf(schema: WireSchema): Field[] {
   const struct = root.tag === "ref" ? definitions[root.index]! : undefined;
   if (struct?.tag !== "struct") return [];
   return struct.fields.map(({ name, type }) => ({ name, type: typeText(type, schema) }));
+}
+
+/** Values of authors that are no maps of names have no meaning. */
+function recordOf(value: WireValue): WorldRecord | undefined {
+  return isFields(value) ? value : undefined;
 }
 
 function readRecord(value: WireValue, path: string): WorldRecord | undefined {

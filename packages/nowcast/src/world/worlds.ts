@@ -1,0 +1,108 @@
+/** The worlds of a server, and their descriptions: `world.about` in `docs/WORLDS.md`. */
+import { NowcastError } from "../errors/nowcast-error.js";
+import type { WaitOptions } from "../events/cancellable-waits.js";
+import { isFields } from "./describe/shape.js";
+
+/** A world of a server, as its author describes it. Texts come from other people, so never use them as markup. */
+export interface WorldListing {
+  /** The name, which is also the name of its first room. */
+  readonly name: string;
+  /** The open rooms that show the world. */
+  readonly rooms: readonly string[];
+  /** Number of players in these rooms; `undefined` if the server does not list its rooms. */
+  readonly players: number | undefined;
+  /** The goal in one sentence; empty if the world does not describe itself. */
+  readonly goal: string;
+  /** The first steps of a visitor, at most six. */
+  readonly how: readonly string[];
+  /** The address of a picture of the world. */
+  readonly picture: URL | undefined;
+}
+
+const WORLDS_MAX = 200;
+const ROOMS_MAX = 1_000;
+const STEPS_MAX = 6;
+const LINE_CHARACTERS_MAX = 200;
+const PICTURE = /^\/assets\/[0-9a-f]{64}$/;
+const NAME = /^[a-z0-9_-]{1,32}$/;
+
+/**
+ * Requests the worlds of a server. `server` is any address of the server, such as that of a room; in a page, the page's
+ * own server by default.
+ *
+ * ```ts
+ * const about = (await worldsOf()).find(({ name }) => name === "football");
+ * ```
+ *
+ * Rejected with a `NowcastError` of the fault `network` if the server does not answer with a list.
+ */
+export async function worldsOf(
+  server: string | URL = "/",
+  { signal }: WaitOptions = {},
+): Promise<readonly WorldListing[]> {
+  const base = new URL(server, typeof location === "undefined" ? undefined : location.href);
+  base.protocol = base.protocol.replace(/^ws/, "http");
+  const rooms = fetchList(new URL("/api/rooms", base), signal).catch(() => undefined);
+  const worlds = await fetchList(new URL("/api/worlds", base), signal);
+  return readWorlds(worlds, await rooms, base);
+}
+
+/** Parses the answers of `/api/worlds` and `/api/rooms`. Entries without a valid name are omitted. */
+export function readWorlds(worlds: unknown, rooms: unknown, base: URL): readonly WorldListing[] {
+  const players = readPlayers(rooms);
+  return listOf(worlds, "worlds", WORLDS_MAX).flatMap((entry) => {
+    const { name, goal, picture } = entry;
+    if (!isName(name)) return [];
+    return {
+      name,
+      rooms: readTexts(entry["rooms"], ROOMS_MAX, isName),
+      players: players && (players.get(name) ?? 0),
+      goal: isLine(goal) ? goal : "",
+      how: readTexts(entry["how"], STEPS_MAX, isLine),
+      picture: typeof picture === "string" && PICTURE.test(picture) ? new URL(picture, base) : undefined,
+    };
+  });
+}
+
+/** The number of players in all rooms of each world. */
+function readPlayers(answer: unknown): ReadonlyMap<string, number> | undefined {
+  if (!isFields(answer)) return undefined;
+  const players = new Map<string, number>();
+  for (const { world, players: count } of listOf(answer, "rooms", ROOMS_MAX)) {
+    if (!isName(world) || !Number.isSafeInteger(count) || (count as number) < 0) continue;
+    players.set(world, (players.get(world) ?? 0) + (count as number));
+  }
+  return players;
+}
+
+async function fetchList(url: URL, signal: AbortSignal | undefined): Promise<unknown> {
+  try {
+    const response = await fetch(url, { headers: { accept: "application/json" }, signal: signal ?? null });
+    if (response.ok) return await response.json();
+    throw new Error(`the server answered ${response.status}`);
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new NowcastError("network", `${url.href} gave no list`, { code: "lost", cause });
+  }
+}
+
+function listOf(answer: unknown, name: string, max: number): readonly Readonly<Record<string, unknown>>[] {
+  const list = isFields(answer) ? answer[name] : undefined;
+  return Array.isArray(list) ? list.slice(0, max).filter(isFields) : [];
+}
+
+function readTexts(
+  value: unknown,
+  max: number,
+  isValid: (text: unknown) => text is string,
+): readonly string[] {
+  return Array.isArray(value) ? value.slice(0, max).filter(isValid) : [];
+}
+
+function isLine(value: unknown): value is string {
+  return typeof value === "string" && value.length <= LINE_CHARACTERS_MAX;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && NAME.test(value);
+}
