@@ -88,7 +88,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   #step: (() => number | undefined) | undefined;
   #viewDelayMs = 0;
   /** The moment of the world at which other entities are shown, in steps of the world. */
-  #shown: number | undefined;
+  #shown = Number.NaN;
   #sentViewDelayMs: number | undefined;
   #sentViewAtMs = Number.NEGATIVE_INFINITY;
 
@@ -216,7 +216,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     if (tick !== undefined && !Number.isFinite(tick)) {
       throw new NowcastError("misuse", `the moment that is shown is ${tick}, no step`);
     }
-    this.#shown = tick;
+    this.#shown = tick ?? Number.NaN;
     const told = Math.round(Math.min(VIEW_DELAY_MS_MAX, Math.max(0, delayMs)) / VIEW_DELAY_STEP_MS);
     this.#viewDelayMs = told * VIEW_DELAY_STEP_MS;
     this.#sendViewDelay();
@@ -255,7 +255,15 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   }
 
   #act(action: string, args: WorldRecord, number?: number): boolean {
-    return this.#protocol?.act(action, args, number, this.#step?.(), this.#shown) ?? false;
+    return (
+      this.#protocol?.act(
+        action,
+        args,
+        number,
+        this.#step?.(),
+        Number.isNaN(this.#shown) ? undefined : this.#shown,
+      ) ?? false
+    );
   }
 
   #actDurably(action: string, args: WorldRecord): Promise<void> {
@@ -374,7 +382,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     this.#sendName(welcome.isResumed);
     this.#inputs.connected();
     this.#sentViewDelayMs = undefined;
-    this.#shown = undefined;
+    this.#shown = Number.NaN;
     this.#durable.connected();
     for (const text of this.#waitingChat.splice(0)) this.chat(text);
   }

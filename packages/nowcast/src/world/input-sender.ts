@@ -18,7 +18,7 @@ export interface InputOutlet {
 /** Sends the newest input when it changes, at most thirty times a second. */
 export class InputSender {
   readonly #outlet: InputOutlet;
-  #wanted: Input | undefined;
+  #wanted: WritableInput | undefined;
   #sent: Input | undefined;
   #sentAtMs = Number.NEGATIVE_INFINITY;
   /**
@@ -32,7 +32,8 @@ export class InputSender {
   }
 
   set(input: Input): void {
-    this.#wanted = checkedInput(input);
+    this.#wanted ??= createInput();
+    writeInput(input, this.#wanted);
     this.#jumpPending ||= this.#wanted.jump;
     this.#schedule();
   }
@@ -78,25 +79,30 @@ export class InputSender {
     if (this.#outlet.backlogBytes() > BACKLOG_BYTES_MAX) return this.#wakeIn(INTERVAL_MS);
     // If there is no connection, `connected` sends the newest input later.
     if (!this.#outlet.send(input)) return;
-    this.#sent = input;
+    this.#sent = { ...input };
     this.#sentAtMs = performance.now();
     this.#jumpPending = false;
     if (input !== this.#wanted) this.#schedule();
   }
 }
 
-/** Throws a misuse for invalid input, and clamps numbers. */
-export function checkedInput(input: Input): Input {
+/** An input that is written again and again, so that a frame allocates nothing. */
+export type WritableInput = { -readonly [K in keyof Input]: Input[K] };
+
+export function createInput(): WritableInput {
+  return { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+}
+
+/** Writes valid input with clamped numbers. Throws a misuse for invalid input. */
+export function writeInput(input: Input, out: WritableInput): void {
   if (typeof input !== "object" || input === null) {
     throw new NowcastError("misuse", `input takes an object of controls, not ${kindOf(input)}`);
   }
-  return {
-    forward: unit(input.forward, "forward"),
-    right: unit(input.right, "right"),
-    yaw: finite(input.yaw, "yaw"),
-    run: flag(input.run, "run"),
-    jump: flag(input.jump, "jump"),
-  };
+  out.forward = unit(input.forward, "forward");
+  out.right = unit(input.right, "right");
+  out.yaw = finite(input.yaw, "yaw");
+  out.run = flag(input.run, "run");
+  out.jump = flag(input.jump, "jump");
 }
 
 function unit(value: number, name: string): number {

@@ -43,7 +43,7 @@ describe("collision layers", () => {
       70,
     );
     const near = (): number => {
-      world.gather(0, 0, 0, 5, 9 as EntityId, undefined);
+      world.gather({ px: 0, py: 0, pz: 0 }, 5, 9 as EntityId, undefined);
       return world.count;
     };
     expect(near()).toBe(3);

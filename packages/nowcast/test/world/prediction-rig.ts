@@ -305,7 +305,7 @@ export class Rig {
     this.#stillSteps = forward === 0 && right === 0 && !jump ? this.#stillSteps + 1 : 0;
     const { near } = this.#surroundings;
     const { px: x0, py: y0, pz: z0 } = this.mover;
-    this.#surroundings.gather(x0, y0, z0, 6, AVATAR, PLATFORM);
+    this.#surroundings.gather({ px: x0, py: y0, pz: z0 }, 6, AVATAR, PLATFORM);
     const gait = { height: 1.8, radius: 0.35, walkSpeed: 3.2, runSpeed: 6.4 };
     const speeds = { groundAcceleration: 42, airAcceleration: 10, jumpSpeed: 4.95, gravity: 9.81 };
     const person = Object.fromEntries(

@@ -211,7 +211,7 @@ describe("one's own avatar", () => {
       { on: () => () => undefined, entities: new Map(crowd.map((body) => [body.id, body])) },
       70,
     );
-    surroundings.gather(0, 90, 0, 6, 1 as EntityId, undefined);
+    surroundings.gather({ px: 0, py: 90, pz: 0 }, 6, 1 as EntityId, undefined);
     expect(surroundings.count).toBeGreaterThan(3);
     expect(sort).toHaveBeenCalledTimes(1);
     sort.mockRestore();

@@ -82,16 +82,16 @@ class SnapshotInterpolator implements Interpolator {
   readonly #timeline: SnapshotTimeline;
   readonly #tracks = new Map<EntityId, PoseTrack>();
   readonly #stopListening: (() => void)[];
-  #newestTick = 0;
+  /** The shown moment and the newest received step. */
+  readonly #moment: Moment = { tick: 0, newestTick: 0, stepHz: 60 };
   /** The step received before the newest one. */
   #previousTick = 0;
-  #stepHz = 60;
   /**
    * The time at which the newest frame began, and the time at which this program was idle after it;
-   * `undefined` until then.
+   * NaN until then. A field of one type is written without an allocation.
    */
   #frameMs = Number.NEGATIVE_INFINITY;
-  #freeMs: number | undefined = Number.NEGATIVE_INFINITY;
+  #freeMs = Number.NEGATIVE_INFINITY;
   readonly #whenFree: (callback: () => void) => void;
   readonly #noteFree = (): void => {
     this.#freeMs = performance.now();
@@ -109,8 +109,8 @@ class SnapshotInterpolator implements Interpolator {
     this.#stopListening = [
       source.on("welcome", ({ tick, stepHz }) => {
         this.#timeline.restart(stepHz);
-        this.#stepHz = stepHz;
-        this.#newestTick = tick;
+        this.#moment.stepHz = stepHz;
+        this.#moment.newestTick = tick;
         this.#previousTick = tick;
       }),
       source.on("spawn", ({ entities }) => {
@@ -121,8 +121,8 @@ class SnapshotInterpolator implements Interpolator {
       }),
       source.on("change", ({ entity }) => this.#tracks.get(entity.id)?.place(entity)),
       source.on("snapshot", ({ tick, receivedAtMs, moved }) => {
-        if (tick > this.#newestTick) this.#previousTick = this.#newestTick;
-        this.#newestTick = tick;
+        if (tick > this.#moment.newestTick) this.#previousTick = this.#moment.newestTick;
+        this.#moment.newestTick = tick;
         this.#timeline.record(tick, receivedAtMs, this.#earliestMs(receivedAtMs));
         const previousTick = Math.min(tick, this.#previousTick);
         for (const entity of moved) {
@@ -147,24 +147,25 @@ class SnapshotInterpolator implements Interpolator {
       this.#timeline.isRunning ? this.#timeline.tick : undefined,
     );
     this.#frameMs = nowMs;
-    if (this.#freeMs !== undefined) this.#whenFree(this.#noteFree);
-    this.#freeMs = undefined;
-    if (this.#timeline.tick > this.#newestTick) this.starvedFrames++;
+    if (!Number.isNaN(this.#freeMs)) this.#whenFree(this.#noteFree);
+    this.#freeMs = Number.NaN;
+    this.#moment.tick = this.#timeline.tick;
+    if (this.#moment.tick > this.#moment.newestTick) this.starvedFrames++;
   }
 
   pose(id: EntityId, out: Pose): boolean {
     const track = this.#tracks.get(id);
     if (track === undefined) return false;
-    track.at(this.#timeline.tick, this.#newestTick, this.#stepHz, out);
+    track.at(this.#moment, out);
     return true;
   }
 
   ageMs(id: EntityId): number {
     const track = this.#tracks.get(id);
-    const known = Math.max(this.#newestTick, track?.newestTick ?? 0);
+    const known = Math.max(this.#moment.newestTick, track?.newestTick ?? 0);
     const lag = track?.lag ?? 0;
     const beyond = Math.max(0, this.#timeline.tick - lag - known);
-    return this.#timeline.delayMs + ((lag + beyond) * 1000) / this.#stepHz;
+    return this.#timeline.delayMs + ((lag + beyond) * 1000) / this.#moment.stepHz;
   }
 
   close(): void {
@@ -180,9 +181,10 @@ class SnapshotInterpolator implements Interpolator {
    */
   #earliestMs(readMs: number): number {
     const unstalledMs = this.#stalls.earliestMs(readMs);
-    const wasBusy = this.#freeMs === undefined || readMs - this.#freeMs < QUEUE_MS;
+    const wasBusy = !(readMs - this.#freeMs >= QUEUE_MS);
     if (!wasBusy) return unstalledMs;
-    if (this.#freeMs !== undefined) this.#freeMs = Math.max(this.#freeMs, readMs);
+    // `NaN` stays `NaN`.
+    this.#freeMs = Math.max(this.#freeMs, readMs);
     return Math.min(unstalledMs, this.#frameMs);
   }
 
@@ -221,6 +223,15 @@ const LAG_DECAY = 0.25;
 const GLIDE_S = 0.4;
 const GLIDE_M_MAX = 8;
 
+/** The moment of a frame. Its numbers are fields of one object, because a call with fractions as arguments may allocate. */
+interface Moment {
+  /** The shown step of the world, with a fraction. */
+  tick: number;
+  /** The newest received step. */
+  newestTick: number;
+  stepHz: number;
+}
+
 type Sample = Pick<Entity, "position" | "rotation" | "tick">;
 
 /** The recent poses of one entity. New poses overwrite the oldest. */
@@ -239,6 +250,8 @@ class PoseTrack {
   #lagNeeded = 0;
   #lateBefore = 0;
   #lagTick = Number.NEGATIVE_INFINITY;
+  /** The step at which this entity is shown, with a fraction. */
+  #shownTick = 0;
   /** The position in the last frame, while samples are missing; otherwise `undefined`. */
   #heldAt: [number, number, number] | undefined;
   /**
@@ -306,12 +319,13 @@ class PoseTrack {
     }
   }
 
-  /** `knownTick` is the newest received step. Entities without an update stood still up to it. */
-  at(shownTick: number, knownTick: number, stepHz: number, out: Pose): void {
-    this.#adaptLag(shownTick);
-    const tick = shownTick - this.lag;
-    this.#atTick(tick, knownTick, stepHz, out);
-    this.#bridgeGap(shownTick, tick - knownTick > EXTRAPOLATION_S_MAX * stepHz, stepHz, out.position);
+  /** Writes the pose at a moment. Entities without an update stood still up to the newest step. */
+  at(moment: Moment, out: Pose): void {
+    this.#adaptLag(moment);
+    this.#shownTick = moment.tick - this.lag;
+    this.#interpolate(moment, out);
+    const isStarved = this.#shownTick - moment.newestTick > EXTRAPOLATION_S_MAX * moment.stepHz;
+    this.#bridgeGap(moment, isStarved, out.position);
   }
 
   /**
@@ -319,7 +333,7 @@ class PoseTrack {
    * continues. When snapshots arrive again, their position differs from the shown one. The entity then glides to the
    * received position instead of jumping.
    */
-  #bridgeGap(shownTick: number, isStarved: boolean, stepHz: number, position: NumberArray): void {
+  #bridgeGap({ tick, stepHz }: Moment, isStarved: boolean, position: NumberArray): void {
     const heldAt = this.#heldAt;
     const glide = this.#glide;
     if (isStarved) {
@@ -331,44 +345,45 @@ class PoseTrack {
       this.#heldAt = undefined;
       for (let axis = 0; axis < 3; axis++) glide[axis] = heldAt[axis]! - position[axis]!;
       const isNear = Math.hypot(glide[0], glide[1], glide[2]) <= GLIDE_M_MAX;
-      this.#glideTick = isNear ? shownTick : Number.NEGATIVE_INFINITY;
+      this.#glideTick = isNear ? tick : Number.NEGATIVE_INFINITY;
     }
-    const passed = (shownTick - this.#glideTick) / (GLIDE_S * stepHz);
+    const passed = (tick - this.#glideTick) / (GLIDE_S * stepHz);
     if (passed < 0 || passed >= 1) return;
     const share = 1 - passed * passed * (3 - 2 * passed);
     for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + glide[axis]! * share;
   }
 
-  #atTick(tick: number, knownTick: number, stepHz: number, out: Pose): void {
+  #interpolate({ newestTick: knownTick, stepHz }: Moment, out: Pose): void {
+    const tick = this.#shownTick;
     let after = this.#newest;
     const newestTick = this.#ticks[after]!;
     if (tick >= newestTick) {
       this.#read(after, out);
-      if (tick > knownTick && newestTick >= knownTick) this.#goOn(tick - newestTick, stepHz, out);
+      if (tick > knownTick && newestTick >= knownTick) this.#goOn(stepHz, out);
       return;
     }
     for (let step = 1; step < this.#count; step++) {
       const before = (this.#newest - step + this.#capacity) % this.#capacity;
-      if (tick >= this.#ticks[before]!) return this.#between(before, after, step, tick, stepHz, out);
+      if (tick >= this.#ticks[before]!) return this.#between(before, after, step, stepHz, out);
       after = before;
     }
     this.#read(after, out);
   }
 
-  #adaptLag(shownTick: number): void {
-    const elapsed = shownTick - this.#lagTick;
-    this.#lagTick = shownTick;
+  #adaptLag({ tick }: Moment): void {
+    const elapsed = tick - this.#lagTick;
+    this.#lagTick = tick;
     if (this.lag === this.#lagNeeded || elapsed <= 0) return;
     const most = LAG_WARP * elapsed;
     this.lag += Math.max(-most, Math.min(most, this.#lagNeeded - this.lag));
   }
 
   /** `before` is the sample `back` steps behind the newest. */
-  #between(before: number, after: number, back: number, tick: number, stepHz: number, out: Pose): void {
+  #between(before: number, after: number, back: number, stepHz: number, out: Pose): void {
     if (this.#isJump(before, after, stepHz)) return this.#read(before, out);
     const from = this.#ticks[before]!;
     const span = this.#ticks[after]! - from;
-    const t = (tick - from) / span;
+    const t = (this.#shownTick - from) / span;
     const a = before * STRIDE;
     const b = after * STRIDE;
     const earlier = back + 1 < this.#count ? (before - 1 + this.#capacity) % this.#capacity : before;
@@ -389,11 +404,11 @@ class PoseTrack {
   }
 
   /** Extrapolates from the newest sample, with the motion between the two newest. */
-  #goOn(ticks: number, stepHz: number, out: Pose): void {
+  #goOn(stepHz: number, out: Pose): void {
     if (this.#count < 2) return;
     const before = (this.#newest - 1 + this.#capacity) % this.#capacity;
     if (this.#isJump(before, this.#newest, stepHz)) return;
-    const most = Math.min(ticks, EXTRAPOLATION_S_MAX * stepHz);
+    const most = Math.min(this.#shownTick - this.newestTick, EXTRAPOLATION_S_MAX * stepHz);
     for (let axis = 0; axis < 3; axis++) {
       out.position[axis] = out.position[axis]! + this.#slope(before, this.#newest, axis) * most;
     }

@@ -51,7 +51,8 @@ export class SnapshotTimeline {
   #intervalMs = Number.POSITIVE_INFINITY;
   #targetDelayMs = 0;
   #shownServerMs = 0;
-  #lastNowMs: number | undefined;
+  /** The moment of the last frame; NaN before the first. A field of one type is written without an allocation. */
+  #lastNowMs = Number.NaN;
   /**
    * The time at which the first snapshot of a stall was read. All later snapshots were delayed,
    * too.
@@ -67,7 +68,7 @@ export class SnapshotTimeline {
    * Whether there is a moment to show. There is one after the first snapshot of this connection.
    */
   get isRunning(): boolean {
-    return this.#lastNowMs !== undefined;
+    return !Number.isNaN(this.#lastNowMs);
   }
 
   /** Drops old measurements, because there is another connection and perhaps another server. */
@@ -76,7 +77,7 @@ export class SnapshotTimeline {
     this.#needCount = 0;
     this.#arrivals = 0;
     this.#intervalMs = Number.POSITIVE_INFINITY;
-    this.#lastNowMs = undefined;
+    this.#lastNowMs = Number.NaN;
     this.#stallMs = undefined;
   }
 
@@ -122,9 +123,9 @@ export class SnapshotTimeline {
   advance(nowMs: number): void {
     if (this.#arrivals === 0) return;
     const wantedMs = nowMs - this.#offsetMs - this.#targetDelayMs;
-    const elapsedMs = this.#lastNowMs === undefined ? 0 : nowMs - this.#lastNowMs;
+    const elapsedMs = this.isRunning ? nowMs - this.#lastNowMs : 0;
     const error = wantedMs - (this.#shownServerMs + elapsedMs);
-    if (this.#lastNowMs === undefined || Math.abs(error) > JUMP_MS) {
+    if (!this.isRunning || Math.abs(error) > JUMP_MS) {
       this.#shownServerMs = wantedMs;
     } else {
       const warp = WARP_MAX * elapsedMs;

@@ -14,6 +14,10 @@ const PREDICTED = [0, 0, 0];
 export class Carrier {
   /** The sum of the angles by which the body has turned the avatar, in radians. */
   yaw = 0;
+  /** The world's step that is shown, with a fraction; NaN while it is unknown. */
+  tick = Number.NaN;
+  /** Time since the last frame, in seconds. */
+  frameS = 0;
   readonly #world: CollisionWorld;
   #id: EntityId | undefined;
   /** Weight of the predicted position in the drawn position: 0 to 1. */
@@ -29,24 +33,21 @@ export class Carrier {
   }
 
   /** Records that the avatar took this many steps on a moving solid, or without one. */
-  follow(solid: Solid | undefined, steps: number, frameS: number): void {
+  follow(solid: Solid | undefined, steps: number): void {
     const id = this.#world.carrierOf(solid);
     if (id !== undefined && id !== this.#id) {
       this.#id = id;
       this.#share = 0;
     }
-    const change = (id === undefined ? -frameS : frameS) / BLEND_S;
+    const change = (id === undefined ? -this.frameS : this.frameS) / BLEND_S;
     this.#share = Math.min(1, Math.max(0, this.#share + change));
     if (id !== undefined) this.yaw += solid!.spin[1]! * STEP_SECONDS * steps;
   }
 
-  /**
-   * Moves `position` to the place at which the body is drawn at the world's step `tick`. Returns
-   * false for every other body.
-   */
-  place(id: EntityId, tick: number | undefined, position: { [axis: number]: number }): boolean {
-    if (id !== this.#id || this.#share === 0 || tick === undefined) return false;
-    if (!this.#world.placeOf(id, tick, PREDICTED)) return false;
+  /** Moves `position` to the place at which the body is drawn. Returns false for every other body. */
+  place(id: EntityId, position: { [axis: number]: number }): boolean {
+    if (id !== this.#id || this.#share === 0 || Number.isNaN(this.tick)) return false;
+    if (!this.#world.placeOf(id, this.tick, PREDICTED)) return false;
     for (let axis = 0; axis < 3; axis++)
       position[axis]! += (PREDICTED[axis]! - position[axis]!) * this.#share;
     return true;

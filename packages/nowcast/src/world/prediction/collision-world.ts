@@ -4,6 +4,7 @@ import { BodyMotion } from "./body-motion.js";
 import { type BodyPart, bodyPartsOf, solidOf } from "./body-solids.js";
 import type { PredictionCoupling } from "./coupling.js";
 import { DEFAULT_LAYERS, type Layers, layersOf, pass } from "./layers.js";
+import type { Mover } from "./mover.js";
 import type { Solid } from "./solid.js";
 
 /**
@@ -97,13 +98,11 @@ export class CollisionWorld {
   }
 
   /**
-   * Selects the bodies within `reach` metres of a place. It excludes two given bodies, and bodies
+   * Selects the bodies within `reach` metres of a walker. It excludes two given bodies, and bodies
    * that another simulation moves.
    */
   gather(
-    x: number,
-    y: number,
-    z: number,
+    { px, py, pz }: Pick<Mover, "px" | "py" | "pz">,
     reach: number,
     own: EntityId,
     held: EntityId | undefined,
@@ -114,7 +113,9 @@ export class CollisionWorld {
     this.#movedNear.length = 0;
     for (let at = 0; at < this.#ordered.length && this.count < NEAR_MAX; at++) {
       const met = this.#ordered[at]!;
-      const [dx, dy, dz] = [met.x - x, met.y - y, met.z - z];
+      const dx = met.x - px;
+      const dy = met.y - py;
+      const dz = met.z - pz;
       const far = reach + met.reach;
       // This also excludes a body with an invalid position.
       const isNear = dx * dx + dy * dy + dz * dz <= far * far;

@@ -103,10 +103,20 @@ export class HeldItemPrediction {
     else if (binding?.predict === "throw") this.#throw(binding, args, actor, nowMs);
   }
 
+  /** Whether an action's effect is shown that the server may not have answered yet. */
+  get isPredicting(): boolean {
+    return this.#predicted.length > 0;
+  }
+
+  /** Reads the item that the avatar holds according to the server. Call it in each frame without {@link advance}. */
+  acknowledge(): EntityId | undefined {
+    this.#lastAcknowledged = this.#acknowledgedHolding;
+    return this.#lastAcknowledged;
+  }
+
   /** Advances by one frame. `solids` are the surrounding bodies, of which the first `count` are valid. */
   advance(frameS: number, nowMs: number, actor: Actor, solids: readonly Solid[], count: number): void {
-    const acknowledged = this.#acknowledgedHolding;
-    this.#lastAcknowledged = acknowledged;
+    const acknowledged = this.acknowledge();
     for (let at = this.#predicted.length - 1; at >= 0; at--) {
       const item = this.#predicted[at]!;
       const { id, isThrown, beganMs } = item;

@@ -1,6 +1,6 @@
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { readWalker, walkerOf } from "../describe/walker.js";
-import { checkedInput } from "../input-sender.js";
+import { createInput, writeInput } from "../input-sender.js";
 import type { Pose } from "../interpolation/interpolation.js";
 import { type StepSink, stepSinkOf } from "../steps.js";
 import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world.js";
@@ -45,8 +45,6 @@ const REACH_M = 6;
 /** Half the height, and the greatest distance from the avatar, of an assumed platform under it, in metres. */
 const PLATFORM_HALF_M = 0.5;
 const PLATFORM_REACH_M = 3;
-
-const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 
 export interface PredictorOptions {
   /** The clock of frames, on which 60 steps are taken each second; `performance.now()` by default. */
@@ -163,7 +161,9 @@ class StepPredictor implements Predictor {
   /** The remaining correction, in metres. */
   readonly #offset = new Float64Array(3);
   readonly #shown = new Float64Array(3);
-  #wanted: Input = STILL;
+  readonly #wanted = createInput();
+  /** The input of a step that differs from the wanted one. */
+  readonly #steered = createInput();
   /** Whether the jump key was pressed and released before a step could read it. */
   #jumpPending = false;
   #walks: EntityId | undefined;
@@ -174,6 +174,8 @@ class StepPredictor implements Predictor {
   /** The time of step 0, by the frames' clock. */
   #startMs: number | undefined;
   #sampledMs = 0;
+  /** Time since the last frame, limited for gliding. */
+  #frameS = 0;
   #share = 0;
   /** The newest acknowledged step of this client, and the world's step in which the server took it. */
   #tick = -1;
@@ -227,22 +229,19 @@ class StepPredictor implements Predictor {
   }
 
   input(input: Input): void {
-    const { forward, right, yaw, run, jump } = checkedInput(input);
-    this.#jumpPending ||= jump;
-    const [ahead, aside, direction] = [f(forward), f(right), quantiseYaw(yaw)];
-    const before = this.#wanted;
-    const isSame = before.forward === ahead && before.right === aside && before.yaw === direction;
-    // Input that stays the same allocates nothing.
-    if (!isSame || before.run !== run || before.jump !== jump) {
-      this.#wanted = { forward: ahead, right: aside, yaw: direction, run, jump };
-    }
+    const wanted = this.#wanted;
+    writeInput(input, wanted);
+    wanted.forward = f(wanted.forward);
+    wanted.right = f(wanted.right);
+    wanted.yaw = quantiseYaw(wanted.yaw);
+    this.#jumpPending ||= wanted.jump;
     // If the avatar is not a walker, the input is sent without prediction.
     if (this.#walks === undefined) this.#world.input(input);
   }
 
   sample(nowMs: number): void {
     this.#follow();
-    const frameS = Math.min(GLIDE_S_MAX * 3, Math.max(0, nowMs - this.#sampledMs) / 1000);
+    this.#frameS = Math.min(GLIDE_S_MAX * 3, Math.max(0, nowMs - this.#sampledMs) / 1000);
     this.#sampledMs = nowMs;
     if (this.#walks === undefined) return;
     this.#startMs ??= nowMs - this.step * STEP_MS;
@@ -263,16 +262,14 @@ class StepPredictor implements Predictor {
     while (this.step < target) this.#takeStep();
     this.#share = Math.min(1, Math.max(0, steps - this.step));
     this.#lookAhead();
-    this.#glide(frameS);
+    this.#glide();
     this.#show();
-    this.#carrier.follow(this.#mover.carrier, taken, frameS);
-    this.#heldItems.advance(
-      frameS,
-      nowMs,
-      this.#actor,
-      this.#collisionWorld.near,
-      this.#collisionWorld.count,
-    );
+    this.#carrier.tick = this.#tickOf(this.moment) ?? Number.NaN;
+    this.#carrier.frameS = this.#frameS;
+    this.#carrier.follow(this.#mover.carrier, taken);
+    const { near, count } = this.#collisionWorld;
+    if (this.#heldItems.isPredicting) this.#heldItems.advance(this.#frameS, nowMs, this.#actor, near, count);
+    else this.#heldItems.acknowledge();
     if (this.#world.status === "open") this.#sender.flush(nowMs, this.step);
   }
 
@@ -299,9 +296,7 @@ class StepPredictor implements Predictor {
 
   place(id: EntityId, position: { [axis: number]: number }): boolean {
     if (this.#walks === undefined) return false;
-    const tick = this.#tickOf(this.moment);
-    if (this.#carrier.place(id, tick, position)) return true;
-    return this.#heldItems.place(id, position);
+    return this.#carrier.place(id, position) || this.#heldItems.place(id, position);
   }
 
   predicted(step: number, out: { [axis: number]: number }): boolean {
@@ -418,15 +413,20 @@ class StepPredictor implements Predictor {
 
   /** While input cannot reach the server, the walker stops on the server, so the prediction stops, too. */
   #nextInput(): Input {
-    if (this.#isCut) return { ...STILL, yaw: this.#wanted.yaw };
-    if (!this.#jumpPending || this.#wanted.jump) return this.#wanted;
-    return { ...this.#wanted, jump: true };
+    const [wanted, steered] = [this.#wanted, this.#steered];
+    if (!this.#isCut && (!this.#jumpPending || wanted.jump)) return wanted;
+    steered.forward = this.#isCut ? 0 : wanted.forward;
+    steered.right = this.#isCut ? 0 : wanted.right;
+    steered.yaw = wanted.yaw;
+    steered.run = !this.#isCut && wanted.run;
+    steered.jump = !this.#isCut;
+    return steered;
   }
 
   #gather(): void {
     const { px, py, pz } = this.#mover;
     const collisionWorld = this.#collisionWorld;
-    collisionWorld.gather(px, py, pz, REACH_M, this.#walks!, this.#heldItems.holding, this.#coupling);
+    collisionWorld.gather(this.#mover, REACH_M, this.#walks!, this.#heldItems.holding, this.#coupling);
     if (this.#platform === undefined) return;
     const [x, y, z] = this.#platform.center;
     if (Math.hypot(px - x!, py - y!, pz - z!) > PLATFORM_REACH_M) this.#platform = undefined;
@@ -556,16 +556,20 @@ class StepPredictor implements Predictor {
     mover.stepsSinceJump = 0;
   }
 
-  #glide(frameS: number): void {
-    const left = this.offsetM;
-    if (left === 0) return;
-    const step = Math.max(GLIDE_PER_S, GLIDE_SHARE_PER_S * left) * Math.min(frameS, GLIDE_S_MAX);
+  #glide(): void {
+    const offset = this.#offset;
+    const squares = offset[0]! * offset[0]! + offset[1]! * offset[1]! + offset[2]! * offset[2]!;
+    if (squares === 0) return;
+    const left = Math.sqrt(squares);
+    const step = Math.max(GLIDE_PER_S, GLIDE_SHARE_PER_S * left) * Math.min(this.#frameS, GLIDE_S_MAX);
     const share = left <= step ? 0 : 1 - step / left;
-    for (let axis = 0; axis < 3; axis++) this.#offset[axis]! *= share;
+    for (let axis = 0; axis < 3; axis++) offset[axis]! *= share;
   }
 
   #show(): void {
-    const [from, to, share] = [this.#mover, this.#ahead, this.#share];
+    const from = this.#mover;
+    const to = this.#ahead;
+    const share = this.#share;
     this.#shown[0] = from.px + (to.px - from.px) * share + this.#offset[0]!;
     this.#shown[1] = from.py + (to.py - from.py) * share + this.#offset[1]!;
     this.#shown[2] = from.pz + (to.pz - from.pz) * share + this.#offset[2]!;
