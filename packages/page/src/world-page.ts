@@ -65,11 +65,7 @@ export class WorldPage {
     this.world = joinWorld(url, { identity: browserIdentity(), ...join });
     this.world.ready.catch(() => undefined);
     this.poses = createPoses(this.world);
-    this.view = new WorldView(this.world, {
-      poses: this.poses,
-      labels: this.#labels,
-      server: new URL(String(url), window.location.href).origin.replace(/^nowcast:/, "https:"),
-    });
+    this.view = new WorldView(this.world, { poses: this.poses, labels: this.#labels });
     this.hud = hud ? new WorldHud(container, this.world) : undefined;
     const { world, poses, view, camera, canvas } = this;
     this.controls = new WorldControls({ canvas, world, poses, view, camera, hud: this.hud });

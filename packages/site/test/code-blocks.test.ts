@@ -28,7 +28,7 @@ const CHECKED = ["sh", "bash", "lua", "ts", "js"];
 /**
  * Pages whose code other tests run: `crates/nowcast/tests/readme.rs`, `crates/wire/tests/second_reader.py`,
  * `crates/replication/tests/motion_reader.py`,
- * `packages/page/test/browser/page.test.ts`, `packages/react/test/readme.test.ts`, `crates/ffi/tests/c_programs.rs`
+ * `packages/page/test/package/packed.test.ts`, `packages/react/test/readme.test.ts`, `crates/ffi/tests/c_programs.rs`
  * and `bindings/python/tests/test_examples.py`.
  */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
@@ -119,7 +119,7 @@ describe("commands", () => {
 
   it("of_shells_are_those_of_this_repository_or_the_page_says_why_they_do_not_run", () => {
     const known =
-      /^(?:#.*|nowcast .*|cargo (?:xtask|run|test) .*|cd \S+|npm (?:start|run|install) ?.*|NOWCAST_\w+=\S+ .*|python3 .*)?$/;
+      /^(?:#.*|nowcast .*|cargo (?:xtask|run|test) .*|cd \S+|npm (?:start|run|install|init|pkg) ?.*|NOWCAST_\w+=\S+ .*|python3 .*)?$/;
     const foreign = OF("sh", "bash").flatMap(({ place, text }) =>
       text
         .replace(/\\\n/g, " ")

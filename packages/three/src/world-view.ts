@@ -28,7 +28,7 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
   readonly scene?: WorldScene | undefined;
   /**
    * The server from which models and textures are fetched, such as `https://example.org:7777`. By default the
-   * page's own server.
+   * world's own server. If it is not the page's own, it must admit the page's origin.
    */
   readonly server?: string | undefined;
 }
@@ -66,7 +66,7 @@ export class WorldView implements PoseSource {
   ) {
     const { scene, server, poses, ...rest } = options;
     this.#ownsScene = scene === undefined;
-    this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server) });
+    this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server ?? world.serverOrigin) });
     this.#ownsPoses = poses === undefined;
     this.poses = poses ?? createPoses(world, { predict: false });
     this.#listen();

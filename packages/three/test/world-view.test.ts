@@ -46,6 +46,17 @@ it("draws the entities of a world, including earlier ones, and moves them", asyn
   late.dispose();
 });
 
+it("fetches models from the world's own server, not from the page's", async () => {
+  const world = joinWorld(`nowcast://localhost:${server.port}/gallery-view`);
+  worlds.push(world);
+  await world.ready;
+  const view = new WorldView(world, { report: () => {} });
+  const { assets } = view.scene;
+  const model = assets.find("assets/door.glb")!;
+  expect((await assets.get(model, 1 << 20)).byteLength).toBe(model.bytes);
+  view.dispose();
+});
+
 it("limits a frame to a tenth of a second, and ends on request", () => {
   let run: ((nowMs: number) => void) | null = null;
   const renderer = {

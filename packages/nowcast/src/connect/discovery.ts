@@ -53,7 +53,12 @@ export async function discover(
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const words = limit.aborted ? `no answer within ${ANSWER_MS_MAX / 1_000} s` : String(cause);
     const code = limit.aborted ? "timed_out" : "unreachable";
-    throw new NowcastError("network", `no program answers at ${place}: ${words}`, { code, cause: error });
+    const reason = `no program answers at ${place}: ${words}`;
+    throw new NowcastError("network", reason, {
+      code,
+      cause: error,
+      cure: limit.aborted ? undefined : cureIn(place),
+    });
   }
   const answer = parse(text);
   if (!response.ok) throw refusal(response.status, answer);
@@ -65,6 +70,16 @@ export async function discover(
     isOverTlsAlone: answer["secure_websocket"] === true,
     webtransport: readWebTransport(answer["webtransport"]),
   };
+}
+
+/**
+ * A browser does not report whether the endpoint is down or does not admit the page's origin, so the cure names both.
+ */
+function cureIn(place: string): string | undefined {
+  const origin = typeof location === "undefined" ? place : location.origin;
+  return origin === place
+    ? undefined
+    : `check that it runs with \`--allow-origin ${origin}\` (\`origins\` of \`listen\`)`;
 }
 
 async function readText(response: Response): Promise<string> {

@@ -6,6 +6,7 @@ import type { WireValue } from "../codec/value.js";
 import type { WireSchema } from "../codec/wire-schema.js";
 import { encodeWireSchema } from "../codec/wire-schema-bytes.js";
 import { BodyWriter } from "../codec/write.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 import { crc32 } from "./crc32.js";
 import { encodeLz4Block } from "./lz4.js";
 import { COMPRESSION, MAGIC, RECORD, VERSION } from "./read.js";
@@ -23,13 +24,17 @@ export interface SaveWriteOptions {
 }
 
 /**
- * Writes a save file of these values: `spec/WIRE.md`, section 9. Write the bytes to a new file, flush it, and rename it
+ * Returns the bytes of a save file with these values, one row each: `spec/WIRE.md`, section 9. For one value, pass a
+ * list of one. {@link readSave} returns the values. Throws a `NowcastError` if `values` is not a list. Write the bytes to a new file, flush it, and rename it
  * over the old file. After a crash, either the old or the new file exists.
  */
 export function writeSave(
   values: readonly WireValue[],
   options: SaveWriteOptions = {},
 ): Uint8Array<ArrayBuffer> {
+  if (!Array.isArray(values)) {
+    throw new NowcastError("misuse", "writeSave needs a list of values; for one value, pass [value]");
+  }
   const {
     schema = wireSchemaOf(values.reduce<Guess>((guess, value) => widen(guess, value), NOTHING)),
     about,

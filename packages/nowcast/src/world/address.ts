@@ -1,3 +1,4 @@
+import { readAddress } from "../connect/address.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 
 /** The name of a room. An optional suffix, a dot and a moment, selects the room's past (`docs/SERVER.md`). */
@@ -49,4 +50,10 @@ export function sessionUrl(url: string | URL): string {
   const world = worldUrl(url);
   const scheme = world.protocol === "wss:" ? "https" : "http";
   return `${scheme}://${world.host}${world.pathname.replace(/^\/ws\//, "/nowcast/")}`;
+}
+
+/** Returns the origin of the server of an address that {@link sessionUrl} returned. */
+export function serverOrigin(url: string): string {
+  const { host, port, isEncrypted } = readAddress(url);
+  return new URL(`http${isEncrypted ? "s" : ""}://${host}:${port}`).origin;
 }

@@ -93,7 +93,11 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   #sentViewAtMs = Number.NEGATIVE_INFINITY;
 
   /** The code of each protocol is loaded only when the protocol is used. */
-  constructor({ name, networkHz, role = "player" }: JoinOptions, open: Promise<OpenProtocol>) {
+  constructor(
+    readonly serverOrigin: string,
+    { name, networkHz, role = "player" }: JoinOptions,
+    open: Promise<OpenProtocol>,
+  ) {
     if (role !== "player" && role !== "program") {
       throw new NowcastError("misuse", `role "${String(role)}" is neither player nor program`);
     }

@@ -1,5 +1,5 @@
 import { NowcastError } from "../errors/nowcast-error.js";
-import { sessionUrl, worldUrl } from "./address.js";
+import { serverOrigin, sessionUrl, worldUrl } from "./address.js";
 import { WorldClient } from "./client.js";
 import type { ProtocolHandlers } from "./protocol.js";
 import { beginConnectAttempt } from "./session/connect-session.js";
@@ -47,7 +47,7 @@ function joinSession(url: string, options: JoinOptions): World {
       (handlers: ProtocolHandlers) =>
         new SessionAdapter(url, options, handlers, first),
   );
-  const world = new WorldClient(options, opening);
+  const world = new WorldClient(serverOrigin(url), options, opening);
   const first = beginConnectAttempt(url, options);
   opening.catch(() => {
     first.end.abort();
@@ -63,6 +63,7 @@ function joinPlain(url: URL, options: JoinOptions): World {
   }
   const loaded = import("./plain/plain-adapter.js");
   return new WorldClient(
+    serverOrigin(sessionUrl(url)),
     options,
     loaded.then(
       ({ PlainAdapter }) =>

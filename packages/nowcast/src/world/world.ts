@@ -421,6 +421,11 @@ export type EntityListener = (entity: Entity) => unknown;
 export interface World {
   readonly status: WorldStatus;
   /**
+   * The origin of the world's server, such as `http://localhost:7777`. The server offers the files of the world's folder
+   * below `/assets/` of this origin.
+   */
+  readonly serverOrigin: string;
+  /**
    * Whether the server can be reached. Read this value once a frame: it can change by the passage of time, so no event
    * reports it.
    */

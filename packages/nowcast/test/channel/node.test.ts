@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { createCodec, types } from "../../src/codec/index.js";
 import { type Channel, type ChannelMessage, connect } from "../../src/index.js";
 import { type Listener, type ListenOptions, listen } from "../../src/node/index.js";
@@ -117,6 +117,22 @@ it("reports a refusal in the endpoint's own text", async () => {
   closing.length = 0;
   await expect(connect(url)).rejects.toThrow(/no program answers at http:\/\/127.0.0.1/);
   await expect(connect("nowcast://127.0.0.1/.hidden")).rejects.toThrow("is not an address");
+});
+
+it("names the flag that admits the origin of a page, because a browser hides this cause", async () => {
+  const listener = await open();
+  const url = `nowcast://127.0.0.1:${listener.port}/nobody`;
+  await listener.close();
+  closing.length = 0;
+  vi.stubGlobal("location", { protocol: "http:", hostname: "localhost", origin: "http://localhost:5173" });
+  try {
+    await expect(connect(url)).rejects.toThrow(
+      /check that it runs with `--allow-origin http:\/\/localhost:5173/,
+    );
+    await expect(connect(url)).rejects.toMatchObject({ code: "unreachable" });
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });
 
 it("shares a server with other services", async () => {

@@ -72,6 +72,12 @@ describe("written save files", () => {
     }
   });
 
+  it("of one value need a list of one", () => {
+    const value = { name: "Ada", level: 3 };
+    expect(readSave(writeSave([value])).values).toEqual([value]);
+    expect(() => writeSave(value as never)).toThrow(/for one value, pass \[value\]/);
+  });
+
   it("need no shape, and more rows than one chunk takes", () => {
     const values = Array.from({ length: 10_000 }, (_, i) => ({ id: i, name: `entity ${i % 50}`, x: i / 3 }));
     const file = writeSave(values);

@@ -1,6 +1,6 @@
 /** The packed package works as installed from npm. */
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,10 +12,6 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const PEERS = ["nowcast", "three", "@nowcast/three"];
-const MAIN = `import "@nowcast/page/element";
-import { WorldPage } from "@nowcast/page";
-console.log(WorldPage);
-`;
 const BIN = join(ROOT, "node_modules/.bin");
 /** Time limit for packing, which compiles the package and calls npm. */
 const PACKING_MS_MAX = 120_000;
@@ -56,7 +52,7 @@ it("passes publint", async () => {
   await run(join(BIN, "publint"), [tarball, "--strict"]);
 });
 
-it("is bundled by Vite in a folder of its own, with its peers", async () => {
+it("is bundled by Vite in a folder of its own, with its peers, as the pages of the README", async () => {
   const app = join(folder, "app");
   const modules = join(app, "node_modules");
   await mkdir(join(modules, "@nowcast"), { recursive: true });
@@ -66,8 +62,15 @@ it("is bundled by Vite in a folder of its own, with its peers", async () => {
   for (const peer of PEERS) {
     await symlink(join(ROOT, "node_modules", peer), join(modules, peer));
   }
-  await writeFile(join(app, "index.html"), '<script type="module" src="/main.js"></script>');
-  await writeFile(join(app, "main.js"), MAIN);
-  await build({ root: app, logLevel: "error", build: { target: "es2022", outDir: "out" } });
-  expect((await readdir(join(app, "out/assets"))).some((name) => name.endsWith(".js"))).toBe(true);
+  const readme = await readFile(join(own, "README.md"), "utf8");
+  const [element, page] = [...readme.matchAll(/```html\n(.*?)```/gs)].map(([, text]) => text!);
+  await writeFile(join(app, "element.html"), element!);
+  await writeFile(join(app, "index.html"), page!);
+  await writeFile(join(app, "page.ts"), /```ts\n(.*?)```/s.exec(readme)![1]!);
+  const input = ["element.html", "index.html"].map((name) => join(app, name));
+  const options = { target: "es2022", outDir: "out", rollupOptions: { input } };
+  await build({ root: app, logLevel: "error", build: options });
+  for (const name of input)
+    expect(await readFile(name.replace(app, join(app, "out")), "utf8")).toContain(".js");
+  expect((await readdir(join(app, "out/assets"))).some((name) => name.startsWith("element-"))).toBe(true);
 });
