@@ -17,12 +17,14 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use tokio::task::JoinHandle;
 
-pub(crate) use patience::QuicRuntime;
+pub(crate) use patience::{QuicRuntime, patient};
 pub use socket::{OverTcp, poll_room};
 pub(crate) use websocket::config as websocket_config;
 pub use websocket::{SUBPROTOCOL, UNSENT_BYTES_MAX, WebSocket, prepare_stream};
 pub use webtransport::WebTransport;
-pub(crate) use webtransport::transport_config;
+pub(crate) use webtransport::{
+    CLOSED_VIOLATION, DATAGRAM_BYTES_MAX, QUARTER_STREAM_ID, too_small, transport_config,
+};
 
 /// Maximum wait for a peer that does not cooperate in closing a carrier.
 pub(crate) const RETIRE_TIME_MAX: Duration = Duration::from_secs(1);
@@ -36,7 +38,7 @@ thread_local! {
 }
 
 /// Copies the parts of a packet into a block that the packets of a thread share. So most packets allocate nothing.
-fn copied(parts: &[&[u8]]) -> Bytes {
+pub(crate) fn copied(parts: &[&[u8]]) -> Bytes {
     let bytes = parts.iter().map(|part| part.len()).sum();
     BLOCK.with_borrow_mut(|block| {
         if block.capacity() < bytes {

@@ -22,7 +22,7 @@ const SOON: Duration = Duration::from_millis(10);
 /// packets of most sessions.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// The tokio runtime, with delayed timers for QUIC.
+/// The tokio runtime, with delayed timers for QUIC. Only clients use it; endpoints have a loop of their own.
 #[derive(Debug)]
 pub(crate) struct QuicRuntime;
 
@@ -32,11 +32,11 @@ impl Runtime for QuicRuntime {
     }
 
     fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        crate::io::spawn(future);
+        TokioRuntime.spawn(future);
     }
 
     fn wrap_udp_socket(&self, socket: UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
-        crate::io::wrap_udp_socket(socket)
+        TokioRuntime.wrap_udp_socket(socket)
     }
 
     fn now(&self) -> Instant {
@@ -58,7 +58,7 @@ impl AsyncTimer for PatientTimer {
 }
 
 /// Returns the time at which a timer fires if QUIC has set it for `at`.
-fn patient(now: Instant, at: Instant) -> Instant {
+pub(crate) fn patient(now: Instant, at: Instant) -> Instant {
     if at.saturating_duration_since(now) < SOON { at } else { at + PATIENCE }
 }
 

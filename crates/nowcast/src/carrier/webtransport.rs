@@ -14,9 +14,9 @@ use super::congestion::AsideFactory;
 use super::{Carrier, CarrierKind, Ended, Ending, copied};
 
 /// The session is on the connection's first stream, so its quarter stream id (RFC 9297, section 2.1) is 0.
-const QUARTER_STREAM_ID: u8 = 0;
+pub(crate) const QUARTER_STREAM_ID: u8 = 0;
 /// The largest datagram: a packet and the quarter stream id.
-const DATAGRAM_BYTES_MAX: usize = nowcast_session::PACKET_BYTES_MIN as usize + 1;
+pub(crate) const DATAGRAM_BYTES_MAX: usize = nowcast_session::PACKET_BYTES_MIN as usize + 1;
 /// Overhead that QUIC's send buffer charges for each datagram.
 const BOOKKEEPING_BYTES: usize = 64;
 /// Maximum number of packets in QUIC's buffer: those of one turn of the driver, which are passed to the system in one call.
@@ -45,7 +45,7 @@ const STREAM_BYTES_MAX: u32 = 16 * 1_024;
 const STREAMS_BYTES_MAX: u32 = 64 * 1_024;
 
 /// Code of a WebTransport session that cannot carry packets.
-const CLOSED_VIOLATION: u32 = 2;
+pub(crate) const CLOSED_VIOLATION: u32 = 2;
 
 type Datagrams = Pin<Box<dyn Stream<Item = Result<Bytes, ConnectionError>> + Send>>;
 type Sending = Pin<Box<dyn Future<Output = Result<(), SendDatagramError>> + Send>>;
@@ -68,11 +68,7 @@ impl WebTransport {
     pub fn new(session: Session) -> Result<Self, usize> {
         let allowed = quinn::Connection::max_datagram_size(&session).unwrap_or(0);
         if allowed < DATAGRAM_BYTES_MAX {
-            let reason = format!(
-                "datagrams of at most {allowed} bytes are too small, packets need {DATAGRAM_BYTES_MAX}: let QUIC use \
-                 UDP payloads of {UDP_PAYLOAD_BYTES} bytes, or take a WebSocket"
-            );
-            session.close(CLOSED_VIOLATION, reason.as_bytes());
+            session.close(CLOSED_VIOLATION, too_small(allowed).as_bytes());
             return Err(allowed);
         }
         let connection: quinn::Connection = (*session).clone();
@@ -143,6 +139,14 @@ impl Carrier for WebTransport {
         while let Some(Ok(_)) = ready!(self.arriving.as_mut().poll_next(context)) {}
         Poll::Ready(())
     }
+}
+
+/// The reason to close a session whose datagrams are too small.
+pub(crate) fn too_small(allowed: usize) -> String {
+    format!(
+        "datagrams of at most {allowed} bytes are too small, packets need {DATAGRAM_BYTES_MAX}: let QUIC use UDP payloads of \
+         {UDP_PAYLOAD_BYTES} bytes, or take a WebSocket"
+    )
 }
 
 fn refused(error: SendDatagramError) -> Ended {

@@ -8,7 +8,6 @@ mod quic;
 mod socket;
 mod stream;
 mod tcp;
-mod unproven;
 
 use std::net::IpAddr;
 

@@ -85,12 +85,41 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Opens a UDP socket with buffers for bursts, up to the size that the system allows.
 pub(crate) fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = sized(address)?;
+    socket.bind(&address.into())?;
+    Ok(socket.into())
+}
+
+/// Returns this socket, and others on the same address, on which the system distributes clients. On systems without such
+/// distribution there are no others.
+#[cfg(target_os = "linux")]
+pub(super) fn sharing(socket: UdpSocket, count: usize) -> io::Result<Vec<UdpSocket>> {
+    if count <= 1 {
+        return Ok(vec![socket]);
+    }
+    let address = socket.local_addr()?;
+    // The first socket was bound alone, so no other program has the port.
+    socket2::SockRef::from(&socket).set_reuse_port(true)?;
+    let others = (1..count).map(|_| {
+        let socket = sized(address)?;
+        socket.set_reuse_port(true)?;
+        socket.bind(&address.into())?;
+        Ok(socket.into())
+    });
+    std::iter::once(Ok(socket)).chain(others).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn sharing(socket: UdpSocket, _count: usize) -> io::Result<Vec<UdpSocket>> {
+    Ok(vec![socket])
+}
+
+fn sized(address: SocketAddr) -> io::Result<Socket> {
     let socket = open(address, Type::DGRAM)?;
     // The system may allow less (`net.core.rmem_max`). Then more packets are lost under load.
     let _ = socket.set_recv_buffer_size(UDP_BUFFER_BYTES);
     let _ = socket.set_send_buffer_size(UDP_BUFFER_BYTES);
-    socket.bind(&address.into())?;
-    Ok(socket.into())
+    Ok(socket)
 }
 
 fn open(address: SocketAddr, kind: Type) -> io::Result<Socket> {

@@ -86,8 +86,6 @@ impl Future for Crew {
                 break;
             }
         }
-        #[cfg(target_os = "linux")]
-        super::udp::end_turn(context);
         if self.is_over(context) { Poll::Ready(()) } else { Poll::Pending }
     }
 }

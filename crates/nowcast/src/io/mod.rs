@@ -1,23 +1,21 @@
 //! I/O threads. Each owns the sockets and connections of its clients, and runs all of their jobs in one loop.
 //!
-//! A job is a future that belongs to a connection: the driver of a session, the driver of a QUIC connection, or the task that reads
-//! a client's messages. All jobs of a thread are one task of the thread's own runtime ([`crew`]). So a wake-up within the thread
-//! costs one entry in a list, and many wake-ups from another thread, such as those of a room that has published a step, wake the
-//! thread once. UDP datagrams of a turn leave together (`udp.rs`). A busy thread collects events instead of waking for each of
-//! them ([`pace`]).
+//! A job is a future that belongs to a connection: the driver of a session, or the task that reads a client's messages. The loop
+//! that serves all QUIC connections of a socket is one job, too (`endpoint/quic/serving.rs`). All jobs of a thread are one task of
+//! the thread's own runtime ([`crew`]). So a wake-up within the thread costs one entry in a list, and many wake-ups from another
+//! thread, such as those of a room that has published a step, wake the thread once. The loop's turn comes after the drivers that
+//! have packets for it, so UDP datagrams of a turn leave together (`udp.rs`). A busy thread collects events instead of waking for
+//! each of them ([`pace`]).
 //!
 //! Programs without I/O threads run the same jobs as tasks of their own runtime.
 
 mod crew;
 mod pace;
-#[cfg(target_os = "linux")]
 mod sources;
-#[cfg(target_os = "linux")]
 mod udp;
 
 use std::cell::RefCell;
 use std::io;
-use std::net::UdpSocket;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,13 +23,13 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use quinn::{AsyncUdpSocket, Runtime as _, TokioRuntime};
 use tokio::runtime::Builder;
 use tokio::task::unconstrained;
 
 use crew::{Crew, Inbox};
 
 pub(crate) use pace::Pace;
+pub(crate) use udp::{Batch, DatagramSocket};
 
 /// A future that belongs to a connection.
 pub(crate) type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -172,13 +170,4 @@ pub(crate) fn spawn_on(thread: Option<&IoThread>, job: impl Future<Output = ()> 
         Some(thread) => thread.spawn(job),
         None => drop(tokio::spawn(job)),
     }
-}
-
-/// Prepares a UDP socket for QUIC. On an I/O thread of Linux, the datagrams of a turn leave together.
-pub(crate) fn wrap_udp_socket(socket: UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
-    #[cfg(target_os = "linux")]
-    if IoThread::current().is_some() {
-        return udp::TurnSocket::open(socket).map(|socket| socket as Arc<dyn AsyncUdpSocket>);
-    }
-    TokioRuntime.wrap_udp_socket(socket)
 }

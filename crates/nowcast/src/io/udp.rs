@@ -1,22 +1,16 @@
-//! The UDP socket of an I/O thread. The datagrams of a turn leave with one system call, `sendmmsg`.
+//! The UDP socket of a QUIC endpoint. Datagrams are read in batches, and those of a turn leave together.
 //!
-//! quinn passes each datagram to the system by itself, which costs a system call for each client of a round. Datagrams that the
-//! call cannot describe still leave alone: trains of datagrams to one client, which the kernel splits (GSO), and answers from
-//! another address than the one that the system chooses (`sources.rs`).
+//! On Linux the datagrams of a turn leave with one system call, `sendmmsg`. Datagrams that the call cannot describe still leave
+//! alone: trains of datagrams to one client, which the kernel splits (GSO), and answers from another address than the one that the
+//! system chooses (`sources.rs`). On other systems each datagram or train leaves alone.
 
-use std::cell::RefCell;
 use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use quinn::udp::{RecvMeta, Transmit, UdpSocketState};
-use quinn::{AsyncUdpSocket, UdpPoller};
-use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, SocketAddrAny, sendmmsg};
+use quinn::udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
@@ -27,30 +21,24 @@ const BATCH: usize = 64;
 /// Maximum number of datagrams that wait while the kernel's buffer is full. Further datagrams are dropped, as if the network had
 /// lost them.
 const WAITING_MAX: usize = 4_096;
-
-/// Maximum number of datagrams of a train: those that a session's driver sends in one turn. Each connection keeps a buffer for a
-/// train.
+/// Maximum number of datagrams of a train: those that a session's driver sends in one turn.
 const TRAIN_MAX: usize = 4;
-
-thread_local! {
-    /// The sockets of this thread.
-    static SOCKETS: RefCell<Vec<Weak<TurnSocket>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Sends the waiting datagrams of all sockets of this thread.
-pub(super) fn end_turn(context: &mut Context<'_>) {
-    SOCKETS.with_borrow_mut(|sockets| {
-        sockets.retain(|socket| socket.upgrade().inspect(|socket| socket.flush(Some(context))).is_some());
-    });
-}
+/// Maximum size of what the kernel returns as one buffer: a datagram, or several of one peer (GRO).
+const RECEIVED_BYTES_MAX: usize = 64 * 1_024;
 
 /// A socket that collects the datagrams of a turn.
-pub(super) struct TurnSocket {
+pub(crate) struct DatagramSocket {
     io: UdpSocket,
     state: UdpSocketState,
-    waiting: Mutex<Waiting>,
+    waiting: Waiting,
     /// Whether the last read returned all datagrams.
-    is_drained: AtomicBool,
+    is_drained: bool,
+}
+
+/// Datagrams that were read together.
+pub(crate) struct Batch {
+    buffer: Vec<u8>,
+    metas: [RecvMeta; BATCH_SIZE],
 }
 
 /// Datagrams that have not left.
@@ -62,37 +50,87 @@ struct Waiting {
 }
 
 struct Datagram {
-    to: SocketAddrAny,
+    to: SocketAddr,
     /// The end of its bytes.
     end: usize,
 }
 
-impl TurnSocket {
-    /// Takes over a socket. Must be called on an I/O thread.
-    pub(super) fn open(socket: std::net::UdpSocket) -> io::Result<Arc<Self>> {
+impl DatagramSocket {
+    /// Takes over a non-blocking socket. Must be called within a tokio runtime.
+    pub(crate) fn open(socket: std::net::UdpSocket) -> io::Result<Self> {
         let state = UdpSocketState::new((&socket).into())?;
         let io = UdpSocket::from_std(socket)?;
-        let socket =
-            Arc::new(Self { io, state, waiting: Mutex::default(), is_drained: AtomicBool::new(false) });
-        SOCKETS.with_borrow_mut(|sockets| sockets.push(Arc::downgrade(&socket)));
-        Ok(socket)
+        Ok(Self { io, state, waiting: Waiting::default(), is_drained: false })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // A batch that was interrupted by a panic is sent again.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Maximum number of datagrams of one size in one call of [`send`](Self::send).
+    pub(crate) fn train_max(&self) -> usize {
+        self.state.max_gso_segments().min(TRAIN_MAX)
     }
 
-    /// Sends waiting datagrams until the kernel's buffer is full. `context` is then woken when it has space.
-    fn flush(&self, mut context: Option<&mut Context<'_>>) {
-        let waiting = &mut *self.lock();
+    /// Reads a batch. Returns the number of its buffers.
+    pub(crate) fn poll_receive(
+        &mut self,
+        context: &mut Context<'_>,
+        batch: &mut Batch,
+    ) -> Poll<io::Result<usize>> {
+        let Self { io, state, is_drained, .. } = self;
+        let Batch { buffer, metas } = batch;
+        if std::mem::take(is_drained) {
+            // Tells the runtime that the socket is empty, without another system call. The kernel reports every datagram that
+            // arrives later.
+            let is_empty = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+            _ = io.try_io(Interest::READABLE, is_empty);
+        }
+        loop {
+            ready!(io.poll_recv_ready(context))?;
+            let mut chunks = buffer.chunks_exact_mut(RECEIVED_BYTES_MAX);
+            let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
+                std::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
+            match io.try_io(Interest::READABLE, || state.recv((&*io).into(), &mut slices, metas)) {
+                Ok(count) => {
+                    *is_drained = count < BATCH_SIZE;
+                    return Poll::Ready(Ok(count));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    /// Sends a datagram, or a train of datagrams of one size, in this turn.
+    pub(crate) fn send(&mut self, transmit: &Transmit<'_>) {
+        let Self { io, state, waiting, .. } = self;
+        let is_train = transmit.segment_size.is_some_and(|bytes| bytes < transmit.contents.len());
+        let is_alone = is_train || !cfg!(target_os = "linux");
+        if is_alone || !waiting.sources.is_chosen(transmit.destination, transmit.src_ip, Instant::now()) {
+            match io.try_io(Interest::WRITABLE, || state.send((&*io).into(), transmit)) {
+                // The datagrams wait, although the system then chooses the address from which they leave.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Ok(()) => return,
+                Err(error) => return tracing::debug!(%error, "a datagram cannot be sent"),
+            }
+        }
+        waiting.add(transmit);
+        if waiting.datagrams.len().is_multiple_of(BATCH) {
+            self.send_waiting(None);
+        }
+    }
+
+    /// Ends a turn: sends waiting datagrams until the kernel's buffer is full. The task is then woken when it has space.
+    pub(crate) fn flush(&mut self, context: &mut Context<'_>) {
+        self.send_waiting(Some(context));
+    }
+
+    fn send_waiting(&mut self, mut context: Option<&mut Context<'_>>) {
+        let Self { io, state, waiting, .. } = self;
         let mut sent = 0;
         while sent < waiting.datagrams.len() {
-            match self.io.try_io(Interest::WRITABLE, || waiting.send_from(sent, &self.io)) {
+            match io.try_io(Interest::WRITABLE, || waiting.send_from(sent, io, state)) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let Some(context) = &mut context else { break };
-                    if self.io.poll_send_ready(context).is_pending() {
+                    if io.poll_send_ready(context).is_pending() {
                         break;
                     }
                 }
@@ -106,6 +144,21 @@ impl TurnSocket {
     }
 }
 
+impl Default for Batch {
+    fn default() -> Self {
+        Self { buffer: vec![0; BATCH_SIZE * RECEIVED_BYTES_MAX], metas: [RecvMeta::default(); BATCH_SIZE] }
+    }
+}
+
+impl Batch {
+    /// The datagrams of a buffer, and their sender.
+    pub(crate) fn received(&self, number: usize) -> (impl Iterator<Item = &[u8]>, &RecvMeta) {
+        let meta = &self.metas[number];
+        let start = number * RECEIVED_BYTES_MAX;
+        (self.buffer[start..start + meta.len].chunks(meta.stride.max(1)), meta)
+    }
+}
+
 impl Waiting {
     fn add(&mut self, transmit: &Transmit<'_>) {
         let segment_bytes = transmit.segment_size.unwrap_or(transmit.contents.len()).max(1);
@@ -114,27 +167,39 @@ impl Waiting {
                 return;
             }
             self.bytes.extend_from_slice(datagram);
-            self.datagrams.push(Datagram { to: transmit.destination.into(), end: self.bytes.len() });
+            self.datagrams.push(Datagram { to: transmit.destination, end: self.bytes.len() });
         }
     }
 
-    /// Sends a batch of datagrams, from a position on. Returns their number.
-    fn send_from(&self, first: usize, socket: &UdpSocket) -> io::Result<usize> {
-        let batch = &self.datagrams[first..];
-        let batch = &batch[..batch.len().min(BATCH)];
+    /// The waiting datagrams from a position on, with their bytes.
+    fn from(&self, first: usize) -> impl Iterator<Item = (SocketAddr, &[u8])> {
         let mut start = if first == 0 { 0 } else { self.datagrams[first - 1].end };
-        let slices: Vec<_> = batch
-            .iter()
-            .map(|datagram| {
-                [IoSlice::new(&self.bytes[std::mem::replace(&mut start, datagram.end)..datagram.end])]
-            })
-            .collect();
-        let mut control: Vec<_> = batch.iter().map(|_| SendAncillaryBuffer::default()).collect();
-        let parts = batch.iter().zip(&slices).zip(&mut control);
-        let mut headers: Vec<_> = parts
-            .map(|((datagram, slice), control)| MMsgHdr::new_with_addr(&datagram.to, slice, control))
-            .collect();
-        Ok(sendmmsg(socket, &mut headers, SendFlags::empty())?)
+        self.datagrams[first..].iter().map(move |datagram| {
+            let begin = std::mem::replace(&mut start, datagram.end);
+            (datagram.to, &self.bytes[begin..datagram.end])
+        })
+    }
+
+    /// Sends a batch of datagrams, from a position on. Returns their number.
+    #[cfg(target_os = "linux")]
+    fn send_from(&self, first: usize, io: &UdpSocket, _: &UdpSocketState) -> io::Result<usize> {
+        use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, SocketAddrAny, sendmmsg};
+        let batch = || self.from(first).take(BATCH);
+        let addresses: Vec<SocketAddrAny> = batch().map(|(to, _)| to.into()).collect();
+        let slices: Vec<_> = batch().map(|(_, bytes)| [io::IoSlice::new(bytes)]).collect();
+        let mut control: Vec<_> = slices.iter().map(|_| SendAncillaryBuffer::default()).collect();
+        let parts = addresses.iter().zip(&slices).zip(&mut control);
+        let mut headers: Vec<_> =
+            parts.map(|((to, slice), control)| MMsgHdr::new_with_addr(to, slice, control)).collect();
+        Ok(sendmmsg(io, &mut headers, SendFlags::empty())?)
+    }
+
+    /// Sends a datagram, from a position on. Returns their number.
+    #[cfg(not(target_os = "linux"))]
+    fn send_from(&self, first: usize, io: &UdpSocket, state: &UdpSocketState) -> io::Result<usize> {
+        let Some((destination, contents)) = self.from(first).next() else { return Ok(0) };
+        let transmit = Transmit { destination, contents, ecn: None, segment_size: None, src_ip: None };
+        state.send(io.into(), &transmit).map(|()| 1)
     }
 
     /// Removes the first datagrams.
@@ -149,127 +214,55 @@ impl Waiting {
     }
 }
 
-impl fmt::Debug for TurnSocket {
+impl fmt::Debug for DatagramSocket {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("TurnSocket").field("io", &self.io).finish_non_exhaustive()
-    }
-}
-
-/// The socket accepts datagrams at any time, because they wait in its own list.
-#[derive(Debug)]
-struct AlwaysWritable;
-
-impl UdpPoller for AlwaysWritable {
-    fn poll_writable(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncUdpSocket for TurnSocket {
-    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
-        Box::pin(AlwaysWritable)
-    }
-
-    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        let mut waiting = self.lock();
-        let is_train = transmit.segment_size.is_some_and(|bytes| bytes < transmit.contents.len());
-        if is_train || !waiting.sources.is_chosen(transmit.destination, transmit.src_ip, Instant::now()) {
-            let send = || self.state.send((&self.io).into(), transmit);
-            match self.io.try_io(Interest::WRITABLE, send) {
-                // The datagrams wait, although the system then chooses the address from which they leave.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                sent => return sent,
-            }
-        }
-        waiting.add(transmit);
-        if waiting.datagrams.len().is_multiple_of(BATCH) {
-            drop(waiting);
-            self.flush(None);
-        }
-        Ok(())
-    }
-
-    fn poll_recv(
-        &self,
-        context: &mut Context<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-        metas: &mut [RecvMeta],
-    ) -> Poll<io::Result<usize>> {
-        if self.is_drained.swap(false, Ordering::Relaxed) {
-            // Tells the runtime that the socket is empty, without another system call. The kernel reports every datagram that
-            // arrives later.
-            let is_empty = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
-            _ = self.io.try_io(Interest::READABLE, is_empty);
-        }
-        loop {
-            ready!(self.io.poll_recv_ready(context))?;
-            let read = || self.state.recv((&self.io).into(), buffers, metas);
-            if let Ok(count) = self.io.try_io(Interest::READABLE, read) {
-                self.is_drained.store(count < buffers.len(), Ordering::Relaxed);
-                return Poll::Ready(Ok(count));
-            }
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.local_addr()
-    }
-
-    fn may_fragment(&self) -> bool {
-        self.state.may_fragment()
-    }
-
-    fn max_transmit_segments(&self) -> usize {
-        self.state.max_gso_segments().min(TRAIN_MAX)
-    }
-
-    fn max_receive_segments(&self) -> usize {
-        self.state.gro_segments()
+        formatter.debug_struct("DatagramSocket").field("io", &self.io).finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
-    use std::num::NonZeroUsize;
 
     use super::*;
-    use crate::io::IoThreads;
 
     fn transmit<'a>(destination: SocketAddr, contents: &'a [u8], src_ip: Option<IpAddr>) -> Transmit<'a> {
         Transmit { destination, ecn: None, contents, segment_size: None, src_ip }
     }
 
-    #[test]
-    fn datagrams_of_a_turn_arrive_complete_and_in_order() {
-        let threads = IoThreads::start(NonZeroUsize::MIN).unwrap();
-        let reader = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let to = reader.local_addr().unwrap();
-        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
-        let thread = threads.next();
-        let socket = thread.run(|| TurnSocket::open(non_blocking()).unwrap()).unwrap();
-        let (tell, is_writable) = std::sync::mpsc::channel();
-        let opened = Arc::clone(&socket);
-        thread.spawn(async move { tell.send(opened.io.writable().await.is_ok()).unwrap() });
-        assert_eq!(is_writable.recv(), Ok(true));
-        let sends = move || {
-            for number in 0..100u8 {
-                // With and without the address from which the datagram leaves.
-                let from = (number % 2 == 0).then_some(here);
-                let bytes = vec![number; usize::from(number) + 1];
-                socket.try_send(&transmit(to, &bytes, from)).unwrap();
-            }
-            let waiting = socket.lock().datagrams.len();
-            // The rest leaves at the end of the turn.
-            (waiting, socket)
-        };
-        let (waiting, _socket) = thread.run(sends).unwrap();
-        assert_eq!(waiting, 100 - BATCH);
-        let mut bytes = [0; 256];
+    fn open() -> DatagramSocket {
+        let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        DatagramSocket::open(socket).unwrap()
+    }
+
+    #[tokio::test]
+    async fn datagrams_of_a_turn_arrive_complete_and_in_order() {
+        let (mut near, mut far) = (open(), open());
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, far.io.local_addr().unwrap().port()));
+        near.io.writable().await.unwrap();
         for number in 0..100u8 {
-            let length = reader.recv(&mut bytes).unwrap();
-            assert_eq!(&bytes[..length], &vec![number; usize::from(number) + 1]);
+            // With and without the address from which the datagram leaves.
+            let from = (number % 2 == 0).then_some(IpAddr::from(Ipv4Addr::LOCALHOST));
+            let bytes = vec![number; usize::from(number) + 1];
+            near.send(&transmit(to, &bytes, from));
         }
+        if cfg!(target_os = "linux") {
+            assert_eq!(near.waiting.datagrams.len(), 100 - BATCH, "the rest leaves at the end of the turn");
+        }
+        std::future::poll_fn(|context| Poll::Ready(near.flush(context))).await;
+        assert!(near.waiting.datagrams.is_empty() && near.waiting.bytes.is_empty());
+        let (mut arrived, mut batch) = (Vec::new(), Batch::default());
+        while arrived.len() < 100 {
+            let count = std::future::poll_fn(|context| far.poll_receive(context, &mut batch)).await.unwrap();
+            for number in 0..count {
+                let (datagrams, sender) = batch.received(number);
+                arrived.extend(datagrams.map(<[u8]>::to_vec));
+                assert_eq!(sender.addr.port(), near.io.local_addr().unwrap().port());
+            }
+        }
+        let sent: Vec<_> = (0..100u8).map(|number| vec![number; usize::from(number) + 1]).collect();
+        assert_eq!(arrived, sent);
     }
 
     #[test]
@@ -282,11 +275,5 @@ mod tests {
         assert_eq!((waiting.datagrams.len(), waiting.bytes.len()), (WAITING_MAX, WAITING_MAX));
         waiting.forget(WAITING_MAX - 1);
         assert_eq!((waiting.bytes.as_slice(), waiting.datagrams[0].end), (&[(WAITING_MAX - 1) as u8][..], 1));
-    }
-
-    fn non_blocking() -> std::net::UdpSocket {
-        let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
-        socket.set_nonblocking(true).unwrap();
-        socket
     }
 }

@@ -1,0 +1,192 @@
+//! The UDP side of an endpoint: QUIC, HTTP/3 and WebTransport in a loop of its own for each socket and I/O thread.
+//!
+//! [`core`] is the endpoint without sockets or clocks. [`serving`] connects it with a socket. An endpoint has one loop for each I/O
+//! thread ([`shards`]). The loop and the carriers of its clients ([`carrier`]) call the same state machine, so a packet needs no
+//! task, channel or allocation of its own.
+
+mod carrier;
+mod connection;
+mod core;
+mod handshakes;
+mod http;
+mod serving;
+mod shards;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod unproven;
+
+use std::io;
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::time::Instant;
+
+use quinn_proto::crypto::rustls::QuicServerConfig;
+use quinn_proto::{EndpointConfig, ServerConfig};
+use rustls::crypto::ring;
+use rustls::version::TLS13;
+use web_transport_quinn::ALPN;
+
+use self::core::Core;
+use super::Directory;
+use super::socket::sharing;
+use crate::carrier::transport_config;
+use crate::certificate::Certificates;
+use crate::io::{DatagramSocket, IoThreads, spawn};
+use handshakes::{HANDSHAKES_MAX, Handshakes};
+use serving::Loop;
+use shards::{Inboxes, Shard, ThreadIds};
+use shared::Serving;
+
+/// Maximum number of bytes in packets that arrive before their handshake is handled.
+const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
+/// Maximum number of loops of one address.
+const SHARDS_MAX: usize = 64;
+
+/// Accepts WebTransport sessions on UDP sockets, for a [`Directory`]. Dropping the endpoint ends all its sessions.
+///
+/// [`Listener`](crate::Listener) uses this type for you. A server with its own HTTP port uses it directly.
+pub struct QuicEndpoint {
+    serving: Vec<Arc<Serving>>,
+    port: u16,
+}
+
+impl QuicEndpoint {
+    /// Serves on sockets that share one port. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// The system's error for the sockets.
+    pub fn serve(
+        sockets: Vec<UdpSocket>,
+        certificates: Arc<Certificates>,
+        directory: Arc<dyn Directory>,
+    ) -> io::Result<Self> {
+        let config = server_config(certificates);
+        Self::serve_by(sockets, |socket| {
+            let address = Address::new(&config, &directory, 1);
+            let serving = address.serve(socket, 0)?;
+            address.is_complete(std::slice::from_ref(&serving));
+            Ok(vec![serving])
+        })
+    }
+
+    /// Like [`serve`](Self::serve), on I/O threads. Each address is served by all threads, on systems where sockets can share an
+    /// address (Linux). A client's session belongs to one thread.
+    ///
+    /// # Errors
+    /// The system's error for the sockets.
+    pub fn serve_on(
+        threads: &IoThreads,
+        sockets: Vec<UdpSocket>,
+        certificates: Arc<Certificates>,
+        directory: Arc<dyn Directory>,
+    ) -> io::Result<Self> {
+        let config = server_config(certificates);
+        Self::serve_by(sockets, |socket| {
+            let sockets = sharing(socket, threads.all().len().min(SHARDS_MAX))?;
+            let address = Arc::new(Address::new(&config, &directory, sockets.len()));
+            let mut serving = Vec::new();
+            for (number, socket) in sockets.into_iter().enumerate() {
+                let of_address = Arc::clone(&address);
+                serving.push(threads.next().run(move || of_address.serve(socket, number))??);
+            }
+            address.is_complete(&serving);
+            Ok(serving)
+        })
+    }
+
+    fn serve_by(
+        sockets: Vec<UdpSocket>,
+        serve: impl Fn(UdpSocket) -> io::Result<Vec<Arc<Serving>>>,
+    ) -> io::Result<Self> {
+        let port = sockets.first().map_or(Ok(0), |socket| Ok::<_, io::Error>(socket.local_addr()?.port()))?;
+        let serving: Vec<_> = sockets.into_iter().map(serve).collect::<io::Result<_>>()?;
+        Ok(Self { serving: serving.into_iter().flatten().collect(), port })
+    }
+
+    /// The port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for QuicEndpoint {
+    fn drop(&mut self) {
+        self.serving.iter().for_each(|serving| serving.close());
+    }
+}
+
+impl std::fmt::Debug for QuicEndpoint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("QuicEndpoint").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+/// The endpoints of one address, which share keys and limits.
+struct Address {
+    server: Arc<ServerConfig>,
+    endpoint: EndpointConfig,
+    directory: Arc<dyn Directory>,
+    handshakes: Arc<Handshakes>,
+    key: u64,
+    shards: u8,
+    all: Inboxes,
+}
+
+impl Address {
+    fn new(server: &Arc<ServerConfig>, directory: &Arc<dyn Directory>, shards: usize) -> Self {
+        Self {
+            server: Arc::clone(server),
+            endpoint: EndpointConfig::default(),
+            directory: Arc::clone(directory),
+            handshakes: Arc::default(),
+            key: u64::from_le_bytes(crate::random::bytes()),
+            shards: u8::try_from(shards).expect("the number of loops is limited"),
+            all: Arc::default(),
+        }
+    }
+
+    /// Serves on one socket, on this I/O thread or on the current runtime.
+    fn serve(&self, socket: UdpSocket, number: usize) -> io::Result<Arc<Serving>> {
+        let number = u8::try_from(number).expect("the number of loops is limited");
+        let (key, of) = (self.key, self.shards);
+        let mut config = self.endpoint.clone();
+        config.cid_generator(move || Box::new(ThreadIds::new(key, number, of)));
+        let core = Core::new(
+            Arc::new(config),
+            Arc::clone(&self.server),
+            Arc::clone(&self.directory),
+            Arc::clone(&self.handshakes),
+            u32::from(of),
+            Instant::now(),
+        );
+        let shard = Shard::new(ThreadIds::new(key, number, of), Arc::clone(&self.all));
+        let serving = Serving::new(core, shard);
+        spawn(Loop::new(Arc::clone(&serving), DatagramSocket::open(socket)?));
+        Ok(serving)
+    }
+
+    /// From now on, the loops pass on each other's packets.
+    fn is_complete(&self, serving: &[Arc<Serving>]) {
+        // This is the only call for an address.
+        let _ = self.all.set(serving.iter().map(|serving| Arc::clone(&serving.inbox)).collect());
+    }
+}
+
+fn server_config(certificates: Arc<Certificates>) -> Arc<ServerConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])
+        .expect("the provider has suites of TLS 1.3")
+        .with_no_client_auth()
+        .with_cert_resolver(certificates);
+    tls.alpn_protocols = vec![ALPN.as_bytes().to_vec()];
+    let crypto = QuicServerConfig::try_from(tls).expect("the provider has QUIC's initial suite");
+    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    config
+        .transport_config(transport_config())
+        .max_incoming(HANDSHAKES_MAX)
+        .incoming_buffer_size_total(EARLY_BYTES_MAX);
+    Arc::new(config)
+}

@@ -1,0 +1,182 @@
+//! The loop of a QUIC endpoint on one socket.
+
+use std::pin::Pin;
+use std::sync::{Arc, MutexGuard};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use quinn::udp;
+use quinn_proto::{EcnCodepoint, Transmit, VarInt};
+use tokio::time::{Sleep, sleep_until};
+
+use super::carrier::QuicCarrier;
+use super::core::{Core, Outlet};
+use super::shards::Forwarded;
+use super::shared::Serving;
+use crate::io::{Batch, DatagramSocket};
+
+/// Maximum number of reads in a turn, so that a flood does not keep the jobs of sessions from their turns.
+const READS_MAX: u32 = 8;
+/// Size of a block of memory for datagrams that arrive. A peer that leaves bytes unread keeps whole blocks in use, so a block is
+/// small.
+const BLOCK_BYTES: usize = 4 * 1_024;
+/// QUIC's code of an endpoint that goes away.
+const GOING_AWAY: VarInt = VarInt::from_u32(1);
+
+/// The future that reads and writes the socket of an endpoint.
+pub(super) struct Loop {
+    serving: Arc<Serving>,
+    socket: DatagramSocket,
+    batch: Batch,
+    /// The block for the next datagrams.
+    block: BytesMut,
+    sleep: Pin<Box<Sleep>>,
+    has_closed: bool,
+}
+
+impl Loop {
+    pub(super) fn new(serving: Arc<Serving>, socket: DatagramSocket) -> Self {
+        let sleep = Box::pin(sleep_until(Instant::now().into()));
+        let (batch, block) = (Batch::default(), BytesMut::new());
+        Self { serving, socket, batch, block, sleep, has_closed: false }
+    }
+
+    /// Reads datagrams until none is left. Returns whether the socket may have more.
+    fn receive(&mut self, now: Instant, context: &mut Context<'_>) -> bool {
+        let Self { serving, socket, batch, block, .. } = self;
+        for _ in 0..READS_MAX {
+            let Poll::Ready(received) = socket.poll_receive(context, batch) else { return false };
+            let count = match received {
+                Ok(count) => count,
+                Err(error) => {
+                    // Such as an ICMP error for an earlier datagram. It concerns no other peer.
+                    tracing::debug!(%error, "a datagram cannot be received");
+                    continue;
+                }
+            };
+            let mut core = serving.lock();
+            for number in 0..count {
+                let (datagrams, sender) = batch.received(number);
+                for datagram in datagrams {
+                    if let Some(other) = serving.shard.other(datagram) {
+                        other.forward(sender, datagram);
+                        continue;
+                    }
+                    let datagram = copied(block, datagram);
+                    let ecn = sender.ecn.map(ecn_of_udp);
+                    core.handle(now, sender.addr, sender.dst_ip, ecn, datagram, &mut Out(socket));
+                }
+            }
+        }
+        true
+    }
+
+    /// Handles the datagrams that other threads have received for this one.
+    fn take_forwarded(&mut self, now: Instant) {
+        let forwarded = self.serving.inbox.take();
+        if forwarded.is_empty() {
+            return;
+        }
+        let mut core = self.serving.lock();
+        for Forwarded { from, to, ecn, bytes } in forwarded {
+            let ecn = ecn.map(ecn_of_udp);
+            core.handle(now, from, to, ecn, BytesMut::from(&bytes[..]), &mut Out(&mut self.socket));
+        }
+    }
+
+    /// Starts the sessions of admitted clients.
+    fn hand_over(&self, core: MutexGuard<'_, Core>) {
+        let mut core = core;
+        let admitted = core.take_admitted();
+        drop(core);
+        for admitted in admitted {
+            if let Some(carrier) = QuicCarrier::new(&self.serving, admitted.connection) {
+                admitted.acceptor.hand_over(Box::new(carrier), admitted.entry);
+            }
+        }
+    }
+}
+
+impl Future for Loop {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        this.serving.inbox.register(context.waker());
+        let now = Instant::now();
+        let has_more = this.receive(now, context);
+        this.take_forwarded(now);
+        let serving = Arc::clone(&this.serving);
+        let mut core = serving.lock();
+        core.handle_timeout(now, &mut Out(&mut this.socket));
+        if serving.is_closing() && !std::mem::replace(&mut this.has_closed, true) {
+            core.close_all(now, GOING_AWAY, "going away");
+        }
+        core.transmit(now, &mut Out(&mut this.socket));
+        let is_over = this.has_closed && core.is_empty();
+        let next = core.poll_timeout();
+        this.hand_over(core);
+        this.socket.flush(context);
+        if is_over {
+            return Poll::Ready(());
+        }
+        if has_more {
+            context.waker().wake_by_ref();
+        }
+        if let Some(at) = next {
+            let at = at.into();
+            if this.sleep.deadline() != at {
+                this.sleep.as_mut().reset(at);
+            }
+            if this.sleep.as_mut().poll(context).is_ready() {
+                context.waker().wake_by_ref();
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// The socket, as the endpoint's core uses it.
+struct Out<'a>(&'a mut DatagramSocket);
+
+impl Outlet for Out<'_> {
+    fn train_max(&self) -> usize {
+        self.0.train_max()
+    }
+
+    fn send(&mut self, transmit: &Transmit, bytes: &[u8]) {
+        self.0.send(&udp::Transmit {
+            destination: transmit.destination,
+            ecn: transmit.ecn.map(ecn_to_udp),
+            contents: bytes,
+            segment_size: transmit.segment_size,
+            src_ip: transmit.src_ip,
+        });
+    }
+}
+
+/// Copies a datagram into a block that several datagrams share. So most datagrams allocate nothing.
+fn copied(block: &mut BytesMut, datagram: &[u8]) -> BytesMut {
+    if block.capacity() < datagram.len() {
+        block.reserve(datagram.len().max(BLOCK_BYTES));
+    }
+    block.extend_from_slice(datagram);
+    block.split()
+}
+
+fn ecn_of_udp(ecn: udp::EcnCodepoint) -> EcnCodepoint {
+    match ecn {
+        udp::EcnCodepoint::Ect0 => EcnCodepoint::Ect0,
+        udp::EcnCodepoint::Ect1 => EcnCodepoint::Ect1,
+        udp::EcnCodepoint::Ce => EcnCodepoint::Ce,
+    }
+}
+
+fn ecn_to_udp(ecn: EcnCodepoint) -> udp::EcnCodepoint {
+    match ecn {
+        EcnCodepoint::Ect0 => udp::EcnCodepoint::Ect0,
+        EcnCodepoint::Ect1 => udp::EcnCodepoint::Ect1,
+        EcnCodepoint::Ce => udp::EcnCodepoint::Ce,
+    }
+}
