@@ -285,7 +285,8 @@ impl Sandbox {
 /// count their memory.
 const ERRORS_HELD_MAX: u64 = 256;
 
-/// Limits of all looks and bindings that a script declares, in bytes and values. Clients receive all of them in one message.
+/// Limits of all looks and bindings that a script declares, in bytes and values. One message to each client has all looks and
+/// bindings.
 const DECLARED_BYTES_MAX: usize = 1 << 20;
 const DECLARED_VALUES_MAX: usize = 1 << 16;
 

@@ -18,7 +18,7 @@ const TRACKED_MAX: usize = 8_192;
 /// One item in a packet. The owner of the item is notified when the packet is acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// A value of a key, identified by its slot and stamp. If `part` is `None`, the whole value.
+    /// A value of a key, identified by its slot and stamp. `part` is `None` if the packet had the whole value.
     State { lane: u8, slot: u32, stamp: u64, part: Option<u32> },
     /// An event, or one part of it.
     Event { lane: u8, number: u64, part: Option<u32> },

@@ -106,7 +106,7 @@ pub trait Behaviour {
     /// A timer set by [`Scene::after`] is due. The timer is already removed; set it again to repeat it.
     fn timer(&mut self, _scene: &mut Scene, _timer: &Timer) {}
 
-    /// A player sends a line of chat. Returns whether all players receive it ([`crate::Event::Said`]).
+    /// Handles a line of chat that a player sends. Returns whether all players receive the line ([`crate::Event::Said`]).
     fn message(&mut self, _scene: &mut Scene, _player: PlayerId, _text: &str) -> bool {
         true
     }

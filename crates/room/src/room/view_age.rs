@@ -39,8 +39,8 @@ impl Room {
     }
 }
 
-/// Returns the time from the moment that the client says it showed to the step after `tick`. Returns `None` for a moment in
-/// the future.
+/// Returns the time between `shown`, the moment that the client reports as displayed, and the step after `tick`. Returns
+/// `None` if `shown` is in the future.
 fn stated_behind_ms(tick: u64, shown: f64) -> Option<u16> {
     // Clients know the steps modulo 2^32 (`spec/WORLD.md`, section 5).
     let steps = (tick as f64 - shown).rem_euclid(TICKS);

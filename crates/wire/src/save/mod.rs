@@ -32,7 +32,7 @@ pub use write::FileWriter;
 use crate::error::Error;
 use crate::output::Effort;
 
-/// The first bytes of every save file. They reveal damage by a transfer in text mode.
+/// The first bytes of every save file. A transfer in text mode changes some of them, so readers detect it.
 pub const MAGIC: [u8; 8] = *b"\x89NCS\r\n\x1a\n";
 /// The version of the container.
 pub const VERSION: u16 = 1;

@@ -186,7 +186,7 @@ export class WireInput {
   }
 }
 
-/** Returns a number if a double represents the integer exactly. */
+/** Returns a safe integer as a number, and every other integer unchanged. */
 export function narrow(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;

@@ -407,7 +407,7 @@ impl SendLane {
         true
     }
 
-    /// Returns the interval of values that are bound now. The interval is the number of the next event.
+    /// Returns the interval in which values are bound at present: the number of the next event.
     fn interval(&self) -> u64 {
         self.events_first + self.events.len() as u64
     }
