@@ -32,9 +32,9 @@ export class OrbitCamera {
   #shownDistance = 6;
   #shoulderM = 0;
   readonly #target = new Vector3();
-  /** The target, or the point beside it over the shoulder. */
-  readonly #looked = new Vector3();
   readonly #arm = new Vector3();
+  /** Unit vector from the head to the camera. */
+  readonly #way = new Vector3();
   #settled = false;
   readonly #camera: PerspectiveCamera;
 
@@ -91,39 +91,44 @@ export class OrbitCamera {
     this.#target.z = WANTED.z;
     this.#target.y += (WANTED.y - this.#target.y) * ease(14, seconds);
 
-    this.#moveToShoulder(seconds, obstacles, except);
     armDirection(this.yaw, this.pitch, this.#arm);
-    // When the user looks up, the camera moves below the avatar. The ground then limits the distance, like any other
-    // obstacle.
-    const target = this.#looked;
-    const arm = this.#arm;
-    const free = obstacles.cast(target.x, target.y, target.z, arm.x, arm.y, arm.z, {
+    this.#easeShoulder(seconds, obstacles, except);
+    const { x: headX, y: headY, z: headZ } = this.#target;
+    const way = this.#way.copy(this.#arm).multiplyScalar(this.distance);
+    way.x += Math.cos(this.yaw) * this.#shoulderM;
+    way.z -= Math.sin(this.yaw) * this.#shoulderM;
+    const wanted = way.length();
+    way.divideScalar(wanted);
+    // The ray begins at the head, which is never inside of an obstacle. When the user looks up, the camera moves below the
+    // avatar. The ground then limits the distance, like any other obstacle.
+    const free = obstacles.cast(headX, headY, headZ, way.x, way.y, way.z, {
       margin: RADIUS,
       except,
-      reach: DISTANCE_MAX + RADIUS,
+      reach: DISTANCE_MAX + SHOULDER_M + RADIUS,
     });
     this.#shownDistance = this.#settled
-      ? nextDistance(this.#shownDistance, this.distance, free, seconds)
-      : Math.min(this.distance, free);
+      ? nextDistance(this.#shownDistance, wanted, free, seconds)
+      : Math.min(wanted, free);
     this.#settled = true;
-    this.#camera.position.copy(this.#looked).addScaledVector(this.#arm, this.#shownDistance);
-    this.#camera.lookAt(this.#looked);
+    this.#camera.position.copy(this.#target).addScaledVector(way, this.#shownDistance);
+    this.#camera.lookAt(AHEAD.copy(this.#camera.position).sub(this.#arm));
   }
 
-  /** Moves the point that the camera looks at beside the head, as far as there is room. */
-  #moveToShoulder(seconds: number, obstacles: Obstacles, except: number | undefined): void {
-    const wanted = this.isOverShoulder ? SHOULDER_M : 0;
+  /** Moves the camera beside the head or back, smoothly, as far as there is room at the side. */
+  #easeShoulder(seconds: number, obstacles: Obstacles, except: number | undefined): void {
+    let wanted = 0;
+    if (this.isOverShoulder) {
+      const { x, y, z } = this.#target;
+      const [sideX, sideZ] = [Math.cos(this.yaw), -Math.sin(this.yaw)];
+      const reach = SHOULDER_M + RADIUS;
+      wanted = Math.min(
+        SHOULDER_M,
+        obstacles.cast(x, y, z, sideX, 0, sideZ, { margin: RADIUS, except, reach }),
+      );
+    }
     this.#shoulderM = this.#settled
       ? this.#shoulderM + (wanted - this.#shoulderM) * ease(8, seconds)
       : wanted;
-    const { x, y, z } = this.#target;
-    const [sideX, sideZ] = [Math.cos(this.yaw), -Math.sin(this.yaw)];
-    const free =
-      this.#shoulderM < 0.01
-        ? 0
-        : obstacles.cast(x, y, z, sideX, 0, sideZ, { margin: RADIUS, except, reach: SHOULDER_M + RADIUS });
-    const metres = Math.min(this.#shoulderM, free);
-    this.#looked.set(x + sideX * metres, y, z + sideZ * metres);
   }
 }
 
@@ -144,3 +149,4 @@ export function nextDistance(shown: number, wanted: number, free: number, second
 }
 
 const WANTED = new Vector3();
+const AHEAD = new Vector3();

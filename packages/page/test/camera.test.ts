@@ -1,7 +1,16 @@
-import { ease, wrapAngle, yawOf } from "@nowcast/three";
-import { Vector3 } from "three";
+import {
+  createPose,
+  createProp,
+  type DrawnKind,
+  describeBody,
+  ease,
+  Obstacles,
+  wrapAngle,
+  yawOf,
+} from "@nowcast/three";
+import { PerspectiveCamera, Vector3 } from "three";
 import { describe, expect, it } from "vitest";
-import { armDirection, nextDistance } from "../src/camera.js";
+import { armDirection, nextDistance, OrbitCamera } from "../src/camera.js";
 
 describe("the camera's arm", () => {
   it("reaches behind an avatar that faces −Z", () => {
@@ -19,6 +28,42 @@ describe("the camera's arm", () => {
     const arm = armDirection(1.2, 0.7, new Vector3());
     expect(arm.y).toBeCloseTo(Math.sin(0.7));
     expect(arm.length()).toBeCloseTo(1);
+  });
+});
+
+describe("the camera over the shoulder", () => {
+  const FRAME_S = 1 / 60;
+  /** A wall of 1 m thickness along Z that ends at z = 0, `x` metres beside the way of the avatar. */
+  function wallAt(x: number): Obstacles {
+    const facts: DrawnKind = { name: "wall", body: { motion: "fixed" }, walker: undefined, look: null };
+    const body = describeBody({ id: 1, kind: facts, scale: [1, 1, 1], parent: undefined, attributes: {} });
+    const obstacles = new Obstacles();
+    const pose = { ...createPose(), x: x + 0.5, y: 1, z: 10 };
+    obstacles.add(createProp(body, { shape: "box", size: [1, 4, 20] }, pose));
+    return obstacles;
+  }
+
+  it("moves_beside_a_carrier_without_a_jump_and_never_enters_a_wall", () => {
+    const camera = new PerspectiveCamera();
+    const orbit = new OrbitCamera(camera);
+    const obstacles = wallAt(0.6);
+    const before = new Vector3();
+    let [largest, beside] = [0, 0];
+    for (let frame = 0; frame < 600; frame++) {
+      orbit.isOverShoulder = frame > 60;
+      // The carrier walks ahead at 4 m a second, out of the way beside the wall, with the camera behind it.
+      const z = 8 - Math.max(0, frame - 180) * 4 * FRAME_S;
+      orbit.follow(FRAME_S, 0, 1.6, z, obstacles, undefined);
+      const { x, y } = camera.position;
+      const isInWall = x > 0.6 && x < 1.6 && y < 3 && camera.position.z > 0;
+      expect(isInWall, `frame ${frame} at ${camera.position.toArray()}`).toBe(false);
+      // Sideways, the camera only glides. Behind an obstacle it comes nearer at once.
+      if (frame > 0) largest = Math.max(largest, Math.abs(x - before.x));
+      before.copy(camera.position);
+      beside = Math.max(beside, x);
+    }
+    expect(beside, "metres beside the head at the end").toBeGreaterThan(0.6);
+    expect(largest, "metres sideways a frame").toBeLessThan(0.15);
   });
 });
 
