@@ -25,7 +25,7 @@ export {
   type InputListener,
   type MovementInput,
 } from "./input/input-collector.js";
-export { Keyboard, mouseKey } from "./input/keyboard.js";
+export { emoteKey, Keyboard, mouseKey } from "./input/keyboard.js";
 export { Mouse } from "./input/mouse.js";
 export { readStick, type StickReading } from "./input/stick.js";
 export { Touch } from "./input/touch.js";

@@ -35,7 +35,7 @@ describe("the camera over the shoulder", () => {
   const FRAME_S = 1 / 60;
   /** A wall of 1 m thickness along Z that ends at z = 0, `x` metres beside the way of the avatar. */
   function wallAt(x: number): Obstacles {
-    const facts: DrawnKind = { name: "wall", body: { motion: "fixed" }, walker: undefined, look: null };
+    const facts: DrawnKind = { name: "wall", body: { motion: "fixed" }, walker: undefined, look: undefined };
     const body = describeBody({ id: 1, kind: facts, scale: [1, 1, 1], parent: undefined, attributes: {} });
     const obstacles = new Obstacles();
     const pose = { ...createPose(), x: x + 0.5, y: 1, z: 10 };

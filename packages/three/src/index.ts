@@ -21,7 +21,15 @@ export { type Form, isFields, type Part, readForm, readVector, type Vector } fro
 export { type Frame, startLoop } from "./loop.js";
 export { MODEL_LIMITS } from "./models/inspect-glb.js";
 export type { Crowd, Member } from "./people/crowd.js";
-export { createOutfit } from "./people/outfit.js";
+export { EMOTES, type Emote, emoteOf, packEmote } from "./people/emotes.js";
+export {
+  createOutfit,
+  OUTFIT_CHOICES,
+  type Outfit,
+  type OutfitPart,
+  packOutfit,
+  readOutfit,
+} from "./people/outfit.js";
 export {
   encodeHandPose,
   HAND_JOINTS,

@@ -1,4 +1,4 @@
-import { Group, type PerspectiveCamera, type Texture } from "three";
+import { Group, type PerspectiveCamera, type Texture, type Vector3 } from "three";
 import { AssetCache } from "./asset-cache.js";
 import { type AssetError, Assets } from "./assets.js";
 import { Labels } from "./labels.js";
@@ -54,6 +54,8 @@ export class WorldScene {
   readonly group = new Group();
   readonly obstacles = new Obstacles();
   readonly crowd = new Crowd();
+  /** The place of the camera, if people who are so near to it that they would fill the picture must not be drawn. */
+  eye: Vector3 | undefined;
   readonly labels: Labels;
   readonly assets: Assets;
   readonly #ground = new Ground();
@@ -259,7 +261,7 @@ export class WorldScene {
    */
   animate(seconds: number, hidden?: number | undefined): void {
     this.#trackedPeople?.update(seconds);
-    this.crowd.update(seconds, this.obstacles, hidden);
+    this.crowd.update(seconds, this.obstacles, hidden, this.eye);
     if (this.#models.update(seconds, hidden)) this.#hasChanged = true;
     this.#tendLawn(seconds);
   }

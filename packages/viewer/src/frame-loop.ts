@@ -13,6 +13,7 @@ function runFrame(viewer: Viewer, frame: Frame): void {
   const { nowMs, frameMs, seconds } = frame;
   readDevices(viewer, frame);
   viewer.avatar.sendInput();
+  viewer.appearance.update();
   viewer.connection?.sample(nowMs);
   placeEntities(viewer, seconds);
   moveCamera(viewer, seconds);
@@ -49,7 +50,9 @@ function placeEntities({ connection, scene, backdrop, picture, avatar }: Viewer,
   scene.animate(seconds);
 }
 
-function moveCamera({ connection, backdrop, stage, picture, avatar }: Viewer, seconds: number): void {
+function moveCamera(viewer: Viewer, seconds: number): void {
+  const { connection, backdrop, stage, picture, avatar, scene, headset } = viewer;
+  scene.eye = headset ? undefined : stage.camera.position;
   if (connection) avatar.follow(seconds, connection);
   else backdrop.aim(stage.camera, picture.motionSeconds);
 }

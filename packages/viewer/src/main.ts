@@ -10,6 +10,7 @@ import {
   worldAddress,
 } from "./page-address.js";
 import { loadSettings, oneOf } from "./settings.js";
+import { OutfitPicker } from "./start/outfit-picker.js";
 import { SettingsPanel } from "./start/settings-panel.js";
 import { StartScreen } from "./start/start-screen.js";
 import { fetchWorlds } from "./start/worlds.js";
@@ -103,6 +104,13 @@ function main(): void {
     enter(chosenRoom);
   });
   new SettingsPanel(viewer, leave);
+  const outfit = new OutfitPicker(element("start-outfit", HTMLElement), (outfit) =>
+    viewer.change({ outfit }),
+  );
+  element("outfit-open", HTMLButtonElement).addEventListener("click", () => {
+    outfit.show(viewer.settings.outfit);
+    element("outfit", HTMLDialogElement).showModal();
+  });
   new XrToggle(viewer);
   startFrameLoop(viewer);
   // If the address has a name that no room can have, no room is entered, because the user did not ask for

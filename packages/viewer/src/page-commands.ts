@@ -1,8 +1,9 @@
 import type { Actions, Command } from "@nowcast/page";
 import type { ChatPanel } from "./chat/chat-panel.js";
+import type { EmoteMenu } from "./hud/emote-menu.js";
 import type { Figures } from "./hud/figures.js";
 import type { IntroCard } from "./hud/intro-card.js";
-import { helpLines, type KeyBar } from "./hud/key-hints.js";
+import { helpLines, type KeyBar, touchHelpLines } from "./hud/key-hints.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { Devices } from "./input/devices.js";
 import type { WorldConnection } from "./world-connection.js";
@@ -16,6 +17,7 @@ export interface CommandParts {
   readonly console: RulesConsole;
   readonly keyBar: KeyBar;
   readonly intro: IntroCard;
+  readonly emotes: EmoteMenu;
   readonly actions: Actions;
 }
 
@@ -32,6 +34,8 @@ export function runCommand(page: CommandParts, command: Command): void {
       return page.console.flip();
     case "help":
       return flipHelp(page);
+    case "emotes":
+      return page.emotes.flip();
     case "escape":
       return page.actions.cancel();
   }
@@ -51,8 +55,12 @@ export function flipHelp({ keyBar, intro }: Pick<CommandParts, "keyBar" | "intro
  * Sends a line of chat. The page answers `/help` with its keys, and the server with the commands of the world that this
  * player may give. A world without commands would send the line to all players, so the page keeps it.
  */
-export function sayLine({ connection, keyBar, chat, actions }: CommandParts, text: string): void {
+export function sayLine(page: CommandParts, text: string): void {
+  const { connection, keyBar, chat, devices, actions } = page;
   const isHelp = /^\/help\b/i.test(text);
-  if (isHelp && /^\/help\s*$/i.test(text)) for (const line of helpLines(keyBar.hints)) chat.addEvent(line);
+  if (isHelp && /^\/help\s*$/i.test(text)) {
+    const lines = devices.touching ? touchHelpLines(actions.bindings) : helpLines(keyBar.hints);
+    for (const line of lines) chat.addEvent(line);
+  }
   if (!isHelp || actions.commands.length > 0) connection?.chat(text);
 }

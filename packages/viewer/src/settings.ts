@@ -1,3 +1,4 @@
+import { packOutfit, readOutfit } from "@nowcast/three";
 import { type Keymap, readKeymap } from "./input/keymap.js";
 import type { QualityChoice } from "./scene/quality.js";
 import { NETWORK_HZ_MAX, NETWORK_HZ_MIN, TRANSPORTS, type Transport } from "./world-connection.js";
@@ -8,6 +9,8 @@ export interface Settings {
   transport: Transport;
   /** Snapshots a second; 0 leaves it to the server. */
   networkHz: number;
+  /** The clothes of the own avatar, as in the attribute `outfit` of people; 0 for those that every viewer computes. */
+  outfit: number;
   quality: QualityChoice;
   shadows: boolean;
   light: "auto" | "day" | "dusk";
@@ -35,6 +38,7 @@ export const DEFAULTS: Readonly<Settings> = {
   name: "",
   transport: "session",
   networkHz: 0,
+  outfit: 0,
   quality: "auto",
   shadows: true,
   light: "auto",
@@ -65,6 +69,7 @@ export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = bro
     name: typeof kept["name"] === "string" ? kept["name"].slice(0, 24) : DEFAULTS.name,
     transport: oneOf(kept["transport"], TRANSPORTS, DEFAULTS.transport),
     networkHz: parseHz(kept["networkHz"]),
+    outfit: typeof kept["outfit"] === "number" ? packOutfit(readOutfit(kept["outfit"])) : DEFAULTS.outfit,
     quality: oneOf(kept["quality"], ["auto", "low", "medium", "high"], DEFAULTS.quality),
     shadows: typeof kept["shadows"] === "boolean" ? kept["shadows"] : DEFAULTS.shadows,
     light: oneOf(kept["light"], ["auto", "day", "dusk"], DEFAULTS.light),

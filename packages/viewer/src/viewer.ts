@@ -1,7 +1,9 @@
 import { type Actions, type Actor, InputCollector, OrbitCamera, People, Sounds } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
+import { Appearance } from "./avatar/appearance.js";
 import { OwnAvatar } from "./avatar/own-avatar.js";
 import { ChatPanel } from "./chat/chat-panel.js";
+import { EmoteMenu } from "./hud/emote-menu.js";
 import { Figures } from "./hud/figures.js";
 import { Highlights } from "./hud/highlights.js";
 import { Hud } from "./hud/hud.js";
@@ -42,6 +44,10 @@ export class Viewer implements EventParts {
     cancel: () => this.actions.cancel(),
   });
   readonly avatar = new OwnAvatar(this);
+  readonly appearance = new Appearance(this);
+  readonly emotes = new EmoteMenu((emote) => {
+    if (!this.appearance.emote(emote)) this.hud.say(words.noEmotes);
+  });
   readonly hud: Hud;
   readonly figures = new Figures((visible) => this.change({ hud: visible }));
   readonly actions: Actions;
@@ -54,7 +60,11 @@ export class Viewer implements EventParts {
     (keys) => this.change({ keys }),
     () => flipHelp(this),
   );
-  readonly intro = new IntroCard();
+  readonly intro = new IntroCard(() => ({
+    bindings: this.actions.bindings,
+    keymap: this.inputs.keymap,
+    isTouching: this.devices.touching,
+  }));
   readonly console = new RulesConsole(() => this.hud.say(words.rulesFault));
   readonly screens = new Screens();
   readonly past: PastPanel;
@@ -94,7 +104,7 @@ export class Viewer implements EventParts {
       moved: (atMs) => this.onMoment(new Date(atMs).toISOString()),
       leave: () => this.onPresent(),
     });
-    this.devices = createDevices(canvas, this.inputs);
+    this.devices = createDevices(canvas, this.inputs, () => this.intro.update());
     this.gyroscope = new GyroscopeToggle(this.inputs, (text) => this.hud.say(text));
     this.actions = createActions(this);
     this.peopleList = new PeopleList(peopleListPageOf(this));
@@ -147,6 +157,7 @@ export class Viewer implements EventParts {
     this.#visit.leave();
     this.chat.clear();
     this.intro.hide();
+    this.emotes.close();
     this.peopleList.close();
     this.hud.hide();
     document.body.classList.add("outside");
@@ -204,6 +215,7 @@ export class Viewer implements EventParts {
     this.inputs.lookSpeed = lookSpeed;
     this.inputs.keymap = keymap;
     this.keyBar.define(this.actions.bindings, keymap);
+    this.intro.update();
     this.sounds.setOn(sound);
     this.sounds.setVolume(volume);
   }

@@ -16,6 +16,7 @@ import type { ChatPanel } from "./chat/chat-panel.js";
 import type { Figures } from "./hud/figures.js";
 import type { Highlights } from "./hud/highlights.js";
 import type { Hud } from "./hud/hud.js";
+import type { IntroCard } from "./hud/intro-card.js";
 import type { KeyBar } from "./hud/key-hints.js";
 import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
 import type { PeopleList } from "./hud/people-list.js";
@@ -42,6 +43,7 @@ export interface EventParts {
   readonly hud: Hud;
   readonly figures: Figures;
   readonly keyBar: KeyBar;
+  readonly intro: IntroCard;
   readonly chat: ChatPanel;
   readonly console: RulesConsole;
   readonly screens: Screens;
@@ -73,7 +75,7 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   defined(facts: readonly ActionSource[]): void {
-    const { sounds, actions, inputs, devices, keyBar } = this.#page;
+    const { sounds, actions, inputs, devices, keyBar, intro } = this.#page;
     sounds.define();
     actions.define(facts);
     const { bindings } = actions;
@@ -86,6 +88,7 @@ export class WorldEvents implements WorldConnectionListener {
     inputs.padTriggers = shareOutButtons(buttons);
     devices.offerButtons(buttons);
     keyBar.define(bindings, inputs.keymap);
+    intro.update();
   }
 
   playerChanged(player: PlayerFacts): void {

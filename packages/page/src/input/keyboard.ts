@@ -18,11 +18,12 @@ const MOUSE_KEYS: Readonly<Record<string, readonly string[]>> = {
   left: ["x", "v", "j"],
   right: ["c", "b", "k"],
 };
+const EMOTE_KEYS: readonly string[] = ["t", "g", "y", "n"];
 const WALKING = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
 
 /**
- * WASD or arrows, Shift, Space, Enter, Escape, ?, and the keys of the world's actions. Q and R turn, H and ` open panels, unless
- * an action has the key.
+ * WASD or arrows, Shift, Space, Enter, Escape, ?, and the keys of the world's actions. Q and R turn, H, T and ` open panels,
+ * unless an action has the key.
  */
 export class Keyboard {
   readonly #down = new Set<string>();
@@ -79,6 +80,7 @@ export class Keyboard {
     this.#update();
     const trigger = this.#triggerOf(code);
     if (trigger !== undefined) this.#inputs.press(trigger);
+    else if (keyOf(code) === emoteKey(this.#inputs.claimed)) this.#inputs.do("emotes");
     else if (code === "KeyH") this.#inputs.do("hud");
     else if (code === "Backquote") this.#inputs.do("console");
   }
@@ -124,6 +126,11 @@ export class Keyboard {
 /** Returns the key that acts as a button of the mouse (`left`, `right`) in a world whose actions have the keys `claimed`. */
 export function mouseKey(button: string, claimed: ReadonlySet<string>): string | undefined {
   return MOUSE_KEYS[button]?.find((key) => !claimed.has(key));
+}
+
+/** Returns the key that opens the gestures: the first one that no action of a world has. */
+export function emoteKey(claimed: ReadonlySet<string>): string | undefined {
+  return EMOTE_KEYS.find((key) => !claimed.has(key));
 }
 
 /**

@@ -41,11 +41,18 @@ export interface Body {
   readonly gait: Gait | undefined;
   /** The held entity, by the attribute `holding`. */
   readonly holding: number | undefined;
+  /** The clothes that the player of a person chose, by the attribute `outfit`; 0 for none. */
+  readonly outfit: number;
+  /** The newest gesture of a person, by the attribute `emote`; 0 for none. */
+  readonly emote: number;
 }
+
+/** Attributes that affect the drawing of people, besides the fields of a look. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(["holding", "outfit", "emote"]);
 
 /** Whether a change of these attributes changes the drawing. */
 export function isShown(names: readonly string[]): boolean {
-  return names.some((name) => name === "holding" || isLookField(name));
+  return names.some((name) => OWN_FIELDS.has(name) || isLookField(name));
 }
 
 export function describeBody(entity: DrawnEntity): Body {
@@ -63,7 +70,14 @@ export function describeBody(entity: DrawnEntity): Body {
     isLoose: motion === "dynamic",
     gait: gaitOf(kind),
     holding: typeof holding === "number" ? holding : undefined,
+    outfit: wholeOf(attributes["outfit"]),
+    emote: wholeOf(attributes["emote"]),
   };
+}
+
+/** A whole number from 0, or 0 for any other value: a world may have an attribute of the same name and another type. */
+function wholeOf(value: unknown): number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : 0;
 }
 
 function gaitOf(kind: DrawnKind): Gait | undefined {

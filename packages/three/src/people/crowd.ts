@@ -12,8 +12,10 @@ import { ease, wrapAngle } from "../angle.js";
 import type { Body } from "../look/body.js";
 import { copyPose, type Pose, yawOf } from "../pose.js";
 import type { Obstacles } from "../scene/obstacles.js";
-import { createJointAngles, legsToward, type Motion, phaseStep, poseBody } from "./gait.js";
-import { createOutfit } from "./outfit.js";
+import { type Emote, emoteOf, emoteSeconds, poseEmote } from "./emotes.js";
+import { type FacePose, poseFace } from "./face.js";
+import { createJointAngles, legsToward, type Motion, phaseStep, poseBody, smooth } from "./gait.js";
+import { createOutfit, readOutfit, shirtOf } from "./outfit.js";
 import { createParts, type Part } from "./parts.js";
 import { Skeleton } from "./skeleton.js";
 
@@ -21,6 +23,10 @@ import { Skeleton } from "./skeleton.js";
 const HEIGHT_M = 1.8;
 /** Default colours of clothes; the number of the player selects one. */
 const SHIRTS = [0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17a398, 0x5c6bc0] as const;
+/** Widths of the builds in `OUTFIT_CHOICES.build`, after the usual one. */
+const WIDTHS = [1, 0.88, 1.14] as const;
+/** A person whose axis is nearer to the eye than this is not drawn, in metres. */
+const EYE_M = 0.7;
 /** A movement farther than this in one frame is a teleport, not a step. */
 const TELEPORT_M = 3;
 
@@ -33,6 +39,18 @@ export interface Member extends Pose {
   size: number;
   halfHeight: number;
   color: number;
+  /** The hat that it wears, in `OUTFIT_CHOICES.hat`, from 1; 0 for none. */
+  hat: number;
+  /** Width of the body as a multiple of the usual one. */
+  width: number;
+  /** The present gesture, and the time since it began. */
+  emote: Emote | undefined;
+  emoteSeconds: number;
+  /** Whether its player speaks. */
+  isSpeaking: boolean;
+  /** Direction in the previous frame, and speed of turning to the left, in radians and radians a second. */
+  lastYaw: number;
+  turning: number;
   /** Whether a model is drawn in its place. */
   isModelled: boolean;
   velocityX: number;
@@ -61,6 +79,7 @@ export class Crowd {
   readonly #skeleton = new Skeleton();
   readonly #joints: Object3D[][];
   readonly #angles = createJointAngles();
+  readonly #face: FacePose = { open: 1, eyesX: 0, eyesY: 0, mouth: 0 };
   readonly #list: Member[] = [];
   readonly #byId = new Map<number, Member>();
   #capacity = 0;
@@ -93,6 +112,12 @@ export class Crowd {
       size: sizeOf(body),
       halfHeight: (HEIGHT_M / 2) * sizeOf(body),
       color: colorOf(body),
+      ...bearingOf(body),
+      emote: undefined,
+      emoteSeconds: 0,
+      isSpeaking: false,
+      lastYaw: yawOf(pose),
+      turning: 0,
       isModelled: false,
       ...{ x: pose.x, y: pose.y, z: pose.z, qx: pose.qx, qy: pose.qy, qz: pose.qz, qw: pose.qw },
       velocityX: 0,
@@ -126,11 +151,17 @@ export class Crowd {
     if (!member) return;
     // When the arms release an item, they swing through. The strength of a throw is not known here.
     if (member.body.holding !== undefined && body.holding === undefined) member.motion.fling = 1;
+    if (member.body.emote !== body.emote) {
+      member.emote = emoteOf(body.emote);
+      member.emoteSeconds = 0;
+    }
     member.body = body;
+    Object.assign(member, bearingOf(body));
     member.size = sizeOf(body);
     member.halfHeight = (HEIGHT_M / 2) * member.size;
     member.color = colorOf(body);
     this.#paint(this.#list.indexOf(member));
+    this.#count();
   }
 
   remove(id: number): void {
@@ -153,20 +184,33 @@ export class Crowd {
     if (member) copyPose(pose, member);
   }
 
-  /** Advances every body by a frame. `hidden` is not drawn, because the camera is inside it. */
-  update(seconds: number, obstacles: Obstacles, hidden: number | undefined): void {
+  /** Moves the mouth of a player who speaks. */
+  setSpeaking(id: number, isSpeaking: boolean): void {
+    const member = this.#byId.get(id);
+    if (member) member.isSpeaking = isSpeaking;
+  }
+
+  /**
+   * Advances every body by a frame. `hidden` is not drawn, because the camera is inside it; neither are people who are so near
+   * to the point `eye` that they would fill the picture.
+   */
+  update(seconds: number, obstacles: Obstacles, hidden: number | undefined, eye?: Vector3): void {
     for (let i = 0; i < this.#list.length; i++) {
       const member = this.#list[i]!;
       advance(member, seconds, obstacles);
       poseBody(member.motion, this.#angles);
+      this.#poseGesture(member);
       this.#skeleton.pose(this.#angles);
+      poseFace(member.motion.seconds, member.turning, member.motion.speed, member.isSpeaking, this.#face);
+      this.#skeleton.poseFace(this.#face);
       POSITION.set(member.x, member.y, member.z);
       ROTATION.set(member.qx, member.qy, member.qz, member.qw);
-      const isDrawn = member.id !== hidden && !member.isModelled;
-      SCALE.setScalar(isDrawn ? member.size : 0);
+      const isDrawn = member.id !== hidden && !member.isModelled && !isAtEye(member, eye);
+      const size = isDrawn ? member.size : 0;
+      SCALE.set(size * member.width, size, size * member.width);
       this.#skeleton.place(MATRIX.compose(POSITION, ROTATION, SCALE));
       if (isDrawn) this.tracking?.pose(member, this.#skeleton, MATRIX);
-      this.#copyOut(i);
+      this.#copyOut(i, member.hat);
     }
     for (let m = 0; m < this.#meshes.length; m++) this.#meshes[m]!.instanceMatrix.needsUpdate = true;
   }
@@ -181,11 +225,20 @@ export class Crowd {
     this.#material.dispose();
   }
 
-  #copyOut(index: number): void {
+  #poseGesture(member: Member): void {
+    const { emote, motion } = member;
+    if (emote === undefined) return;
+    const share = (1 - motion.air) * (1 - motion.carry) * (1 - smooth(0.4, 2, motion.speed));
+    poseEmote(emote, member.emoteSeconds, share, this.#angles);
+  }
+
+  #copyOut(index: number, hat: number): void {
     for (let m = 0; m < this.#meshes.length; m++) {
       const joints = this.#joints[m]!;
+      const { hats } = this.#parts[m]!;
+      const isWorn = hats === undefined || hats.includes(hat);
       for (let j = 0; j < joints.length; j++) {
-        this.#meshes[m]!.setMatrixAt(index * joints.length + j, joints[j]!.matrixWorld);
+        this.#meshes[m]!.setMatrixAt(index * joints.length + j, isWorn ? joints[j]!.matrixWorld : NOWHERE);
       }
     }
   }
@@ -193,12 +246,14 @@ export class Crowd {
   #count(): void {
     this.#meshes.forEach((mesh, m) => {
       mesh.count = this.#list.length * this.#joints[m]!.length;
+      const { hats } = this.#parts[m]!;
+      mesh.visible = hats === undefined || this.#list.some(({ hat }) => hats.includes(hat));
     });
   }
 
   #paint(index: number): void {
     const member = this.#list[index]!;
-    const outfit = createOutfit(member.id, member.color);
+    const outfit = createOutfit(member.id, member.color, member.body.outfit);
     this.#meshes.forEach((mesh, m) => {
       const joints = this.#joints[m]!.length;
       for (let j = 0; j < joints; j++) mesh.setColorAt(index * joints + j, outfit[this.#parts[m]!.cloth]);
@@ -232,6 +287,13 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): void {
   const motion = member.motion;
   motion.seconds += seconds;
   if (seconds <= 0) return;
+  if (member.emote !== undefined) {
+    member.emoteSeconds += seconds;
+    if (member.emoteSeconds > emoteSeconds(member.emote)) member.emote = undefined;
+  }
+  const yaw = yawOf(member);
+  member.turning += (wrapAngle(yaw - member.lastYaw) / seconds - member.turning) * ease(10, seconds);
+  member.lastYaw = yaw;
   let dx = member.x - member.lastX;
   const dy = member.y - member.lastY;
   let dz = member.z - member.lastZ;
@@ -280,8 +342,20 @@ function sizeOf({ appearance, scale }: Body): number {
   return ((form?.shape === "person" ? form.height : HEIGHT_M) / HEIGHT_M) * Math.abs(scale[1]);
 }
 
-function colorOf({ id, appearance }: Body): number {
-  return appearance?.color ?? SHIRTS[id % SHIRTS.length]!;
+/** The colour of the world comes before that of the player, because teams are known by it. */
+function colorOf({ id, appearance, outfit }: Body): number {
+  return appearance?.color ?? shirtOf(outfit) ?? SHIRTS[id % SHIRTS.length]!;
+}
+
+function bearingOf({ outfit }: Body): Pick<Member, "hat" | "width"> {
+  const { hat, build } = readOutfit(outfit);
+  return { hat, width: WIDTHS[build] ?? 1 };
+}
+
+/** Whether a body is so near to the eye that it would fill the picture. */
+function isAtEye({ x, y, z, size, halfHeight }: Member, eye: Vector3 | undefined): boolean {
+  if (!eye || Math.abs(eye.y - y) > halfHeight + 0.25) return false;
+  return Math.hypot(eye.x - x, eye.z - z) < EYE_M * size;
 }
 
 const LEGS = { backward: false, heading: 0 };
@@ -289,3 +363,5 @@ const POSITION = new Vector3();
 const ROTATION = new Quaternion();
 const SCALE = new Vector3();
 const MATRIX = new Matrix4();
+/** The place of hats that a body does not wear. */
+const NOWHERE = new Matrix4().makeScale(0, 0, 0);

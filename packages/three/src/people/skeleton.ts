@@ -1,4 +1,5 @@
 import { type Matrix4, Object3D } from "three";
+import type { FacePose } from "./face.js";
 import type { JointAngles } from "./gait.js";
 
 /** Lengths in metres of a body 1.8 m tall whose origin is the centre of its capsule. */
@@ -12,6 +13,8 @@ export const BODY = {
   upperArm: 0.27,
   forearm: 0.25,
   neckHeight: 0.5,
+  eyeHeight: 0.19,
+  mouthHeight: 0.098,
 } as const;
 
 /** One skeleton, which is posed for each avatar in turn. Its matrices are copied and drawn. */
@@ -20,6 +23,8 @@ export class Skeleton {
   readonly pelvis = new Object3D();
   readonly torso = new Object3D();
   readonly head = new Object3D();
+  readonly eyes = new Object3D();
+  readonly mouth = new Object3D();
   readonly upperArmLeft = new Object3D();
   readonly upperArmRight = new Object3D();
   readonly forearmLeft = new Object3D();
@@ -41,6 +46,8 @@ export class Skeleton {
     this.thighRight.add(this.shinRight);
     this.shinLeft.add(this.footLeft);
     this.shinRight.add(this.footRight);
+
+    this.head.add(this.eyes, this.mouth);
 
     this.head.position.y = BODY.neckHeight;
     this.upperArmLeft.position.set(-BODY.shoulderWidth, BODY.shoulderHeight, 0);
@@ -68,6 +75,13 @@ export class Skeleton {
     this.shinRight.rotation.x = -angles.kneeRight;
     this.footLeft.rotation.x = angles.ankleLeft;
     this.footRight.rotation.x = angles.ankleRight;
+  }
+
+  poseFace({ open, eyesX, eyesY, mouth }: FacePose): void {
+    this.eyes.position.set(eyesX, BODY.eyeHeight + eyesY, 0);
+    this.eyes.scale.set(1, open, 1);
+    this.mouth.position.set(0, BODY.mouthHeight, 0);
+    this.mouth.scale.set(1 - 0.25 * mouth, 1 + 3.2 * mouth, 1);
   }
 
   /** Places the body in the world, and computes the matrix of every joint. */

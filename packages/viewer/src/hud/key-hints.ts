@@ -1,4 +1,4 @@
-import type { Binding } from "@nowcast/page";
+import { type Binding, emoteKey } from "@nowcast/page";
 import { element } from "../dom.js";
 import { codeName, codeOf, type Keymap, keyFor } from "../input/keymap.js";
 import { words } from "../words.js";
@@ -11,12 +11,11 @@ export interface KeyHint {
 
 const UNMOVED: Keymap = new Map();
 
-/** The label of the key of an action, or of its mouse gesture. */
+/** The label of the key of an action, or of its mouse gesture. `key` may also be the code of a key, such as `ShiftLeft`. */
 export function keyName(key: string, keymap: Keymap = UNMOVED): string {
   if (key === "left") return words.keys.left;
   if (key === "right") return words.keys.right;
-  const code = codeOf(key);
-  return code === undefined ? key.toUpperCase() : codeName(keyFor(keymap, code));
+  return codeName(keyFor(keymap, codeOf(key) ?? key));
 }
 
 /** The actions that keys trigger at present, as one line. */
@@ -39,15 +38,29 @@ export function keyHints(bindings: readonly Binding[], keymap: Keymap = UNMOVED)
     { keys: [named("ShiftLeft")], what: words.run },
     { keys: [named("Space")], what: words.jumpHint },
     ...actions,
+    ...emoteHint(bindings, keymap),
     { keys: [enter], what: words.chatHint },
     { keys: [], what: words.lookHint },
   ];
+}
+
+/** The key of the gestures, which no action of the world has. */
+function emoteHint(bindings: readonly Binding[], keymap: Keymap): readonly KeyHint[] {
+  const key = emoteKey(new Set(bindings.flatMap(({ key }) => key ?? [])));
+  return key === undefined ? [] : [{ keys: [keyName(key, keymap)], what: words.emotesHint }];
 }
 
 /** The answer to `/help` in the chat, which only this page shows. */
 export function helpLines(hints: readonly KeyHint[]): readonly string[] {
   const keys = hints.map((hint) => `${hint.keys.join(" ")} ${hint.what}`.trim()).join(", ");
   return [words.helpKeys(keys), words.helpKeyboard, words.helpPage, words.helpChat];
+}
+
+/** The answer to `/help` on a touch screen. */
+export function touchHelpLines(bindings: readonly Binding[]): readonly string[] {
+  const buttons = bindings.map(({ label }) => label).join(", ");
+  const actions = buttons === "" ? [] : [words.helpTouch(buttons)];
+  return [words.introTouch, ...actions, words.helpChat];
 }
 
 /** The bar of keys at the lower edge. "?" and its button hide or show it. */

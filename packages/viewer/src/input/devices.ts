@@ -1,5 +1,6 @@
 import { GamepadInput, type InputCollector, Keyboard, Mouse, Touch } from "@nowcast/page";
 import { element } from "../dom.js";
+import { words } from "../words.js";
 
 /** Number of buttons side by side on a phone (`touch.css`). */
 const BUTTONS_A_ROW = 3;
@@ -28,7 +29,12 @@ export interface Devices {
   release(): void;
 }
 
-export function createDevices(canvas: HTMLCanvasElement, inputs: InputCollector): Devices {
+/** `onTouching` is called when the user changes from touch to other devices, or back. */
+export function createDevices(
+  canvas: HTMLCanvasElement,
+  inputs: InputCollector,
+  onTouching: () => void,
+): Devices {
   const keyboard = new Keyboard(inputs);
   const gamepad = new GamepadInput(inputs);
   const mouse = new Mouse(canvas, inputs);
@@ -40,9 +46,18 @@ export function createDevices(canvas: HTMLCanvasElement, inputs: InputCollector)
     touching = now;
     pad.hidden = !now;
     document.body.classList.toggle("touching", now);
+    canvas.setAttribute("aria-label", now ? words.canvasTouch : words.canvas);
   };
   setTouching(window.matchMedia("(pointer: coarse)").matches);
-  window.addEventListener("pointerdown", (event) => setTouching(event.pointerType === "touch"), true);
+  window.addEventListener(
+    "pointerdown",
+    ({ pointerType }) => {
+      if ((pointerType === "touch") === touching) return;
+      setTouching(!touching);
+      onTouching();
+    },
+    true,
+  );
 
   touch.button(
     element("touch-jump", HTMLElement),

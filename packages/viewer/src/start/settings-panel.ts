@@ -3,6 +3,7 @@ import { oneOf, parseHz } from "../settings.js";
 import type { Viewer } from "../viewer.js";
 import { TRANSPORTS } from "../world-connection.js";
 import { KeySettings } from "./key-settings.js";
+import { OutfitPicker } from "./outfit-picker.js";
 
 /** The dialog for settings. Each setting takes effect at once. */
 export class SettingsPanel {
@@ -22,11 +23,15 @@ export class SettingsPanel {
   readonly #vrSmoothTurn = element("set-vr-turn", HTMLInputElement);
   readonly #vrVignette = element("set-vr-vignette", HTMLInputElement);
   readonly #keys: KeySettings;
+  readonly #outfit: OutfitPicker;
   readonly #viewer: Viewer;
 
   constructor(viewer: Viewer, onLeave: () => void) {
     this.#viewer = viewer;
     this.#keys = new KeySettings((keymap) => viewer.change({ keymap }));
+    this.#outfit = new OutfitPicker(element("set-outfit", HTMLElement), (outfit) =>
+      viewer.change({ outfit }),
+    );
     element("settings-open", HTMLButtonElement).addEventListener("click", () => this.#open());
     element("set-leave", HTMLButtonElement).addEventListener("click", () => {
       this.#dialog.close();
@@ -57,6 +62,7 @@ export class SettingsPanel {
     this.#vrWalk.checked = settings.vrWalk;
     this.#vrSmoothTurn.checked = settings.vrSmoothTurn;
     this.#vrVignette.checked = settings.vrVignette;
+    this.#outfit.show(settings.outfit);
     this.#keys.show(settings.keymap, this.#viewer.actions.bindings);
     element("set-about", HTMLElement).textContent = this.#viewer.picture.describeMachine();
     this.#dialog.showModal();

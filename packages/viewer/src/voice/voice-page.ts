@@ -34,7 +34,9 @@ export function voicePageOf(parts: VoiceParts): VoicePage {
     choices: () => parts.peopleList.choices,
     mark: (player, speaks) => {
       const avatar = parts.people.avatarOf(player);
-      if (avatar !== undefined) parts.scene.labels.setSpeaking(avatar, speaks);
+      if (avatar === undefined) return;
+      parts.scene.labels.setSpeaking(avatar, speaks);
+      parts.scene.crowd.setSpeaking(avatar, speaks);
     },
   };
 }

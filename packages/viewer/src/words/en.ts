@@ -25,12 +25,38 @@ export const ENGLISH = {
   peopleHere: (people: number) => (people === 1 ? "1 person here" : `${people} people here`),
   roomsOpen: (rooms: number) => (rooms === 1 ? "1 room" : `${rooms} rooms`),
 
+  // The own avatar and its gestures.
+  outfit: "Avatar",
+  outfitOpen: "Avatar…",
+  outfitParts: {
+    shirt: "Shirt",
+    trousers: "Trousers",
+    skin: "Skin",
+    hair: "Hair",
+    hat: "Hat",
+    build: "Build",
+  },
+  outfitAny: "any",
+  outfitNames: { none: "none", cap: "cap", beanie: "beanie", crown: "crown", slim: "slim", broad: "broad" },
+  outfitColor: (part: string, number: number) => `${part}, colour ${number}`,
+  outfitNote: "Worlds may give shirts the colour of a team.",
+  emotes: "Gestures",
+  emotesHint: "gestures",
+  emoteNames: { wave: "wave", point: "point", cheer: "cheer", dance: "dance", nod: "nod", bow: "bow" },
+  noEmotes: "The avatar of this world has no gestures.",
+
   // The card with the goal of a world.
   introAgain: "“?” shows this again.",
   introClose: "Begin",
+  introTouch: "Left thumb: walk, and run at the rim. Right thumb: look around. Two fingers: zoom.",
+  button: (label: string) => `“${label}”`,
+  mouseButtons: { left: "the mouse button", right: "the right mouse button" },
+  touchControls: { run: "the stick at its rim", jump: "the button with the arrow" },
 
   // The picture and the elements over it.
   canvas: "The shared world. Walk with W, A, S, D or the arrow keys.",
+  canvasTouch:
+    "The shared world. Press the left half and move the finger to walk; drag over the right half to look.",
   peopleOpen: "People in this room",
   peopleTitle: "People in this room",
   you: (name: string) => `${name} (you)`,
@@ -50,7 +76,7 @@ export const ENGLISH = {
   settings: "Settings",
   console: "Rules of this world",
   consoleKey: "Rules of this world (`)",
-  rulesFault: "The rules of this world have a fault: ` shows it.",
+  rulesFault: "The rules of this world have a fault: “Rules of this world” (`) shows it.",
   joinAgain: "Join again",
   anotherRoom: "Another room",
   help: "Keys",
@@ -100,6 +126,7 @@ export const ENGLISH = {
   helpKeys: (keys: string) => `Keys: ${keys}`,
   helpKeyboard:
     "Without a mouse: , and . turn, Page Up and Page Down look up and down, X and C are the buttons of the mouse.",
+  helpTouch: (buttons: string) => `Buttons: ${buttons}. Hold a button that fills a bar for more of it.`,
   helpPage: "? shows the keys, H the network figures, ` the rules of this world, Esc cancels.",
   helpChat: "Lines are sent to everybody in the room. Only you see the answer to /help.",
 

@@ -1,0 +1,99 @@
+/** Outfits, gestures and faces of people. */
+import { describe, expect, it } from "vitest";
+import { EMOTES, emoteOf, emoteSeconds, packEmote, poseEmote } from "../src/people/emotes.js";
+import { poseFace } from "../src/people/face.js";
+import { createJointAngles } from "../src/people/gait.js";
+import {
+  createOutfit,
+  OUTFIT_CHOICES,
+  type OutfitPart,
+  packOutfit,
+  readOutfit,
+} from "../src/people/outfit.js";
+
+const PARTS = Object.keys(OUTFIT_CHOICES) as OutfitPart[];
+
+describe("an outfit", () => {
+  it("keeps_every_choice_in_32_bits", () => {
+    expect(PARTS.length).toBe(6);
+    for (const part of PARTS) {
+      for (let choice = 0; choice <= OUTFIT_CHOICES[part].length; choice++) {
+        const outfit = { ...readOutfit(0), [part]: choice };
+        const packed = packOutfit(outfit);
+        expect(packed).toBeLessThan(2 ** 32);
+        expect(readOutfit(packed)).toEqual(outfit);
+      }
+    }
+  });
+
+  it("treats_unknown_choices_as_not_chosen", () => {
+    expect(readOutfit(0xffff_ffff)).toEqual(readOutfit(0));
+  });
+
+  it("colours_the_chosen_parts_and_leaves_the_others", () => {
+    const before = createOutfit(5, 0x2e86ab);
+    const after = createOutfit(5, 0x2e86ab, packOutfit({ ...readOutfit(0), hair: 6 }));
+    expect(after.hair.getHexString()).toBe(OUTFIT_CHOICES.hair[5].slice(1));
+    expect(after.skin.equals(before.skin)).toBe(true);
+    expect(after.shirt.equals(before.shirt)).toBe(true);
+  });
+});
+
+describe("a gesture", () => {
+  it("has_another_attribute_each_time_and_keeps_its_name", () => {
+    for (const emote of EMOTES) {
+      const attributes = [1, 2, 4095, 4096].map((count) => packEmote(emote, count));
+      expect(new Set(attributes).size).toBe(4);
+      for (const attribute of attributes) {
+        expect(attribute).toBeLessThan(65_536);
+        expect(emoteOf(attribute)).toBe(emote);
+      }
+    }
+    expect(emoteOf(0)).toBeUndefined();
+    expect(emoteOf(15)).toBeUndefined();
+  });
+
+  it("moves_the_body_and_begins_and_ends_without_a_jump", () => {
+    for (const emote of EMOTES) {
+      let [previous, largest, moved] = [createJointAngles(), 0, 0];
+      for (let seconds = 0; seconds <= emoteSeconds(emote) + 0.05; seconds += 1 / 60) {
+        const pose = createJointAngles();
+        poseEmote(emote, seconds, 1, pose);
+        for (const joint of Object.keys(pose) as (keyof typeof pose)[]) {
+          largest = Math.max(largest, Math.abs(pose[joint] - previous[joint]));
+          moved = Math.max(moved, Math.abs(pose[joint]));
+        }
+        previous = pose;
+      }
+      expect(moved, emote).toBeGreaterThan(0.2);
+      expect(largest, `${emote}: radians a frame`).toBeLessThan(0.35);
+      expect(previous, emote).toEqual(createJointAngles());
+    }
+  });
+});
+
+describe("a face", () => {
+  const poseAt = (seconds: number, turning: number, isSpeaking = false) => {
+    const face = { open: 1, eyesX: 0, eyesY: 0, mouth: 0 };
+    poseFace(seconds, turning, 1, isSpeaking, face);
+    return face;
+  };
+
+  it("blinks_now_and_then", () => {
+    const frames = Array.from({ length: 600 }, (_, frame) => poseAt(frame / 60, 0).open);
+    const closed = frames.filter((open) => open < 0.5).length;
+    expect(closed).toBeGreaterThan(3);
+    expect(closed).toBeLessThan(60);
+  });
+
+  it("looks_where_the_body_turns", () => {
+    expect(poseAt(1, 2).eyesX).toBeLessThan(0);
+    expect(poseAt(1, -2).eyesX).toBeGreaterThan(0);
+    expect(poseAt(1, 0).eyesX).toBe(0);
+  });
+
+  it("moves_the_mouth_only_while_speaking", () => {
+    expect(poseAt(1, 0).mouth).toBe(0);
+    expect(poseAt(1, 0, true).mouth).toBeGreaterThan(0.3);
+  });
+});

@@ -1,0 +1,36 @@
+import type { Binding } from "@nowcast/page";
+import type { Keymap } from "../input/keymap.js";
+import { words } from "../words.js";
+import { keyName } from "./key-hints.js";
+
+/** The controls that sentences of a world name. */
+export interface NamedControls {
+  readonly bindings: readonly Binding[];
+  readonly keymap: Keymap;
+  /** Whether buttons on the screen replace the keys. */
+  readonly isTouching: boolean;
+}
+
+const PLACE = /\{([a-z_][a-z0-9_]*)\}/g;
+
+/**
+ * Replaces names of actions in braces by the control of the action: `{kick}` by its key, or by its button on a touch
+ * screen. `{run}` and `{jump}` name the controls of the page, unless the world has actions with these names. The name of an
+ * unknown action stays, without braces.
+ */
+export function fillStep(sentence: string, controls: NamedControls): string {
+  return sentence.replace(PLACE, (_, name: string) => controlOf(name, controls));
+}
+
+function controlOf(name: string, { bindings, keymap, isTouching }: NamedControls): string {
+  const binding = bindings.find(({ action }) => action === name);
+  if (binding !== undefined) {
+    if (isTouching || binding.key === undefined) return words.button(binding.label);
+    if (binding.key === "left") return words.mouseButtons.left;
+    if (binding.key === "right") return words.mouseButtons.right;
+    return keyName(binding.key, keymap);
+  }
+  if (name === "run") return isTouching ? words.touchControls.run : keyName("ShiftLeft", keymap);
+  if (name === "jump") return isTouching ? words.touchControls.jump : keyName("Space", keymap);
+  return name.replaceAll("_", " ");
+}

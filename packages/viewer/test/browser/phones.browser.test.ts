@@ -1,0 +1,180 @@
+/** The controls of the page on phones, and in a window that is zoomed to 200 %: none lies under another one. */
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ServerProcess } from "../../../nowcast/test/server-process.js";
+import { waitFor } from "../../../nowcast/test/wait-for.js";
+import { launchBrowser, Visitor } from "./browser.js";
+
+const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
+const SCREENSHOTS = `${ROOT}/target/screenshots`;
+const WORLDS = ["capture-the-flag", "shop", "gallery", "playground"] as const;
+const PHONE = [
+  { width: 390, height: 844 },
+  { width: 844, height: 390 },
+] as const;
+/** A window of 1280 x 720 at a zoom of 200 %. */
+const ZOOMED = [{ width: 640, height: 360 }] as const;
+
+let browser: Browser;
+let server: ServerProcess;
+
+beforeAll(async () => {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  const folders = WORLDS.map((world) => `${ROOT}/worlds/${world}`);
+  server = await ServerProcess.start(0, ["--rooms-max", "64", "--rooms-per-address-max", "64", ...folders]);
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** The controls and texts of the page, each of which must be free. An open panel covers the middle of the page on purpose. */
+const PARTS = [
+  "#place",
+  ".top-right button",
+  "#board",
+  "#screen-list",
+  "#banner",
+  "#notice",
+  "#world-banner",
+  "#message",
+  "#world-prompt",
+  "#prompt",
+  "#charge",
+  "#chat-log li",
+  "#chat-form",
+  "#hints",
+  ".stick-rest",
+  ".touch button",
+  "#people",
+  "#figures",
+  "#console",
+  "#emotes",
+  "#intro",
+];
+
+interface Layout {
+  readonly shown: number;
+  /** Pairs of shown parts that overlap. */
+  readonly overlaps: readonly string[];
+  /** Shown parts that are partly outside of the window. */
+  readonly cut: readonly string[];
+}
+
+/** The shown parts of the page, and their faults. Parts with `visibility: hidden` or without opacity count as not shown. */
+function layoutOf(page: Page): Promise<Layout> {
+  return page.evaluate((selectors) => {
+    const options = { checkVisibilityCSS: true, checkOpacity: true };
+    const parts = selectors.flatMap((selector) =>
+      [...document.querySelectorAll(selector)]
+        .filter((found) => found.checkVisibility(options))
+        .map((found) => ({
+          name: `${selector} “${(found.getAttribute("aria-label") ?? found.textContent ?? "").trim().slice(0, 24)}”`,
+          box: found.getBoundingClientRect(),
+        }))
+        .filter(({ box }) => box.width > 0 && box.height > 0),
+    );
+    const overlaps = parts.flatMap(({ name, box }, i) =>
+      parts
+        .slice(i + 1)
+        .filter(
+          ({ box: other }) =>
+            Math.min(box.right, other.right) - Math.max(box.left, other.left) > 1 &&
+            Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 1,
+        )
+        .map((other) => `${name} and ${other.name}`),
+    );
+    const cut = parts
+      .filter(
+        ({ box }) =>
+          box.left < 0 || box.top < 0 || box.right > innerWidth + 1 || box.bottom > innerHeight + 1,
+      )
+      .map(({ name }) => name);
+    return { shown: parts.length, overlaps, cut };
+  }, PARTS);
+}
+
+async function expectFree(page: Page, state: string): Promise<void> {
+  const { shown, overlaps, cut } = await layoutOf(page);
+  expect(shown, state).toBeGreaterThan(4);
+  expect(overlaps, state).toEqual([]);
+  expect(cut, state).toEqual([]);
+}
+
+describe.each([
+  { device: "phone", sizes: PHONE, hasTouch: true },
+  { device: "zoomed window", sizes: ZOOMED, hasTouch: false },
+])("on a $device", ({ sizes, hasTouch }) => {
+  it.each(WORLDS)("controls_of_%s_do_not_cover_each_other", async (world) => {
+    const visitor = await Visitor.enter(browser, server, {
+      name: "Ada",
+      room: `${world}-${hasTouch ? "phone" : "zoomed"}`,
+      viewport: sizes[0],
+      hasTouch,
+    });
+    const { page } = visitor;
+    await waitFor("the card", () => page.locator("#intro").isVisible());
+    await waitFor("the steps", async () => !(await page.locator("#intro").textContent())?.includes("{"));
+    for (const size of sizes) {
+      await page.setViewportSize(size);
+      await waitFor("the size", () => page.evaluate((width) => innerWidth === width, size.width));
+      await expectFreeInEachState(page, hasTouch, `${SCREENSHOTS}/controls-${world}-${size.width}`);
+    }
+    expect(visitor.errors).toEqual([]);
+    await visitor.leave();
+  });
+});
+
+/** Shows the card, no panel, and each panel, and expects that all shown parts are free. */
+async function expectFreeInEachState(page: Page, hasTouch: boolean, picture: string): Promise<void> {
+  const press = (selector: string): Promise<void> => {
+    const control = page.locator(selector);
+    return hasTouch ? control.tap() : control.click();
+  };
+  await page.evaluate(() => window.nowcast.viewer.intro.show());
+  await page.screenshot({ path: `${picture}-card.png` });
+  await expectFree(page, "with the card");
+  await press("#intro-close");
+  await page.evaluate(() => {
+    const { hud, chat } = window.nowcast.viewer;
+    hud.say("A notice of the page, which may be as long as a sentence is.");
+    chat.addEvent("Ben is here");
+    hud.setCharge(0.5);
+  });
+  await page.screenshot({ path: `${picture}.png` });
+  await expectFree(page, "without a panel");
+  for (const toggle of ["place", "hud-toggle", "console-toggle", hasTouch ? "touch-emote" : "emote-toggle"]) {
+    await press(`#${toggle}`);
+    await page.screenshot({ path: `${picture}-${toggle}.png` });
+    await expectFree(page, `with the panel of ${toggle}`);
+    await press(`#${toggle}`);
+  }
+  await page.evaluate(() => {
+    window.nowcast.viewer.hud.setCharge(undefined);
+    document.getElementById("notice")!.hidden = true;
+  });
+}
+
+it("steps_name_buttons_on_a_phone_and_keys_otherwise", async () => {
+  const stepsOf = async (hasTouch: boolean): Promise<string> => {
+    const viewport = { width: 844, height: 390 };
+    const options = { name: "Ada", room: "playground-steps", viewport, hasTouch };
+    const visitor = await Visitor.enter(browser, server, options);
+    const card = visitor.page.locator("#intro");
+    await waitFor("the card", () => card.isVisible());
+    await waitFor(
+      "the names of the controls",
+      async () => !(await card.textContent())?.includes("put down to"),
+    );
+    const text = (await visitor.page.locator("#intro-how").innerText()).replaceAll("\n", " ");
+    expect(await visitor.page.locator("#intro-touch").isVisible()).toBe(hasTouch);
+    await visitor.leave();
+    return text;
+  };
+  expect(await stepsOf(true)).toContain("Press “Grab” at a block to grab it, and “Put down” to put it down.");
+  expect(await stepsOf(false)).toContain("Press E at a block to grab it, and Q to put it down.");
+});
