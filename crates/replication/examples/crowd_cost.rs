@@ -12,9 +12,11 @@
 
 use std::collections::VecDeque;
 use std::env;
+use std::sync::Arc;
 
 use nowcast_replication::{
-    GridSnapshot, History, InterestGrid, InterestSet, Moving, Placed, Quantization, Reach, Transform, Viewer,
+    GridSnapshot, History, InterestGrid, InterestSet, Moving, Placed, Quantization, RateTable, RatesId,
+    Reach, Transform, UpdateRates, Viewer,
 };
 
 /// Steps between two rounds of a client.
@@ -30,6 +32,7 @@ const ENTITIES_PER_ROUND_MAX: usize = 400;
 
 struct Client {
     set: InterestSet,
+    rates: Arc<RateTable>,
     viewer: Viewer,
     /// The packets in flight: the step at which the outcome is known, the number, and whether it arrived.
     flying: VecDeque<(u32, u64, bool)>,
@@ -74,9 +77,12 @@ fn main() {
         .map(|at| [at as f32 % row, 3.25, (at as f32 / row).floor()])
         .map(|[x, y, z]| [(x - row / 2.0) * THING_PITCH_METRES, y, (z - row / 2.0) * THING_PITCH_METRES])
         .collect();
+    let far_metres = RADIUS_METRES / 2.0;
+    let rates = Arc::new(RateTable::new(far_metres, UpdateRates::far(far_metres)));
     let mut clients: Vec<Client> = (0..count)
         .map(|avatar| Client {
             set: InterestSet::new(avatar as u32),
+            rates: Arc::clone(&rates),
             viewer: Viewer::with_bytes_per_round_max(256 * 1024 / 20),
             flying: VecDeque::new(),
             number: 0,
@@ -139,6 +145,7 @@ fn publish(step: u32, grid: &mut InterestGrid, history: &mut History, avatars: &
         reach: Reach::Within(RADIUS_METRES),
         size: 0.4,
         quantization,
+        rates: RatesId::default(),
     };
     let rotation = |at: usize| {
         let half = avatars.get(at).map_or(0.0, |avatar| avatar.yaw / 2.0);
@@ -148,13 +155,14 @@ fn publish(step: u32, grid: &mut InterestGrid, history: &mut History, avatars: &
     grid.update(step, positions.enumerate().map(|(id, position)| placed(id, position)));
     let moving = grid.entities().filter_map(|(placed, section)| {
         let rotation = rotation(placed.id as usize - 1);
-        let Placed { id, position, size, quantization, .. } = *placed;
+        let Placed { id, position, size, quantization, rates, .. } = *placed;
         Some(Moving {
             id,
             transform: Transform { position, rotation },
             section: section?,
             size,
             quantization,
+            rates,
             flight: None,
         })
     });
@@ -175,7 +183,7 @@ fn serve_client(
     snapshot: &GridSnapshot,
     history: &History,
 ) -> Sent {
-    let Client { set, viewer, flying, number, .. } = client;
+    let Client { set, rates, viewer, flying, number, .. } = client;
     flying.retain(|(due, number, arrived)| {
         if *due <= step {
             viewer.on_outcome(*number, *arrived);
@@ -184,7 +192,7 @@ fn serve_client(
     });
     if let Some(eye) = eye {
         set.refresh(snapshot, Some(eye), ENTITIES_PER_ROUND_MAX);
-        viewer.set_interest(set, RADIUS_METRES / 2.0, 6);
+        viewer.set_interest(set, rates, 2 * ROUND_STEPS);
         viewer.begin_round(history.frames(), Some(eye));
     }
     let mut sent = Sent { numbers: Vec::new(), bytes: 0 };

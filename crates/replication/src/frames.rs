@@ -10,6 +10,7 @@ use crate::motion_codec;
 use crate::row::Quantization;
 use crate::section::{IdHash, SectionId};
 use crate::snapshot_pool::ApplyDelta;
+use crate::update_rates::RatesId;
 use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX};
 
 /// Maximum number of shared encodings of one frame. A further encoding replaces the least used one.
@@ -51,6 +52,8 @@ pub(crate) struct Kept {
     pub(crate) frame: Frame,
     /// The quantization of the frame's rows.
     pub(crate) quantization: Quantization,
+    /// The update rates of the frame's entities.
+    pub(crate) rates: RatesId,
     /// The last tick at which the previous frame was still valid.
     tick_before: u32,
     /// Two opposite corners of the smallest box around the frame's entities; `None` if the frame has no entities.
@@ -294,13 +297,13 @@ impl Shared {
 impl Kept {
     pub(crate) fn new(
         frame: Frame,
-        quantization: Quantization,
+        (quantization, rates): (Quantization, RatesId),
         tick_before: u32,
         moved: f32,
         size: f32,
     ) -> Self {
         let (bounds, shared) = (bounds(&frame, quantization), Mutex::default());
-        Self { frame, quantization, tick_before, bounds, moved, size, shared }
+        Self { frame, quantization, rates, tick_before, bounds, moved, size, shared }
     }
 
     /// Drops the encodings, because there is a newer frame. If a reader holds the lock now, the encodings are dropped with

@@ -13,6 +13,7 @@ use crate::row::{Quantization, Row};
 use crate::section::SectionId;
 use crate::snapshot_pool::SnapshotPool;
 use crate::transform::Transform;
+use crate::update_rates::RatesId;
 
 /// Steps for which an empty group stays in its section, so that viewers of the section learn that the group is empty.
 const EMPTY_STEPS_MAX: u32 = 600;
@@ -30,12 +31,14 @@ pub struct Moving {
     pub size: f32,
     /// The quantization of the entity's row.
     pub quantization: Quantization,
+    /// The update rates of the entity.
+    pub rates: RatesId,
     /// The motion of a body that moves by itself; `None` for every other entity.
     pub flight: Option<Flight>,
 }
 
 impl From<(u32, Transform)> for Moving {
-    /// Makes a point-like entity in the default section, with the finest quantization.
+    /// Makes a point-like entity in the default section, with the finest quantization and the default rates.
     fn from((id, transform): (u32, Transform)) -> Self {
         Self {
             id,
@@ -43,6 +46,7 @@ impl From<(u32, Transform)> for Moving {
             section: SectionId::default(),
             size: 0.0,
             quantization: Quantization::default(),
+            rates: RatesId::default(),
             flight: None,
         }
     }
@@ -50,8 +54,8 @@ impl From<(u32, Transform)> for Moving {
 
 /// Records the transforms of all moving entities in groups. Each world has one history; viewers read its [`Frames`].
 ///
-/// All entities of a group are in the same section of an [`crate::InterestGrid`] and have the same quantization. An
-/// entity that moves to another section moves to another group.
+/// All entities of a group are in the same section of an [`crate::InterestGrid`] and have the same quantization and
+/// update rates. An entity that moves to another section moves to another group.
 #[derive(Debug, Default)]
 pub struct History {
     tick: u32,
@@ -85,6 +89,7 @@ struct Known {
     row: Row,
     size: f32,
     quantization: Quantization,
+    rates: RatesId,
 }
 
 /// The entities of a group.
@@ -92,6 +97,7 @@ struct Known {
 struct Group {
     section: SectionId,
     quantization: Quantization,
+    rates: RatesId,
     members: usize,
     emptied_tick: u32,
     /// The frame under construction, if anything changed.
@@ -108,10 +114,11 @@ struct Next {
 impl Known {
     /// Whether nothing about the entity changed. Most entities rest, and a resting transform is the same to the last bit.
     fn rests_at(&self, moving: &Moving) -> bool {
-        let Moving { transform, section, size, quantization, flight, .. } = *moving;
+        let Moving { transform, section, size, quantization, rates, flight, .. } = *moving;
         flight.is_none()
             && self.section == section
             && self.quantization == quantization
+            && self.rates == rates
             && self.transform == transform
             && self.size == size
     }
@@ -163,7 +170,7 @@ impl History {
 
     /// Returns the current state of an entity; `None` if no group has a free place.
     fn place(&mut self, known: Option<Known>, moving: &Moving) -> Option<Known> {
-        let Moving { id, transform, section, size, quantization, flight } = *moving;
+        let Moving { id, transform, section, size, quantization, rates, flight } = *moving;
         let mut has_new_row = false;
         let mut tracker = flight.map(|flight| match self.trackers.remove(&id) {
             Some(mut tracker) => {
@@ -182,7 +189,7 @@ impl History {
             if known.rests_at(moving) {
                 return Some(known);
             }
-            if known.section == section && known.quantization == quantization {
+            if (known.section, known.quantization, known.rates) == (section, quantization, rates) {
                 let row = row_of(&tracker);
                 if if moves_itself { has_new_row } else { row != known.row } {
                     let next = self.change(known.group);
@@ -193,7 +200,7 @@ impl History {
             }
             self.leave(known.group);
         }
-        let Some(group) = self.group_with_room(section, quantization) else {
+        let Some(group) = self.group_with_room(section, quantization, rates) else {
             self.left_out += 1;
             return None;
         };
@@ -205,7 +212,7 @@ impl History {
         }
         let row = row_of(&tracker);
         self.keep_tracker(id, tracker);
-        Some(Known { id, group, section, row, transform, size, quantization })
+        Some(Known { id, group, section, row, transform, size, quantization, rates })
     }
 
     fn keep_tracker(&mut self, id: u32, tracker: Option<Tracker>) {
@@ -249,9 +256,9 @@ impl History {
         }
         let mut frames = Vec::with_capacity(self.changed.len());
         for group in self.changed.drain(..) {
-            let Group { next, quantization, .. } = &mut self.groups[usize::from(group)];
+            let Group { next, quantization, rates, .. } = &mut self.groups[usize::from(group)];
             let Some(Next { frame, moved, size }) = next.take() else { continue };
-            let quantization = *quantization;
+            let (quantization, rates) = (*quantization, *rates);
             if let Some(newest) = self.snapshots.newest().group(group).and_then(|group| group.newest()) {
                 let is_alike = newest.quantization == quantization && newest.frame.ids() == frame.ids();
                 // A motion row with the same numbers begins at another step.
@@ -262,18 +269,24 @@ impl History {
                 // Only the newest frame is encoded, so the encodings of the previous frame are dropped.
                 newest.retire();
             }
-            frames.push((group, Arc::new(Kept::new(frame, quantization, tick_before, moved, size))));
+            frames.push((group, Arc::new(Kept::new(frame, (quantization, rates), tick_before, moved, size))));
         }
         frames
     }
 
-    /// Returns the first group of the section and quantization that has room, so that groups with free slots are filled
-    /// first.
-    fn group_with_room(&mut self, section: SectionId, quantization: Quantization) -> Option<u16> {
+    /// Returns the first group of the section, quantization and rates that has room, so that groups with free slots are
+    /// filled first.
+    fn group_with_room(
+        &mut self,
+        section: SectionId,
+        quantization: Quantization,
+        rates: RatesId,
+    ) -> Option<u16> {
         let groups = self.sections.get(&section).map_or(&[][..], Vec::as_slice);
         let has_room = |group: &u16| {
             let group = &self.groups[usize::from(*group)];
-            group.members < quantization.members_max() && group.quantization == quantization
+            group.members < quantization.members_max()
+                && (group.quantization, group.rates) == (quantization, rates)
         };
         if let Some(group) = groups.iter().copied().find(has_room) {
             return Some(group);
@@ -290,7 +303,7 @@ impl History {
             }
         };
         let new = &mut self.groups[usize::from(group)];
-        (new.section, new.quantization) = (section, quantization);
+        (new.section, new.quantization, new.rates) = (section, quantization, rates);
         self.sections.entry(section).or_default().push(group);
         self.regrouped.insert(section);
         Some(group)

@@ -7,6 +7,7 @@ use crate::grid_snapshot::{GridDelta, GridSnapshot};
 use crate::row::Quantization;
 use crate::section::{Layer, NewSection, Policy, Reach, Section, SectionId, cell_of};
 use crate::snapshot_pool::SnapshotPool;
+use crate::update_rates::RatesId;
 
 /// Steps for which an empty section is kept, because entities often return.
 const EMPTY_STEPS_MAX: u32 = 600;
@@ -27,6 +28,8 @@ pub struct Placed {
     pub size: f32,
     /// The quantization of the entity's transform.
     pub quantization: Quantization,
+    /// The update rates of the entity.
+    pub rates: RatesId,
 }
 
 /// An entity that moved to another section. Entities that do not exist, or that no client receives, are in no section.
@@ -244,6 +247,7 @@ mod tests {
             reach: Reach::Within(40.0),
             size: 0.0,
             quantization: Quantization::default(),
+            rates: RatesId::default(),
         }
     }
 

@@ -190,6 +190,7 @@ mod tests {
     use crate::interest_grid::{InterestGrid, Placed};
     use crate::row::Quantization;
     use crate::section::Reach;
+    use crate::update_rates::RatesId;
 
     fn row(reach: Reach) -> impl Iterator<Item = Placed> {
         let at = |id| [id as f32 * 10.0, 0.0, 0.0];
@@ -199,6 +200,7 @@ mod tests {
             reach,
             size: 0.0,
             quantization: Quantization::default(),
+            rates: RatesId::default(),
         })
     }
 
@@ -256,6 +258,7 @@ mod tests {
             reach,
             size: 0.0,
             quantization: Quantization::default(),
+            rates: RatesId::default(),
         };
         interest_grid.update(0, reaches.into_iter().enumerate().map(far));
         let mut interest_set = InterestSet::new(1);

@@ -49,6 +49,7 @@
 //! | --- | --- |
 //! | `row.rs` | transforms as integers, and their precision: [`Quantization`] |
 //! | `transform.rs` | [`Transform`]: position and rotation |
+//! | `update_rates.rs` | [`UpdateRates`]: how often movement is sent, by distance |
 //! | `interest_grid.rs` | [`InterestGrid`]: the sections of space, and the section of each entity |
 //! | `grid_snapshot.rs` | [`GridSnapshot`]: the sections at one step, immutable |
 //! | `interest_set.rs` | [`InterestSet`]: the sections that one viewer sees |
@@ -78,6 +79,7 @@ mod row;
 mod section;
 mod snapshot_pool;
 mod transform;
+mod update_rates;
 mod viewer;
 
 pub use frames::Frames;
@@ -92,6 +94,7 @@ pub use row::{Quantization, Row};
 pub use section::{NewSection, Reach, SectionId};
 pub use snapshot_pool::{ApplyDelta, SnapshotPool};
 pub use transform::Transform;
+pub use update_rates::{Interval, RATE_CLASSES_MAX, RateTable, RatesId, UpdateRates};
 pub use viewer::{Viewer, ViewerStats};
 
 /// Maximum number of entities in a group. A group of this size fits into one packet even if no value is predicted correctly.

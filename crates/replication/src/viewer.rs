@@ -7,6 +7,7 @@ use crate::acked::Acked;
 use crate::frames::{Delta, Encoder, Frames, Kept};
 use crate::interest_set::InterestSet;
 use crate::payload::{HEAD_BYTES, RecordHead};
+use crate::update_rates::{Interval, RateTable};
 use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, SectionId};
 
 /// Maximum number of packets whose outcome is awaited: more than a viewer gets in one second. Older packets count as lost.
@@ -37,10 +38,10 @@ pub struct Viewer {
     interest_set: Option<Vec<SectionId>>,
     /// The version of the frames for which `known` was built; `None` if it must be rebuilt.
     version: Option<u64>,
-    /// Groups farther away than this, in metres, are sent less often.
-    far_metres: Option<f32>,
-    /// Steps between two frames of a far group.
-    far_steps: u32,
+    /// The update rates by distance.
+    rates: Arc<RateTable>,
+    /// Steps of two rounds: the time between two frames of a group that is sent in every second round.
+    two_rounds_steps: u32,
     /// The tick of the last round.
     round_tick: Option<u32>,
     /// Counts how often groups became visible, to recognise packets from before a group became visible again.
@@ -96,7 +97,7 @@ struct Known {
     /// The urgency, which grows while the group waits.
     urgency: f32,
     is_wanted: bool,
-    /// Whether the last round skipped the group, because it is far away. No group is skipped twice in a row.
+    /// Whether the last round skipped the group, because it is far away.
     was_left_out: bool,
 }
 
@@ -128,13 +129,21 @@ impl Viewer {
         Self { bytes_per_round_max: Some(bytes_per_round_max), ..Self::default() }
     }
 
-    /// Restricts the viewer to these sections from the next round on. Groups farther away than `far_metres` are sent once
-    /// in `far_steps` steps, but at least in every second round.
+    /// Restricts the viewer to these sections from the next round on. Groups are sent at these rates. `two_rounds_steps` is
+    /// the usual number of steps of two rounds.
     ///
-    /// In which steps they are sent depends on the group, not on the viewer. So viewers with the same rounds get a far group
-    /// in the same step, against the same baselines, and share its encoding.
-    pub fn set_interest(&mut self, interest_set: &InterestSet, far_metres: f32, far_steps: u32) {
-        (self.far_metres, self.far_steps) = (Some(far_metres), far_steps);
+    /// In which steps a far group is sent depends on the group, not on the viewer. So viewers with the same rounds get a far
+    /// group in the same step, against the same baselines, and share its encoding.
+    pub fn set_interest(
+        &mut self,
+        interest_set: &InterestSet,
+        rates: &Arc<RateTable>,
+        two_rounds_steps: u32,
+    ) {
+        self.two_rounds_steps = two_rounds_steps;
+        if !Arc::ptr_eq(&self.rates, rates) {
+            self.rates = Arc::clone(rates);
+        }
         if self.interest_set.as_deref() != Some(interest_set.sections()) {
             self.interest_set = Some(interest_set.sections().to_vec());
             self.version = None;
@@ -158,13 +167,20 @@ impl Viewer {
             let Some(newest) = group.newest() else { continue };
             let (weight, away) = weight(newest, eye);
             known.urgency += weight;
-            let is_far = self.far_metres.is_some_and(|far| away > far);
-            let is_near = self.far_metres.is_none_or(|far| away <= far / 4.0);
+            let far_metres = self.rates.far_metres();
+            let (is_far, is_near) = (away > far_metres, away <= far_metres / 4.0);
             let oldest = &mut self.stats.oldest_steps[if is_near { 0 } else { 1 + usize::from(is_far) }];
             *oldest = (*oldest).max(known.sent.map_or(0, |sent| newest.frame.tick().wrapping_sub(sent)));
-            let slot = |tick| far_slot(tick, known.group, self.far_steps);
-            let is_due = || before.is_none_or(|before| slot(before) != slot(frames.tick()));
-            known.was_left_out = is_far && !known.was_left_out && !is_due();
+            let is_due = |steps| {
+                let slot = |tick| far_slot(tick, known.group, steps);
+                before.is_none_or(|before| slot(before) != slot(frames.tick()))
+            };
+            known.was_left_out = match self.rates.of(newest.rates).interval_at(away) {
+                Interval::EveryRound => false,
+                // No group is left out twice in a row, even if rounds are not equally far apart.
+                Interval::EverySecondRound => !known.was_left_out && !is_due(self.two_rounds_steps),
+                Interval::Steps(steps) => known.sent.is_some() && !is_due(u32::from(steps)),
+            };
             known.is_wanted |= !known.was_left_out;
         }
         self.sort();

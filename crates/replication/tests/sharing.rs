@@ -2,9 +2,11 @@
 //! encodings.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use nowcast_replication::{
-    History, InterestGrid, InterestSet, Moving, Placed, Quantization, Reach, Transform, Viewer,
+    History, InterestGrid, InterestSet, Moving, Placed, Quantization, RateTable, RatesId, Reach, Transform,
+    Viewer,
 };
 
 const ENTITIES: u32 = 120;
@@ -39,6 +41,7 @@ struct Client {
 
 struct Crowd {
     clients: Vec<Client>,
+    rates: Arc<RateTable>,
     dice: u64,
 }
 
@@ -51,7 +54,11 @@ impl Crowd {
             number: 0,
             flying: VecDeque::new(),
         };
-        Self { clients: habits.into_iter().enumerate().map(client).collect(), dice: 0x9E37_79B9_7F4A_7C15 }
+        Self {
+            clients: habits.into_iter().enumerate().map(client).collect(),
+            rates: Arc::default(),
+            dice: 0x9E37_79B9_7F4A_7C15,
+        }
     }
 
     /// Runs the crowd, and returns the sums of encodings and records of the clients with a habit, in each round from the
@@ -83,7 +90,7 @@ impl Crowd {
     }
 
     fn serve(&mut self, at: usize, step: u32, grid: &InterestGrid, history: &History) {
-        let Self { clients, dice } = self;
+        let Self { clients, rates, dice } = self;
         let Client { habit, set, viewer, number, flying } = &mut clients[at];
         while let Some((_, number)) = flying.pop_front_if(|(due, _)| *due <= step) {
             *dice ^= *dice << 13;
@@ -107,7 +114,7 @@ impl Crowd {
         let is_away = turns && step.is_multiple_of(2);
         let eye = [if is_away { 500.0 } else { 0.0 }, 0.0, 0.0];
         set.refresh(grid.grid_snapshot(), Some(eye), usize::MAX);
-        viewer.set_interest(set, f32::INFINITY, 1);
+        viewer.set_interest(set, rates, 2 * ROUND_STEPS);
         viewer.begin_round(history.frames(), Some(eye));
         while viewer.has_more() {
             let mut payload = Vec::new();
@@ -131,12 +138,13 @@ fn publish(step: u32, grid: &mut InterestGrid, history: &mut History) {
         reach: Reach::Within(RADIUS_METRES),
         size: 0.5,
         quantization,
+        rates: RatesId::default(),
     });
     grid.update(step, placed);
     let moving = grid.entities().filter_map(|(placed, section)| {
         let transform = Transform { position: placed.position, rotation: [0.0, 0.0, 0.0, 1.0] };
-        let Placed { id, size, quantization, .. } = *placed;
-        Some(Moving { id, transform, section: section?, size, quantization, flight: None })
+        let Placed { id, size, quantization, rates, .. } = *placed;
+        Some(Moving { id, transform, section: section?, size, quantization, rates, flight: None })
     });
     history.publish(step, moving);
 }

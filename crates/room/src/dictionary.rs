@@ -1,9 +1,11 @@
 //! Encodes the definition of a world for clients: kinds with bodies, attributes, actions and events.
 
-use nowcast_replication::{Placed, Quantization, Reach};
+use std::sync::Arc;
+
+use nowcast_replication::{Interval, Placed, Quantization, RateTable, RatesId, Reach, UpdateRates};
 use nowcast_script::Assets;
 use nowcast_wire::{Effort, Value, encode_value};
-use nowcast_world::{Attributes, Definition, EntityRef, Interest, KindId};
+use nowcast_world::{Attributes, Definition, EntityRef, Interest, KindId, STEP_HZ, UpdateRate};
 use nowcast_world_protocol::session::{Action, Asset, Declared, Definition as Message, Kind};
 
 /// Maximum bytes of the message that holds a definition (`spec/WORLD.md`, section 6).
@@ -21,8 +23,8 @@ pub struct Dictionary {
     fingerprints: Vec<u64>,
     /// For each kind, the replication of its entities.
     replication: Vec<KindReplication>,
-    /// Entities farther away than this, in metres, are sent less often.
-    far_metres: f32,
+    /// How often entities are sent, by distance.
+    rates: Arc<RateTable>,
 }
 
 /// The replication of a kind's entities.
@@ -32,6 +34,7 @@ struct KindReplication {
     /// Radius of the kind's shape, in metres.
     size: f32,
     quantization: Quantization,
+    rates: RatesId,
 }
 
 impl Dictionary {
@@ -40,11 +43,23 @@ impl Dictionary {
         let gravity = -definition.gravity[1];
         let kinds: Vec<Kind> = definition.kinds.iter().map(|kind| Kind::describe(kind, gravity)).collect();
         let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
+        let far_metres = match definition.interest {
+            Interest::Near { radius } => radius / 2.0,
+            Interest::Always | Interest::Never | Interest::Owner => f32::INFINITY,
+        };
+        let default_rates = definition.update_rates.as_deref().map(update_rates);
+        let default_rates = default_rates.unwrap_or_else(|| UpdateRates::far(far_metres));
+        let mut rates = RateTable::new(far_metres, default_rates);
         let replication = definition.kinds.iter().map(|kind| KindReplication {
             interest: definition.interest_of(kind),
             size: kind.body.as_ref().map_or(0.0, |body| body.shape.reach()),
             quantization: Quantization::within(kind.precision, kind.rotation_precision),
+            rates: kind
+                .update_rates
+                .as_deref()
+                .map_or_else(RatesId::default, |of| rates.add(update_rates(of))),
         });
+        let replication = replication.collect();
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
             arguments: action.arguments.shape().to_bytes(),
@@ -63,16 +78,12 @@ impl Dictionary {
             assets: describe_assets(assets),
         };
         while nowcast_wire::encode_to_vec(&message).len() > DEFINITION_BYTES_MAX && shorten(&mut message) {}
-        let far_metres = match definition.interest {
-            Interest::Near { radius } => radius / 2.0,
-            Interest::Always | Interest::Never | Interest::Owner => f32::INFINITY,
-        };
-        Self { message, fingerprints, replication: replication.collect(), far_metres }
+        Self { message, fingerprints, replication, rates: Arc::new(rates) }
     }
 
     /// Returns the position of an entity, and the clients to which it is replicated.
     pub(crate) fn placed(&self, entity: &EntityRef<'_>) -> Placed {
-        let KindReplication { interest, size, quantization } = self.replication(entity.kind);
+        let KindReplication { interest, size, quantization, rates } = self.replication(entity.kind);
         let size = size * entity.scale.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
         let reach = match interest {
             // An entity larger than a grid cell is visible from beyond the neighbour cells.
@@ -82,7 +93,7 @@ impl Dictionary {
             Interest::Never => Reach::Never,
             Interest::Owner => entity.owner.map_or(Reach::Never, |owner| Reach::Owner(owner.0)),
         };
-        Placed { id: entity.id.0, position: entity.pose.position, reach, size, quantization }
+        Placed { id: entity.id.0, position: entity.pose.position, reach, size, quantization, rates }
     }
 
     /// Whether the entities of a kind are replicated to some clients only. The plain protocol does not replicate them.
@@ -90,14 +101,18 @@ impl Dictionary {
         matches!(self.replication(kind).interest, Interest::Never | Interest::Owner)
     }
 
-    /// Entities farther away than this from a client's avatar are updated less often, in metres.
-    pub fn far_metres(&self) -> f32 {
-        self.far_metres
+    /// How often entities are sent, by distance.
+    pub fn rates(&self) -> &Arc<RateTable> {
+        &self.rates
     }
 
     fn replication(&self, kind: KindId) -> KindReplication {
-        let unknown =
-            KindReplication { interest: Interest::DEFAULT, size: 0.0, quantization: Quantization::default() };
+        let unknown = KindReplication {
+            interest: Interest::DEFAULT,
+            size: 0.0,
+            quantization: Quantization::default(),
+            rates: RatesId::default(),
+        };
         self.replication.get(usize::from(kind.0)).copied().unwrap_or(unknown)
     }
 
@@ -110,6 +125,17 @@ impl Dictionary {
     pub(crate) fn fingerprint(&self, kind: KindId) -> u64 {
         self.fingerprints.get(usize::from(kind.0)).copied().unwrap_or_default()
     }
+}
+
+/// Converts the update rates of a definition. An interval is rounded down to whole steps, so that rates are not lower than
+/// declared.
+fn update_rates(rates: &[UpdateRate]) -> UpdateRates {
+    let class = |rate: &UpdateRate| {
+        let steps = (STEP_HZ as f32 / rate.hz) as u16;
+        let interval = if steps > 1 { Interval::Steps(steps) } else { Interval::EveryRound };
+        (rate.within.unwrap_or(f32::INFINITY), interval)
+    };
+    UpdateRates::new(&rates.iter().map(class).collect::<Vec<_>>())
 }
 
 /// Removes the longest list of a body. Returns whether there was one.

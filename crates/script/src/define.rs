@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use mlua::{Table, Value as Luau};
 use nowcast_world::{
     Action, Area, Beyond, Definition, EventDeclaration, Interest, Kind, LAYERS_MAX, Layers, OwnedBy,
-    OwnerLeaves, OwnerRules, Value, Walker,
+    OwnerLeaves, OwnerRules, UpdateRate, Value, Walker,
 };
 
 pub(crate) use body::{SHAPE_FIELDS, read_motion, read_shape};
@@ -76,6 +76,7 @@ impl Declarations {
             kind.owner = read_owner(&owner)?;
         }
         kind.interest = read_interest(&fields)?;
+        kind.update_rates = read_update_rates(&fields)?;
         kind.precision = fields.number("precision")?;
         kind.rotation_precision = fields.number("rotation_precision")?;
         kind.layers = self.read_layers(&fields)?;
@@ -88,6 +89,7 @@ impl Declarations {
             "owner",
             "formerly",
             "interest",
+            "update_rates",
             "precision",
             "rotation_precision",
             "layer",
@@ -204,6 +206,9 @@ impl Declarations {
         if let Some(interest) = read_interest(&fields)? {
             self.definition.interest = interest;
         }
+        if let Some(rates) = read_update_rates(&fields)? {
+            self.definition.update_rates = Some(rates);
+        }
         if let Some(version) = fields.double("version")? {
             let is_version = version.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&version);
             if !is_version {
@@ -214,7 +219,15 @@ impl Declarations {
         if let Some(rewind) = fields.truth("rewind")? {
             self.definition.rewinds = rewind;
         }
-        fields.nothing_else(&["gravity", "players_max", "entities_max", "version", "interest", "rewind"])?;
+        fields.nothing_else(&[
+            "gravity",
+            "players_max",
+            "entities_max",
+            "version",
+            "interest",
+            "update_rates",
+            "rewind",
+        ])?;
         self.checked(|_| ())
     }
 
@@ -310,6 +323,19 @@ fn read_interest(fields: &Fields<'_>) -> Declared<Option<Interest>> {
         },
         other => return Err(fields.expected("interest", expected, other.type_name())),
     }))
+}
+
+/// Reads how often clients receive the movement of entities, by distance.
+fn read_update_rates(fields: &Fields<'_>) -> Declared<Option<Vec<UpdateRate>>> {
+    if fields.table_in("update_rates")?.is_none() {
+        return Ok(None);
+    }
+    let read = |class: &Fields<'_>| {
+        class.nothing_else(&["within", "hz"])?;
+        let hz = class.number("hz")?.ok_or_else(|| class.expected("hz", "updates a second", "none"))?;
+        Ok(UpdateRate { within: class.number("within")?, hz })
+    };
+    fields.tables("update_rates")?.iter().map(read).collect::<Declared<_>>().map(Some)
 }
 
 fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {

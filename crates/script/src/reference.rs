@@ -55,8 +55,8 @@ const SECTIONS: [Section; 4] = [
             ),
             entry(
                 "settings",
-                "(fields: { gravity: vector?, players_max: number?, entities_max: number?, version: number?, interest: any?, rewind: boolean? }) -> ()",
-                "Gravity in metres a second squared (0, -9.81, 0), maximum number of players (256) and of entities (16,384, at most 131,072), the `version` number of your rules (0), for \"upgrade\", and the `interest` of kinds that declare none: `{ radius = 256 }`. `rewind = true` records the last half second, for `world.rewound`.",
+                "(fields: { gravity: vector?, players_max: number?, entities_max: number?, version: number?, interest: any?, update_rates: { UpdateRate }?, rewind: boolean? }) -> ()",
+                "Gravity in metres a second squared (0, -9.81, 0), maximum number of players (256) and of entities (16,384, at most 131,072), the `version` number of your rules (0), for \"upgrade\", and the `interest` of kinds that declare none: `{ radius = 256 }`. `update_rates` are those of kinds that declare none. `rewind = true` records the last half second, for `world.rewound`.",
             ),
             entry(
                 "about",

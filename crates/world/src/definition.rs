@@ -8,6 +8,7 @@ use crate::event::Refusal;
 use crate::kind::{Interest, Kind};
 use crate::limits::{ACTIONS_MAX, EVENTS_MAX, KINDS_MAX, Limits};
 use crate::problem::{DefinitionError, Path, Problem, is_name};
+use crate::update_rates::{self, UpdateRate};
 
 /// A world's definition. [`crate::World::new`] checks it; [`Definition::validate`] does so without making a world.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,6 +29,9 @@ pub struct Definition {
     pub limits: Limits,
     /// The interest policy of kinds that declare none.
     pub interest: Interest,
+    /// The update rates of kinds that declare none. `None`: near entities in every round of updates, and entities beyond
+    /// half of the radius of [`Definition::interest`] in every second round.
+    pub update_rates: Option<Vec<UpdateRate>>,
     /// Whether the world records the last half second, so that rules can judge by a player's view
     /// ([`crate::Scene::rewind`]).
     pub rewinds: bool,
@@ -47,6 +51,7 @@ impl Default for Definition {
             gravity: [0.0, -9.81, 0.0],
             limits: Limits::DEFAULT,
             interest: Interest::DEFAULT,
+            update_rates: None,
             rewinds: false,
             saves: false,
         }
@@ -130,6 +135,9 @@ impl Definition {
         let gravity = path.field("gravity");
         self.gravity.iter().try_for_each(|value| gravity.within(*value, -1_000.0, 1_000.0))?;
         self.interest.check(&path.field("interest"))?;
+        if let Some(rates) = &self.update_rates {
+            update_rates::check(rates, &path)?;
+        }
         let Value::Map(state) = &self.state else {
             return Err(path.field("state").error(Problem::Invalid("it is no map")));
         };

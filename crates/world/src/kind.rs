@@ -7,6 +7,7 @@ use crate::body::{Body, Motion};
 use crate::layers::{LAYERS_MAX, Layers};
 use crate::owner::OwnerRules;
 use crate::problem::{DefinitionError, Path, Problem, is_name};
+use crate::update_rates::{self, UpdateRate};
 use crate::walker::Walker;
 
 /// The declaration that all entities of one kind share.
@@ -32,6 +33,9 @@ pub struct Kind {
     pub reports_contacts: bool,
     /// The interest policy of the entities; `None` for [`crate::Definition::interest`].
     pub interest: Option<Interest>,
+    /// How often clients receive the movement of the entities, by distance; `None` for
+    /// [`crate::Definition::update_rates`].
+    pub update_rates: Option<Vec<UpdateRate>>,
     /// Maximum error of replicated positions, in metres, from 0.001 to 1; `None` for the smallest possible error.
     pub precision: Option<f32>,
     /// Maximum error of each of the three smaller components of replicated quaternions, from 0.0002 to 0.04; `None` for the
@@ -55,6 +59,7 @@ impl Kind {
             owner: OwnerRules::default(),
             reports_contacts: false,
             interest: None,
+            update_rates: None,
             precision: None,
             rotation_precision: None,
             layers: Layers::default(),
@@ -108,6 +113,9 @@ impl Kind {
         self.attributes.check(&path.field("attributes"))?;
         if let Some(interest) = self.interest {
             interest.check(&path.field("interest"))?;
+        }
+        if let Some(rates) = &self.update_rates {
+            update_rates::check(rates, path)?;
         }
         let is_stated = self.precision.is_some() || self.rotation_precision.is_some();
         if self.walker.is_some() && is_stated {

@@ -95,6 +95,7 @@ mod solid;
 mod stats;
 pub mod text;
 mod timer;
+mod update_rates;
 mod walker;
 mod world;
 
@@ -130,6 +131,7 @@ pub use snapshot::RestoreError;
 pub use solid::{Form, Solid, SolidMotion, Triangle};
 pub use stats::Stats;
 pub use timer::{Timer, TimerId};
+pub use update_rates::{UPDATE_RATES_MAX, UpdateRate};
 pub use walker::{Walker, movement};
 pub use world::{ApplyError, World};
 

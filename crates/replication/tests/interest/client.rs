@@ -1,9 +1,10 @@
 //! One client of a play: its part of the server, the link, and the rows that it shows.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use nowcast_replication::{
-    History, InterestGrid, InterestSet, Quantization, Replica, Row, SectionId, Viewer,
+    History, InterestGrid, InterestSet, Quantization, RateTable, Replica, Row, SectionId, UpdateRates, Viewer,
 };
 use serde_json::{Value, json};
 
@@ -51,6 +52,7 @@ pub(crate) struct Client {
     pub(crate) number: u32,
     pub(crate) eye: [f32; 3],
     interest_set: InterestSet,
+    rates: Arc<RateTable>,
     pub(crate) viewer: Viewer,
     pub(crate) lane: Lane,
     pub(crate) packets: VecDeque<(u32, u64, Vec<u8>)>,
@@ -75,6 +77,7 @@ impl Client {
             number,
             eye: [0.0; 3],
             interest_set: InterestSet::new(number),
+            rates: Arc::new(RateTable::new(RADIUS / 2.0, UpdateRates::far(RADIUS / 2.0))),
             viewer: Viewer::with_bytes_per_round_max(400),
             lane: Lane::default(),
             packets: VecDeque::new(),
@@ -130,7 +133,7 @@ impl Client {
     }
 
     pub(crate) fn round(&mut self, history: &History) {
-        self.viewer.set_interest(&self.interest_set, RADIUS / 2.0, 6);
+        self.viewer.set_interest(&self.interest_set, &self.rates, 2 * ROUND_STEPS);
         self.viewer.begin_round(history.frames(), None);
     }
 

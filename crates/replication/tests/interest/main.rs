@@ -11,7 +11,9 @@ mod play;
 
 use std::io::Write;
 
-use nowcast_replication::{History, InterestGrid, Moving, Placed, Quantization, Reach, Transform, Viewer};
+use nowcast_replication::{
+    History, InterestGrid, Moving, Placed, Quantization, RatesId, Reach, Transform, Viewer,
+};
 use serde_json::{Value, json};
 
 use client::Client;
@@ -86,7 +88,14 @@ fn cost_in_a_field(side: u32) -> (u64, usize, usize) {
         let quantization = Quantization::default();
         interest_grid.update(
             tick,
-            ids.clone().map(|id| Placed { id, position: place(id), reach, size: 0.5, quantization }),
+            ids.clone().map(|id| Placed {
+                id,
+                position: place(id),
+                reach,
+                size: 0.5,
+                quantization,
+                rates: RatesId::default(),
+            }),
         );
         client.tell(tick, &interest_grid, tick.is_multiple_of(3));
         let moving = ids.zip(interest_grid.entities()).map(|(id, (placed, section))| Moving {
@@ -95,6 +104,7 @@ fn cost_in_a_field(side: u32) -> (u64, usize, usize) {
             section: section.expect("everything has one"),
             size: 0.5,
             quantization,
+            rates: RatesId::default(),
             flight: None,
         });
         history.publish(tick, moving);

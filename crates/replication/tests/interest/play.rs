@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use nowcast_replication::{History, InterestGrid, Moving, Placed, Quantization, Reach, Row, Transform};
+use nowcast_replication::{
+    History, InterestGrid, Moving, Placed, Quantization, RatesId, Reach, Row, Transform,
+};
 
 use crate::chance::Chance;
 use crate::client::{Client, LOST, LULL_ROUNDS, Link, RADIUS, ROUND_STEPS};
@@ -164,6 +166,7 @@ impl Play {
             reach: body.reach,
             size: 1.0,
             quantization: body.quantization,
+            rates: RatesId::default(),
         });
         self.interest_grid.update(self.tick, placed);
         let is_round = |client: &Client| (step + client.number).is_multiple_of(ROUND_STEPS);
@@ -180,6 +183,7 @@ impl Play {
                     section: section?,
                     size: 1.0,
                     quantization: placed.quantization,
+                    rates: placed.rates,
                     flight: None,
                 })
             },

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
-use nowcast_replication::{Frames, GridSnapshot, SectionId};
+use nowcast_replication::{Frames, GridSnapshot, RateTable, SectionId};
 use nowcast_world::PlayerId;
 
 use crate::room::replicated_state::EntityDescriptions;
@@ -24,8 +24,8 @@ pub struct RoomSnapshot {
     pub descriptions: Arc<EntityDescriptions>,
     /// The players, ordered by id.
     pub players: Vec<SeenPlayer>,
-    /// Entities farther away than this, in metres, are sent less often.
-    pub far_metres: f32,
+    /// How often entities are sent, by distance.
+    pub rates: Arc<RateTable>,
 }
 
 /// A player's view and input in a step.

@@ -48,8 +48,8 @@ pub struct Welcome {
     pub metrics: Arc<RoomMetrics>,
     /// Maximum bytes of movement in a round.
     pub bytes_per_round_max: usize,
-    /// Steps between two updates of an entity that is far away.
-    pub far_steps: u32,
+    /// Steps of two rounds of movement.
+    pub two_rounds_steps: u32,
 }
 
 /// The room's end of the outbox.

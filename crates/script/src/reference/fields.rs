@@ -8,8 +8,13 @@ pub(super) const FIELDS: Section = Section {
     entries: &[
         entry(
             "KindFields",
-            "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any?, precision: number?, rotation_precision: number?, layer: string?, ignores: { string }? }",
-            "Clients receive `look` unchanged. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` declares which players may own its entities. `formerly` is an earlier name of the kind, or a list of them: the kind takes over the entities of that name. `interest` says which players see its entities: with `{ radius = 60 }` players whose avatars are within 60 metres, with \"always\" all, with \"never\" none, with \"owner\" the player that owns it. `precision` is the largest error of positions that clients receive, in metres (0.001), and `rotation_precision` that of the three smaller numbers of a rotation's quaternion (0.0002): less precision costs fewer bytes. `layer` names the collision layer of its bodies (\"default\"; at most 15 others), and `ignores` the layers that they pass through: two bodies collide unless one ignores the layer of the other. A sensor does not report what it ignores.",
+            "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any?, update_rates: { UpdateRate }?, precision: number?, rotation_precision: number?, layer: string?, ignores: { string }? }",
+            "Clients receive `look` unchanged. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` declares which players may own its entities. `formerly` is an earlier name of the kind, or a list of them: the kind takes over the entities of that name. `interest` says which players see its entities: with `{ radius = 60 }` players whose avatars are within 60 metres, with \"always\" all, with \"never\" none, with \"owner\" the player that owns it. `update_rates` says how often players receive its movement, by distance. `precision` is the largest error of positions that clients receive, in metres (0.001), and `rotation_precision` that of the three smaller numbers of a rotation's quaternion (0.0002): less precision costs fewer bytes. `layer` names the collision layer of its bodies (\"default\"; at most 15 others), and `ignores` the layers that they pass through: two bodies collide unless one ignores the layer of the other. A sensor does not report what it ignores.",
+        ),
+        entry(
+            "UpdateRate",
+            "{ within: number?, hz: number }",
+            "One of 1 to 4 distance classes: entities `within` this many metres of a player's avatar are sent at most `hz` times a second, from 4 to 60. The nearest class comes first, and the last class has no `within`. A farther class must not have a higher rate. Without `update_rates`, entities are sent in every round of updates, and beyond half of the world's radius of interest in every second round.",
         ),
         entry(
             "BodyFields",

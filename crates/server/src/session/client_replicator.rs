@@ -46,8 +46,8 @@ struct View {
     latest_snapshot: Arc<LatestSnapshot>,
     interest_set: InterestSet,
     viewer: Viewer,
-    /// Steps between two updates of an entity that is far away.
-    far_steps: u32,
+    /// Steps of two rounds of movement.
+    two_rounds_steps: u32,
     /// The counters of the client's room.
     metrics: Arc<RoomMetrics>,
     /// The number of entities in the interest set, as last added to the room's gauge. `counted_second` is the second of that
@@ -103,7 +103,7 @@ impl ClientReplicator {
 
     /// Sends a newcomer its number and the state of the world.
     fn welcome(&mut self, batch: &mut PutBatch, welcome: Welcome, snapshot: &RoomSnapshot) {
-        let Welcome { player, event, all, screens, latest_snapshot, metrics, far_steps, .. } = welcome;
+        let Welcome { player, event, all, screens, latest_snapshot, metrics, two_rounds_steps, .. } = welcome;
         let viewer = Viewer::with_bytes_per_round_max(welcome.bytes_per_round_max);
         let (interest_set, counted_second) = (InterestSet::new(player.0), None);
         self.view = Some(View {
@@ -111,7 +111,7 @@ impl ClientReplicator {
             latest_snapshot,
             interest_set,
             viewer,
-            far_steps,
+            two_rounds_steps,
             metrics,
             interest_entities: 0,
             counted_second,
@@ -156,7 +156,7 @@ impl ClientReplicator {
         let at = Instant::now();
         self.look(batch, snapshot, at, ENTITIES_PER_ROUND_MAX);
         if let Some(view) = &mut self.view {
-            view.viewer.set_interest(&view.interest_set, snapshot.far_metres, view.far_steps);
+            view.viewer.set_interest(&view.interest_set, &snapshot.rates, view.two_rounds_steps);
             view.viewer.begin_round(&snapshot.frames, snapshot.player(view.player).eye);
             view.metrics.note_ages(&view.viewer.stats);
             view.count_visible(snapshot);

@@ -52,8 +52,8 @@ impl SessionSink {
         BYTES_PER_SECOND_MAX / self.network_hz.max(1) as usize
     }
 
-    /// Steps between two updates of a far entity: two rounds.
-    fn far_steps(&self) -> u32 {
+    /// Steps of two rounds of movement.
+    fn two_rounds_steps(&self) -> u32 {
         (2 * STEP_HZ).div_ceil(self.network_hz.max(1))
     }
 
@@ -94,7 +94,7 @@ impl ClientSink for SessionSink {
             latest_snapshot: Arc::clone(&publication.latest_snapshot),
             metrics: Arc::clone(view.room_metrics),
             bytes_per_round_max: self.bytes_per_round_max(),
-            far_steps: self.far_steps(),
+            two_rounds_steps: self.two_rounds_steps(),
         })));
         self.is_urgent.store(true, Ordering::Relaxed);
     }
@@ -207,7 +207,7 @@ impl Publication {
             frames: Arc::clone(frames),
             descriptions: Arc::clone(view.replicated.descriptions()),
             players: players.collect(),
-            far_metres: view.dictionary.far_metres(),
+            rates: Arc::clone(view.dictionary.rates()),
         });
         view.metrics.observe_encode(started.elapsed());
     }
@@ -219,10 +219,10 @@ fn moving(world: &World, interest_grid: &InterestGrid) -> impl Iterator<Item = M
     world.movements().filter_map(move |(id, pose, flight)| {
         while placed.next_if(|(placed, _)| placed.id < id.0).is_some() {}
         let (placed, section) = placed.next_if(|(placed, _)| placed.id == id.0)?;
-        let Placed { size, quantization, .. } = *placed;
+        let Placed { size, quantization, rates, .. } = *placed;
         let flight = flight.map(|FreeMotion { velocity, spin, inertia }| Flight { velocity, spin, inertia });
         let transform = transform_of(pose);
-        Some(Moving { id: id.0, transform, section: section?, size, quantization, flight })
+        Some(Moving { id: id.0, transform, section: section?, size, quantization, rates, flight })
     })
 }
 
