@@ -250,7 +250,11 @@ mod tests {
         if cfg!(target_os = "linux") {
             assert_eq!(near.waiting.datagrams.len(), 100 - BATCH, "the rest leaves at the end of the turn");
         }
-        std::future::poll_fn(|context| Poll::Ready(near.flush(context))).await;
+        let flush = |context: &mut Context<'_>| {
+            near.flush(context);
+            Poll::Ready(())
+        };
+        std::future::poll_fn(flush).await;
         assert!(near.waiting.datagrams.is_empty() && near.waiting.bytes.is_empty());
         let (mut arrived, mut batch) = (Vec::new(), Batch::default());
         while arrived.len() < 100 {
