@@ -126,8 +126,8 @@ export class WireError extends NowcastError {
   /** Names of fields from the root, joined by dots; empty where there are none. */
   readonly path: string;
 
-  constructor(detail: string, offset: number, path = "") {
-    super("peer-misbehaved", `${path === "" ? "" : `${path}: `}${detail} (byte ${offset})`);
+  constructor(detail: string, offset: number, path = "", cure?: string) {
+    super("peer-misbehaved", `${path === "" ? "" : `${path}: `}${detail} (byte ${offset})`, { cure });
     this.name = "WireError";
     this.detail = detail;
     this.offset = offset;

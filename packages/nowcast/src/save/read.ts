@@ -19,6 +19,8 @@ export const COMPRESSION = { none: 0, lz4: 1, zstd: 2 } as const;
 const CHUNK_BYTES_MAX = 256 * 1024 * 1024;
 const FILE_MEMORY_MAX = 1024 * 1024 * 1024;
 const SHAPES_MAX = 1024;
+/** The cure of a file that cannot be read. */
+const CURE = "use an undamaged copy of the save file, and a shape that fits its values";
 const SHAPE_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface SaveReadOptions {
@@ -50,12 +52,17 @@ export function readSave<T = WireValue>(
   reader?: WireSchema,
   options: SaveReadOptions = {},
 ): SaveFile<T> {
-  const input = new WireInput(file);
-  readHeader(input);
-  const save = new SaveReader(reader, options);
-  while (save.record(input));
-  if (input.at !== file.length) input.fail(`${file.length - input.at} bytes after the end`);
-  return save as SaveFile<unknown> as SaveFile<T>;
+  try {
+    const input = new WireInput(file);
+    readHeader(input);
+    const save = new SaveReader(reader, options);
+    while (save.record(input));
+    if (input.at !== file.length) input.fail(`${file.length - input.at} bytes after the end`);
+    return save as SaveFile<unknown> as SaveFile<T>;
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    throw new WireError(error.detail, error.offset, error.path, CURE);
+  }
 }
 
 function readHeader(input: WireInput): void {

@@ -86,6 +86,9 @@ describe("written save files", () => {
     for (const length of [0, 12, 13, file.length >> 1, file.length - 1]) {
       expect(() => readSave(file.subarray(0, length))).toThrow(NowcastError);
     }
+    expect(() => readSave(file.subarray(0, 20))).toThrow(
+      /ends inside .* \(byte \d+\): use an undamaged copy/,
+    );
   });
 
   it("equal those of the vectors, which the Rust reader accepts", () => {
