@@ -60,7 +60,7 @@ export function cameraPitch(pitch: number): number {
 /** The target of an action. */
 export interface Target {
   readonly id: number;
-  /** The rank; the lowest one is preferred. Entities in view have lower ranks than near ones. */
+  /** The rank; the lowest one is preferred. Entities in view have negative ranks, near ones positive ranks. */
   readonly rank: number;
 }
 
@@ -148,14 +148,26 @@ export class Actions {
    * carried out at once, and again for each new target until the release. Returns whether a stroke began.
    */
   press(trigger: string, waits = false): boolean {
+    if (waits && this.stroke(trigger)) return true;
     const binding = this.#choose(trigger);
     if (!binding) return false;
-    const target = this.#targets.get(binding)?.id;
-    const isStroke = waits && !binding.charge && binding.target?.isOptional === false && target !== undefined;
-    if (isStroke) this.#stroke = { binding, trigger, target };
-    if (!isStroke && (binding.charge || waits)) this.#charging = { binding, trigger, seconds: 0 };
+    if (binding.charge || waits) this.#charging = { binding, trigger, seconds: 0 };
     else this.#send(binding, 0);
-    return isStroke;
+    return false;
+  }
+
+  /**
+   * Begins a stroke as {@link Actions.press} does. Returns false, and does nothing, if the action needs no target, or if the
+   * entity in view is none.
+   */
+  stroke(trigger: string): boolean {
+    const binding = this.#choose(trigger);
+    const target = binding && this.#viewed(binding);
+    if (!binding || target === undefined || binding.charge || binding.target?.isOptional !== false)
+      return false;
+    this.#stroke = { binding, trigger, target };
+    this.#send(binding, 0);
+    return true;
   }
 
   release(trigger: string): void {
@@ -189,10 +201,16 @@ export class Actions {
 
   #continueStroke(): void {
     const stroke = this.#stroke;
-    const target = stroke && this.#targets.get(stroke.binding)?.id;
+    const target = stroke && this.#viewed(stroke.binding);
     if (!stroke || target === undefined || target === stroke.target) return;
     stroke.target = target;
     this.#send(stroke.binding, 0);
+  }
+
+  /** The target of an action, if it is in view and not only near. */
+  #viewed(binding: Binding): number | undefined {
+    const target = this.#targets.get(binding);
+    return target && target.rank < 0 ? target.id : undefined;
   }
 
   #findTargets(): void {

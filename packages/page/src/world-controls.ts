@@ -43,6 +43,7 @@ export class WorldControls {
   readonly #keyboard: Keyboard;
   readonly #mouse: Mouse;
   readonly #gamepad: GamepadInput;
+  readonly #touch: Touch | undefined;
   readonly #releases: (() => void)[] = [];
   readonly #pose = createPose();
   readonly #ahead = new Vector3();
@@ -64,6 +65,7 @@ export class WorldControls {
         else if (command === "escape") this.actions.cancel();
       },
       press: (trigger, waits) => this.actions.press(trigger, waits),
+      stroke: (trigger) => this.actions.stroke(trigger),
       release: (trigger) => this.actions.release(trigger),
       cancel: () => this.actions.cancel(),
     });
@@ -72,7 +74,7 @@ export class WorldControls {
     this.#mouse = new Mouse(canvas, this.inputs);
     this.#gamepad = new GamepadInput(this.inputs);
     if (hud) {
-      new Touch(canvas, this.inputs, hud.stick, hud.knob);
+      this.#touch = new Touch(canvas, this.inputs, hud.stick, hud.knob);
       hud.listener = {
         press: (trigger) => this.inputs.press(trigger),
         release: (trigger) => this.inputs.lift(trigger),
@@ -113,6 +115,7 @@ export class WorldControls {
   update(nowMs: number, seconds: number): void {
     const { world, poses, view } = this.#options;
     this.#gamepad.poll(seconds);
+    this.#touch?.poll();
     const { inputs, camera } = this;
     const { turning, tilting } = this.#keyboard;
     const turn = TURN_PER_SECOND * seconds;
@@ -179,7 +182,8 @@ export class WorldControls {
         const { actor } = this;
         if (!actor) return undefined;
         const { left, top, width, height } = canvas.getBoundingClientRect();
-        const { x, y } = this.#mouse.pointer ?? { x: left + width / 2, y: top + height / 2 };
+        const { x, y } = this.#touch?.pointer ??
+          this.#mouse.pointer ?? { x: left + width / 2, y: top + height / 2 };
         this.#ahead.set(((x - left) / width) * 2 - 1, 1 - ((y - top) / height) * 2, 0.5);
         camera.updateMatrixWorld();
         const direction = this.#ahead.unproject(camera).sub(camera.position).normalize();

@@ -149,10 +149,16 @@ export class WorldScene {
     const { form, sea } = appearance;
     if (sea !== undefined) this.#setSea(body.id, sea);
     if (form?.shape === "person") this.crowd.add(body, pose);
-    else if (form) this.#addProp(createProp(body, form, pose));
+    else if (form) this.#addVehicle(createProp(body, form, pose));
     this.#showModel(body.id, appearance);
     this.#name(body, pose, name);
     this.#hasChanged = true;
+  }
+
+  /** Adds a prop, and its driver if it has one. */
+  #addVehicle(prop: Prop): void {
+    this.#addProp(prop);
+    if (prop.body.driver !== undefined) this.crowd.seat(prop.body, prop, prop.halfY);
   }
 
   /** Applies a changed look. A moving entity keeps its shown pose; a fixed entity moves to its new pose. */

@@ -1,5 +1,7 @@
 /** Outfits, gestures and faces of people. */
 import { describe, expect, it } from "vitest";
+import { type DrawnKind, describeBody, isShown } from "../src/look/body.js";
+import { Crowd } from "../src/people/crowd.js";
 import { EMOTES, emoteOf, emoteSeconds, packEmote, poseEmote } from "../src/people/emotes.js";
 import { poseFace } from "../src/people/face.js";
 import { createJointAngles } from "../src/people/gait.js";
@@ -10,6 +12,8 @@ import {
   packOutfit,
   readOutfit,
 } from "../src/people/outfit.js";
+import { createPose } from "../src/pose.js";
+import { Obstacles } from "../src/scene/obstacles.js";
 
 const PARTS = Object.keys(OUTFIT_CHOICES) as OutfitPart[];
 
@@ -95,5 +99,40 @@ describe("a face", () => {
   it("moves_the_mouth_only_while_speaking", () => {
     expect(poseAt(1, 0).mouth).toBe(0);
     expect(poseAt(1, 0, true).mouth).toBeGreaterThan(0.3);
+  });
+});
+
+describe("a driver", () => {
+  const kart: DrawnKind = {
+    name: "kart",
+    body: { shape: "box", size: [1.2, 0.6, 2], motion: "dynamic" },
+    walker: undefined,
+    look: undefined,
+  };
+  const vehicle = (attributes: Record<string, unknown>) =>
+    describeBody({ id: 4, kind: kart, scale: [1, 1, 1], parent: undefined, attributes });
+  const pose = { ...createPose(), x: 2, y: 0.3, z: 1 };
+
+  it("sits_on_its_vehicle_while_it_drives_and_is_no_person_on_foot", () => {
+    const crowd = new Crowd();
+    const body = vehicle({ driver: 3 });
+    expect(body.driver).toBe(3);
+    crowd.seat(body, pose, 0.3);
+    const [driver] = crowd.members;
+    expect(crowd.members.length).toBe(1);
+    expect(crowd.get(4), "the vehicle is not a walker").toBeUndefined();
+    expect([driver!.x, driver!.z]).toEqual([2, 1]);
+    expect(driver!.y).toBeGreaterThan(0.4);
+    crowd.place(4, { ...pose, x: 5 });
+    expect(driver!.x).toBe(5);
+    crowd.update(1 / 60, new Obstacles(), undefined);
+    crowd.remove(4);
+    expect(crowd.members.length).toBe(0);
+    crowd.dispose();
+  });
+
+  it("is_absent_from_an_empty_vehicle", () => {
+    expect(vehicle({ driver: null }).driver).toBeUndefined();
+    expect(isShown(["driver"])).toBe(true);
   });
 });

@@ -40,6 +40,7 @@ export class Viewer implements EventParts {
   readonly inputs = new InputCollector({
     command: (command) => runCommand(this, command),
     press: (trigger, waits) => this.actions.press(trigger, waits),
+    stroke: (trigger) => this.actions.stroke(trigger),
     release: (trigger) => this.actions.release(trigger),
     cancel: () => this.actions.cancel(),
   });

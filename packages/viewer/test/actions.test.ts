@@ -39,6 +39,8 @@ class Bench {
   readonly actions: Actions;
   readonly held = new Set<string>();
   target: number | undefined;
+  /** The rank of the hatch: it is in view if the rank is negative. */
+  hatchRank = -0.5;
   hatch: number | undefined;
   charge: number | undefined;
   offers: readonly Binding[] = [];
@@ -48,7 +50,7 @@ class Bench {
     this.actions = new Actions({
       findTarget: ({ of }: TargetRule) => {
         const id = of?.has("hatch") ? this.hatch : this.target;
-        return id === undefined ? undefined : { id, rank: of?.has("hatch") ? 0.5 : 1 };
+        return id === undefined ? undefined : { id, rank: of?.has("hatch") ? this.hatchRank : 1 };
       },
       has: (attribute) => this.held.has(attribute),
       send: (action, args) => this.sent.push([action, { ...args }]),
@@ -154,6 +156,16 @@ describe("a player at the keys", () => {
     bench.hatch = 4;
     bench.frames(0.1);
     expect(bench.sent.map(([, args]) => Object.values(args)[0])).toEqual([1, 2, 3]);
+  });
+
+  it("looks around by dragging where a target is near but not in view", () => {
+    const bench = new Bench([OPEN]);
+    bench.hatch = 1;
+    bench.hatchRank = 0.5;
+    bench.frames(0.1);
+    expect(bench.actions.press(buttonOf("open"), true)).toBe(false);
+    expect(bench.actions.stroke(buttonOf("open"))).toBe(false);
+    expect(bench.sent).toEqual([]);
   });
 
   it("looks around by dragging where no target is", () => {

@@ -22,6 +22,8 @@ export interface InputListener {
    * press began a stroke, so that moving the pointer draws instead of looking.
    */
   press(trigger: string, waits: boolean): boolean;
+  /** Begins a stroke if the action of the trigger needs a target and has one; otherwise does nothing and returns false. */
+  stroke?(trigger: string): boolean;
   release(trigger: string): void;
   /** Cancels an action that was begun. */
   cancel(): void;
@@ -63,6 +65,11 @@ export class InputCollector {
   /** Returns whether the press began a stroke. */
   press(trigger: string, waits = false): boolean {
     return this.#listener.press(trigger, waits);
+  }
+
+  /** Returns whether a stroke began. If not, nothing has happened. */
+  stroke(trigger: string): boolean {
+    return this.#listener.stroke?.(trigger) ?? false;
   }
 
   lift(trigger: string): void {

@@ -4,12 +4,20 @@ import { readStick, type StickReading } from "./stick.js";
 const RADIUS_PX = 56;
 const RADIANS_PER_PIXEL = 0.0062;
 
-/** A stick where the left thumb lands, looking with the right one, pinching to zoom, and buttons. */
+/** The frames that pass until the target under a new finger is known. */
+const FRAMES_TO_AIM = 2;
+
+/**
+ * A stick where the left thumb lands, looking with the right one, pinching to zoom, and buttons. A finger that lands on a target
+ * of the mouse's action draws over targets instead of looking, as a pressed button of the mouse does.
+ */
 export class Touch {
   #stickId: number | undefined;
   #stickX = 0;
   #stickY = 0;
   readonly #fingers = new Map<number, { x: number; y: number }>();
+  /** The finger that draws, or may begin to draw after some frames. */
+  #drawing: { readonly id: number; framesLeft: number; strokes: boolean } | undefined;
   #pinch = 0;
   readonly #reading: StickReading = { forward: 0, right: 0, run: false };
   readonly #inputs: InputCollector;
@@ -25,6 +33,20 @@ export class Touch {
     for (const type of ["pointerup", "pointercancel"] as const) {
       canvas.addEventListener(type, (event) => this.#lift(event));
     }
+  }
+
+  /** The place of a finger that draws or may begin to; `undefined` stands for the middle of the picture. */
+  get pointer(): { readonly x: number; readonly y: number } | undefined {
+    return this.#drawing && this.#fingers.get(this.#drawing.id);
+  }
+
+  /** Begins a stroke as soon as the target under a new finger is known. Called in each frame. */
+  poll(): void {
+    const drawing = this.#drawing;
+    if (!drawing || drawing.strokes || drawing.framesLeft-- > 0) return;
+    drawing.strokes = this.#inputs.stroke("left");
+    // Without a target, the finger looks around instead.
+    if (!drawing.strokes) this.#drawing = undefined;
   }
 
   /** Makes an element a touch button, with functions for press and release. */
@@ -58,6 +80,15 @@ export class Touch {
     }
     this.#fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     this.#pinch = this.#spread();
+    this.#endDrawing();
+    if (this.#fingers.size === 1 && this.#inputs.claimed.has("left")) {
+      this.#drawing = { id: event.pointerId, framesLeft: FRAMES_TO_AIM, strokes: false };
+    }
+  }
+
+  #endDrawing(): void {
+    if (this.#drawing?.strokes) this.#inputs.lift("left");
+    this.#drawing = undefined;
   }
 
   #move(event: PointerEvent): void {
@@ -73,7 +104,7 @@ export class Touch {
     finger.x = event.clientX;
     finger.y = event.clientY;
     if (this.#fingers.size === 1) {
-      this.#inputs.look(dx, dy, RADIANS_PER_PIXEL);
+      if (this.#drawing === undefined) this.#inputs.look(dx, dy, RADIANS_PER_PIXEL);
       return;
     }
     const spread = this.#spread();
@@ -90,6 +121,7 @@ export class Touch {
       return;
     }
     this.#fingers.delete(event.pointerId);
+    if (this.#drawing?.id === event.pointerId) this.#endDrawing();
     this.#pinch = this.#spread();
   }
 

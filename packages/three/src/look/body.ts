@@ -41,6 +41,8 @@ export interface Body {
   readonly gait: Gait | undefined;
   /** The held entity, by the attribute `holding`. */
   readonly holding: number | undefined;
+  /** The player that drives the entity, by the attribute `driver` of vehicles. */
+  readonly driver: number | undefined;
   /** The clothes that the player of a person chose, by the attribute `outfit`; 0 for none. */
   readonly outfit: number;
   /** The newest gesture of a person, by the attribute `emote`; 0 for none. */
@@ -48,7 +50,7 @@ export interface Body {
 }
 
 /** Attributes that affect the drawing of people, besides the fields of a look. */
-const OWN_FIELDS: ReadonlySet<string> = new Set(["holding", "outfit", "emote"]);
+const OWN_FIELDS: ReadonlySet<string> = new Set(["holding", "driver", "outfit", "emote"]);
 
 /** Whether a change of these attributes changes the drawing. */
 export function isShown(names: readonly string[]): boolean {
@@ -70,6 +72,7 @@ export function describeBody(entity: DrawnEntity): Body {
     isLoose: motion === "dynamic",
     gait: gaitOf(kind),
     holding: typeof holding === "number" ? holding : undefined,
+    driver: wholeOf(attributes["driver"]) || undefined,
     outfit: wholeOf(attributes["outfit"]),
     emote: wholeOf(attributes["emote"]),
   };

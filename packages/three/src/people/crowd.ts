@@ -17,6 +17,7 @@ import { type FacePose, poseFace } from "./face.js";
 import { createJointAngles, legsToward, type Motion, phaseStep, poseBody, smooth } from "./gait.js";
 import { createOutfit, readOutfit, shirtOf } from "./outfit.js";
 import { createParts, type Part } from "./parts.js";
+import { moveToSeat, poseSeated } from "./seat.js";
 import { Skeleton } from "./skeleton.js";
 
 /** The height of the skeleton before scaling. */
@@ -51,6 +52,8 @@ export interface Member extends Pose {
   /** Direction in the previous frame, and speed of turning to the left, in radians and radians a second. */
   lastYaw: number;
   turning: number;
+  /** Half of the height of the vehicle that it drives, in metres; `undefined` for a person on foot. */
+  seat: number | undefined;
   /** Whether a model is drawn in its place. */
   isModelled: boolean;
   velocityX: number;
@@ -82,6 +85,8 @@ export class Crowd {
   readonly #face: FacePose = { open: 1, eyesX: 0, eyesY: 0, mouth: 0 };
   readonly #list: Member[] = [];
   readonly #byId = new Map<number, Member>();
+  /** The drivers of vehicles, by the vehicles. */
+  readonly #drivers = new Map<number, Member>();
   #capacity = 0;
   /** The tracking, set as soon as a player in the world has a headset. */
   tracking: BodyTracking | undefined;
@@ -105,41 +110,26 @@ export class Crowd {
   }
 
   add(body: Body, pose: Pose): void {
-    if (this.#byId.has(body.id)) this.remove(body.id);
-    const member: Member = {
-      id: body.id,
-      body,
-      size: sizeOf(body),
-      halfHeight: (HEIGHT_M / 2) * sizeOf(body),
-      color: colorOf(body),
-      ...bearingOf(body),
-      emote: undefined,
-      emoteSeconds: 0,
-      isSpeaking: false,
-      lastYaw: yawOf(pose),
-      turning: 0,
-      isModelled: false,
-      ...{ x: pose.x, y: pose.y, z: pose.z, qx: pose.qx, qy: pose.qy, qz: pose.qz, qw: pose.qw },
-      velocityX: 0,
-      velocityZ: 0,
-      lastX: pose.x,
-      lastY: pose.y,
-      lastZ: pose.z,
-      motion: {
-        phase: (body.id * 1.7) % 6.28,
-        speed: 0,
-        backward: false,
-        heading: 0,
-        air: 0,
-        rise: 0,
-        carry: body.holding === undefined ? 0 : 1,
-        fling: 0,
-        landing: 0,
-        seconds: (body.id * 3.1) % 100,
-      },
-    };
-    this.#list.push(member);
+    this.remove(body.id);
+    const member = createMember(body, pose);
     this.#byId.set(body.id, member);
+    this.#insert(member);
+  }
+
+  /** Seats a driver on a vehicle, whose half height is in metres. The driver is drawn until the vehicle is removed. */
+  seat(vehicle: Body, pose: Pose, halfHeight: number): void {
+    this.remove(vehicle.id);
+    const { driver = 0 } = vehicle;
+    const member = createMember({ ...vehicle, scale: [1, 1, 1], appearance: undefined }, pose);
+    member.color = SHIRTS[driver % SHIRTS.length]!;
+    member.seat = halfHeight;
+    moveToSeat(member, halfHeight);
+    this.#drivers.set(vehicle.id, member);
+    this.#insert(member);
+  }
+
+  #insert(member: Member): void {
+    this.#list.push(member);
     if (this.#list.length > this.#capacity) this.#reserve(this.#capacity * 2);
     else this.#paint(this.#list.length - 1);
     this.#count();
@@ -165,10 +155,11 @@ export class Crowd {
   }
 
   remove(id: number): void {
-    const member = this.#byId.get(id);
+    const member = this.#byId.get(id) ?? this.#drivers.get(id);
     if (!member) return;
     this.#list.splice(this.#list.indexOf(member), 1);
     this.#byId.delete(id);
+    this.#drivers.delete(id);
     for (let i = 0; i < this.#list.length; i++) this.#paint(i);
     this.#count();
   }
@@ -176,12 +167,15 @@ export class Crowd {
   clear(): void {
     this.#list.length = 0;
     this.#byId.clear();
+    this.#drivers.clear();
     this.#count();
   }
 
   place(id: number, pose: Pose): void {
-    const member = this.#byId.get(id);
-    if (member) copyPose(pose, member);
+    const member = this.#byId.get(id) ?? this.#drivers.get(id);
+    if (!member) return;
+    copyPose(pose, member);
+    if (member.seat !== undefined) moveToSeat(member, member.seat);
   }
 
   /** Moves the mouth of a player who speaks. */
@@ -199,7 +193,8 @@ export class Crowd {
       const member = this.#list[i]!;
       advance(member, seconds, obstacles);
       poseBody(member.motion, this.#angles);
-      this.#poseGesture(member);
+      if (member.seat === undefined) this.#poseGesture(member);
+      else poseSeated(this.#angles);
       this.#skeleton.pose(this.#angles);
       poseFace(member.motion.seconds, member.turning, member.motion.speed, member.isSpeaking, this.#face);
       this.#skeleton.poseFace(this.#face);
@@ -253,7 +248,7 @@ export class Crowd {
 
   #paint(index: number): void {
     const member = this.#list[index]!;
-    const outfit = createOutfit(member.id, member.color, member.body.outfit);
+    const outfit = createOutfit(member.body.driver ?? member.id, member.color, member.body.outfit);
     this.#meshes.forEach((mesh, m) => {
       const joints = this.#joints[m]!.length;
       for (let j = 0; j < joints; j++) mesh.setColorAt(index * joints + j, outfit[this.#parts[m]!.cloth]);
@@ -282,6 +277,42 @@ export class Crowd {
   }
 }
 
+function createMember(body: Body, pose: Pose): Member {
+  return {
+    id: body.id,
+    body,
+    size: sizeOf(body),
+    halfHeight: (HEIGHT_M / 2) * sizeOf(body),
+    color: colorOf(body),
+    ...bearingOf(body),
+    emote: undefined,
+    emoteSeconds: 0,
+    isSpeaking: false,
+    lastYaw: yawOf(pose),
+    turning: 0,
+    seat: undefined,
+    isModelled: false,
+    ...{ x: pose.x, y: pose.y, z: pose.z, qx: pose.qx, qy: pose.qy, qz: pose.qz, qw: pose.qw },
+    velocityX: 0,
+    velocityZ: 0,
+    lastX: pose.x,
+    lastY: pose.y,
+    lastZ: pose.z,
+    motion: {
+      phase: (body.id * 1.7) % 6.28,
+      speed: 0,
+      backward: false,
+      heading: 0,
+      air: 0,
+      rise: 0,
+      carry: body.holding === undefined ? 0 : 1,
+      fling: 0,
+      landing: 0,
+      seconds: (body.id * 3.1) % 100,
+    },
+  };
+}
+
 /** Derives the motion of the limbs from the motion of the body. */
 function advance(member: Member, seconds: number, obstacles: Obstacles): void {
   const motion = member.motion;
@@ -291,6 +322,7 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): void {
     member.emoteSeconds += seconds;
     if (member.emoteSeconds > emoteSeconds(member.emote)) member.emote = undefined;
   }
+  if (member.seat !== undefined) return;
   const yaw = yawOf(member);
   member.turning += (wrapAngle(yaw - member.lastYaw) / seconds - member.turning) * ease(10, seconds);
   member.lastYaw = yaw;

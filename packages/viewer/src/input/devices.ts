@@ -75,7 +75,7 @@ export function createDevices(
       return touching;
     },
     get pointer() {
-      return mouse.pointer;
+      return touching ? touch.pointer : mouse.pointer;
     },
     get turning() {
       return keyboard.turning;
@@ -109,7 +109,10 @@ export function createDevices(
         button.setAttribute("aria-disabled", String(isIdle));
       }
     },
-    poll: (seconds) => gamepad.poll(seconds),
+    poll(seconds) {
+      gamepad.poll(seconds);
+      touch.poll();
+    },
     release() {
       keyboard.clear();
       inputs.release();

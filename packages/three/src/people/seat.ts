@@ -1,0 +1,33 @@
+import { Quaternion, Vector3 } from "three";
+import type { Pose } from "../pose.js";
+import type { JointAngles } from "./gait.js";
+
+/** Height of the centre of a seated person above the top of the seat, in metres. */
+const CENTRE_M = 0.16;
+/** The seat of a vehicle is this part of its half height above its centre. */
+const SEAT_SHARE = 0.3;
+
+/** Poses a driver: legs ahead, hands at the wheel. The head still turns and breathes as before. */
+export function poseSeated(out: JointAngles): void {
+  out.bob = out.sway = out.roll = out.turn = out.twist = 0;
+  out.lean = -0.06;
+  out.hipLeft = out.hipRight = 1.42;
+  out.kneeLeft = out.kneeRight = 1.25;
+  out.ankleLeft = out.ankleRight = 0;
+  out.shoulderLeft = out.shoulderRight = 0.85;
+  out.elbowLeft = out.elbowRight = 0.55;
+  out.spreadLeft = out.spreadRight = 0.06;
+}
+
+/** Moves a pose from the centre of a vehicle to that of its driver, along the vehicle's own axis. */
+export function moveToSeat(pose: Pose, halfHeight: number): void {
+  UP.set(0, halfHeight * SEAT_SHARE + CENTRE_M, 0).applyQuaternion(
+    TURN.set(pose.qx, pose.qy, pose.qz, pose.qw),
+  );
+  pose.x += UP.x;
+  pose.y += UP.y;
+  pose.z += UP.z;
+}
+
+const UP = new Vector3();
+const TURN = new Quaternion();
