@@ -1,9 +1,11 @@
 //! Many clients at once: waves of joins and leaves, and clients that read nothing among clients that do.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use futures_util::future::join_all;
-use nowcast::{CarrierKind, MessageKind};
+use nowcast::{CarrierKind, Connector, MessageKind};
+use nowcast_server::ServiceConfig;
 use nowcast_server::world::Input;
 use tokio::time::timeout;
 
@@ -39,6 +41,40 @@ async fn waves_of_clients_join_and_leave_on_two_io_threads() {
         drop(guests);
         witness.until("their leave", |witness| witness.view.players.len() == 1).await;
     }
+    server.stop().await;
+}
+
+/// Tells each client the name of the thread of its session.
+fn thread_names() -> ServiceConfig {
+    ServiceConfig::new("threads", |channel| async move {
+        channel.clone().spawn(async move {
+            let name = std::thread::current().name().unwrap_or_default().to_owned();
+            channel.try_event(name.as_bytes()).expect("the lane has space");
+            while channel.receive().await.is_ok() {}
+        });
+    })
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn webtransport_clients_of_one_address_use_all_io_threads() {
+    const CLIENTS_MAX: usize = 64;
+    let server = TestServer::with(|config| {
+        config.io_threads = NonZeroUsize::new(2).expect("two is not zero");
+        config.services = vec![thread_names()];
+    })
+    .await;
+    let url = format!("nowcast://{}/threads", server.address);
+    let connector = Connector::new().carriers([CarrierKind::WebTransport]);
+    let (mut channels, mut names) = (Vec::new(), BTreeSet::new());
+    while names.len() < 2 {
+        assert!(channels.len() < CLIENTS_MAX, "all sessions are on {names:?}");
+        let channel = connector.connect(&url).await.expect("the service is open");
+        let told = timeout(PATIENCE, channel.receive()).await.expect("the service tells the name");
+        names.insert(told.expect("the session continues").bytes);
+        channels.push(channel);
+    }
+    drop(channels);
     server.stop().await;
 }
 

@@ -16,12 +16,14 @@ use web_transport_proto::{
     Capsule, ConnectError, ConnectRequest as WebTransportRequest, ConnectResponse, Frame, Settings,
 };
 
+use super::Address;
 use super::core::{Admitted, Core, Outlet};
 use super::handshakes::Handshakes;
 use super::shards::ThreadIds;
 use crate::acceptor::{AcceptConfig, Acceptor};
 use crate::admission::Entry;
 use crate::carrier::transport_config;
+use crate::endpoint::socket::sharing;
 use crate::endpoint::{ConnectRequest, Directory, Discovery, RefusalAnswer};
 
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 4_433);
@@ -480,4 +482,48 @@ fn an_endpoint_that_closes_ends_all_and_refuses_more() {
     scene.pass(2 * SECOND);
     assert!(scene.clients[late].lost.is_some());
     assert!(scene.core.is_empty());
+}
+
+/// Opens a session by hand. Returns the connection and the stream of the request.
+async fn open_session(
+    endpoint: &quinn::Endpoint,
+    server: SocketAddr,
+) -> (quinn::Connection, quinn::SendStream) {
+    let connecting = endpoint.connect_with(CONFIGS.1.clone(), server, "localhost").unwrap();
+    let connection = connecting.await.unwrap();
+    let mut control = connection.open_uni().await.unwrap();
+    control.write_all(&SETTINGS).await.unwrap();
+    let (mut request, mut answer) = connection.open_bi().await.unwrap();
+    request.write_all(&request_for("open")).await.unwrap();
+    assert!(answer.read(&mut [0; 64]).await.unwrap().is_some_and(|bytes| bytes > 0));
+    (connection, request)
+}
+
+#[tokio::test]
+async fn a_client_whose_address_changes_keeps_its_connection_on_any_of_two_threads() {
+    const CLIENTS: usize = 8;
+    let local = || std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let socket = local();
+    socket.set_nonblocking(true).unwrap();
+    let server = socket.local_addr().unwrap();
+    let sockets = sharing(socket, 2).unwrap();
+    assert!(sockets.iter().all(|socket| socket.local_addr().unwrap() == server));
+    let directory: Arc<dyn Directory> = Arc::new(Rooms::default());
+    let address = Address::new(&CONFIGS.0, &directory, sockets.len());
+    let serving: Vec<_> = sockets
+        .into_iter()
+        .enumerate()
+        .map(|(number, socket)| address.serve(socket, number).unwrap())
+        .collect();
+    address.is_complete(&serving);
+    for _ in 0..CLIENTS {
+        let endpoint = quinn::Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+        let (connection, mut request) = open_session(&endpoint, server).await;
+        endpoint.rebind(local()).unwrap();
+        // The end of the request is the end of the session. The server learns of it at the thread of the connection.
+        request.finish().unwrap();
+        let closed = connection.closed().await;
+        assert!(matches!(closed, ConnectionError::ApplicationClosed(_)), "{closed}");
+    }
+    serving.iter().for_each(|serving| serving.close());
 }
