@@ -11,7 +11,6 @@ const view = new WorldView(world, { poses, labels: document.querySelector<HTMLEl
 const renderer = new WebGLRenderer({ antialias: true });
 renderer.shadowMap.enabled = true;
 const canvas = renderer.domElement;
-canvas.tabIndex = 0;
 document.body.prepend(canvas);
 
 const camera = new PerspectiveCamera(60, 1, 0.1, 500);

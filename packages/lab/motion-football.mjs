@@ -4,6 +4,29 @@
 import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
 import { mulberry32, within } from "./motion-walk.mjs";
 
+/** @typedef {import("nowcast/world").EntityId} EntityId */
+/** @typedef {import("./motion-walk.mjs").Place} Place */
+/** @typedef {{ readonly player: string, readonly distance: number }} Answer */
+/**
+ * One kick: the distances in metres on the kicker's screen and on the server.
+ *
+ * @typedef {object} Kick
+ * @property {string} by
+ * @property {number} atS
+ * @property {number} shownM
+ * @property {number} judgedM
+ * @property {boolean} isCounted
+ * @property {number} behindMs
+ * @property {boolean} isGuessed
+ * @property {number | null} ownErrorM
+ */
+/**
+ * A kick without an answer.
+ *
+ * @typedef {Pick<Kick, "by" | "atS" | "shownM" | "isGuessed"> &
+ *   { readonly delayMs: number, readonly own: Place, readonly step: number, readonly nowMs: number }} Given
+ */
+
 /** The maximum distance of a kick in `worlds/football`, in metres. */
 export const REACH_M = 1.6;
 
@@ -17,8 +40,9 @@ const CHECK_MS = 500;
 const FRESH_MS = 1;
 
 /**
- * Returns the outcome of each kick. `nextFrame` resolves when a frame is due, `carriers` are those that the SDK may
- * use. It ends after `seconds`, or as soon as the outcomes satisfy `isEnough`.
+ * Returns the outcome of each kick. It ends after `seconds`, or as soon as the outcomes satisfy `isEnough`.
+ *
+ * @param {import("./motion-walk.mjs").Plan & { readonly isEnough?: (kicks: readonly Kick[]) => boolean }} plan
  */
 export async function football({ address, seconds, seed, carriers, nextFrame, isEnough = () => false }) {
   const options = carriers === undefined ? {} : { carriers };
@@ -37,7 +61,7 @@ export async function football({ address, seconds, seed, carriers, nextFrame, is
     return {
       kicks: kicksOf().sort((a, b) => a.atS - b.atS),
       unanswered: bots.reduce((sum, bot) => sum + bot.unanswered, 0),
-      carrier: bots[0].world.stats.link?.carrier ?? "none",
+      carrier: bots[0]?.world.stats.link?.carrier ?? "none",
     };
   } finally {
     for (const bot of bots) bot.close();
@@ -46,20 +70,36 @@ export async function football({ address, seconds, seed, carriers, nextFrame, is
 
 /** Runs after the ball, and kicks at a random displayed distance, which may be within reach or not. */
 class Bot {
+  /** @type {Kick[]} */
   kicks = [];
   unanswered = 0;
   #random;
   #input = { forward: 0, right: 0, yaw: 0, run: true, jump: false };
-  #pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
-  #ball = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  #pose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
+  #ball = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
   /** The distance of the next kick, and the distance of the ball in the previous frame. */
   #wantedM = 1;
   #beforeM = 0;
   #isBackingOff = false;
-  /** The unanswered kick, and the kick whose answer is being checked. */
+  /**
+   * The unanswered kick.
+   *
+   * @type {Given | undefined}
+   */
   #given;
+  /**
+   * The kick whose answer is being checked.
+   *
+   * @type {(Omit<Kick, "ownErrorM"> & Given) | undefined}
+   */
   #answered;
 
+  /**
+   * @param {string} address
+   * @param {string} name
+   * @param {() => number} random
+   * @param {import("nowcast/world").JoinOptions} options
+   */
   constructor(address, name, random, options) {
     this.name = name;
     this.#random = random;
@@ -68,12 +108,19 @@ class Bot {
     this.predictor = createPredictor(this.world);
     this.interpolator = createInterpolator(this.world);
     this.world.on("event:kicked", ({ payload }) => {
-      if (payload.player === this.world.players.get(this.world.playerId)?.name) this.#answer(true, payload);
+      const answer = /** @type {Answer} */ (payload);
+      const own = [...this.world.players.values()].find(({ id }) => id === this.world.playerId);
+      if (answer.player === own?.name) this.#answer(true, answer);
     });
-    this.world.on("event:missed", ({ payload }) => this.#answer(false, payload));
+    this.world.on("event:missed", ({ payload }) => this.#answer(false, /** @type {Answer} */ (payload)));
   }
 
-  /** Draws a frame and evaluates it. Only kicks after the start, at 0 ms, count. */
+  /**
+   * Draws a frame and evaluates it. Only kicks after the start, at 0 ms, count.
+   *
+   * @param {number} nowMs
+   * @param {number} sinceMs
+   */
   frame(nowMs, sinceMs) {
     const { world, predictor, interpolator } = this;
     predictor.input(this.#input);
@@ -82,7 +129,8 @@ class Bot {
     this.#check(nowMs);
     const [ball] = world.entitiesOf("ball");
     if (ball === undefined || !predictor.pose(this.#pose) || !interpolator.pose(ball.id, this.#ball)) return;
-    const [dx, dz] = [0, 2].map((axis) => this.#ball.position[axis] - this.#pose.position[axis]);
+    const dx = this.#ball.position[0] - this.#pose.position[0];
+    const dz = this.#ball.position[2] - this.#pose.position[2];
     const shownM = Math.hypot(dx, dz);
     const isNear = shownM <= this.#wantedM;
     const isDue = isNear && this.#beforeM > this.#wantedM;
@@ -101,10 +149,17 @@ class Bot {
     this.world.close();
   }
 
+  /**
+   * @param {number} nowMs
+   * @param {number} sinceMs
+   * @param {number} shownM
+   * @param {EntityId} ball
+   */
   #kick(nowMs, sinceMs, shownM, ball) {
     const { predictor, interpolator } = this;
     const step = Math.round(predictor.moment);
     const isGuessed = interpolator.ageMs(ball) > interpolator.delayMs + FRESH_MS;
+    /** @type {Place} */
     const own = [...this.#pose.position];
     this.#given = {
       by: this.name,
@@ -122,6 +177,10 @@ class Bot {
     this.#isBackingOff = shownM < this.#wantedM + 0.1;
   }
 
+  /**
+   * @param {boolean} isCounted
+   * @param {Answer} answer
+   */
   #answer(isCounted, { distance }) {
     if (this.#given === undefined) return;
     const nowMs = performance.now();
@@ -131,7 +190,11 @@ class Bot {
     this.#given = undefined;
   }
 
-  /** The error of the kicker's shown position is known when the server has sent its own. */
+  /**
+   * The error of the kicker's shown position is known when the server has sent its own.
+   *
+   * @param {number} nowMs
+   */
   #check(nowMs) {
     if (this.#given !== undefined && nowMs - this.#given.nowMs > ANSWER_MS) {
       this.unanswered++;
@@ -140,6 +203,7 @@ class Bot {
     if (this.#answered === undefined || nowMs - this.#answered.nowMs < CHECK_MS) return;
     const { own, step, nowMs: _, delayMs: __, ...kick } = this.#answered;
     this.#answered = undefined;
+    /** @type {Place} */
     const was = [0, 0, 0];
     const isKnown = this.predictor.predicted(step, was);
     const ownErrorM = isKnown ? Math.hypot(was[0] - own[0], was[2] - own[2]) : null;

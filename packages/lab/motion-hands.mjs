@@ -4,6 +4,9 @@
 import { createInterpolator, joinWorld } from "nowcast/world";
 import { errors, mulberry32, within } from "./motion-walk.mjs";
 
+/** @typedef {import("./motion-walk.mjs").Frame} Frame */
+/** @typedef {import("./motion-walk.mjs").Place} Place */
+
 const JOIN_MS = 20_000;
 const SETTLE_MS = 2_000;
 /** Intervals of poses and joints, and bytes of joints, as in `packages/page/src/xr/presence.ts`. */
@@ -12,7 +15,11 @@ const JOINTS_MS = 83;
 const JOINTS_BYTES = 63;
 const AFTER_MS = 500;
 
-/** Compares the displayed hands with the server's, and counts the bytes. The arguments are those of `walk`. */
+/**
+ * Compares the displayed hands with the server's, and counts the bytes.
+ *
+ * @param {import("./motion-walk.mjs").Plan} plan
+ */
 export async function hands({ address, seconds, seed, carriers, nextFrame }) {
   const random = mulberry32(seed);
   const options = carriers === undefined ? {} : { carriers };
@@ -21,11 +28,10 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
   for (const world of [wearer, watcher]) world.on("error", ({ error }) => console.error(error.message));
   const interpolator = createInterpolator(watcher);
   try {
-    await within(
-      JOIN_MS,
-      () => wearer.entities.has(wearer.avatarId) && watcher.entities.has(wearer.avatarId),
-    );
-    const body = [...wearer.entities.get(wearer.avatarId).position];
+    await within(JOIN_MS, () => wearer.avatar !== undefined && watcher.entities.has(wearer.avatar.id));
+    const { position } = await wearer.joined;
+    /** @type {Place} */
+    const body = [...position];
     const parts = await Promise.all(
       ["head", "hand", "hand"].map(async (kind, side) => {
         const place = poseAt(body, side, 0);
@@ -35,7 +41,8 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
           rotation: place.rotation,
           attributes,
         });
-        return { id, side, truth: new Map(), frames: [] };
+        const truth = /** @type {Map<number, Place>} */ (new Map());
+        return { id, side, truth, frames: /** @type {Frame[]} */ ([]) };
       }),
     );
     wearer.on("snapshot", ({ tick, moved }) => {
@@ -46,7 +53,8 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
     });
     await within(JOIN_MS, () => parts.every(({ id }) => watcher.entities.has(id)));
 
-    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    const pose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
+    /** @type {Record<"delays" | "bytesPerSecond", number[]>} */
     const found = { delays: [], bytesPerSecond: [] };
     const startMs = performance.now();
     let [movedMs, jointsMs, countedMs] = [0, 0, startMs + SETTLE_MS];
@@ -76,6 +84,7 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
       found.bytesPerSecond.push(watcher.stats.bytesPerSecond);
     }
     await new Promise((resolve) => setTimeout(resolve, AFTER_MS));
+    /** @type {(some: typeof parts) => number[]} */
     const of = (some) => some.flatMap(({ frames, truth }) => errors(frames, truth));
     return {
       ...found,
@@ -90,8 +99,15 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
   }
 }
 
-/** A head that nods, and hands that wave and reach at most one and a half times a second; with their velocities. */
+/**
+ * A head that nods, and hands that wave and reach at most one and a half times a second; with their velocities.
+ *
+ * @param {Readonly<Place>} body
+ * @param {number} side
+ * @param {number} atS
+ */
 function poseAt([x, y, z], side, atS) {
+  /** @type {(s: number) => Place} */
   const place = (s) =>
     side === 0
       ? [x + 0.05 * Math.sin(3 * s), y + 0.7 + 0.03 * Math.sin(5 * s), z]
@@ -102,9 +118,9 @@ function poseAt([x, y, z], side, atS) {
         ];
   const [now, soon] = [place(atS), place(atS + 0.001)];
   const turn = 0.5 * Math.sin(4 * atS);
-  return {
-    position: now,
-    rotation: [0, Math.sin(turn / 2), 0, Math.cos(turn / 2)],
-    velocity: now.map((value, axis) => (soon[axis] - value) * 1000),
-  };
+  /** @type {import("nowcast/world").Quaternion} */
+  const rotation = [0, Math.sin(turn / 2), 0, Math.cos(turn / 2)];
+  /** @type {(axis: 0 | 1 | 2) => number} */
+  const speed = (axis) => (soon[axis] - now[axis]) * 1000;
+  return { position: now, rotation, velocity: /** @type {Place} */ ([speed(0), speed(1), speed(2)]) };
 }

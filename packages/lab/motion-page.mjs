@@ -3,10 +3,16 @@ import { football } from "./motion-football.mjs";
 import { hands } from "./motion-hands.mjs";
 import { walk } from "./motion-walk.mjs";
 
+/** @typedef {Omit<Parameters<typeof walk>[0], "nextFrame">} PlanInPage */
+
 const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
-globalThis.games = {
+/** @typedef {Record<string, (plan: PlanInPage) => Promise<object>>} Games */
+
+/** @type {Games} */
+const games = {
   walk: (plan) => walk({ ...plan, nextFrame }),
   football: (plan) => football({ ...plan, nextFrame }),
   hands: (plan) => hands({ ...plan, nextFrame }),
 };
+Object.assign(globalThis, { games });

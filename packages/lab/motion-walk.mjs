@@ -2,10 +2,25 @@
 // same in Node and in a page: `motion.mjs` runs it in either.
 import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
 
+/** @typedef {import("nowcast/world").Input} Input */
+/** @typedef {[x: number, y: number, z: number]} Place */
+/** @typedef {{ readonly moment: number, readonly position: Place }} Frame */
+/**
+ * The arguments of a measurement. `nextFrame` resolves when a frame is due, and `carriers` are those that the SDK may use.
+ *
+ * @typedef {object} Plan
+ * @property {string} address
+ * @property {number} seconds
+ * @property {number} seed
+ * @property {import("nowcast/world").JoinOptions["carriers"]} [carriers]
+ * @property {() => Promise<unknown>} nextFrame
+ */
+
 const JOIN_MS = 20_000;
 const SETTLE_MS = 2_000;
 const RUN_SPEED = 6.4;
 const CHANGED_M = 1e-4;
+/** @type {Input} */
 const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 /** Positions farther apart in time do not determine the motion between them. */
 const STEPS_BETWEEN_MAX = 6;
@@ -13,8 +28,9 @@ const STEPS_BETWEEN_MAX = 6;
 const STILL_STEPS = 24;
 
 /**
- * Compares the displayed poses with the server's. `nextFrame` resolves when a frame is due, `carriers` are those that
- * the SDK may use, and `extent` is half the width of the ground in metres.
+ * Compares the displayed poses with the server's. `extent` is half the width of the ground in metres.
+ *
+ * @param {Plan & { readonly extent: number }} plan
  */
 export async function walk({ address, seconds, seed, extent, carriers, nextFrame }) {
   const random = mulberry32(seed);
@@ -30,25 +46,33 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
   }
 
   // The walker's positions on the server: by its own steps, and by the world's.
+  /** @type {Map<number, Place>} */
   const bySteps = new Map();
+  /** @type {Map<number, Place>} */
   const byTicks = new Map();
   walker.on("snapshot", ({ tick, ackedInputSequence, moved }) => {
-    const own = walker.entities.get(walker.avatarId);
+    const own = walker.avatar;
     if (own === undefined || ackedInputSequence === 0) return;
     if (!moved.includes(own) && tick - own.tick < STILL_STEPS) return;
     const step = predictor.step + (((ackedInputSequence - predictor.step) << 16) >> 16);
     bySteps.set(step, [...own.position]);
     byTicks.set(tick, [...own.position]);
   });
-  await within(JOIN_MS, () => walker.entities.has(walker.avatarId) && watcher.entities.has(walker.avatarId));
+  await within(JOIN_MS, () => walker.avatar !== undefined && watcher.entities.has(walker.avatar.id));
+  const { id: avatar } = await walker.joined;
 
-  const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  const pose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
+  /** @type {Frame[]} */
   const ownFrames = [];
+  /** @type {Frame[]} */
   const othersFrames = [];
+  /** @type {Record<"jumps" | "keyFrames" | "keyMs" | "delays" | "costUs", number[]>} */
   const found = { jumps: [], keyFrames: [], keyMs: [], delays: [], costUs: [] };
   let input = STILL;
   let changeAtMs = 0;
+  /** @type {{ frames: number, readonly atMs: number, readonly from: Place } | undefined} */
   let key;
+  /** @type {{ readonly position: Place, readonly nowMs: number } | undefined} */
   let before;
   const startMs = performance.now();
   const endMs = startMs + SETTLE_MS + seconds * 1000;
@@ -72,12 +96,14 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
     const isShown = predictor.pose(pose);
     if (counts) found.costUs.push((performance.now() - beganMs) * 1000);
     if (isShown) {
+      /** @type {Place} */
       const position = [...pose.position];
       if (counts) {
         ownFrames.push({ moment: predictor.moment, position });
         const glide = Math.max(0, offsetM - predictor.offsetM);
-        const level =
-          before && Math.hypot(position[0] - before.position[0], position[2] - before.position[2]);
+        const level = before
+          ? Math.hypot(position[0] - before.position[0], position[2] - before.position[2])
+          : 0;
         const excess = before ? Math.max(0, level - (RUN_SPEED * (nowMs - before.nowMs)) / 1000) : 0;
         found.jumps.push(Math.max(glide, excess));
       }
@@ -92,7 +118,7 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
       before = { position, nowMs };
     }
     interpolator.sample(nowMs);
-    if (counts && interpolator.pose(walker.avatarId, pose)) {
+    if (counts && interpolator.pose(avatar, pose)) {
       othersFrames.push({ moment: interpolator.tick, position: [...pose.position] });
       found.delays.push(interpolator.delayMs);
     }
@@ -115,7 +141,12 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
   };
 }
 
-/** Waits until a condition holds, and throws if it takes longer. */
+/**
+ * Waits until a condition holds, and throws if it takes longer.
+ *
+ * @param {number} ms
+ * @param {() => unknown} condition
+ */
 export async function within(ms, condition) {
   const end = performance.now() + ms;
   while (!(await condition())) {
@@ -124,7 +155,14 @@ export async function within(ms, condition) {
   }
 }
 
-/** Walks, runs, jumps and stands, and avoids the edge of the ground. */
+/**
+ * Walks, runs, jumps and stands, and avoids the edge of the ground.
+ *
+ * @param {() => number} random
+ * @param {Readonly<Place>} place
+ * @param {number} extent
+ * @returns {Input}
+ */
 function next(random, [x, , z], extent) {
   if (random() < 0.25) return STILL;
   const isFar = Math.hypot(x, z) > extent * 0.6;
@@ -138,28 +176,44 @@ function next(random, [x, , z], extent) {
   };
 }
 
-/** Distance of each frame's pose from the server's at that moment. Frames without a known server pose do not count. */
+/**
+ * Distance of each frame's pose from the server's at that moment. Frames without a known server pose do not count.
+ *
+ * @param {readonly Frame[]} frames
+ * @param {ReadonlyMap<number, Readonly<Place>>} places
+ */
 export function errors(frames, places) {
   const known = [...places].sort(([a], [b]) => a - b);
+  /** @type {number[]} */
   const found = [];
   let at = 0;
   for (const { moment, position } of frames) {
-    while (at + 1 < known.length && known[at + 1][0] <= moment) at++;
-    const [from, start] = known[at] ?? [];
-    const [to, end] = known[at + 1] ?? [];
-    if (from === undefined || to === undefined || from > moment || to - from > STEPS_BETWEEN_MAX) continue;
+    while ((known[at + 1]?.[0] ?? Number.POSITIVE_INFINITY) <= moment) at++;
+    const [earlier, later] = [known[at], known[at + 1]];
+    if (earlier === undefined || later === undefined) continue;
+    const [[from, start], [to, end]] = [earlier, later];
+    if (from > moment || to - from > STEPS_BETWEEN_MAX) continue;
     const share = (moment - from) / (to - from);
-    const truth = start.map((value, axis) => value + (end[axis] - value) * share);
-    found.push(distance(position, truth));
+    /** @type {(axis: 0 | 1 | 2) => number} */
+    const along = (axis) => start[axis] + (end[axis] - start[axis]) * share;
+    found.push(distance(position, [along(0), along(1), along(2)]));
   }
   return found;
 }
 
+/**
+ * @param {Readonly<Place>} a
+ * @param {Readonly<Place>} b
+ */
 function distance(a, b) {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-/** Returns a generator of random numbers from 0 to 1. The same `start` gives the same numbers. */
+/**
+ * Returns a generator of random numbers from 0 to 1. The same `start` gives the same numbers.
+ *
+ * @param {number} start
+ */
 export function mulberry32(start) {
   let state = start;
   return () => {

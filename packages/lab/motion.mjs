@@ -9,8 +9,12 @@ import { walk, within } from "./motion-walk.mjs";
 
 const GAMES = { walk, football, hands };
 
-const [game, address, seconds, seed, extent, browser, carrier] = process.argv.slice(2);
-if (!(game in GAMES) || extent === undefined || (browser !== undefined && carrier === undefined)) {
+const [name, address, seconds, seed, extent, browser, carrier] = process.argv.slice(2);
+const play = Object.entries(GAMES).find(([game]) => game === name)?.[1];
+/** @type {import("nowcast/world").JoinOptions["carriers"]} */
+const carriers = carrier === "webtransport" || carrier === "websocket" ? [carrier] : undefined;
+const isIncomplete = browser !== undefined && carriers === undefined;
+if (!name || !play || !address || extent === undefined || isIncomplete) {
   throw new Error("motion.mjs walk|football|hands ADDRESS SECONDS SEED EXTENT [BROWSER CARRIER]");
 }
 const FRAME_MS = 1000 / 60;
@@ -24,20 +28,26 @@ const { host } = new URL(address.replace(/^nowcast:/, "http:"));
 const site = `http://${host}`;
 await within(SERVER_MS, async () => (await fetch(`${site}/healthz`).catch(() => undefined))?.ok);
 
+/** @type {import("./motion-page.mjs").PlanInPage} */
 const plan = { address, seconds: Number(seconds), seed: Number(seed), extent: Number(extent) };
-const found = browser === undefined ? await playHere() : await playInChromium();
+const found = browser === undefined ? await playHere(play) : await playInChromium(name, browser);
 console.log(JSON.stringify(found));
 
-async function playHere() {
+/** @param {(plan: import("./motion-page.mjs").PlanInPage & { nextFrame: () => Promise<unknown> }) => Promise<object>} run */
+async function playHere(run) {
   let dueMs = performance.now();
   const nextFrame = async () => {
     dueMs += FRAME_MS;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
   };
-  return { ...(await GAMES[game]({ ...plan, nextFrame })), program: `Node ${process.version}` };
+  return { ...(await run({ ...plan, nextFrame })), program: `Node ${process.version}` };
 }
 
-async function playInChromium() {
+/**
+ * @param {string} game
+ * @param {string} executablePath
+ */
+async function playInChromium(game, executablePath) {
   const { build } = await import("esbuild");
   const { chromium } = await import("playwright-core");
   const here = dirname(fileURLToPath(import.meta.url));
@@ -51,7 +61,7 @@ async function playInChromium() {
     write: false,
   });
   const chrome = await chromium.launch({
-    executablePath: browser,
+    executablePath,
     args: [
       "--no-sandbox",
       "--no-first-run",
@@ -69,10 +79,15 @@ async function playInChromium() {
     page.on("pageerror", (error) => console.error(`the page: ${error.message}`));
     page.setDefaultTimeout(plan.seconds * 1000 + SPARE_MS);
     await page.goto(`${site}/healthz`);
-    await page.addScriptTag({ content: outputFiles[0].text });
+    await page.addScriptTag({ content: outputFiles[0]?.text ?? "" });
     const played = await page.evaluate(
-      ([name, playing]) => globalThis.games[name](playing),
-      [game, { ...plan, carriers: [carrier] }],
+      ({ game, playing }) => {
+        const { games } = /** @type {{ games: import("./motion-page.mjs").Games }} */ (
+          /** @type {unknown} */ (globalThis)
+        );
+        return games[game]?.(playing);
+      },
+      { game, playing: { ...plan, carriers } },
     );
     return { ...played, program: `Chromium ${chrome.version()}` };
   } finally {

@@ -9,6 +9,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 // Inside the package, so that modules left out of the bundle are found from there.
 const folder = mkdtempSync(join(here, "dist-"));
 try {
+  /** @type {import("esbuild").BuildOptions} */
   const shared = { bundle: true, format: "esm", target: "es2022", logLevel: "error", outdir: folder };
   await build({
     ...shared,

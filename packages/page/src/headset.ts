@@ -1,6 +1,7 @@
 /** Parts for players with a headset: hands, presence, reach, teleport, a panel on the wrist. */
 
 export { Grasp, type GraspSurroundings, type HandMotion } from "./xr/grasp.js";
+export { Headset, type HeadsetComfort, type HeadsetPage } from "./xr/headset.js";
 export { type PartState, Presence, type PresenceWorld } from "./xr/presence.js";
 export { findHandTarget, metresTo, type Reaching } from "./xr/reach.js";
 export { type RoomHead, RoomScale } from "./xr/room-scale.js";

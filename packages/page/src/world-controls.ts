@@ -10,6 +10,7 @@ import { Keyboard } from "./input/keyboard.js";
 import { Mouse } from "./input/mouse.js";
 import { Touch } from "./input/touch.js";
 import { type Actor, findTarget } from "./targets.js";
+import type { Headset } from "./xr/headset.js";
 
 /** Turn of the camera by keys, in radians a second. */
 const TURN_PER_SECOND = 2.2;
@@ -20,7 +21,7 @@ const EYES_M = 0.62;
 const UNTURNED: Placed = { rotation: [0, 0, 0, 1] };
 
 export interface WorldControlsOptions {
-  /** The element that receives mouse and touch. It needs `tabindex` to take the keyboard. */
+  /** The element that receives mouse and touch. It gets a `tabindex` so that it can take the keyboard. */
   readonly canvas: HTMLCanvasElement;
   readonly world: World;
   readonly poses: Poses;
@@ -39,6 +40,8 @@ export class WorldControls {
   readonly inputs: InputCollector;
   readonly actions: Actions;
   readonly camera: OrbitCamera;
+  /** The headset while the player wears one: `Headset` of `@nowcast/page/headset`. */
+  headset: Headset | undefined;
   readonly #options: WorldControlsOptions;
   readonly #keyboard: Keyboard;
   readonly #mouse: Mouse;
@@ -55,6 +58,7 @@ export class WorldControls {
   constructor(options: WorldControlsOptions) {
     const { canvas, world, view, camera, hud } = options;
     this.#options = options;
+    if (canvas.tabIndex < 0) canvas.tabIndex = 0;
     this.camera = new OrbitCamera(camera);
     this.inputs = new InputCollector({
       command: (command) => {
@@ -105,31 +109,35 @@ export class WorldControls {
 
   /** The avatar that would fill the picture: pass it to `WorldView.place`. */
   get hidden(): number | undefined {
-    return this.camera.nearness < HIDE_NEARER_M ? this.#options.world.avatarId : undefined;
+    const isInside = this.headset !== undefined || this.camera.nearness < HIDE_NEARER_M;
+    return isInside ? this.#options.world.avatarId : undefined;
   }
 
   /**
    * Sends the input, samples the view for this frame, and moves the camera to the avatar. Call it before
-   * `WorldView.place`, with the frame's time and the seconds since the previous one.
+   * `WorldView.place`, with the frame's time and the seconds since the previous one. `xr` is the frame of a headset.
    */
-  update(nowMs: number, seconds: number): void {
+  update(nowMs: number, seconds: number, xr?: XRFrame): void {
     const { world, poses, view } = this.#options;
     this.#gamepad.poll(seconds);
     this.#touch?.poll();
-    const { inputs, camera } = this;
+    const { inputs, camera, headset } = this;
     const { turning, tilting } = this.#keyboard;
     const turn = TURN_PER_SECOND * seconds;
-    camera.turn(inputs.lookYaw + turning * turn, inputs.lookPitch - (tilting * turn) / 2);
+    headset?.read(xr, nowMs, seconds);
+    if (!headset) camera.turn(inputs.lookYaw + turning * turn, inputs.lookPitch - (tilting * turn) / 2);
     camera.zoom(inputs.zoom);
     inputs.consumeLook();
     if (world.status === "open" && this.#faced === world.avatarId) {
       Object.assign(this.#input, inputs.combine());
       this.#input.yaw = camera.yaw;
+      headset?.updateInput(this.#input);
       poses.input(this.#input);
     }
     view.sample(nowMs);
     this.#follow(seconds);
-    this.actions.update(seconds, camera.pitch, world.status === "open");
+    this.actions.update(seconds, headset?.pitch ?? camera.pitch, world.status === "open");
+    if (world.status === "open") headset?.act();
   }
 
   /** Releases all keys and buttons, for example because the chat takes the keyboard. */
@@ -150,12 +158,21 @@ export class WorldControls {
     const { avatarId } = world;
     const turned = poses.carriedYaw - this.#carriedYaw;
     this.#carriedYaw = poses.carriedYaw;
-    if (avatarId === undefined || !view.pose(avatarId, this.#pose)) return;
+    if (avatarId === undefined || !view.pose(avatarId, this.#pose)) {
+      // A player without a body looks around from its last place.
+      this.headset?.move(seconds, this.#pose);
+      return;
+    }
     if (this.#faced !== avatarId) {
       this.#faced = avatarId;
       this.camera.faceEntity(world.avatar ?? UNTURNED);
       this.camera.jump();
-    } else if (turned !== 0) this.camera.turn(turned, 0);
+      this.headset?.faceWith(this.camera.yaw);
+    } else if (turned !== 0) {
+      if (this.headset) this.headset.turnWith(turned);
+      else this.camera.turn(turned, 0);
+    }
+    if (this.headset) return this.headset.move(seconds, this.#pose);
     const member = view.scene.crowd.get(avatarId);
     const eyes = member ? EYES_M * member.size : (view.scene.get(avatarId)?.halfHeight ?? 0);
     const { x, y, z } = this.#pose;
@@ -181,6 +198,7 @@ export class WorldControls {
       findTarget: (rule) => {
         const { actor } = this;
         if (!actor) return undefined;
+        if (this.headset) return this.headset.findTarget(actor, rule);
         const { left, top, width, height } = canvas.getBoundingClientRect();
         const { x, y } = this.#touch?.pointer ??
           this.#mouse.pointer ?? { x: left + width / 2, y: top + height / 2 };

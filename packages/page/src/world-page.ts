@@ -7,19 +7,23 @@ import {
   type Poses,
   type World,
 } from "nowcast/world";
-import { Color, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "three";
+import { Color, Group, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "three";
 import { WorldHud } from "./hud/world-hud.js";
 import { readSound, Sounds } from "./sounds.js";
 import { WorldControls } from "./world-controls.js";
+import type { HeadsetComfort, HeadsetPage } from "./xr/headset.js";
 
 const EARS = new Vector3();
 const AHEAD = new Vector3();
+const COMFORT: HeadsetComfort = { walks: true, turnsSmoothly: false, narrows: true };
 
 export interface WorldPageOptions extends JoinOptions {
   /** Whether texts, prompts and chat are shown; true by default. */
   readonly hud?: boolean | undefined;
   /** Colour of the sky, as CSS writes it. */
   readonly sky?: string | undefined;
+  /** Comfort settings of players with a headset. By default the stick walks, turns by steps, and narrows the view. */
+  readonly comfort?: HeadsetComfort | undefined;
   /** Plays the sounds of the world after the first press of a key or button; true by default. */
   readonly sound?: boolean | undefined;
 }
@@ -44,6 +48,9 @@ export class WorldPage {
   readonly scene = new Scene();
   readonly camera = new PerspectiveCamera(60, 1, 0.1, 500);
   readonly canvas: HTMLCanvasElement;
+  /** The parent of the camera: the floor of a headset's room. */
+  readonly rig = new Group();
+  readonly #comfort: HeadsetComfort;
   readonly #labels = document.createElement("div");
   readonly #sun = new Sun();
   readonly #observer: ResizeObserver;
@@ -52,13 +59,13 @@ export class WorldPage {
 
   /** `container` needs a size and a position, such as `position: relative`. */
   constructor(container: HTMLElement, url: string | URL, options: WorldPageOptions = {}) {
-    const { hud = true, sky = "#bcd7f0", sound = true, ...join } = options;
+    const { hud = true, sky = "#bcd7f0", sound = true, comfort = COMFORT, ...join } = options;
+    this.#comfort = comfort;
     const { signal } = this.#abort;
     this.renderer = new WebGLRenderer({ antialias: true });
     this.renderer.shadowMap.enabled = true;
     this.renderer.setPixelRatio(Math.min(2, window.devicePixelRatio));
     this.canvas = this.renderer.domElement;
-    this.canvas.tabIndex = 0;
     this.canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none";
     this.#labels.style.cssText = "position:absolute;inset:0;overflow:hidden;pointer-events:none";
     container.append(this.canvas, this.#labels);
@@ -74,15 +81,39 @@ export class WorldPage {
     world.on("event:sound", ({ payload }) => this.#play(payload), { signal });
     this.sounds.setOn(sound);
     this.scene.background = new Color(sky);
-    this.scene.add(view.group, this.#sun.group);
+    this.rig.add(camera);
+    this.scene.add(view.group, this.#sun.group, this.rig);
     this.#observer = new ResizeObserver(() => this.#resize(container));
     this.#observer.observe(container);
     this.#resize(container);
     this.#stopLoop = startLoop(this.renderer, (frame) => this.#drawFrame(frame));
   }
 
+  /**
+   * Shows the world in a headset. Call it in the handler of a click, because browsers allow it only there. Rejected if the
+   * browser has no headset, or the user refuses. Players see each other's heads and hands in worlds that have kinds for
+   * them: "Headsets" in `docs/HEADSETS.md`.
+   *
+   * ```ts
+   * button.addEventListener("click", () => page.enterHeadset().catch((error) => page.hud?.say(String(error))));
+   * ```
+   */
+  async enterHeadset(): Promise<void> {
+    if (navigator.xr === undefined) throw new Error("this browser cannot use headsets");
+    const [session, { Headset }] = await Promise.all([
+      navigator.xr.requestSession("immersive-vr", {
+        requiredFeatures: ["local-floor"],
+        optionalFeatures: ["hand-tracking"],
+      }),
+      import("./xr/headset.js"),
+    ]);
+    const headset = await Headset.begin(this.#headsetPage(), session);
+    if (!headset.isOver) this.controls.headset = headset;
+  }
+
   /** Leaves the world and removes everything from the container. */
   dispose(): void {
+    void this.controls.headset?.end();
     this.#stopLoop();
     this.#abort.abort();
     this.#observer.disconnect();
@@ -98,17 +129,41 @@ export class WorldPage {
   }
 
   /** The steps of a frame, in order. */
-  #drawFrame({ nowMs, seconds }: Frame): void {
+  #drawFrame({ nowMs, seconds, xr }: Frame): void {
     const { controls, view, camera, sounds } = this;
-    controls.update(nowMs, seconds);
+    controls.update(nowMs, seconds, xr);
     view.place(seconds, controls.hidden);
-    view.writeLabels(nowMs, camera);
+    if (controls.headset) this.#writeInside(nowMs);
+    else view.writeLabels(nowMs, camera);
     const { x, y, z } = controls.actor ?? camera.position;
     this.#sun.aim(camera, x, y, z);
     camera.getWorldPosition(EARS);
     camera.getWorldDirection(AHEAD);
     sounds.listenAt(EARS.x, EARS.y, EARS.z, AHEAD.x, AHEAD.y, AHEAD.z);
     this.renderer.render(this.scene, camera);
+  }
+
+  /** Draws the texts inside of the world, because a headset does not show the page. */
+  #writeInside(nowMs: number): void {
+    this.view.scene.labels.hide(nowMs);
+    this.controls.headset?.write(this.world.avatarId);
+  }
+
+  #headsetPage(): HeadsetPage {
+    const { renderer, scene: root, camera, rig, world, controls, hud, poses } = this;
+    const { actions, inputs, camera: orbit } = controls;
+    return {
+      ...{ renderer, root, camera, rig, world, actions, inputs, orbit, comfort: this.#comfort },
+      scene: this.view.scene,
+      get texts() {
+        return { chat: hud?.latest ?? [], notice: hud?.notice ?? "" };
+      },
+      act: (action, args) => void poses.act(action, args).catch(() => undefined),
+      ended: () => {
+        controls.headset = undefined;
+        orbit.jump();
+      },
+    };
   }
 
   #play(payload: unknown): void {

@@ -67,30 +67,32 @@ function main(): void {
     viewer.enter(worldAddress(window.location, room, at), label, share, { carrier, token });
     viewer.stage.canvas.focus({ preventScroll: true });
   };
-  viewer.onWelcome = (entered, world) => {
-    const about = aboutRoom(entered, world);
-    if (about !== undefined) viewer.hud.setWorld(about);
-    // It is removed here, because it would be shown again after a reconnect.
-    if (welcomedRoom === entered) return;
-    welcomedRoom = entered;
-    if (address.at === undefined) void introduce(viewer, world);
-    if (askedRoom !== undefined) viewer.chat.addEvent(words.lowerCaseRoom(askedRoom, entered));
-    if (about !== undefined) viewer.chat.addEvent(about);
-    askedRoom = undefined;
-  };
   const leave = () => {
     viewer.leave();
     welcomedRoom = undefined;
     document.title = "Nowcast";
     start.show(settings.name, room);
   };
-  viewer.onAnotherRoom = leave;
-  viewer.onPresent = () => window.location.assign(withoutMoment(window.location.search));
-  viewer.onMoment = (time) => {
-    const moment = readMoment(time);
-    if (moment === undefined) return;
-    const search = withMoment(window.location.search, moment);
-    window.history.replaceState(null, "", `${window.location.pathname}${search}`);
+  viewer.listener = {
+    anotherRoom: leave,
+    welcomed: (entered, world) => {
+      const about = aboutRoom(entered, world);
+      if (about !== undefined) viewer.hud.setWorld(about);
+      // It is removed here, because it would be shown again after a reconnect.
+      if (welcomedRoom === entered) return;
+      welcomedRoom = entered;
+      if (address.at === undefined) void introduce(viewer, world);
+      if (askedRoom !== undefined) viewer.chat.addEvent(words.lowerCaseRoom(askedRoom, entered));
+      if (about !== undefined) viewer.chat.addEvent(about);
+      askedRoom = undefined;
+    },
+    present: () => window.location.assign(withoutMoment(window.location.search)),
+    momentShown: (time) => {
+      const moment = readMoment(time);
+      if (moment === undefined) return;
+      const search = withMoment(window.location.search, moment);
+      window.history.replaceState(null, "", `${window.location.pathname}${search}`);
+    },
   };
   const enterNamed = async () => {
     room ??= (await fetchWorlds())[0]?.name ?? DEFAULT_ROOM;

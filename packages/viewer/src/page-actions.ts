@@ -1,4 +1,5 @@
 import { Actions, type Actor, type Binding, buttonOf, findTarget, type InputCollector } from "@nowcast/page";
+import type { Headset } from "@nowcast/page/headset";
 import type { WorldScene } from "@nowcast/three";
 import { Vector3 } from "three";
 import type { Hud } from "./hud/hud.js";
@@ -6,7 +7,6 @@ import { promptFor } from "./hud/key-hints.js";
 import type { Devices } from "./input/devices.js";
 import type { Stage } from "./scene/stage.js";
 import type { WorldConnection } from "./world-connection.js";
-import type { XrSession } from "./xr/xr-session.js";
 
 /** Actions that are shown at a time: those with a target first, and then those that need none. */
 const PROMPTS_MAX = 4;
@@ -14,7 +14,7 @@ const PROMPTS_MAX = 4;
 /** The parts of the page that actions need. */
 export interface ActionParts {
   readonly connection: WorldConnection | undefined;
-  readonly headset: XrSession | undefined;
+  readonly headset: Headset | undefined;
   /** The entity that the own input moves. */
   readonly own: Actor | undefined;
   readonly scene: WorldScene;

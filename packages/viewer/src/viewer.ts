@@ -1,4 +1,5 @@
 import { type Actions, type Actor, InputCollector, OrbitCamera, People, Sounds } from "@nowcast/page";
+import type { Headset } from "@nowcast/page/headset";
 import type { WorldScene } from "@nowcast/three";
 import { Appearance } from "./avatar/appearance.js";
 import { OwnAvatar } from "./avatar/own-avatar.js";
@@ -18,17 +19,19 @@ import { GyroscopeToggle } from "./input/gyroscope-toggle.js";
 import { createActions } from "./page-actions.js";
 import { flipHelp, runCommand, sayLine } from "./page-commands.js";
 import { peopleListPageOf } from "./page-people.js";
+import { applySettings } from "./page-settings.js";
+import { followWindow } from "./page-window.js";
 import { Picture } from "./scene/picture.js";
 import type { Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
 import { Backdrop } from "./start/backdrop.js";
+import { NO_LISTENER, type ViewerListener } from "./viewer-listener.js";
 import { Visit } from "./visit.js";
 import { voicePageOf } from "./voice/voice-page.js";
 import { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
 import type { Entry, WorldConnection } from "./world-connection.js";
 import { type EventParts, WorldEvents } from "./world-events.js";
-import type { XrSession } from "./xr/xr-session.js";
 
 /** The client, which creates all its parts and connects them. `frame-loop.ts` lists the steps of a frame. */
 export class Viewer implements EventParts {
@@ -74,15 +77,9 @@ export class Viewer implements EventParts {
   readonly gyroscope: GyroscopeToggle;
   readonly backdrop: Backdrop;
   /** Set while a user wears a headset. */
-  headset: XrSession | undefined;
-  /** Called to leave this room for the start page. */
-  onAnotherRoom: () => void = () => undefined;
-  /** Called when the world of the room is known: after entering, and after each reconnect. */
-  onWelcome: (room: string, world: string) => void = () => undefined;
-  /** Called to enter the present of the room instead of its history. */
-  onPresent: () => void = () => undefined;
-  /** Called when another moment of the past is shown; the moment is in ISO 8601. */
-  onMoment: (time: string) => void = () => undefined;
+  headset: Headset | undefined;
+  /** The page's address and start screen. */
+  listener: ViewerListener = NO_LISTENER;
   readonly #visit: Visit;
 
   constructor(canvas: HTMLCanvasElement, settings: Settings, iceServers: readonly RTCIceServer[] = []) {
@@ -94,7 +91,7 @@ export class Viewer implements EventParts {
     this.camera = new OrbitCamera(this.stage.camera);
     this.hud = new Hud(canvas, {
       joinAgain: () => this.#visit.rejoin(),
-      anotherRoom: () => this.onAnotherRoom(),
+      anotherRoom: () => this.listener.anotherRoom(),
     });
     this.chat = new ChatPanel(
       (text) => sayLine(this, text),
@@ -102,8 +99,8 @@ export class Viewer implements EventParts {
     );
     this.past = new PastPanel({
       say: (line) => this.connection?.chat(line),
-      moved: (atMs) => this.onMoment(new Date(atMs).toISOString()),
-      leave: () => this.onPresent(),
+      moved: (atMs) => this.listener.momentShown(new Date(atMs).toISOString()),
+      leave: () => this.listener.present(),
     });
     this.devices = createDevices(canvas, this.inputs, () => this.intro.update());
     this.gyroscope = new GyroscopeToggle(this.inputs, (text) => this.hud.say(text));
@@ -119,15 +116,8 @@ export class Viewer implements EventParts {
       clear: () => this.#clear(),
       began: ({ status }) => this.hud.setStatus(status),
     });
-    window.addEventListener("resize", () => {
-      if (!this.headset) this.stage.resize();
-    });
-    // No frames are drawn while the page is hidden, so the released keys must be sent here.
-    document.addEventListener("visibilitychange", () => {
-      this.devices.release();
-      this.avatar.sendInput();
-    });
-    this.#applySettings();
+    followWindow(this);
+    applySettings(this);
     this.backdrop.show();
   }
 
@@ -170,12 +160,12 @@ export class Viewer implements EventParts {
     const before = { ...this.settings };
     Object.assign(this.settings, changes);
     saveSettings(this.settings);
-    this.#applySettings();
+    applySettings(this);
     this.#visit.applySettings(before);
   }
 
   /** Called when a headset begins to show the world. */
-  headsetBegan(headset: XrSession): void {
+  headsetBegan(headset: Headset): void {
     if (headset.isOver) return;
     this.headset = headset;
     this.avatar.forget();
@@ -194,7 +184,7 @@ export class Viewer implements EventParts {
     this.#clear();
     this.console.clear();
     this.camera.jump();
-    this.onWelcome(room, world);
+    this.listener.welcomed(room, world);
   }
 
   #clear(): void {
@@ -207,17 +197,5 @@ export class Viewer implements EventParts {
     this.avatar.forget();
     this.screens.invalidate();
     this.past.update(undefined);
-  }
-
-  #applySettings(): void {
-    const { invertLook, lookSpeed, sound, volume, keymap } = this.settings;
-    this.picture.applySettings();
-    this.inputs.invertLook = invertLook;
-    this.inputs.lookSpeed = lookSpeed;
-    this.inputs.keymap = keymap;
-    this.keyBar.define(this.actions.bindings, keymap);
-    this.intro.update();
-    this.sounds.setOn(sound);
-    this.sounds.setVolume(volume);
   }
 }

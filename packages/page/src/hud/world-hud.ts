@@ -29,6 +29,8 @@ export class WorldHud {
   readonly knob = part("div", "knob");
   /** Receives touches of buttons; `WorldControls` sets it. */
   listener: HudListener | undefined;
+  /** The newest lines of the chat as text, the oldest first. */
+  readonly latest: string[] = [];
   readonly #world: World;
   readonly #releases: (() => void)[] = [];
   readonly #people = part("div", "panel");
@@ -87,6 +89,11 @@ export class WorldHud {
     this.#status.textContent = text;
     this.#status.hidden = text === "";
     this.#noticeTimer = setTimeout(() => this.#showStatus(), NOTICE_MS);
+  }
+
+  /** The line that {@link WorldHud.say} shows now; empty for none. */
+  get notice(): string {
+    return this.#status.hidden ? "" : (this.#status.textContent ?? "");
   }
 
   openChat(): void {
@@ -201,6 +208,8 @@ export class WorldHud {
   }
 
   #add(line: string): void {
+    this.latest.push(line);
+    if (this.latest.length > LINES_MAX) this.latest.shift();
     const item = document.createElement("li");
     item.textContent = line;
     this.#log.append(item);

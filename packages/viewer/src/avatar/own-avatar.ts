@@ -1,8 +1,8 @@
 import type { Actor, Input, InputCollector, OrbitCamera, Placed } from "@nowcast/page";
+import type { Headset } from "@nowcast/page/headset";
 import { createPose, type Member, type WorldScene, wrapAngle, yawOf } from "@nowcast/three";
 import { Vector3 } from "three";
 import type { WorldConnection } from "../world-connection.js";
-import type { XrSession } from "../xr/xr-session.js";
 
 /** If the camera is nearer than this, the own avatar is not drawn, because it would fill the picture. */
 const HIDE_NEARER_M = 1.15;
@@ -18,7 +18,7 @@ export interface AvatarParts {
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
   readonly inputs: InputCollector;
-  readonly headset: XrSession | undefined;
+  readonly headset: Headset | undefined;
 }
 
 /** The own avatar as it is shown, and the camera that follows it. */

@@ -1,19 +1,4 @@
-import { type Actor, buttonOf, cameraPitch, type Input, type Target, type TargetRule } from "@nowcast/page";
-import {
-  Dash,
-  findHandTarget,
-  Grasp,
-  type HandInput,
-  type Landing,
-  type PartState,
-  Presence,
-  RoomScale,
-  type Side,
-  TeleportArc,
-  TrackedInput,
-  Vignette,
-  WristPanel,
-} from "@nowcast/page/headset";
+/** A player with a headset: the assembly of the parts in this folder. */
 import {
   copyPose,
   createOutfit,
@@ -23,13 +8,71 @@ import {
   HAND_JOINTS,
   Hands,
   LabelSprites,
+  type Member,
   PALM,
   type Pose,
+  type WorldScene,
   yawOf,
 } from "@nowcast/three";
-import { type Color, Matrix4, Quaternion, Vector3 } from "three";
-import type { Viewer } from "../viewer.js";
-import type { XrSession } from "./xr-session.js";
+import type { World } from "nowcast/world";
+import {
+  type Color,
+  Matrix4,
+  type Object3D,
+  type PerspectiveCamera,
+  Quaternion,
+  Vector3,
+  type WebGLRenderer,
+} from "three";
+import { type Actions, buttonOf, cameraPitch, type Target, type TargetRule } from "../actions.js";
+import type { OrbitCamera } from "../camera.js";
+import type { Input, InputCollector } from "../input/input-collector.js";
+import type { Actor } from "../targets.js";
+import { Grasp } from "./grasp.js";
+import { type PartState, Presence } from "./presence.js";
+import { findHandTarget } from "./reach.js";
+import { RoomScale } from "./room-scale.js";
+import { Dash, type Landing, TeleportArc } from "./teleport.js";
+import { type HandInput, type Side, TrackedInput } from "./tracked-input.js";
+import { Vignette } from "./vignette.js";
+import { type PanelContents, WristPanel } from "./wrist-panel.js";
+
+/** The comfort settings of a player with a headset. */
+export interface HeadsetComfort {
+  /** Whether the left stick walks; otherwise it does nothing. */
+  readonly walks: boolean;
+  /** Whether the right stick turns smoothly; otherwise it turns by 30 degrees. */
+  readonly turnsSmoothly: boolean;
+  /** Whether the view narrows while a stick moves the player. */
+  readonly narrows: boolean;
+}
+
+/** The page in which a headset shows a world. */
+export interface HeadsetPage {
+  readonly renderer: WebGLRenderer;
+  /** The root of the picture, to which hands and texts are added. */
+  readonly root: Object3D;
+  readonly camera: PerspectiveCamera;
+  /** The parent of the camera, which becomes the floor of the user's room. */
+  readonly rig: Object3D;
+  /** The drawn entities of the world. */
+  readonly scene: WorldScene;
+  /** The present world; another one after a new connection of a page that joins again. */
+  readonly world: World | undefined;
+  readonly actions: Actions;
+  readonly inputs: InputCollector;
+  /** Its `yaw` follows the head. */
+  readonly orbit: OrbitCamera;
+  readonly comfort: HeadsetComfort;
+  /** The texts of the panel above the left wrist, besides the world's screen. */
+  readonly texts: Pick<PanelContents, "chat" | "notice">;
+  /** Sends an action: `act` of the world or of its poses. */
+  act(action: string, args: Readonly<Record<string, unknown>>): void;
+  /** Called for the button of the right stick. */
+  flipMicrophone?(): void;
+  /** Called when the headset has stopped. */
+  ended(): void;
+}
 
 const SNAP_TURN = Math.PI / 6;
 const SMOOTH_TURN_PER_S = 1.9;
@@ -69,8 +112,11 @@ interface WorldHand {
   spoke: boolean;
 }
 
-/** A player with a headset in the world, from the start of a session to its end. */
-export class Headset implements XrSession {
+/**
+ * A player with a headset in the world, from the start of a session to its end. `WorldPage.enterHeadset` makes one. A page
+ * of one's own calls these methods in each frame: `read`, `updateInput`, `move`, `act`, `write`.
+ */
+export class Headset {
   readonly #room = new RoomScale();
   readonly #input: TrackedInput;
   readonly #grasp: Grasp;
@@ -98,8 +144,8 @@ export class Headset implements XrSession {
   isOver = false;
 
   /** Shows the world in a headset. If that fails, the session is ended. */
-  static async begin(viewer: Viewer, session: XRSession): Promise<Headset> {
-    const { xr } = viewer.stage.renderer;
+  static async begin(page: HeadsetPage, session: XRSession): Promise<Headset> {
+    const { xr } = page.renderer;
     xr.enabled = true;
     xr.setReferenceSpaceType("local-floor");
     try {
@@ -109,27 +155,27 @@ export class Headset implements XrSession {
       await session.end().catch(() => undefined);
       throw error;
     }
-    return new Headset(viewer, session);
+    return new Headset(page, session);
   }
-  readonly #viewer: Viewer;
+  readonly #page: HeadsetPage;
 
   private constructor(
-    viewer: Viewer,
+    page: HeadsetPage,
     readonly session: XRSession,
   ) {
-    this.#viewer = viewer;
-    const { stage, actions } = viewer;
-    this.#input = new TrackedInput(session, () => stage.renderer.xr.getReferenceSpace());
+    this.#page = page;
+    const { renderer, actions, root, camera } = page;
+    this.#input = new TrackedInput(session, () => renderer.xr.getReferenceSpace());
     this.#left = createWorldHand(this.#input.left);
     this.#right = createWorldHand(this.#input.right);
     this.#grasp = new Grasp({ actions, use: (side) => this.#use(side) });
-    stage.scene.add(this.#hands.group, this.#labels.group, this.#arc.group, this.#panel.mesh);
-    stage.camera.add(this.#vignette.mesh);
+    root.add(this.#hands.group, this.#labels.group, this.#arc.group, this.#panel.mesh);
+    camera.add(this.#vignette.mesh);
     this.#watchdog = setInterval(() => this.#presence?.idle(), WATCH_MS);
     session.addEventListener("end", () => this.#close());
   }
 
-  /** Asks the headset to stop. {@link Viewer.headsetEnded} is called when the headset has stopped. */
+  /** Asks the headset to stop. {@link HeadsetPage.ended} is called when the headset has stopped. */
   async end(): Promise<void> {
     await this.session.end().catch(() => undefined);
   }
@@ -147,11 +193,11 @@ export class Headset implements XrSession {
     }
     this.#turn(seconds);
     this.#aimTeleport();
-    const { camera, inputs, settings } = this.#viewer;
-    camera.yaw = room.headYaw;
+    const { orbit, inputs, comfort } = this.#page;
+    orbit.yaw = room.headYaw;
     const { left, right } = input;
-    inputs.headset.forward = settings.vrWalk ? -left.stickY : 0;
-    inputs.headset.right = settings.vrWalk ? left.stickX : 0;
+    inputs.headset.forward = comfort.walks ? -left.stickY : 0;
+    inputs.headset.right = comfort.walks ? left.stickX : 0;
     inputs.headset.run = left.stickPressed;
     inputs.headset.jump = left.first || right.first;
   }
@@ -163,8 +209,7 @@ export class Headset implements XrSession {
   updateInput(input: Input): void {
     const room = this.#room;
     const dash = this.#dash;
-    const viewer = this.#viewer;
-    const { own } = viewer;
+    const own = this.#own;
     input.yaw = room.headYaw;
     const walks = input.forward !== 0 || input.right !== 0;
     if (walks) dash.end();
@@ -172,7 +217,7 @@ export class Headset implements XrSession {
     this.#isSteered = walks || way !== undefined;
     if (way) Object.assign(input, way, { run: true });
     if (this.#isSteered) room.steer();
-    else if (viewer.avatar.member) Object.assign(input, room.follow() ?? {});
+    else if (this.#member) Object.assign(input, room.follow() ?? {});
   }
 
   /** Moves the room so that the head is above this body and faces its direction. */
@@ -192,14 +237,12 @@ export class Headset implements XrSession {
    */
   move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void {
     const room = this.#room;
-    const viewer = this.#viewer;
     const input = this.#input;
-    const { own } = viewer;
-    const { member } = viewer.avatar;
+    const [own, member] = [this.#own, this.#member];
     if (!member) room.sit();
     const eyes = own ? own.halfHeight + SEATED_EYES_M : WATCHED_EYES_M;
     room.stand(place.x, member ? place.y - member.halfHeight : place.y + eyes - input.head.y, place.z);
-    const { rig } = viewer.stage;
+    const { rig, comfort } = this.#page;
     rig.position.set(room.position.x, room.position.y, room.position.z);
     rig.rotation.set(0, room.yaw, 0);
     rig.updateMatrix();
@@ -210,7 +253,7 @@ export class Headset implements XrSession {
     this.#drawHands();
     this.#vignette.update(
       seconds,
-      this.#isSteered && viewer.settings.vrVignette ? 1 : 0,
+      this.#isSteered && comfort.narrows ? 1 : 0,
       this.#darkness(member !== undefined),
     );
   }
@@ -230,7 +273,7 @@ export class Headset implements XrSession {
       hand.wasSecond = input.second;
       // The button of the left stick means running.
       const speaks = input.side === "right" && input.stickPressed;
-      if (speaks && !hand.spoke) void this.#viewer.voice.flipMicrophone();
+      if (speaks && !hand.spoke) this.#page.flipMicrophone?.();
       hand.spoke = speaks;
     }
     this.#grasp.update(this.#nowMs);
@@ -246,23 +289,18 @@ export class Headset implements XrSession {
   findTarget(own: Actor, rule: TargetRule): Target | undefined {
     const hand = this.#active;
     if (!hand.input.isTracked) return undefined;
-    const { scene } = this.#viewer;
+    const { scene } = this.#page;
     return findHandTarget(own, hand, rule, scene.all, scene.crowd.members);
   }
 
   /** Draws names and chat in the world, and all other texts on the panel above the left wrist. */
   write(own: number | undefined): void {
-    const viewer = this.#viewer;
-    const labels = this.#labels;
+    const { scene, camera, world, texts } = this.#page;
     const panel = this.#panel;
     const left = this.#left;
-    labels.update(viewer.scene.labels, viewer.stage.camera, own);
-    const { connection } = viewer;
-    const contents = {
-      screen: connection?.screen ?? new Map(),
-      chat: viewer.chat.latest,
-      notice: viewer.hud.notices,
-    };
+    this.#labels.update(scene.labels, camera, own);
+    const { chat, notice } = texts;
+    const contents = { screen: world?.screen ?? new Map(), chat, notice };
     panel.mesh.visible = panel.write(contents) && left.input.isTracked;
     if (!panel.mesh.visible) return;
     TURN.set(left.wrist.qx, left.wrist.qy, left.wrist.qz, left.wrist.qw);
@@ -284,21 +322,33 @@ export class Headset implements XrSession {
     return this.#arc.landing;
   }
 
+  /** The own body, if it is a walking player. */
+  get #member(): Member | undefined {
+    const id = this.#page.world?.avatarId;
+    return id === undefined ? undefined : this.#page.scene.crowd.get(id);
+  }
+
+  /** The shown entity that the own input moves: a walking player or another entity. */
+  get #own(): Actor | undefined {
+    const id = this.#page.world?.avatarId;
+    return this.#member ?? (id === undefined ? undefined : this.#page.scene.get(id));
+  }
+
   get #active(): WorldHand {
     return this.#activeSide === "left" ? this.#left : this.#right;
   }
 
   #use(side: Side): void {
-    const viewer = this.#viewer;
+    const { actions, world } = this.#page;
     this.#activeSide = side;
-    viewer.actions.hand = this.#presence?.handId(side);
-    viewer.actions.update(0, this.pitch, viewer.connection?.status === "open");
+    actions.hand = this.#presence?.handId(side);
+    actions.update(0, this.pitch, world?.status === "open");
   }
 
   /** The second button of a controller triggers the first action that closing a hand cannot trigger. */
   #doOther(side: Side, isDown: boolean): void {
     this.#use(side);
-    const { actions } = this.#viewer;
+    const { actions } = this.#page;
     const other = actions.possible.find(({ key, needs, target }) => key !== "left" && !needs && !target);
     if (!other) return;
     if (isDown) actions.press(buttonOf(other.action));
@@ -307,7 +357,7 @@ export class Headset implements XrSession {
 
   #turn(seconds: number): void {
     const { stickX } = this.#input.right;
-    if (this.#viewer.settings.vrSmoothTurn) {
+    if (this.#page.comfort.turnsSmoothly) {
       if (stickX !== 0) this.#room.turn(-stickX * SMOOTH_TURN_PER_S * seconds);
       return;
     }
@@ -322,13 +372,13 @@ export class Headset implements XrSession {
   #aimTeleport(): void {
     const arc = this.#arc;
     const input = this.#input;
-    const viewer = this.#viewer;
+    const member = this.#member;
     const { stickX, stickY, isTracked } = input.right;
     const isAiming = arc.group.visible
       ? stickY < -STICK_BACK
       : stickY < -STICK_OUT && Math.abs(stickX) < STICK_OUT;
-    if (isAiming && isTracked && viewer.avatar.member) {
-      arc.aim(this.#right.ray, viewer.scene.obstacles, viewer.avatar.member.body.holding);
+    if (isAiming && isTracked && member) {
+      arc.aim(this.#right.ray, this.#page.scene.obstacles, member.body.holding);
     } else if (arc.group.visible) {
       if (arc.landing) this.#teleport(arc.landing);
       arc.hide();
@@ -337,8 +387,8 @@ export class Headset implements XrSession {
 
   /** If the world has the action `teleport`, the action moves the body; otherwise the body walks. */
   #teleport({ x, y, z }: Landing): void {
-    const { connection } = this.#viewer;
-    const action = connection?.world.definition?.actions.find(({ name }) => name === TELEPORT.action);
+    const page = this.#page;
+    const action = page.world?.definition?.actions.find(({ name }) => name === TELEPORT.action);
     const has = (argument: string): boolean =>
       action?.arguments.some(({ name }) => name === argument) ?? false;
     const hand = this.#presence?.handId("right");
@@ -346,7 +396,7 @@ export class Headset implements XrSession {
     if (!isPossible) return this.#dash.begin({ x, y, z }, this.#nowMs);
     this.#darkUntilMs = this.#nowMs + TELEPORT_DARK_MS;
     const place = { [TELEPORT.place]: [x, y, z] };
-    connection?.act(TELEPORT.action, has(TELEPORT.hand) ? { ...place, [TELEPORT.hand]: hand } : place);
+    page.act(TELEPORT.action, has(TELEPORT.hand) ? { ...place, [TELEPORT.hand]: hand } : place);
   }
 
   #darkness(isWalker: boolean): number {
@@ -357,7 +407,7 @@ export class Headset implements XrSession {
   #moveHand(hand: WorldHand, seconds: number): void {
     const { input, wrist, ray, palm } = hand;
     if (input.isTracked) {
-      const { matrix } = this.#viewer.stage.rig;
+      const { matrix } = this.#page.rig;
       toWorld(input.wrist, matrix, wrist);
       toWorld(input.ray, matrix, ray);
       TURN.set(wrist.qx, wrist.qy, wrist.qz, wrist.qw);
@@ -373,8 +423,7 @@ export class Headset implements XrSession {
   /** Shows head and hands to other players. */
   #show(): void {
     const input = this.#input;
-    const viewer = this.#viewer;
-    const world = viewer.connection?.world;
+    const { world } = this.#page;
     if (world !== this.#presenceWorld) {
       this.#presence?.forget();
       this.#presence = world && new Presence(world);
@@ -397,9 +446,9 @@ export class Headset implements XrSession {
 
   #drawHands(): void {
     const hands = this.#hands;
-    const viewer = this.#viewer;
-    const avatar = viewer.connection?.avatar;
-    const skin = this.#skinOf(avatar ?? 0, viewer.scene.crowd.colorOf(avatar));
+    const { world, scene } = this.#page;
+    const avatar = world?.avatarId;
+    const skin = this.#skinOf(avatar ?? 0, scene.crowd.colorOf(avatar));
     hands.begin();
     for (const { input, wrist, rotations } of [this.#left, this.#right]) {
       if (!input.isTracked) continue;
@@ -420,14 +469,14 @@ export class Headset implements XrSession {
     this.#presence?.close();
     this.#presence = undefined;
     for (const part of [this.#hands, this.#labels, this.#panel, this.#vignette, this.#arc]) part.dispose();
-    const { stage, actions, inputs } = this.#viewer;
+    const { renderer, rig, actions, inputs } = this.#page;
     actions.hand = undefined;
     actions.cancel();
     Object.assign(inputs.headset, { forward: 0, right: 0, run: false, jump: false });
-    stage.renderer.xr.enabled = false;
-    stage.rig.position.set(0, 0, 0);
-    stage.rig.rotation.set(0, 0, 0);
-    this.#viewer.headsetEnded();
+    renderer.xr.enabled = false;
+    rig.position.set(0, 0, 0);
+    rig.rotation.set(0, 0, 0);
+    this.#page.ended();
   }
 }
 
