@@ -10,6 +10,7 @@ import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser } from "../../../viewer/test/browser/browser.js";
 import { emulateHeadset } from "../../../viewer/test/browser/emulated-headset.js";
+import { OneBlockWorld } from "../../../viewer/test/browser/one-block-world.js";
 import type { NowcastWorldElement } from "../../src/element.js";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
@@ -19,6 +20,7 @@ const DESKTOP = { width: 1280, height: 720 };
 const SMALL = { width: 480, height: 240 };
 const PHONE = { width: 390, height: 844 };
 
+const meeting = new OneBlockWorld();
 let server: ServerProcess;
 const served: PreviewServer[] = [];
 const addresses = new Map<string, string>();
@@ -26,7 +28,8 @@ let browser: Browser;
 
 beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
-  server = await ServerProcess.start();
+  const worlds = ["playground", "football"].map((name) => join(ROOT, "worlds", name));
+  server = await ServerProcess.start(0, [...worlds, meeting.folder]);
   process.env["NOWCAST_SERVER"] = server.url;
   browser = await launchBrowser();
 });
@@ -35,6 +38,7 @@ afterAll(async () => {
   await browser?.close();
   for (const pages of served) await pages.close();
   await server?.stop();
+  meeting.remove();
 });
 
 /** Builds an example and serves it, unless it is served already; returns its address. */
@@ -119,7 +123,7 @@ it("a player of the element enters with a headset, shows head and hands to other
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   await page.goto(`${url}element.html`);
-  await page.evaluate(() => document.querySelector("nowcast-world")!.setAttribute("src", "/r/playground-vr"));
+  await page.evaluate(() => document.querySelector("nowcast-world")!.setAttribute("src", "/r/meeting"));
   const read = <T>(of: (element: NowcastWorldElement) => T): Promise<T> =>
     page.locator("nowcast-world").evaluate(of as (element: unknown) => T) as Promise<T>;
   await waitFor("the own avatar", () => read(({ page }) => page?.world.avatar !== undefined));

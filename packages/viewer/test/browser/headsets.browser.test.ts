@@ -1,48 +1,28 @@
 /** Two players with headsets in one room: each sees the other's head and hands, and one hands a block to the other. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "./browser.js";
+import { OneBlockWorld } from "./one-block-world.js";
 import { examine, poverty } from "./picture.js";
 
 const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
-const PLAYGROUND = fileURLToPath(new URL("../../../../worlds/playground", import.meta.url));
 
 type Place = readonly [number, number, number];
 type Side = "left" | "right";
 
 let browser: Browser;
 let server: ServerProcess;
-let directory: string;
+const world = new OneBlockWorld();
 let ada: Visitor;
 let ben: Visitor;
 
-/** The playground with one block instead of three hundred: two eyes are drawn by software. */
-function oneBlockWorld(): string {
-  directory = mkdtempSync(join(tmpdir(), "nowcast-headsets-"));
-  const world = join(directory, "meeting");
-  cpSync(PLAYGROUND, world, { recursive: true });
-  rmSync(join(world, "tests"), { recursive: true });
-  const plan = join(world, "plan.luau");
-  const blocks = `
-function plan.blocks()
-	return { { at = vector.create(-0.65, 0.16, 12.7), yaw = 0, size = vector.one * 0.3, color = "#d97541" } }
-end
-
-return plan
-`;
-  writeFileSync(plan, readFileSync(plan, "utf8").replace(/\nreturn plan\s*$/, blocks));
-  return world;
-}
-
 beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
-  server = await ServerProcess.start(0, [oneBlockWorld()]);
+  server = await ServerProcess.start(0, [world.folder]);
   browser = await launchBrowser();
   const options = { room: "meeting", viewport: { width: 480, height: 240 }, hasHeadset: true } as const;
   ada = await Visitor.enter(browser, server, { ...options, name: "Ada" });
@@ -52,7 +32,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await server?.stop();
-  if (directory) rmSync(directory, { recursive: true, force: true });
+  world.remove();
 });
 
 /** Presses "Enter VR", and looks in a direction: 0 is -Z, counter-clockwise seen from above. */
