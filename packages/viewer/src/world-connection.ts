@@ -1,5 +1,5 @@
-// The only module of the viewer that uses the SDK, besides `presence.ts` of `@nowcast/page/headset`, which owns head and
-// hands. The others handle drawn objects.
+// The only module of the viewer that joins worlds. `presence.ts` of `@nowcast/page/headset` owns head and hands, and
+// `start/worlds.ts` lists worlds. The others handle drawn objects.
 
 import type { ActionSource, PlayerFacts } from "@nowcast/page";
 import { type Pose, type WorldScene, WorldView } from "@nowcast/three";
