@@ -78,7 +78,6 @@ export class Viewer implements EventParts {
   readonly backdrop: Backdrop;
   /** Set while a user wears a headset. */
   headset: Headset | undefined;
-  /** The page's address and start screen. */
   listener: ViewerListener = NO_LISTENER;
   readonly #visit: Visit;
 
