@@ -128,6 +128,8 @@ fn main() {
         "sections seen         {}",
         clients.iter().map(|client| client.set.sections().len()).sum::<usize>() / count
     );
+    let heap = |client: &Client| client.viewer.heap_bytes() + client.set.heap_bytes();
+    println!("heap bytes a client   {}", clients.iter().map(heap).sum::<usize>() / count);
     println!("bytes a round         {:.1}", bytes as f64 / rounds as f64);
     println!("payloads a round      {:.2}", sum(|stats| stats.payloads));
     println!("records a round       {:.2}", sum(|stats| stats.records));

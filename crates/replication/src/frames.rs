@@ -20,6 +20,9 @@ const SHARED_MAX: usize = 32;
 /// baseline costs a few bits, a new encoding costs many times as much time.
 const OLDER_STEPS_MAX: u32 = 6;
 
+/// Maximum number of encoders kept for reuse. More than this number of threads encode at once only on large machines.
+const ENCODERS_KEPT: usize = 8;
+
 /// The recent frames of all groups at one step; see [`crate::History::frames`]. Readers need no lock, and viewers with
 /// the same baselines share their encodings.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +33,7 @@ pub struct Frames {
     sections: HashMap<SectionId, Vec<u16>, IdHash>,
     /// A number that changes whenever the set of groups of a section changes.
     version: u64,
+    encoders: Arc<Encoders>,
 }
 
 /// The frames of one group, oldest first.
@@ -153,6 +157,11 @@ impl Frames {
     pub(crate) fn group(&self, group: u16) -> Option<&GroupFrames> {
         self.groups.get(usize::from(group))
     }
+
+    /// The memory for encodings, which all viewers share.
+    pub(crate) fn encoders(&self) -> &Encoders {
+        &self.encoders
+    }
 }
 
 impl GroupFrames {
@@ -226,7 +235,7 @@ impl GroupFrames {
 
     /// Returns the newest frame encoded against baselines that the viewer has acknowledged. Viewers share encodings: a
     /// viewer takes an encoding against almost as good baselines, rather than making one of its own.
-    pub(crate) fn delta(&self, acked: &Acked, encoder: &mut Encoder) -> Option<Delta> {
+    pub(crate) fn delta(&self, acked: &Acked, encoders: &Encoders) -> Option<Delta> {
         let newest = self.kept.back()?;
         let wanted = match acked.newest() {
             // A motion row shows how the body moves, so an older row adds nothing.
@@ -248,7 +257,7 @@ impl GroupFrames {
         }
         let count = wanted.iter().flatten().count();
         let frames = frames.map(|frame| frame.unwrap_or(&newest.frame));
-        let bytes = encoder.encode(&newest.frame, newest.quantization, &frames[..count]);
+        let bytes = encoders.encode(&newest.frame, newest.quantization, &frames[..count]);
         shared().put(wanted, &bytes);
         Some(Delta { baselines: wanted, bytes, is_new: true })
     }
@@ -329,9 +338,27 @@ fn bounds(frame: &Frame, quantization: Quantization) -> Option<Bounds> {
     Some(corners.map(|corner| corner.map(|steps| steps as f32 / quantization.frame_steps_per_metre())))
 }
 
+/// Encoders for reuse, shared by all viewers of a world. An encoder has 14 kB of scratch memory for each quantization, and a
+/// viewer needs one only while it encodes.
+#[derive(Debug, Default)]
+pub(crate) struct Encoders(Mutex<Vec<Encoder>>);
+
+impl Encoders {
+    fn encode(&self, frame: &Frame, quantization: Quantization, baselines: &[&Frame]) -> Arc<[u8]> {
+        let free = || self.0.lock().expect("nobody panics while holding it");
+        let mut encoder = free().pop().unwrap_or_default();
+        let bytes = encoder.encode(frame, quantization, baselines);
+        let mut free = free();
+        if free.len() < ENCODERS_KEPT {
+            free.push(encoder);
+        }
+        bytes
+    }
+}
+
 /// Encodes deltas. It keeps only scratch memory between two calls.
 #[derive(Debug, Default)]
-pub(crate) struct Encoder {
+struct Encoder {
     codecs: Codecs,
     scratch: Vec<u8>,
 }

@@ -54,6 +54,11 @@ impl InterestSet {
         Self { player, seen, eye: None, looked: None, is_behind: false, near }
     }
 
+    /// Memory of the set on the heap, in bytes.
+    pub fn heap_bytes(&self) -> usize {
+        self.seen.capacity() * size_of::<SectionId>() + self.near.capacity() * size_of::<Near>()
+    }
+
     /// Whether a section is in sight.
     pub fn sees(&self, section: SectionId) -> bool {
         self.seen.binary_search(&section).is_ok()

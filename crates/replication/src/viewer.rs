@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::acked::Acked;
-use crate::frames::{Delta, Encoder, Frames, Kept};
+use crate::frames::{Delta, Frames, Kept};
 use crate::interest_set::InterestSet;
 use crate::payload::{HEAD_BYTES, RecordHead};
 use crate::update_rates::{Interval, RateTable};
@@ -12,6 +12,9 @@ use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, SectionId};
 
 /// Maximum number of packets whose outcome is awaited: more than a viewer gets in one second. Older packets count as lost.
 const AWAITED_MAX: usize = 1_024;
+
+/// Maximum number of groups in packets whose outcome is awaited. A client that acknowledges nothing has no more of them.
+const AWAITED_RECORDS_MAX: usize = 8_192;
 
 /// Number of lists of records kept for reuse: about as many as there are packets in flight.
 const SPARE_MAX: usize = 8;
@@ -50,12 +53,13 @@ pub struct Viewer {
     wanted: Vec<u16>,
     /// Packets in flight, in the order of their numbers.
     awaited: VecDeque<Awaited>,
+    /// The number of groups in these packets.
+    awaited_records: usize,
     /// Memory of finished packets and of the last sorting, for reuse.
     spare: Vec<Vec<Sent>>,
     urgencies: Vec<(f32, u16)>,
     /// Whether the viewer needs a payload with the tick even if nothing moved.
     wants_tick: bool,
-    encoder: Encoder,
     /// The viewer's two newest inputs, each with the tick from which it was applied. The older input is needed because an
     /// input is set before frames of its tick exist.
     controls: [(u32, u16); 2],
@@ -74,6 +78,8 @@ pub struct ViewerStats {
     pub records: u64,
     /// Groups sent again, because the packet was lost.
     pub repeated: u64,
+    /// Packets that counted as lost before their outcome was known, because too many outcomes were awaited.
+    pub abandoned: u64,
     /// Groups that were encoded for this viewer, because no other viewer had the same baselines.
     pub encoded: u64,
     /// Groups sent without a baseline, because the viewer has acknowledged none.
@@ -127,6 +133,18 @@ impl Viewer {
     /// first.
     pub fn with_bytes_per_round_max(bytes_per_round_max: usize) -> Self {
         Self { bytes_per_round_max: Some(bytes_per_round_max), ..Self::default() }
+    }
+
+    /// Memory of the viewer on the heap, in bytes. It grows with the groups that the viewer sees, not with the world.
+    pub fn heap_bytes(&self) -> usize {
+        let records = self.awaited.iter().map(|awaited| &awaited.records).chain(&self.spare);
+        bytes_of(&self.known)
+            + self.interest_set.as_ref().map_or(0, bytes_of)
+            + bytes_of(&self.wanted)
+            + bytes_of(&self.urgencies)
+            + bytes_of(&self.spare)
+            + self.awaited.capacity() * size_of::<Awaited>()
+            + records.map(bytes_of).sum::<usize>()
     }
 
     /// Restricts the viewer to these sections from the next round on. Groups are sent at these rates. `two_rounds_steps` is
@@ -291,12 +309,19 @@ impl Viewer {
         self.wants_tick = false;
         self.stats.payloads += 1;
         self.stats.records += records.len() as u64;
+        self.awaited_records += records.len();
         self.awaited.push_back(Awaited { packet: number, records });
-        if self.awaited.len() > AWAITED_MAX
-            && let Some(oldest) = self.awaited.pop_front()
-        {
-            self.lost(&oldest.records);
-            self.keep_spare(oldest.records);
+        self.abandon();
+    }
+
+    /// Counts the oldest packets as lost, if too many outcomes are awaited.
+    fn abandon(&mut self) {
+        while self.awaited.len() > AWAITED_MAX || self.awaited_records > AWAITED_RECORDS_MAX {
+            let Some(Awaited { records, .. }) = self.awaited.pop_front() else { return };
+            self.awaited_records -= records.len();
+            self.stats.abandoned += 1;
+            self.lost(&records);
+            self.keep_spare(records);
         }
     }
 
@@ -316,7 +341,7 @@ impl Viewer {
         if *sent == Some(tick) || acked.newest() == Some(tick) {
             return None;
         }
-        let Delta { baselines, bytes, is_new } = group_frames.delta(acked, &mut self.encoder)?;
+        let Delta { baselines, bytes, is_new } = group_frames.delta(acked, frames.encoders())?;
         self.stats.encoded += u64::from(is_new);
         let unchanged_ticks = baselines[0]
             .filter(|_| !newest.quantization.is_motion())
@@ -351,6 +376,7 @@ impl Viewer {
     pub fn on_outcome(&mut self, packet: u64, arrived: bool) {
         let Ok(at) = self.awaited.binary_search_by_key(&packet, |awaited| awaited.packet) else { return };
         let Some(Awaited { records, .. }) = self.awaited.remove(at) else { return };
+        self.awaited_records -= records.len();
         if arrived {
             self.arrived(&records);
         } else {
@@ -369,6 +395,7 @@ impl Viewer {
     /// Drops all baselines, because the viewer reported that it lost them.
     pub fn reset(&mut self) {
         self.awaited.clear();
+        self.awaited_records = 0;
         for known in &mut self.known {
             *known = Known { is_wanted: true, urgency: 1.0, ..Known::new(known.group, known.arrival) };
         }
@@ -393,6 +420,10 @@ impl Viewer {
     }
 }
 
+fn bytes_of<T>(list: &Vec<T>) -> usize {
+    list.capacity() * size_of::<T>()
+}
+
 /// Numbers the spans of `steps` steps in which a far group is sent once. The spans of half of the groups begin half a span later.
 fn far_slot(tick: u32, group: u16, steps: u32) -> u32 {
     let steps = steps.max(1);
@@ -415,3 +446,5 @@ fn weight(newest: &Kept, eye: Option<[f32; 3]>) -> (f32, f32) {
 }
 
 const _: () = assert!(AWAITED_MAX >= FRAMES_KEPT);
+// One packet of 64 KiB holds fewer groups, so the newest packet is always awaited.
+const _: () = assert!(AWAITED_RECORDS_MAX * 8 >= 1 << 16);

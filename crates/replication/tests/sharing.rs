@@ -16,8 +16,13 @@ const STEPS: u32 = 240;
 const DELAY_STEPS: u32 = 4;
 const RADIUS_METRES: f32 = 40.0;
 
+/// Maximum memory of a viewer that sees all entities of the crowd, in bytes.
+const VIEWER_BYTES_MAX: usize = 24 * 1024;
+/// Maximum memory of a viewer that acknowledges nothing, in bytes. Its packets wait for their outcomes.
+const SILENT_BYTES_MAX: usize = 256 * 1024;
+
 /// The behaviour of a client.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum Habit {
     /// Acknowledges every packet.
     Sound,
@@ -29,6 +34,10 @@ enum Habit {
     Future,
     /// Sees the crowd and then an empty place, a step each.
     Turning,
+    /// Leaves after three steps, and another client joins in its place.
+    Passing,
+    /// Reads one round in eight. All outcomes are known then.
+    Slow,
 }
 
 struct Client {
@@ -40,6 +49,7 @@ struct Client {
 }
 
 struct Crowd {
+    steps: u32,
     clients: Vec<Client>,
     rates: Arc<RateTable>,
     dice: u64,
@@ -56,6 +66,7 @@ impl Crowd {
         };
         Self {
             clients: habits.into_iter().enumerate().map(client).collect(),
+            steps: STEPS,
             rates: Arc::default(),
             dice: 0x9E37_79B9_7F4A_7C15,
         }
@@ -65,9 +76,9 @@ impl Crowd {
     /// second second on.
     fn run(&mut self, counted: Habit) -> [f64; 2] {
         let (mut grid, mut history) = (InterestGrid::default(), History::default());
-        let warm = STEPS / 2;
+        let warm = self.steps / 2;
         let mut before = [0; 2];
-        for step in 0..STEPS {
+        for step in 0..self.steps {
             if step == warm {
                 before = self.count(counted);
             }
@@ -77,7 +88,7 @@ impl Crowd {
             }
         }
         let after = self.count(counted);
-        let rounds = f64::from((STEPS - warm) / ROUND_STEPS);
+        let rounds = f64::from((self.steps - warm) / ROUND_STEPS);
         [0, 1].map(|at| (after[at] - before[at]) as f64 / rounds)
     }
 
@@ -90,14 +101,22 @@ impl Crowd {
     }
 
     fn serve(&mut self, at: usize, step: u32, grid: &InterestGrid, history: &History) {
-        let Self { clients, rates, dice } = self;
+        let Self { clients, rates, dice, .. } = self;
+        if clients[at].habit == Habit::Passing && (step + at as u32).is_multiple_of(ROUND_STEPS) {
+            // The counters go on, so that all work is counted.
+            let stats = clients[at].viewer.stats;
+            (clients[at].viewer, clients[at].set) = (Viewer::default(), InterestSet::new(at as u32));
+            (clients[at].viewer.stats, clients[at].flying) = (stats, VecDeque::new());
+        }
         let Client { habit, set, viewer, number, flying } = &mut clients[at];
         while let Some((_, number)) = flying.pop_front_if(|(due, _)| *due <= step) {
             *dice ^= *dice << 13;
             *dice ^= *dice >> 7;
             *dice ^= *dice << 17;
             match habit {
-                Habit::Sound | Habit::Turning => viewer.on_outcome(number, true),
+                Habit::Sound | Habit::Turning | Habit::Passing | Habit::Slow => {
+                    viewer.on_outcome(number, true)
+                }
                 Habit::Silent => {}
                 Habit::Odd => viewer.on_outcome(number, *dice >> 40 & 1 == 0),
                 Habit::Future => {
@@ -108,7 +127,8 @@ impl Crowd {
             }
         }
         let turns = *habit == Habit::Turning;
-        if !turns && !step.is_multiple_of(ROUND_STEPS) {
+        let round_steps = if *habit == Habit::Slow { 8 * ROUND_STEPS } else { ROUND_STEPS };
+        if !turns && *habit != Habit::Passing && !step.is_multiple_of(round_steps) {
             return;
         }
         let is_away = turns && step.is_multiple_of(2);
@@ -204,4 +224,49 @@ fn viewers_that_turn_around_in_every_step_share_whole_frames_and_cost_others_not
     let steps = f64::from(ROUND_STEPS);
     assert!(turning <= steps * groups * 1.01, "{turning} encodings of {groups} groups");
     assert!(records > 30.0 * groups, "{records} records");
+}
+
+#[test]
+fn a_thousand_joins_and_leaves_a_second_share_whole_frames_and_cost_others_nothing() {
+    // Each of the 50 places has 20 joins a second.
+    let habits = || [Habit::Passing; 50].into_iter().chain([Habit::Sound; 20]);
+    let groups = groups();
+    let [sound, _] = Crowd::new(habits()).run(Habit::Sound);
+    assert!(sound <= groups * 1.01, "{sound} encodings of {groups} groups");
+    // In each step all newcomers share one encoding of each group.
+    let [passing, records] = Crowd::new(habits()).run(Habit::Passing);
+    let steps = f64::from(ROUND_STEPS);
+    assert!(passing <= steps * groups * 1.01, "{passing} encodings of {groups} groups");
+    assert!(records > 40.0 * groups, "{records} records");
+}
+
+#[test]
+fn slow_readers_share_encodings_and_cost_others_nothing() {
+    let habits = || [Habit::Slow; 40].into_iter().chain([Habit::Sound; 20]);
+    let groups = groups();
+    let [sound, _] = Crowd::new(habits()).run(Habit::Sound);
+    assert!(sound <= groups * 1.01, "{sound} encodings of {groups} groups");
+    let [slow, records] = Crowd::new(habits()).run(Habit::Slow);
+    assert!(slow <= groups / 8.0 * 1.01, "{slow} encodings of {groups} groups");
+    assert!(records > 4.0 * groups, "{records} records");
+}
+
+#[test]
+fn the_memory_of_a_viewer_stays_bounded_whatever_it_acknowledges() {
+    for (habit, bytes_max) in [
+        (Habit::Sound, VIEWER_BYTES_MAX),
+        (Habit::Odd, VIEWER_BYTES_MAX),
+        (Habit::Future, VIEWER_BYTES_MAX),
+        (Habit::Turning, VIEWER_BYTES_MAX),
+        (Habit::Slow, VIEWER_BYTES_MAX),
+        (Habit::Silent, SILENT_BYTES_MAX),
+    ] {
+        let mut crowd = Crowd { steps: 4_000, ..Crowd::new([habit]) };
+        crowd.run(habit);
+        let Client { viewer, set, .. } = &crowd.clients[0];
+        let bytes = viewer.heap_bytes() + set.heap_bytes();
+        assert!(bytes > 0 && bytes <= bytes_max, "{habit:?}: {bytes} bytes");
+        let is_abandoned = viewer.stats.abandoned > 0;
+        assert_eq!(is_abandoned, habit == Habit::Silent, "{habit:?}: {} packets", viewer.stats.abandoned);
+    }
 }

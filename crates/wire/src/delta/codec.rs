@@ -190,16 +190,18 @@ impl<P: Predictor> Codec<P> {
     /// Use it if many receivers with different losses share one encoding, or if a baseline for each receiver takes too much
     /// memory. The result is a little larger, because nothing is learned from packet to packet.
     ///
+    /// The values of `past` are not checked, because the receiver has these frames and has checked them.
+    ///
     /// # Errors
-    /// [`DeltaError::Frame`] if a frame does not fit the layout.
+    /// [`DeltaError::Frame`] if the frame does not fit the layout, or if the rows of a frame of `past` have another width.
     pub fn encode_against_frames(
         &mut self,
         frame: &Frame,
         past: &[&Frame],
         out: &mut Vec<u8>,
     ) -> Result<(), DeltaError> {
-        let past = self.check_frames(past)?;
-        frame.check_rows(&self.layout)?;
+        let past = &past[..past.len().min(Past::DEPTH)];
+        past.iter().chain([&frame]).try_for_each(|frame| frame.check_rows(&self.layout))?;
         let start = out.len();
         let mut scratch = std::mem::take(&mut self.scratch);
         let written = self.write_against_frames(frame, past, &mut scratch, out);

@@ -29,6 +29,12 @@ impl Unlearnt {
             let b = newest.row(row, layout.width());
             let p = past.row(0, row).unwrap_or(b);
             let o = past.row(1, row).unwrap_or(p);
+            // Most rows rest, and a row that rests has no error.
+            if b == p && p == o {
+                self.changes.push(0);
+                self.errors.resize(self.errors.len() + layout.width(), 0);
+                continue;
+            }
             self.changes.push(u8::from(b != p) | u8::from(p != o) << 1);
             let columns = layout.columns().iter().zip(b.iter().zip(p.iter().zip(o)));
             self.errors.extend(columns.map(|(column, (&b, (&p, &o)))| {
