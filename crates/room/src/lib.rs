@@ -105,6 +105,7 @@ mod names;
 mod persistence;
 mod plain_sink;
 mod player_command;
+mod portals;
 mod rate;
 mod recorded_world;
 mod refusal;

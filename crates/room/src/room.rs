@@ -21,6 +21,7 @@ mod editor_commands;
 mod members;
 mod opening;
 mod past;
+mod portals;
 mod publishing;
 mod registration;
 pub(crate) mod replicated_state;
@@ -302,11 +303,14 @@ impl Room {
     fn collect_changes(&mut self) -> (Changes, Vec<WorldEvent>) {
         let Self { context, world, members, chat, publishing, tick, .. } = self;
         let events: Vec<_> = std::iter::from_fn(|| world.poll_event()).collect();
-        let Step { world_events, refused, granted, kicked } = Step::of(events.into_iter(), world.world());
+        let step = Step::of(events.into_iter(), world.world());
+        let Step { mut world_events, refused, granted, mut kicked, banned, sent } = step;
         for (player, refusal) in refused {
             members.refuse(context, player, &refusal);
         }
         members.note_granted(granted);
+        kicked.extend(members.ban(context, world.world().scene(), banned));
+        world_events.extend(members.send_to(context, world.world().scene(), sent));
         members.kick(context, world, chat, kicked);
         (publishing.collect_changes(world.world(), *tick), world_events)
     }

@@ -21,6 +21,7 @@ use crate::config::RoomsConfig;
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::persistence::{Ban, Bans, PersistenceThread};
+use crate::portals::Portals;
 use crate::refusal::Refusal;
 use crate::worlds::{Catalogue, WorldSummary};
 
@@ -59,6 +60,8 @@ pub struct Rooms {
     pub(crate) bans: Bans,
     /// The accounts that rooms hold.
     pub(crate) accounts: Arc<Accounts>,
+    /// The players on the way between two rooms.
+    pub(crate) portals: Portals,
     open_room: OpenRoom,
     /// The rates at which addresses open rooms.
     openings: Mutex<Addresses>,
@@ -115,6 +118,7 @@ impl Rooms {
             bans: Bans::new(Arc::clone(&persistence)),
             accounts: Arc::new(Accounts::new(Arc::clone(&persistence))),
             persistence,
+            portals: Portals::default(),
             open_room,
             open: Mutex::default(),
             troubles: Troubles::default(),

@@ -158,7 +158,11 @@ impl Type {
     pub(crate) fn parameters(&self, text: Option<&str>) -> Vec<Type> {
         let Type::Function(subject, name) = self else { return Vec::new() };
         match (subject.as_ref(), name.as_str(), text) {
-            (Type::World, "on", Some("join" | "leave" | "program_join" | "program_leave" | "message")) => {
+            (
+                Type::World,
+                "on",
+                Some("join" | "arrive" | "leave" | "program_join" | "program_leave" | "message"),
+            ) => {
                 vec![Type::Player]
             }
             (Type::World, "action", Some(action)) => vec![Type::Player, Type::Arguments(action.to_owned())],

@@ -7,9 +7,10 @@ mod body;
 use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau};
+use nowcast_wire::shape::{Field, NumberType, Type};
 use nowcast_world::{
-    Action, Area, Beyond, Definition, EventDeclaration, Interest, Kind, LAYERS_MAX, Layers, OwnedBy,
-    OwnerLeaves, OwnerRules, UpdateRate, Value, Walker,
+    Action, Area, Attributes, Beyond, Definition, EventDeclaration, Interest, Kind, LAYERS_MAX, Layers,
+    OwnedBy, OwnerLeaves, OwnerRules, UpdateRate, Value, Walker,
 };
 
 pub(crate) use body::{SHAPE_FIELDS, read_motion, read_shape};
@@ -28,6 +29,12 @@ pub(crate) enum Special {
     Player,
     Vector,
 }
+
+/// The action by which a server brings a player who comes from another room, with the arguments `from` (text) and `data`.
+pub const ARRIVE: &str = "@arrive";
+
+/// The action by which players press a button of a panel, with the arguments `part` (its place) and `row`.
+const PRESS: &str = "ui:press";
 
 /// The name of the layer of kinds that declare none.
 const DEFAULT_LAYER: &str = "default";
@@ -149,6 +156,9 @@ impl Declarations {
         place: Option<(String, u32)>,
     ) -> Declared<usize> {
         self.open("actions")?;
+        if name.starts_with('@') {
+            return Err(format!("action {name:?}: names that begin with `@` are reserved for the server"));
+        }
         let (arguments, specials) = read_arguments(&Fields::of(shape, name))?;
         let binding = binding
             .map(|binding| read_binding(&Fields::of(binding, name), name, &arguments, place))
@@ -174,6 +184,38 @@ impl Declarations {
         self.definition.actions.push(Action { name: name.to_owned(), arguments, hint, durable: false });
         self.checked(|definition| drop(definition.actions.pop()))?;
         self.action_specials.push(specials);
+        Ok(())
+    }
+
+    /// Declares the action [`ARRIVE`], which the server gives for a player that comes from another room.
+    pub(crate) fn arrivals(&mut self) -> Declared<()> {
+        self.open("handlers")?;
+        let fields = vec![Field::new("from", Type::Text), Field::new("data", Type::Any)];
+        let arguments = Attributes::from_fields(fields).map_err(|error| error.to_string())?;
+        let action = Action { name: ARRIVE.to_owned(), arguments, hint: Value::Nil, durable: false };
+        self.definition.actions.push(action);
+        self.checked(|definition| drop(definition.actions.pop()))?;
+        self.action_specials.push(BTreeMap::new());
+        Ok(())
+    }
+
+    /// Declares a panel. The panels are the hint of the action [`PRESS`], which presses their buttons.
+    pub(crate) fn panel(&mut self, described: Value) -> Declared<()> {
+        self.open("panels")?;
+        let known = self.definition.actions.iter_mut().find(|action| action.name == PRESS);
+        if let Some(Action { hint: Value::Map(fields), .. }) = known {
+            if let Some((_, Value::List(panels))) = fields.first_mut() {
+                panels.push(described);
+            }
+            return self.checked(|_| ());
+        }
+        let row = Type::Option(Box::new(Type::Number(NumberType::U8)));
+        let fields = vec![Field::new("part", Type::Text), Field::new("row", row)];
+        let arguments = Attributes::from_fields(fields).map_err(|error| error.to_string())?;
+        let hint = Value::Map(vec![(Value::Text("ui".to_owned()), Value::List(vec![described]))]);
+        self.definition.actions.push(Action { name: PRESS.to_owned(), arguments, hint, durable: false });
+        self.checked(|definition| drop(definition.actions.pop()))?;
+        self.action_specials.push(BTreeMap::new());
         Ok(())
     }
 

@@ -85,6 +85,7 @@ pub use assets::{
     Assets, asset_kind, missing_assets, unknown_names,
 };
 pub use console::{Console, ConsoleStats};
+pub use define::ARRIVE;
 pub use fault::{Fault, FaultKind};
 pub use forgotten::{Forgotten, forgotten};
 pub use library::{LIBRARY, module_of_nowcast};

@@ -4,11 +4,14 @@ mod attributes;
 mod entities;
 mod lasting;
 mod looking;
+mod people;
 mod telling;
+mod ui;
 
 pub(crate) use attributes::arguments;
 pub(crate) use entities::rotation;
 pub(crate) use lasting::Lasting;
+pub(crate) use ui::place_of;
 
 use mlua::{Function, LightUserData, Table, Value as Luau};
 
@@ -32,11 +35,15 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     let host = Namespace::new(lua)?;
     declare(&host, shared)?;
     entities::add(&host)?;
+    people::add(&host)?;
     attributes::add(&host, shared)?;
     lasting::add(&host, shared)?;
     looking::add(&host)?;
     telling::add(&host)?;
+    ui::add(&host, shared)?;
     host.table.raw_set("xpcall", sandbox.raw_xpcall())?;
+    host.table.raw_set("screens", sandbox.own(include_str!("screens.luau")).into_function()?)?;
+    host.table.raw_set("ui", sandbox.own(include_str!("ui.luau")).into_function()?)?;
     host.table.raw_set("commands", sandbox.own(include_str!("commands.luau")).into_function()?)?;
     host.add("setHandleMeta", |lua, meta: Table| {
         lua.set_type_metatable::<LightUserData>(Some(meta));
@@ -91,6 +98,8 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         declarations.definition.saves = true;
         Ok(())
     })?;
+    let arriving = shared.declarations.clone();
+    host.add("declareArrivals", move |_, ()| arriving.borrow_mut().arrivals().map_err(mlua::Error::runtime))?;
     host.add("mayDeclare", move |_, what: Quoted| {
         declarations.borrow().open(&what.0).map_err(mlua::Error::runtime)
     })?;

@@ -6,7 +6,7 @@ mod testing;
 
 use std::fmt::Write as _;
 
-use fields::FIELDS;
+use fields::{FIELDS, PANEL};
 use library::LIBRARY;
 use testing::TESTING;
 
@@ -33,7 +33,7 @@ const fn entry(name: &'static str, ty: &'static str, doc: &'static str) -> Entry
     Entry { name, ty, doc }
 }
 
-const SECTIONS: [Section; 4] = [
+const SECTIONS: [Section; 5] = [
     Section {
         title: "The world",
         of: "World",
@@ -66,7 +66,7 @@ const SECTIONS: [Section; 4] = [
             entry(
                 "on",
                 "(event: string, fn: (...any) -> any) -> ()",
-                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"leave\" (player), \"program_join\" and \"program_leave\" (player: a program, see \"Owners\"), \"message\" (player, text) or \"upgrade\" (from: the number of the version that ran before, nil if unknown). If any `fn` returns false for a message, the message is not sent to anybody.",
+                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"arrive\" (player, data, from: the name of the room from which `send_to` sent the player; called after \"join\"), \"leave\" (player), \"program_join\" and \"program_leave\" (player: a program, see \"Owners\"), \"message\" (player, text) or \"upgrade\" (from: the number of the version that ran before, nil if unknown). If any `fn` returns false for a message, the message is not sent to anybody.",
             ),
             entry(
                 "action",
@@ -114,9 +114,24 @@ const SECTIONS: [Section; 4] = [
                 "Writes a value on every screen, or on one player's, until it is changed; nil clears it.",
             ),
             entry(
+                "ui",
+                "{ panel: (name: string, options: PanelFields) -> Panel }",
+                "`world.ui.panel` declares a panel on the screens of players, while modules are loaded. At most 32 panels with 256 parts together. See \"Panels\".",
+            ),
+            entry(
                 "sound",
                 "(file: string, options: { at: vector?, volume: number?, to: Entity?, near: vector?, radius: number? }?) -> ()",
                 "Plays a sound of the world's `assets/`: everywhere, or from a place `at`; for all, for one player, or for those within `radius` metres of `near` (of `at` by default).",
+            ),
+            entry(
+                "loop",
+                "(name: string, fields: LoopFields?, player: Entity?) -> ()",
+                "Plays a sound of the world's `assets/` again and again, on every page or on one player's, until it is changed or stopped: music, an engine. Players who join later hear it, too. nil stops it. Pages play at most 8 loops.",
+            ),
+            entry(
+                "sky",
+                "(fields: { time: number?, fog: number? }?, player: Entity?) -> ()",
+                "Sets the sky and the light of all pages, or of one player's: `time` is the hour of the day from 0 to 24, and `fog` is 0 (none) to 1 (thick). Pages glide to another hour within two seconds. nil returns to the page's own light.",
             ),
             entry(
                 "players",
@@ -293,7 +308,17 @@ const SECTIONS: [Section; 4] = [
             entry(
                 "kick",
                 "(self: Entity, reason: string?) -> ()",
-                "Removes a player from the room. Its page shows the reason (64 bytes at most); \"leave\" is called as always. The player may join again: only editors and the operator of the server can ban.",
+                "Removes a player from the room. Its page shows the reason (64 bytes at most); \"leave\" is called as always. The player may join again.",
+            ),
+            entry(
+                "ban",
+                "(self: Entity, reason: string?, options: { hours: number?, world: boolean? }?) -> ()",
+                "Removes a player from the room as `kick` does, and refuses its return for `hours` (24; at most a year): to this room, or with `world = true` to all rooms of this world. The server recognises the player by its token, its key and its address, as for `/ban` (docs/SERVER.md, \"Bans\"); a player that it cannot recognise is only removed.",
+            ),
+            entry(
+                "send_to",
+                "(self: Entity, room: string, data: any?) -> ()",
+                "Sends a player to another room of this server: its page goes there without a reload. The hook \"arrive\" of that room receives `data`, at most 4 KiB. Any other name than that of a room is refused. See \"Portals\".",
             ),
             entry(
                 "apply_impulse",
@@ -360,6 +385,7 @@ const SECTIONS: [Section; 4] = [
             ),
         ],
     },
+    PANEL,
     FIELDS,
 ];
 
@@ -435,7 +461,7 @@ pub fn reference() -> String {
         let prefix = match section.of {
             "World" => "world.".to_owned(),
             "Test" => "test.".to_owned(),
-            "" | "Kind" | "Entity" => String::new(),
+            "" | "Kind" | "Entity" | "Panel" => String::new(),
             module => format!("{module}."),
         };
         for Entry { name, ty, doc } in section.entries {

@@ -16,7 +16,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::fields::{Fields, array};
 use crate::handle::{Handle, lend, with_scene};
 use crate::limits::Limits;
-use crate::module::rotation;
+use crate::module::{place_of, rotation};
 use crate::namespace::{Namespace, Shared};
 use crate::sandbox::Sandbox;
 use crate::script::Script;
@@ -74,6 +74,8 @@ pub struct Outcome {
 struct Exchange {
     commands: RefCell<VecDeque<Command>>,
     events: RefCell<Vec<(String, To, Value)>>,
+    /// Players that the rules sent to other rooms.
+    sent: RefCell<Vec<(PlayerId, String, Value)>>,
     refusals: RefCell<Vec<String>>,
     next_player: RefCell<u32>,
     is_done: RefCell<bool>,
@@ -177,7 +179,13 @@ fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> O
                     events.push((name, to, payload));
                 }
             }
-            Event::Kicked { player, .. } => leave_once(exchange, player),
+            Event::Kicked { player, .. } | Event::Banned { player, .. } => leave_once(exchange, player),
+            Event::SentTo { player, room, data } => {
+                let mut sent = exchange.sent.borrow_mut();
+                if sent.len() < EVENTS_MAX {
+                    sent.push((player, room, data));
+                }
+            }
             Event::Refused { refusal, .. } => exchange.refusals.borrow_mut().push(refusal.to_string()),
             _ => {}
         }
@@ -213,6 +221,18 @@ fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua:
         }
         Ok(list)
     })?;
+    let told = exchange.clone();
+    host.add("sent", move |lua, ()| {
+        let list = lua.create_table()?;
+        for (player, room, data) in told.sent.borrow().iter() {
+            let entry = lua.create_table()?;
+            entry.raw_set("player", Handle::Player(*player))?;
+            entry.raw_set("room", room.as_str())?;
+            entry.raw_set("data", to_luau(lua, data)?)?;
+            list.raw_push(entry)?;
+        }
+        Ok(list)
+    })?;
     host.add("instead", |_, (name, known): (String, Vec<String>)| Ok(instead(&name, &known)))?;
     let told = exchange.clone();
     host.add("refusals", move |_, ()| Ok(told.refusals.borrow().clone()))?;
@@ -224,6 +244,12 @@ fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua:
                 .find(|(whose, at, _)| *whose == player && *at == place)
                 .map(|(_, _, value)| value.clone()))
         })?;
+        value.map_or(Ok(Luau::Nil), |value| to_luau(lua, &value))
+    })?;
+    host.add("placeOf", |_, name: String| Ok(place_of(&name)))?;
+    host.add("seen", |lua, (player, place): (Handle, String)| {
+        let player = player.player()?;
+        let value = with_scene(|scene| Ok(scene.screen(player, &place).cloned()))?;
         value.map_or(Ok(Luau::Nil), |value| to_luau(lua, &value))
     })?;
     let (console, meter) = (shared.console.clone(), shared.meter.clone());

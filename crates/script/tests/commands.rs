@@ -132,6 +132,7 @@ fn a_wrong_declaration_of_a_command_is_refused_by_name() {
     let many = "for i = 1, 65 do world.command('c' .. i, {}, print) end";
     for (call, problem) in [
         ("world.command('Give', {}, print)", "1 to 32 small letters"),
+        ("world.command('ban', {}, print)", "/ban is a command of every server"),
         ("world.command('help', {}, print)", "/help lists the commands"),
         ("world.command('a', {}, print) world.command('a', {}, print)", "two commands are called \"a\""),
         ("world.command('a', { hlep = '' }, print)", "did you mean `help`?"),

@@ -26,10 +26,33 @@ fn below(random: &mut Random, bound: u64) -> u64 {
     random.bits() % bound
 }
 
+fn items(value: Option<&Value>) -> &[Value] {
+    match value {
+        Some(Value::List(items)) => items,
+        _ => &[],
+    }
+}
+
+/// Makes a text: the place of a part of a panel, or a word.
+fn text(random: &mut Random, world: &World) -> String {
+    let mut texts = vec!["red".to_owned(), "shop-2".to_owned(), "hall".to_owned()];
+    for action in &world.scene().definition().actions {
+        for panel in items(action.hint.get("ui")) {
+            let places = items(panel.get("parts")).iter().filter_map(|part| part.get("place")?.as_text());
+            texts.extend(places.map(str::to_owned));
+        }
+    }
+    texts.swap_remove(below(random, texts.len() as u64) as usize)
+}
+
+/// Lines of chat, of which some are commands.
+const LINES: [&str; 6] = ["hello", "/help", "/give \"player 2\" 3", "/go shop-2", "/give nobody", "/nothing"];
+
 /// Makes an argument of the right type, or one that is refused.
 fn argument(random: &mut Random, world: &World) -> Value {
     let entities = world.entities().ids();
-    match below(random, 6) {
+    match below(random, 7) {
+        6 => Value::Text(text(random, world)),
         0 => Value::Bool(below(random, 2) == 0),
         1 => Value::F64(random.unit()),
         2 => Value::Int(random.bits() as i64 >> below(random, 64)),
@@ -64,7 +87,10 @@ fn command(random: &mut Random, world: &World) -> Command {
     let actions = &world.scene().definition().actions;
     match below(random, 40) {
         0 => Command::Leave { player },
-        1 => Command::Message { player, text: "hello".into() },
+        1 => {
+            let line = LINES[below(random, LINES.len() as u64) as usize];
+            Command::Message { player, text: line.into() }
+        }
         2..20 if !actions.is_empty() => {
             let action = &actions[below(random, actions.len() as u64) as usize];
             let arguments = arguments(random, world, &action.arguments);
@@ -127,6 +153,15 @@ fn a_sample_world_and_its_restored_copy_stay_equal() {
         for seed in 0..seeds() {
             play(&folder.display().to_string(), &sources, seed);
         }
+    }
+}
+
+#[test]
+fn commands_portals_and_panels_survive_restores_in_every_play() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mechanisms");
+    let sources = samples::sources_of(&folder);
+    for seed in 0..seeds() {
+        play("mechanisms", &sources, seed);
     }
 }
 

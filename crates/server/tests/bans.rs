@@ -18,7 +18,8 @@ local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", si
 local Person = world.kind("person", { walker = {} })
 world.on("start", function() Floor:spawn { at = vector.create(0, -0.5, 0) } end)
 world.on("join", function(player) player:spawn_avatar(Person, { at = vector.create(player.id, 0.92, 20) }) end)
-world.on("message", function(player, text) if text == "out" then player:kick("you asked for it") end end)
+world.on("message", function(player, text) if text == "out" then player:kick("you asked for it") end
+	if text == "ban me" then player:ban("spam", { hours = 2, world = true }) end end)
 "#;
 
 /// The close code of a banned client, in the plain protocol and on sessions.
@@ -82,6 +83,25 @@ async fn a_client_that_the_rules_kick_receives_the_reason_and_may_join_again() {
     server.until_metric(counted, |count| count == 1.0).await;
     server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
     drop(server.join("yard", "name=Ada&hz=60").await);
+}
+
+#[tokio::test]
+async fn a_client_that_the_rules_ban_leaves_and_stays_out_of_all_rooms_of_the_world() {
+    let server = guarded().await;
+    let (editor, ben) = (token("Eve", Some("editor")), token("Ben", None));
+    let mut mallory = server.join("yard", &format!("token={ben}&hz=60")).await;
+    say(&mut mallory, "ban me").await;
+    assert_eq!(mallory.until_closed().await.0, BANNED.0);
+    let (code, reason) = turned_away(&server, &format!("/ws/yard-2?token={ben}")).await;
+    assert_eq!(code, BANNED.0);
+    assert!(
+        reason.starts_with("you are banned from this world until ") && reason.ends_with(": spam"),
+        "{reason}"
+    );
+    let mut eve = server.join("yard", &format!("token={editor}&hz=60")).await;
+    say(&mut eve, "/unban ben").await;
+    noticed(&mut eve, "taken back").await;
+    drop(server.join("yard", &format!("token={ben}&hz=60")).await);
 }
 
 #[tokio::test]

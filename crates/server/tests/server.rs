@@ -15,6 +15,7 @@ mod interest;
 mod joining;
 mod owners;
 mod past;
+mod portals;
 mod predicting;
 mod rates;
 mod seats;

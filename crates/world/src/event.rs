@@ -27,6 +27,26 @@ pub enum Event {
         /// The reason, after [`crate::text::sanitize`].
         reason: String,
     },
+    /// The behaviour asks the host to ban a player: to remove it like [`Event::Kicked`], and to refuse its return for some time.
+    Banned {
+        /// The player.
+        player: PlayerId,
+        /// The duration of the ban, in seconds.
+        seconds: u32,
+        /// Whether the ban applies in all rooms of this world, instead of this room alone.
+        of_world: bool,
+        /// The reason, after [`crate::text::sanitize`].
+        reason: String,
+    },
+    /// The behaviour asks the host to send a player to another room of the same host.
+    SentTo {
+        /// The player.
+        player: PlayerId,
+        /// The name of the room: 1 to 32 of a-z, 0-9, - and _.
+        room: String,
+        /// The data that the rules of that room receive.
+        data: Value,
+    },
     /// A player changed its name.
     Renamed {
         /// The player.

@@ -54,7 +54,7 @@ impl Limits {
         kept_bytes_max: 24 << 20,
         event_bytes_max: 2 << 20,
         tags_max: 16,
-        screens_max: 4_096,
+        screens_max: 16_384,
         hits_max: 1_024,
         overlaps_max: 64,
     };
@@ -96,6 +96,12 @@ pub const POSITION_MAX: f32 = 100_000.0;
 
 /// The largest speed that rules can set, in metres a second. The solver limits speeds to [`crate::SPEED_MAX`].
 pub const VELOCITY_MAX: f32 = 1_000.0;
+
+/// Maximum duration of a ban by rules, in seconds: one year.
+pub const BAN_SECONDS_MAX: f64 = 365.0 * 86_400.0;
+
+/// Maximum size of the data that a player carries to another room, as MessagePack.
+pub const CARRIED_BYTES_MAX: usize = 4_096;
 
 /// Maximum age of the past for [`crate::Scene::rewind`], in milliseconds.
 pub const REWIND_MS_MAX: u16 = 500;

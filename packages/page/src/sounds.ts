@@ -2,6 +2,7 @@
  * Sounds of a world: its event `sound`, from a file of the world, or synthesised here from the word in the file's name.
  */
 import { AssetCache, AssetError, type Assets, isFields, readVector, type Vector } from "@nowcast/three";
+import { Loops } from "./loops.js";
 
 /** A sound that a world plays: the payload of the event `sound`. */
 export interface Sound {
@@ -69,6 +70,14 @@ export class Sounds {
   #master: GainNode | undefined;
   readonly #recordings: AssetCache<AudioBuffer>;
   readonly #assets: Assets;
+  /** The sounds that repeat until the world stops them. */
+  readonly loops = new Loops({
+    output: () => {
+      const context = this.#context;
+      return this.isAudible && context ? { context, out: this.#output(context) } : undefined;
+    },
+    recording: async (file) => (this.#assets.find(file) ? this.#recordings.get(file) : undefined),
+  });
 
   constructor(assets: Assets) {
     this.#assets = assets;
@@ -194,16 +203,20 @@ export class Sounds {
       });
       out = gain.connect(panner);
     }
-    if (!this.#master) {
-      this.#master = new GainNode(context, { gain: this.#volume });
-      this.#master.connect(context.destination);
-    }
-    out.connect(this.#master);
+    out.connect(this.#output(context));
     this.#voices++;
     source.onended = () => {
       this.#voices--;
       out.disconnect();
     };
+  }
+
+  #output(context: AudioContext): GainNode {
+    if (!this.#master) {
+      this.#master = new GainNode(context, { gain: this.#volume });
+      this.#master.connect(context.destination);
+    }
+    return this.#master;
   }
 
   #createSource(

@@ -1,4 +1,4 @@
-import { type Frame, Sun, startLoop, WorldView } from "@nowcast/three";
+import { type Frame, type Pose, Sun, startLoop, WorldView } from "@nowcast/three";
 import {
   browserIdentity,
   createPoses,
@@ -10,9 +10,13 @@ import {
 import { Color, Group, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "three";
 import { WorldHud } from "./hud/world-hud.js";
 import { readSound, Sounds } from "./sounds.js";
+import { WorldUi } from "./ui/world-ui.js";
 import { WorldControls } from "./world-controls.js";
 import type { HeadsetComfort, HeadsetPage } from "./xr/headset.js";
 
+/** Height of a panel above the middle of its entity, in metres. */
+const ABOVE_M = 1.3;
+const POSE: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
 const EARS = new Vector3();
 const AHEAD = new Vector3();
 const COMFORT: HeadsetComfort = { walks: true, turnsSmoothly: false, narrows: true };
@@ -43,6 +47,7 @@ export class WorldPage {
   readonly view: WorldView;
   readonly controls: WorldControls;
   readonly hud: WorldHud | undefined;
+  readonly ui: WorldUi | undefined;
   readonly sounds: Sounds;
   readonly renderer: WebGLRenderer;
   readonly scene = new Scene();
@@ -76,8 +81,10 @@ export class WorldPage {
     this.hud = hud ? new WorldHud(container, this.world) : undefined;
     const { world, poses, view, camera, canvas } = this;
     this.controls = new WorldControls({ canvas, world, poses, view, camera, hud: this.hud });
+    this.ui = hud ? new WorldUi(container, this.world) : undefined;
     this.sounds = new Sounds(view.scene.assets);
     world.on("define", () => this.sounds.define(), { signal });
+    world.on("screen", ({ place }) => this.sounds.loops.set(place, world.screen.get(place)), { signal });
     world.on("event:sound", ({ payload }) => this.#play(payload), { signal });
     this.sounds.setOn(sound);
     this.scene.background = new Color(sky);
@@ -119,6 +126,8 @@ export class WorldPage {
     this.#observer.disconnect();
     this.controls.dispose();
     this.hud?.dispose();
+    this.ui?.dispose();
+    this.sounds.loops.clear();
     this.sounds.setOn(false);
     this.view.dispose();
     this.poses.close();
@@ -135,10 +144,12 @@ export class WorldPage {
     view.place(seconds, controls.hidden);
     if (controls.headset) this.#writeInside(nowMs);
     else view.writeLabels(nowMs, camera);
+    this.ui?.update((entity) => this.#project(entity));
     const { x, y, z } = controls.actor ?? camera.position;
     this.#sun.aim(camera, x, y, z);
     camera.getWorldPosition(EARS);
     camera.getWorldDirection(AHEAD);
+    sounds.loops.update((id) => (view.pose(id, POSE) ? POSE : undefined));
     sounds.listenAt(EARS.x, EARS.y, EARS.z, AHEAD.x, AHEAD.y, AHEAD.z);
     this.renderer.render(this.scene, camera);
   }
@@ -164,6 +175,15 @@ export class WorldPage {
         orbit.jump();
       },
     };
+  }
+
+  /** The place of a panel over an entity in the picture, in pixels. */
+  #project(entity: number): { x: number; y: number } | undefined {
+    if (!this.view.pose(entity, POSE)) return undefined;
+    EARS.set(POSE.x, POSE.y + ABOVE_M, POSE.z).project(this.camera);
+    if (Math.abs(EARS.x) > 1 || Math.abs(EARS.y) > 1 || EARS.z > 1) return undefined;
+    const { clientWidth, clientHeight } = this.canvas;
+    return { x: ((EARS.x + 1) / 2) * clientWidth, y: ((1 - EARS.y) / 2) * clientHeight };
   }
 
   #play(payload: unknown): void {

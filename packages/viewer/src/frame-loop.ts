@@ -1,10 +1,11 @@
-import { type Frame, startLoop } from "@nowcast/three";
+import { type Frame, type Pose, startLoop } from "@nowcast/three";
 import { Vector3 } from "three";
 import type { Viewer } from "./viewer.js";
 
 /** Speed at which keys turn the camera, in radians a second. */
 const TURN_PER_SECOND = 2.2;
 
+const SOURCE: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
 const EARS = new Vector3();
 const AHEAD = new Vector3();
 
@@ -68,6 +69,7 @@ function updateSurroundings(viewer: Viewer, seconds: number): void {
   viewer.picture.update(seconds, avatar.actor ?? (connection ? avatar.watched : backdrop.focus));
   const ears = stage.camera.getWorldPosition(EARS);
   const { x, y, z } = stage.camera.getWorldDirection(AHEAD);
+  sounds.loops.update((id) => (connection?.pose(id, SOURCE) ? SOURCE : undefined));
   sounds.listenAt(ears.x, ears.y, ears.z, x, y, z);
   voice.update(performance.now(), ears, AHEAD);
 }
@@ -78,9 +80,11 @@ function updateLabels({ connection, headset, scene, stage }: Viewer, nowMs: numb
   headset.write(connection?.avatar);
 }
 
-function updateFigures({ connection, screens, hud, past, figures }: Viewer, frameMs: number): void {
+function updateFigures(viewer: Viewer, frameMs: number): void {
+  const { connection, screens, panels, stage, hud, past, figures } = viewer;
   if (!connection) return;
   screens.update(connection.screen);
+  panels.update({ pose: (id, out) => connection.pose(id, out), camera: stage.camera });
   hud.connection.update(connection.status, connection.world.connection);
   past.animate(performance.now());
   figures.update(frameMs, connection);

@@ -93,6 +93,12 @@ function main(): void {
       const search = withMoment(window.location.search, moment);
       window.history.replaceState(null, "", `${window.location.pathname}${search}`);
     },
+    sentTo: (to) => {
+      viewer.leave();
+      room = to;
+      window.history.replaceState(null, "", `/r/${to}${window.location.search}`);
+      enter(to);
+    },
   };
   const enterNamed = async () => {
     room ??= (await fetchWorlds())[0]?.name ?? DEFAULT_ROOM;

@@ -8,6 +8,8 @@ export interface ViewerListener {
   present(): void;
   /** Another moment of the past is shown; `time` is in ISO 8601. */
   momentShown(time: string): void;
+  /** Goes to another room of the server without a reload. */
+  sentTo(room: string): void;
 }
 
 export const NO_LISTENER: ViewerListener = {
@@ -15,4 +17,5 @@ export const NO_LISTENER: ViewerListener = {
   welcomed: () => undefined,
   present: () => undefined,
   momentShown: () => undefined,
+  sentTo: () => undefined,
 };

@@ -1,6 +1,7 @@
 import { type Actions, type Actor, InputCollector, OrbitCamera, People, Sounds } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
 import type { WorldScene } from "@nowcast/three";
+import type { Portal } from "nowcast/world";
 import { Appearance } from "./avatar/appearance.js";
 import { OwnAvatar } from "./avatar/own-avatar.js";
 import { ChatPanel } from "./chat/chat-panel.js";
@@ -14,6 +15,7 @@ import { PastPanel } from "./hud/past-panel.js";
 import { PeopleList } from "./hud/people-list.js";
 import { RulesConsole } from "./hud/rules-console.js";
 import { Screens } from "./hud/screens.js";
+import { WorldPanels } from "./hud/world-panels.js";
 import { createDevices, type Devices } from "./input/devices.js";
 import { GyroscopeToggle } from "./input/gyroscope-toggle.js";
 import { createActions } from "./page-actions.js";
@@ -71,6 +73,7 @@ export class Viewer implements EventParts {
   }));
   readonly console = new RulesConsole(() => this.hud.say(words.rulesFault));
   readonly screens = new Screens();
+  readonly panels = new WorldPanels();
   readonly past: PastPanel;
   readonly sounds: Sounds;
   readonly devices: Devices;
@@ -79,6 +82,7 @@ export class Viewer implements EventParts {
   /** Set while a user wears a headset. */
   headset: Headset | undefined;
   listener: ViewerListener = NO_LISTENER;
+  #portal: Portal | undefined;
   readonly #visit: Visit;
 
   constructor(canvas: HTMLCanvasElement, settings: Settings, iceServers: readonly RTCIceServer[] = []) {
@@ -113,7 +117,10 @@ export class Viewer implements EventParts {
       events: new WorldEvents(this),
       yawOf: (avatar) => this.avatar.yawOf(avatar),
       clear: () => this.#clear(),
-      began: ({ status }) => this.hud.setStatus(status),
+      began: ({ status, world }) => {
+        this.hud.setStatus(status);
+        this.panels.enter(world);
+      },
     });
     followWindow(this);
     applySettings(this);
@@ -144,6 +151,7 @@ export class Viewer implements EventParts {
   leave(): void {
     void this.headset?.end();
     this.voice.end();
+    this.panels.leave();
     this.#visit.leave();
     this.chat.clear();
     this.intro.hide();
@@ -179,6 +187,19 @@ export class Viewer implements EventParts {
     this.camera.jump();
   }
 
+  travel(portal: Portal): void {
+    this.#portal = portal;
+    // The connection calls this while it handles a message. It is closed afterwards.
+    queueMicrotask(() => this.listener.sentTo(portal.room));
+  }
+
+  takeTicket(room: string): string | undefined {
+    if (this.#portal?.room !== room) return undefined;
+    const { ticket } = this.#portal;
+    this.#portal = undefined;
+    return ticket;
+  }
+
   restart(room: string, world: string): void {
     this.#clear();
     this.console.clear();
@@ -195,6 +216,8 @@ export class Viewer implements EventParts {
     this.inputs.claimed = this.actions.keys;
     this.avatar.forget();
     this.screens.invalidate();
+    this.picture.setSky(undefined);
+    this.sounds.loops.clear();
     this.past.update(undefined);
   }
 }

@@ -5,13 +5,17 @@ import type { ActionSource, PlayerFacts } from "@nowcast/page";
 import { type Pose, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import {
+  ARRIVE_ACTION,
   browserIdentity,
   createPoses,
   ENCODINGS,
   type Encoding,
   joinWorld,
+  PORTAL_EVENT,
+  type Portal,
   type Poses,
   type ReportOutcome,
+  readPortal,
   type World,
 } from "nowcast/world";
 import { AvatarPrediction, type Steering } from "./avatar/avatar-prediction.js";
@@ -49,6 +53,8 @@ export interface WorldConnectionListener {
   playerLeft(player: PlayerFacts): void;
   /** A value on the screen changed. */
   screenChanged(place: string): void;
+  /** The world sends this player to another room. */
+  sentTo(portal: Portal): void;
   /** An event of the world's rules. */
   eventReceived(event: string, payload: unknown): void;
   refused(action: string, reason: string): void;
@@ -170,6 +176,11 @@ export class WorldConnection {
     this.poses.act(action, args).catch(() => undefined);
   }
 
+  /** Hands in the ticket of a portal, which brought this page here from another room. */
+  arrive(ticket: string): void {
+    this.world.act(ARRIVE_ACTION, { ticket }).catch(() => undefined);
+  }
+
   /** Whether an attribute of the own avatar is set: nil, false, 0 and empty text count as not set. */
   hasAttribute(name: string): boolean {
     if (name === "holding") return this.poses.holding !== undefined;
@@ -219,7 +230,11 @@ export class WorldConnection {
       world.on("player", (event) => listener.playerChanged(event.player)),
       world.on("left", (event) => listener.playerLeft(event.player)),
       world.on("screen", ({ place }) => listener.screenChanged(place)),
-      world.on("event", ({ name, payload }) => listener.eventReceived(name, payload)),
+      world.on("event", ({ name, payload }) => {
+        const portal = name === PORTAL_EVENT ? readPortal(payload) : undefined;
+        if (portal) listener.sentTo(portal);
+        else listener.eventReceived(name, payload);
+      }),
       world.on("refused", ({ action, reason }) => listener.refused(action, reason)),
       world.on("report", (report) => listener.reported(report)),
       world.on("chat", (event) => listener.chatted(event.from, event.name, event.text)),

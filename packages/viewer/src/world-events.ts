@@ -12,6 +12,7 @@ import {
 } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
+import type { Portal } from "nowcast/world";
 import type { ChatPanel } from "./chat/chat-panel.js";
 import type { Figures } from "./hud/figures.js";
 import type { Highlights } from "./hud/highlights.js";
@@ -23,6 +24,8 @@ import type { PeopleList } from "./hud/people-list.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { Screens } from "./hud/screens.js";
 import type { Devices } from "./input/devices.js";
+import type { Picture } from "./scene/picture.js";
+import { SKY_PLACE } from "./scene/world-sky.js";
 import type { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
 import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";
@@ -48,8 +51,13 @@ export interface EventParts {
   readonly console: RulesConsole;
   readonly screens: Screens;
   readonly past: PastPanel;
+  readonly picture: Pick<Picture, "setSky">;
   readonly sounds: Sounds;
   readonly voice: VoiceToggle;
+  /** Goes through a portal to another room of the server. */
+  travel(portal: Portal): void;
+  /** Returns the ticket with which this page came to a room, once. */
+  takeTicket(room: string): string | undefined;
   /** Starts again in a room, because another server, with another ground, may answer. */
   restart(room: string, world: string): void;
 }
@@ -58,6 +66,7 @@ export interface EventParts {
 export class WorldEvents implements WorldConnectionListener {
   readonly #page: EventParts;
   #welcomedAtMs = 0;
+  #room = "";
 
   constructor(page: EventParts) {
     this.#page = page;
@@ -71,6 +80,7 @@ export class WorldEvents implements WorldConnectionListener {
 
   welcomed(room: string, world: string): void {
     this.#welcomedAtMs = performance.now();
+    this.#room = room;
     this.#page.restart(room, world);
   }
 
@@ -89,6 +99,8 @@ export class WorldEvents implements WorldConnectionListener {
     devices.offerButtons(buttons);
     keyBar.define(bindings, inputs.keymap);
     intro.update();
+    const ticket = this.#page.takeTicket(this.#room);
+    if (ticket !== undefined) this.#page.connection?.arrive(ticket);
   }
 
   playerChanged(player: PlayerFacts): void {
@@ -108,8 +120,10 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   screenChanged(place: string): void {
-    const { screens, past, connection } = this.#page;
+    const { screens, past, picture, sounds, connection } = this.#page;
     screens.invalidate();
+    sounds.loops.set(place, connection?.screen.get(place));
+    if (place === SKY_PLACE) picture.setSky(connection?.screen.get(SKY_PLACE));
     if (place === PAST_PLACE) past.update(connection?.screen.get(PAST_PLACE));
   }
 
@@ -120,6 +134,10 @@ export class WorldEvents implements WorldConnectionListener {
     if (told !== undefined) chat.addEvent(told);
     const sound = event === "sound" ? readSound(payload) : undefined;
     if (sound) sounds.play(sound);
+  }
+
+  sentTo(portal: Portal): void {
+    this.#page.travel(portal);
   }
 
   refused(action: string, reason: string): void {

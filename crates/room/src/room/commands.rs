@@ -9,7 +9,7 @@ use nowcast_world::{CHAT_CHARS_MAX, Command as WorldCommand, PlayerId};
 use super::chat::WORLD_IS_BUSY;
 use super::{Member, Room};
 use crate::client_handle::ClientHandle;
-use crate::editor_command::{as_said, is_command};
+use crate::editor_command::{as_said, is_command, is_for_all};
 use crate::player_command::PlayerCommand;
 use crate::session::input_buffer::DueStep;
 
@@ -76,6 +76,9 @@ impl Room {
                 members.refuse_lines(chat.flush(context, world, now));
                 return members.rename(context, world, client, id, name);
             }
+            PlayerCommand::Act { action, arguments, .. } if self.arrive(client, id, &action, &arguments) => {
+                return;
+            }
             PlayerCommand::Act { action, arguments, number, given } => {
                 self.set_view_age(index, given, now);
                 if let (Some(key), Some(number)) = (client.key, number) {
@@ -100,10 +103,13 @@ impl Room {
         }
     }
 
-    /// Runs a line that is a command for the server. Queues every other line of chat.
+    /// Runs a line that is a command for the server. Queues every other line of chat, and the commands of a world that declares
+    /// some.
     fn say(&mut self, client: &Arc<ClientHandle>, id: PlayerId, text: &str, now: Instant) {
         let text = sanitize(text, CHAT_CHARS_MAX);
-        if is_command(&text) {
+        let actions = &self.world.world().scene().definition().actions;
+        let is_of_world = is_for_all(&text) && actions.iter().any(|action| action.name.starts_with('/'));
+        if is_command(&text) && !is_of_world {
             self.run_editor_command(client, &text);
         } else if !text.is_empty() {
             self.chat.offer(id, as_said(&text).to_owned(), now);

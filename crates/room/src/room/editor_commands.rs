@@ -118,7 +118,7 @@ impl Room {
 
 /// Returns the marks by which a client is banned: the name in its token, and its key. For a client without a token, its
 /// address is added, unless the address belongs to this machine or to the editor.
-fn marks_of(known: Known<'_>, editor: Option<IpAddr>) -> Vec<BannedBy> {
+pub(super) fn marks_of(known: Known<'_>, editor: Option<IpAddr>) -> Vec<BannedBy> {
     let mut marks = Vec::new();
     marks.extend(known.token.map(BannedBy::token));
     marks.extend(known.key.map(|key| BannedBy::Client(key.0)));

@@ -253,37 +253,50 @@ struct Screens {
 }
 
 impl Screens {
+    /// Compares the values on screens with the sent ones. Both are ordered, so one pass over both finds the differences, and a
+    /// value that did not change is not copied.
     fn update(&mut self, scene: &Scene, changes: &mut Changes) {
         let Self { shown, free, of_room } = self;
-        let of_room = of_room.iter().map(|(place, value)| ((None, *place), value));
-        let now: BTreeMap<(Option<PlayerId>, &str), &Value> =
-            scene.screens().map(|(player, place, value)| ((player, place), value)).chain(of_room).collect();
-        shown.retain(|(player, place), (number, _)| {
-            let stays = now.contains_key(&(*player, place.as_str()));
-            if !stays {
-                let place = place.clone();
-                changes.screens.push(ScreenValue {
-                    number: *number,
-                    player: *player,
-                    place,
-                    value: Value::Nil,
-                });
-                free.push(*number);
+        let mut differ: Vec<(Option<PlayerId>, String, Option<Value>)> = Vec::new();
+        let is_of_room = |player: Option<PlayerId>, place: &str| {
+            player.is_none() && of_room.as_ref().is_some_and(|(own, _)| *own == place)
+        };
+        let mut sent = shown.iter().filter(|((player, place), _)| !is_of_room(*player, place)).peekable();
+        for (player, place, value) in scene.screens() {
+            let now = (player, place);
+            let gone = |entry: &(&(Option<PlayerId>, String), _)| (entry.0.0, entry.0.1.as_str()) < now;
+            while let Some(((player, place), _)) = sent.next_if(gone) {
+                differ.push((*player, place.clone(), None));
             }
-            stays
-        });
-        for ((player, place), value) in now {
-            let key = (player, place.to_owned());
-            if shown.get(&key).is_some_and(|(_, known)| known == value) {
+            let same = sent.next_if(|((player, place), _)| (*player, place.as_str()) == now);
+            if same.is_none_or(|(_, (_, known))| known != value) {
+                differ.push((player, place.to_owned(), Some(value.clone())));
+            }
+        }
+        differ.extend(sent.map(|((player, place), _)| (*player, place.clone(), None)));
+        if let Some((place, value)) = of_room {
+            let known = shown.get(&(None, (*place).to_owned()));
+            if known.is_none_or(|(_, known)| known != value) {
+                differ.push((None, (*place).to_owned(), Some(value.clone())));
+            }
+        }
+        // Numbers of removed values are free before new values need one.
+        differ.sort_by_key(|(.., value)| value.is_some());
+        for (player, place, value) in differ {
+            let key = (player, place.clone());
+            let Some(value) = value else {
+                let Some((number, _)) = shown.remove(&key) else { continue };
+                free.push(number);
+                changes.screens.push(ScreenValue { number, player, place, value: Value::Nil });
                 continue;
-            }
+            };
             // There is one number for each value on screens, and the world limits the number of these values.
             let number = match shown.get(&key) {
                 Some((number, _)) => *number,
                 None => free.pop().unwrap_or(shown.len() as u32),
             };
-            changes.screens.push(ScreenValue { number, player, place: key.1.clone(), value: value.clone() });
-            shown.insert(key, (number, value.clone()));
+            changes.screens.push(ScreenValue { number, player, place, value: value.clone() });
+            shown.insert(key, (number, value));
         }
     }
 

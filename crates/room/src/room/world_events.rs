@@ -75,6 +75,14 @@ impl Audience {
     }
 }
 
+/// A player that the rules ban.
+pub(crate) struct Banned {
+    pub(crate) player: PlayerId,
+    pub(crate) seconds: u32,
+    pub(crate) of_world: bool,
+    pub(crate) reason: String,
+}
+
 /// The sorted events of a step.
 #[derive(Default)]
 pub(crate) struct Step {
@@ -85,6 +93,10 @@ pub(crate) struct Step {
     pub(crate) granted: Vec<(PlayerId, EntityId, u32)>,
     /// Players that the rules removed, with the reasons.
     pub(crate) kicked: Vec<(PlayerId, String)>,
+    /// Players that the rules ban.
+    pub(crate) banned: Vec<Banned>,
+    /// Players that the rules send to other rooms, with the data that they carry.
+    pub(crate) sent: Vec<(PlayerId, String, Value)>,
 }
 
 impl Step {
@@ -102,6 +114,10 @@ impl Step {
                 }
                 Event::Granted { player, entity, number } => step.granted.push((player, entity, number)),
                 Event::Kicked { player, reason } => step.kicked.push((player, reason)),
+                Event::Banned { player, seconds, of_world, reason } => {
+                    step.banned.push(Banned { player, seconds, of_world, reason });
+                }
+                Event::SentTo { player, room, data } => step.sent.push((player, room, data)),
                 Event::Refused { player, refusal } => step.refused.push((player, refusal)),
                 Event::Spawned(_)
                 | Event::Despawned(_)

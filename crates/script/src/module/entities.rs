@@ -8,7 +8,7 @@ use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
 use crate::module::looking::{charge_looked_at, teleport};
-use crate::namespace::{Name, Namespace, Quoted};
+use crate::namespace::{Name, Namespace};
 
 /// Units of work for making and removing a body, in addition to the cost of its searches.
 const UNITS_A_BODY: u64 = 100;
@@ -387,18 +387,6 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
             };
             let is_role = tag.starts_with('@') && matches!(handle, Handle::Player(_));
             Ok(!is_role && tags.is_some_and(|tags| tags.contains(&tag.0)))
-        })
-    })?;
-    method.add("has_role", |_, (handle, role): (Handle, Name)| {
-        with_scene(|scene| {
-            let player = scene.player(handle.player()?).ok_or_else(|| gone(handle))?;
-            Ok(player.roles().any(|known| known == role.0))
-        })
-    })?;
-    method.add("kick", |_, (handle, reason): (Handle, Option<Quoted>)| {
-        let player = handle.player()?;
-        with_scene(|scene| {
-            scene.kick(player, reason.as_ref().map_or("", |reason| &reason.0)).map_err(refused)
         })
     })?;
     method.add("pass_through", |_, (handle, other): (Handle, Option<Handle>)| {

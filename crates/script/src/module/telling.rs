@@ -9,7 +9,7 @@ use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
 use crate::namespace::{Name, Namespace};
 
-/// First letter of the screen places that are reserved for servers.
+/// First letter of the screen places and events that are reserved for servers.
 const RESERVED: char = '@';
 
 /// Numbers of waiting timers, and of players, that can be searched for one unit of work.
@@ -39,6 +39,12 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
         })
     })?;
     host.add("emit", |_, (name, payload, options): (Name, Luau, Option<mlua::Table>)| {
+        if name.starts_with(RESERVED) {
+            return Err(mlua::Error::runtime(format!(
+                "world.emit: the event \"{}\" begins with `{RESERVED}`, which is reserved for the server; choose another name",
+                &*name
+            )));
+        }
         let payload = from_luau(&payload, Purpose::Tell, &name).map_err(mlua::Error::runtime)?;
         let to = options.map_or(Ok(To::All), |options| addressee(&options))?;
         with_scene(|scene| scene.emit(&name, to, payload).map_err(refused))

@@ -2,6 +2,29 @@
 
 use super::{Section, entry};
 
+pub(super) const PANEL: Section = Section {
+    title: "Panels",
+    of: "Panel",
+    entries: &[
+        entry("name", "string", "Its name."),
+        entry(
+            "set",
+            "(self: Panel, part: string, value: any, player: Entity?) -> ()",
+            "Sets the value of a part on every screen, or on one player's, whose own value has priority; nil returns to the declared one. A text shows a text, a number or a boolean, a bar a number, a list at most 16 texts. A button shows a text, and false turns it off. Texts have at most 200 bytes.",
+        ),
+        entry(
+            "show",
+            "(self: Panel, player: Entity?, entity: Entity?) -> ()",
+            "Shows the panel to all players, or to one. A panel with `at = \"entity\"` hangs over an entity.",
+        ),
+        entry(
+            "hide",
+            "(self: Panel, player: Entity?) -> ()",
+            "Hides the panel from all players, or from one.",
+        ),
+    ],
+};
+
 pub(super) const FIELDS: Section = Section {
     title: "Fields of tables",
     of: "",
@@ -45,6 +68,21 @@ pub(super) const FIELDS: Section = Section {
             "CommandFields",
             "{ help: string?, arguments: { any }?, roles: { string }? }",
             "`help` is one sentence. Each of at most 8 `arguments` is a table with a name, a type (\"text\", \"number\", \"integer\", \"bool\" or \"player\", each followed by `?` if it may be missing), and `min`, `max`, `one_of` (a list of words) or `default`: `{ \"count\", \"integer\", min = 1, max = 9, default = 1 }`. A last text is the rest of the line; other texts with spaces stand in quotes. A player is named by the beginning of its name. A player needs one of the `roles`, if there are any.",
+        ),
+        entry(
+            "PanelFields",
+            "{ at: string?, title: string?, open: boolean?, parts: { PartFields } }",
+            "`at` is \"top_left\" (the default), \"top\", \"top_right\", \"left\", \"center\", \"right\", \"bottom_left\", \"bottom\", \"bottom_right\" or \"entity\". With `open = false`, players see the panel only after `show`; a panel over an entity always begins so.",
+        ),
+        entry(
+            "PartFields",
+            "{ [number]: string, name: string, text: string?, label: string?, color: string?, max: number?, press: ((player: Entity, row: number?) -> ())? }",
+            "Begins with its type: \"text\", \"button\", \"bar\" or \"list\". `text` is the first value of a text or a button, `label` stands before the value, `max` is the number at which a bar is full (1). `press` is called when a player presses a button or the `row` of a list that it sees.",
+        ),
+        entry(
+            "LoopFields",
+            "{ file: string, at: vector?, on: Entity?, volume: number?, pitch: number?, fade: number? }",
+            "`at` is the place of the sound, or `on` the entity to which it is attached; without both it is heard everywhere. `volume` is 0 to 1 (1), `pitch` 0.25 to 4 (1), and `fade` the seconds to fade in and out, 0 to 10 (0).",
         ),
         entry(
             "SpawnFields",

@@ -45,6 +45,11 @@ pub(super) const TESTING: Section = Section {
         ),
         entry("act", "(player: Entity, action: string, arguments: any?) -> ()", "A bot gives an action."),
         entry(
+            "arrive",
+            "(player: Entity, data: any?, from: string?) -> ()",
+            "A bot that joined comes from the room `from` (\"elsewhere\") with this data: see \"Portals\".",
+        ),
+        entry(
             "input",
             "(player: Entity, input: { forward: number?, right: number?, yaw: number?, run: boolean?, jump: boolean? }) -> ()",
             "Replaces a bot's input from now on.",
@@ -66,6 +71,26 @@ pub(super) const TESTING: Section = Section {
             "events",
             "(name: string) -> { { name: string, to: Entity?, payload: any } }",
             "The events of this name that were sent so far.",
+        ),
+        entry(
+            "press",
+            "(player: Entity, panel: string, part: string, row: number?) -> ()",
+            "A bot presses a button of a panel, or a row of a list.",
+        ),
+        entry(
+            "panel",
+            "(player: Entity, panel: string, part: string?) -> any",
+            "The value of a part that a bot sees: nil for the declared one. Without `part`, whether the rules showed (true, or the number of the entity) or hid (false) the panel.",
+        ),
+        entry(
+            "loop",
+            "(name: string, player: Entity?) -> { [string]: any }?",
+            "The loop of this name that plays for all players, or for one alone: its `loop` is the file.",
+        ),
+        entry(
+            "sent",
+            "() -> { { player: Entity, room: string, data: any } }",
+            "The players that the rules sent to other rooms so far. They stay in the case.",
         ),
         entry(
             "screen",

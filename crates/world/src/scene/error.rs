@@ -39,6 +39,11 @@ pub enum SceneError {
     /// A name is empty, too long or has control characters.
     #[error("{0:?} is no name: it has 1 to 64 bytes, and no control characters")]
     BadName(String),
+    /// A text is not the name of a room.
+    #[error(
+        "{0:?} is not the name of a room: rooms of this server have names of 1 to 32 of a-z, 0-9, - and _"
+    )]
+    BadRoom(String),
     /// A shape cannot be scaled like this.
     #[error("{0}")]
     BadScale(&'static str),

@@ -26,7 +26,8 @@ pub(super) fn event_bytes(event: &Event) -> usize {
         Event::Emitted { name: text, payload: value, .. } | Event::Screen { place: text, value, .. } => {
             size_of::<Event>() + text.len() + held_bytes(value)
         }
-        Event::Kicked { reason, .. } => size_of::<Event>() + reason.len(),
+        Event::Kicked { reason, .. } | Event::Banned { reason, .. } => size_of::<Event>() + reason.len(),
+        Event::SentTo { room, data, .. } => size_of::<Event>() + room.len() + held_bytes(data),
         _ => 0,
     }
 }

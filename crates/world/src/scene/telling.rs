@@ -7,11 +7,15 @@ use super::{Scene, SceneError};
 use crate::conform;
 use crate::event::{Event, To};
 use crate::id::PlayerId;
+use crate::limits::{BAN_SECONDS_MAX, CARRIED_BYTES_MAX};
 use crate::problem::is_name;
 use crate::timer::{Timer, TimerId};
 
 /// Maximum length, in characters, of the reason that a removed player receives.
 const KICK_REASON_CHARS_MAX: usize = 100;
+
+/// Maximum length of the name of a room.
+const ROOM_BYTES_MAX: usize = 32;
 
 /// Maximum delay of a timer, in seconds: four weeks.
 pub(super) const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
@@ -152,6 +156,44 @@ impl Scene {
         self.emit_bounded(Event::Kicked { player, reason })
     }
 
+    /// Asks the host to ban a player from this room, or from all rooms of this world (`of_world`), for a time.
+    ///
+    /// # Errors
+    /// Fails if the player is not in the world, or if the time is not from 1 second to [`BAN_SECONDS_MAX`](crate::limits::BAN_SECONDS_MAX).
+    pub fn ban(
+        &mut self,
+        player: PlayerId,
+        seconds: f64,
+        of_world: bool,
+        reason: &str,
+    ) -> Result<(), SceneError> {
+        if self.player(player).is_none() {
+            return Err(SceneError::UnknownPlayer(player));
+        }
+        if !(1.0..=BAN_SECONDS_MAX).contains(&seconds) {
+            return Err(SceneError::BadNumber("the duration of the ban"));
+        }
+        let reason = crate::text::sanitize(reason, KICK_REASON_CHARS_MAX);
+        self.emit_bounded(Event::Banned { player, seconds: seconds as u32, of_world, reason })
+    }
+
+    /// Asks the host to send a player to another room, whose rules receive the data. The player stays until it leaves.
+    ///
+    /// # Errors
+    /// Fails if the player is not in the world, if the name is not that of a room, or if the data has more than
+    /// [`CARRIED_BYTES_MAX`](crate::limits::CARRIED_BYTES_MAX) bytes.
+    pub fn send_to(&mut self, player: PlayerId, room: &str, data: Value) -> Result<(), SceneError> {
+        if self.player(player).is_none() {
+            return Err(SceneError::UnknownPlayer(player));
+        }
+        let is_letter = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+        if !(1..=ROOM_BYTES_MAX).contains(&room.len()) || !room.bytes().all(is_letter) {
+            return Err(SceneError::BadRoom(room.to_owned()));
+        }
+        conform::bounded(&data, CARRIED_BYTES_MAX)?;
+        self.emit_bounded(Event::SentTo { player, room: room.to_owned(), data })
+    }
+
     /// Sets a value, such as a score or a clock, on a player's screen, or (`None`) on the screens of all present and later
     /// players. Nil clears the place.
     ///
@@ -195,6 +237,12 @@ impl Scene {
             self.screens.insert(key, value);
         }
         Ok(())
+    }
+
+    /// Returns the value that a player sees at a place: its own value, or the value for all players.
+    pub fn screen(&self, player: PlayerId, place: &str) -> Option<&Value> {
+        let of = |whose| self.screens.get(&(whose, place.to_owned()));
+        of(Some(player)).or_else(|| of(None))
     }
 
     /// Returns the values on screens: player (`None` for all), place and value.

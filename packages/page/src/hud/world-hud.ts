@@ -2,6 +2,7 @@ import type { World } from "nowcast/world";
 import type { Binding } from "../actions.js";
 import { buttonOf } from "../actions.js";
 import { pageTexts } from "../texts.js";
+import { isOwnPlace } from "../ui/panels.js";
 import { HUD_STYLE } from "./hud-style.js";
 import { clockText, readTold, sidesOf, textOf, wordOf } from "./screen-text.js";
 
@@ -239,7 +240,7 @@ export class WorldHud {
     if (this.#middle.textContent !== middle) this.#middle.textContent = middle;
     this.#middle.hidden = middle === "";
     const rest = [...screen]
-      .filter(([place]) => !KEPT_PLACES.has(place))
+      .filter(([place]) => !KEPT_PLACES.has(place) && !isOwnPlace(place))
       .sort(([a], [b]) => (a < b ? -1 : 1));
     this.#list.replaceChildren(
       ...rest.map(([place, value]) => labelled(wordOf(place), textOf(value), "div")),

@@ -1,4 +1,4 @@
-import { clockText, type ScoreSide, sidesOf, textOf, wordOf } from "@nowcast/page";
+import { clockText, isOwnPlace, type ScoreSide, sidesOf, textOf, wordOf } from "@nowcast/page";
 import { readColor } from "@nowcast/three";
 import { cssColor, element } from "../dom.js";
 import { words } from "../words.js";
@@ -59,7 +59,9 @@ export class Screens {
   }
 
   #writeList(screen: ReadonlyMap<string, unknown>): void {
-    const rest = [...screen].filter(([place]) => !PLACES.has(place)).sort(([a], [b]) => (a < b ? -1 : 1));
+    const rest = [...screen]
+      .filter(([place]) => !PLACES.has(place) && !isOwnPlace(place))
+      .sort(([a], [b]) => (a < b ? -1 : 1));
     const rows = rest.slice(0, LINES_MAX).flatMap(([place, value]) => {
       const term = document.createElement("dt");
       term.textContent = wordOf(place);

@@ -3,6 +3,7 @@ import { element } from "../dom.js";
 import { PictureLost } from "../hud/picture-lost.js";
 import type { Settings } from "../settings.js";
 import { words } from "../words.js";
+import { DAY, DUSK } from "./look.js";
 import {
   automaticQuality,
   isSoftwareRenderer,
@@ -11,6 +12,7 @@ import {
   ResolutionGovernor,
 } from "./quality.js";
 import { probeRenderer, Stage } from "./stage.js";
+import { readSky, WorldSky } from "./world-sky.js";
 
 /** The drawn picture: the stage, the world in it, and their quality by the settings. */
 export class Picture {
@@ -20,6 +22,7 @@ export class Picture {
   readonly #rendererName = probeRenderer();
   readonly #stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   readonly #darkness = window.matchMedia("(prefers-color-scheme: dark)");
+  readonly #worldSky: WorldSky;
   #quality: Quality;
   #governor: ResolutionGovernor;
   #seconds = 0;
@@ -32,6 +35,7 @@ export class Picture {
     this.stage = new Stage(canvas, !isSoftwareRenderer(this.#rendererName), (isLost) =>
       pictureLost.show(isLost),
     );
+    this.#worldSky = new WorldSky((look) => this.stage.setLook(look));
     this.scene = new WorldScene({ detail: this.#quality, labels: element("labels", HTMLElement) });
     this.stage.scene.add(this.scene.group);
     this.#darkness.addEventListener("change", () => this.applySettings());
@@ -57,13 +61,20 @@ export class Picture {
     this.#governor = new ResolutionGovernor(this.#quality.pixelRatio);
     this.stage.setQuality(this.#quality);
     this.scene.setDetail(this.#quality);
-    this.stage.setLook(light === "auto" ? (this.#darkness.matches ? "dusk" : "day") : light);
+    const isDusk = light === "auto" ? this.#darkness.matches : light === "dusk";
+    this.#worldSky.setDefault(isDusk ? DUSK : DAY);
     document.body.classList.toggle("plain", this.#quality.name === "low");
+  }
+
+  /** Sets the sky that the world shows on this screen. */
+  setSky(value: unknown): void {
+    this.#worldSky.set(readSky(value));
   }
 
   /** Advances sky, sea and sun by a frame. Shadows are sharpest around `focus`. */
   update(seconds: number, focus: { readonly x: number; readonly y: number; readonly z: number }): void {
     this.#seconds += seconds;
+    this.#worldSky.update(seconds);
     this.stage.surroundings.update(this.motionSeconds);
     this.stage.surroundings.setLevel(this.scene.sea, this.scene.land);
     this.stage.aimSun(focus.x, focus.y, focus.z);

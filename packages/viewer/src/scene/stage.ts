@@ -12,7 +12,7 @@ import {
   WebGLRenderer,
 } from "three";
 import { words } from "../words.js";
-import { DAY, DUSK, type Look } from "./look.js";
+import { DAY, type Look } from "./look.js";
 import type { Quality } from "./quality.js";
 import { Sky } from "./sky.js";
 import { Surroundings } from "./surroundings.js";
@@ -55,7 +55,7 @@ export class Stage {
     this.scene.add(this.#sky.mesh, this.surroundings.group, this.#sun.group, this.rig);
     this.rig.add(this.camera);
     this.resize();
-    this.setLook("day");
+    this.setLook(DAY);
     // This runs after the renderer's own listeners, when the renderer has a context again.
     canvas.addEventListener("webglcontextlost", () => this.#setLost(true));
     canvas.addEventListener("webglcontextrestored", () => this.#setLost(false));
@@ -74,8 +74,8 @@ export class Stage {
     this.#onLost(isLost);
   }
 
-  setLook(name: Look["name"]): void {
-    const look = name === "dusk" ? DUSK : DAY;
+  /** Sets the light, the sky and the fog. */
+  setLook(look: Look): void {
     this.#look = look;
     this.#sun.setDaylight(look);
     this.#fog.color.copy(look.horizon);

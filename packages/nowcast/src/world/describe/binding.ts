@@ -68,7 +68,8 @@ export function bindingOf(action: ActionSource): Binding | undefined {
 const KNOWN = new WeakMap<ActionSource, { readonly binding: Binding | undefined }>();
 
 function readBinding({ name, arguments: fields, hint }: ActionSource): Binding | undefined {
-  if (hint === undefined || hint["command"] !== undefined) return undefined;
+  // Chat commands and the press of a panel have ways of their own.
+  if (hint === undefined || hint["command"] !== undefined || hint["ui"] !== undefined) return undefined;
   const field = (hinted: unknown) => fields.find((candidate) => candidate.name === hinted);
   const { key, label, reach, of, needs, unless, predict, speed } = hint;
   const target = field(hint["target"]);
