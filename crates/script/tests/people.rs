@@ -93,3 +93,28 @@ fn walkers_are_launched_and_players_have_roles() {
         assert_eq!(failure, None, "{name}");
     }
 }
+
+#[test]
+fn players_choose_the_outfit_and_emote_of_every_walker_unless_the_world_has_its_own() {
+    let text = "local world = require('@nowcast/world')
+        local Person = world.kind('person', { walker = {}, attributes = { lives = 'u8', emote = 'text' } })
+        world.on('join', function(player) player:spawn_avatar(Person, {}) end)";
+    let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("it loads");
+    let player = PlayerId(1);
+    live.apply(Command::Join { player, name: "Ada".into() }).expect("there is room");
+    live.step();
+    let entity = live.world().scene().player(player).and_then(|ada| ada.avatar).expect("Ada has a body");
+    let set = |name: &str, value: Value| Command::Set {
+        player,
+        entity,
+        attributes: Value::Map(vec![(name.into(), value)]),
+    };
+    live.apply(set("outfit", Value::Int(0x321))).unwrap();
+    live.apply(set("emote", "rude".into())).unwrap();
+    live.apply(set("lives", Value::Int(9))).unwrap();
+    live.step();
+    let scene = live.world().scene();
+    assert_eq!(scene.attribute(entity, "outfit"), Some(&Value::Int(0x321)));
+    assert_eq!(scene.attribute(entity, "emote"), Some(&"".into()), "the world's own attribute");
+    assert_eq!(scene.attribute(entity, "lives"), Some(&Value::Int(0)));
+}

@@ -109,6 +109,26 @@ impl Attributes {
         Ok(self)
     }
 
+    /// Adds an attribute after the existing ones, with the default of its type.
+    ///
+    /// # Errors
+    /// Fails if there is an attribute of this name, or for the reasons of [`Attributes::new`].
+    pub fn with_field(self, field: Field) -> Result<Attributes, DefinitionError> {
+        let mut shape = self.shape;
+        if let Type::Ref(root) = shape.root
+            && let Some(definition) = shape.definitions.get_mut(root as usize)
+            && let DefinitionKind::Struct(fields) = &mut definition.kind
+        {
+            fields.push(field);
+        }
+        // The reader of shapes checks everything else.
+        let shape = Shape::from_bytes(&shape.to_bytes())
+            .map_err(|error| Path::default().field("attributes").error(Problem::Shape(error.to_string())))?;
+        let mut wider = Attributes::new(shape)?;
+        wider.defaults[..self.defaults.len()].clone_from_slice(&self.defaults);
+        Ok(Attributes { formerly: self.formerly, out_of_range: self.out_of_range, ..wider })
+    }
+
     /// Sets the treatment of numbers outside of their range.
     pub fn with_out_of_range(self, out_of_range: OutOfRange) -> Attributes {
         Attributes { out_of_range, ..self }

@@ -149,9 +149,13 @@ impl Scene {
         self.spawn(id, spawn).map_err(|error| OwnerError::Impossible(error.to_string()))
     }
 
-    /// Sets attributes for an owner: either all of them, or none.
+    /// Sets attributes for an owner, or for the player of an avatar: either all of them, or none.
     pub(crate) fn set_owned(&mut self, player: PlayerId, id: EntityId, attributes: &Value) -> Asked<()> {
-        let kind = self.owned(player, id)?;
+        let is_own_avatar = self.player(player).is_some_and(|player| player.avatar == Some(id));
+        let kind = match self.entities.row(id) {
+            Some(row) if is_own_avatar => self.kind_of(self.entities.kinds[row]),
+            _ => self.owned(player, id)?,
+        };
         let impossible = |error: String| OwnerError::Impossible(error);
         let given = settable(kind, attributes)?;
         for (name, value) in &given {

@@ -490,3 +490,28 @@ fn requests_have_the_names_of_the_protocols() {
     let words = [OwnerRequest::Own, OwnerRequest::Move, OwnerRequest::Despawn].map(OwnerRequest::word);
     assert_eq!(words, ["own", "move", "despawn"]);
 }
+
+#[test]
+fn a_player_sets_allowed_attributes_of_its_own_avatar_only() {
+    let mut definition = definition();
+    let person = &mut definition.kinds[1];
+    person.attributes = Attributes::parse("outfit: u16, team: u8").unwrap();
+    person.owner.attributes = vec!["outfit".to_owned()];
+    let mut world = World::new(definition, 1, Box::new(Hall)).expect("the definition is good");
+    let bo = PlayerId(9);
+    world.apply(Command::Join { player: ADA, name: "Ada".into() }).unwrap();
+    world.apply(Command::Join { player: bo, name: "Bo".into() }).unwrap();
+    world.step();
+    let avatar = world.scene().player(ADA).and_then(|ada| ada.avatar).expect("Ada has a body");
+    let set = |player, name: &str, value: i64| Command::Set {
+        player,
+        entity: avatar,
+        attributes: map(&[(name, value.into())]),
+    };
+    assert_eq!(refused(&mut world, set(ADA, "outfit", 7)), None);
+    assert_eq!(world.scene().attribute(avatar, "outfit"), Some(&Value::Int(7)));
+    assert_eq!(refused(&mut world, set(bo, "outfit", 8)), Some(OwnerError::NotYours));
+    assert_eq!(refused(&mut world, set(ADA, "team", 1)), Some(OwnerError::Attribute("team".into())));
+    assert!(matches!(refused(&mut world, set(ADA, "outfit", 70_000)), Some(OwnerError::Impossible(_))));
+    assert_eq!(world.scene().attribute(avatar, "outfit"), Some(&Value::Int(7)));
+}

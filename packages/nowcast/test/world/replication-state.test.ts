@@ -151,7 +151,7 @@ class Play {
     if (kinds.length === 0) kinds.push({ name: "stone", fields: 0, look: 0 });
     const message: Definition = {
       version: ++this.version,
-      kinds: kinds.map(({ name, fields, look }) => kind(name, FIELDS[fields]!, { look })),
+      kinds: kinds.map(({ name, fields, look }) => kind(name, FIELDS[fields]!, { look: { number: look } })),
       actions: [],
       events: [],
       assets: [],
@@ -241,7 +241,7 @@ class Play {
     const { state, model, heard } = this;
     const known = [...state.entities.values()].map((live) => ({
       id: live.id,
-      kind: [live.kind.name, live.kind.look],
+      kind: [live.kind.name, live.kind.look?.number],
       scale: live.scale,
       parent: live.parent,
       position: live.position,
