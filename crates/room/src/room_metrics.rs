@@ -59,6 +59,8 @@ pub struct RoomMetrics {
     pub(crate) steps_skipped: Counter,
     /// Updates of entity groups that did not fit in a round of a client.
     pub(crate) postponed: Counter,
+    /// Packets that counted as lost before their outcome was known.
+    pub(crate) abandoned: Counter,
     /// Entities in interest sets, summed over all clients.
     pub interest_entities: Gauge,
     script_work: Share,
@@ -78,6 +80,7 @@ impl RoomMetrics {
             bodies_awake: Gauge::default(),
             steps_skipped: Counter::default(),
             postponed: Counter::default(),
+            abandoned: Counter::default(),
             interest_entities: Gauge::default(),
             script_work: Share::default(),
             bytes: Default::default(),
@@ -90,10 +93,12 @@ impl RoomMetrics {
         self.bytes[class as usize].inc_by(bytes as u64);
     }
 
-    /// Counts the movement bytes sent to one client, and the updates of entity groups that did not fit in its round.
-    pub fn note_movement(&self, bytes: usize, postponed: u64) {
+    /// Counts the movement bytes sent to one client, the updates of entity groups that did not fit in its round, and its
+    /// packets that counted as lost before their outcome was known.
+    pub fn note_movement(&self, bytes: usize, postponed: u64, abandoned: u64) {
         self.count_bytes(Class::Movement, bytes);
         self.postponed.inc_by(postponed);
+        self.abandoned.inc_by(abandoned);
     }
 
     /// Records the ages of a client's state, which its viewer knows at the start of a round.
@@ -183,7 +188,7 @@ impl OpenRooms {
 /// The metric's name, its help text, and the function that reads its value.
 type Figure = (&'static str, &'static str, fn(&RoomMetrics) -> &dyn EncodeMetric);
 
-const FIGURES: [Figure; 8] = [
+const FIGURES: [Figure; 9] = [
     ("nowcast_room_clients", "Clients in the room", |room| &room.clients),
     ("nowcast_room_tick_seconds", "Time that one tick of the room takes", |room| &room.tick_seconds),
     ("nowcast_room_step_seconds", "The part of the tick for the world: rules and physics", |room| {
@@ -203,6 +208,11 @@ const FIGURES: [Figure; 8] = [
         "nowcast_room_updates_postponed",
         "Group updates that did not fit in a round of a client, and follow in a later one",
         |room| &room.postponed,
+    ),
+    (
+        "nowcast_room_packets_abandoned",
+        "Packets of movement that counted as lost before their outcome was known",
+        |room| &room.abandoned,
     ),
 ];
 
@@ -278,8 +288,8 @@ mod tests {
         let rooms = OpenRooms::default();
         let (park, yard) = (rooms.open("park", "plaza"), rooms.open("yard", "plaza"));
         park.clients.set(3);
-        park.note_movement(700, 2);
-        park.note_movement(0, 5);
+        park.note_movement(700, 2, 1);
+        park.note_movement(0, 5, 0);
         park.show_script_work(0.25);
         yard.tick_seconds.observe(0.002);
         let shown = page(&rooms);
@@ -287,6 +297,7 @@ mod tests {
         assert_eq!(values(&shown, "nowcast_room_clients", &[park_only, r#"world="plaza""#]), [3.0]);
         assert_eq!(values(&shown, "nowcast_room_bytes_total", &[park_only, r#"class="movement""#]), [700.0]);
         assert_eq!(values(&shown, "nowcast_room_updates_postponed_total", &[park_only]), [7.0]);
+        assert_eq!(values(&shown, "nowcast_room_packets_abandoned_total", &[park_only]), [1.0]);
         assert_eq!(values(&shown, "nowcast_room_script_work_ratio", &[park_only]), [0.25]);
         assert_eq!(values(&shown, "nowcast_room_tick_seconds_count", &[r#"room="yard""#]), [1.0]);
         drop(park);

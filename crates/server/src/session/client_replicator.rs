@@ -262,10 +262,11 @@ impl Replication for ClientReplicator {
         let Some(View { player, latest_snapshot, viewer, metrics, .. }) = &mut self.view else { return };
         // Uses the newest snapshot at the time when the packet leaves.
         let Some(snapshot) = latest_snapshot.newest() else { return };
-        let (before, postponed_before) = (out.len(), viewer.stats.postponed);
+        let (before, stats) = (out.len(), viewer.stats);
         viewer.set_controls(snapshot.frames.tick(), snapshot.player(*player).controls);
         viewer.fill(&snapshot.frames, number, room, out);
-        metrics.note_movement(out.len() - before, viewer.stats.postponed - postponed_before);
+        let postponed = viewer.stats.postponed - stats.postponed;
+        metrics.note_movement(out.len() - before, postponed, viewer.stats.abandoned - stats.abandoned);
     }
 }
 
