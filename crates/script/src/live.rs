@@ -220,11 +220,8 @@ impl Live {
     pub fn note(&mut self, command: &Command) {
         let Some(probation) = &mut self.probation else { return };
         let is_kept = match command {
-            Command::Join { .. }
-            | Command::JoinProgram { .. }
-            | Command::JoinWithRoles { .. }
-            | Command::Leave { .. }
-            | Command::Rename { .. } => true,
+            Command::Leave { .. } | Command::Rename { .. } => true,
+            joined if joined.is_join() => true,
             Command::Action { name, .. } => {
                 self.world.scene().definition().action(name).is_some_and(|action| action.durable)
             }

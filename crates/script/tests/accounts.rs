@@ -101,6 +101,24 @@ fn saved_data_follows_accounts_in_scenarios() {
 }
 
 #[test]
+fn a_player_with_an_account_stays_when_the_rules_that_it_met_are_rolled_back() {
+    let mut live = live(RULES);
+    live.step();
+    let failing =
+        format!("{RULES}\nworld.on('step', function() if world.tick() == 4 then error('broken') end end)");
+    live.reload(Sources::of_main(&failing)).expect("the rules load");
+    live.apply(join(1, "key:ada", None)).unwrap();
+    for _ in 0..6 {
+        live.step();
+    }
+    let told = reports(&mut live);
+    assert!(told.contains("RolledBack"), "{told}");
+    let ada = live.world().scene().player(PlayerId(1)).expect("the player joined before the error");
+    assert_eq!(ada.account.as_deref(), Some("key:ada"));
+    assert_eq!(field(live.world(), 1, "coins").and_then(Value::as_f64), Some(1.0));
+}
+
+#[test]
 fn a_table_without_the_declared_form_is_reported_and_set_back() {
     let reasons = [
         ("spoil", "saved.coins is a number"),
