@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau};
 use nowcast_wire::shape::{Field, NumberType, Type};
-use nowcast_world::limits::ATTRIBUTES_MAX;
 use nowcast_world::{
     Action, Area, Attributes, Beyond, Definition, EventDeclaration, Interest, Kind, LAYERS_MAX, Layers,
     OwnedBy, OwnerLeaves, OwnerRules, UpdateRate, Value, Walker,
@@ -83,7 +82,7 @@ impl Declarations {
         if let Some(owner) = fields.table_in("owner")? {
             kind.owner = read_owner(&owner)?;
         }
-        if kind.walker.is_some() {
+        if fields.truth("appearance")?.unwrap_or(false) {
             add_appearance(&mut kind)?;
         }
         kind.interest = read_interest(&fields)?;
@@ -93,6 +92,7 @@ impl Declarations {
         kind.layers = self.read_layers(&fields)?;
         fields.nothing_else(&[
             "walker",
+            "appearance",
             "body",
             "look",
             "tags",
@@ -384,19 +384,18 @@ fn read_update_rates(fields: &Fields<'_>) -> Declared<Option<Vec<UpdateRate>>> {
     fields.tables("update_rates")?.iter().map(read).collect::<Declared<_>>().map(Some)
 }
 
-/// Attributes of every walker, which its player may set: see "Appearance and emotes" in `docs/WORLDS.md`. A world that declares
-/// an attribute of one of these names keeps its own.
+/// Attributes of a kind with `appearance = true`, which its player may set: see "Appearance and emotes" in `docs/WORLDS.md`.
 const APPEARANCE: [(&str, NumberType); 2] = [("outfit", NumberType::U32), ("emote", NumberType::U16)];
 
 fn add_appearance(kind: &mut Kind) -> Declared<()> {
+    if kind.walker.is_none() {
+        return Err(format!("{}: `appearance` needs a `walker`", kind.name));
+    }
     for (name, number) in APPEARANCE {
-        let count = kind.attributes.fields().len();
-        if kind.attributes.index(name).is_some() || count >= ATTRIBUTES_MAX {
-            continue;
-        }
         let field = Field::new(name, Type::Number(number));
         let wider = std::mem::take(&mut kind.attributes).with_field(field);
-        kind.attributes = wider.map_err(|error| format!("{}: {error}", kind.name))?;
+        kind.attributes =
+            wider.map_err(|error| format!("{}: `appearance` adds `{name}`: {error}", kind.name))?;
         kind.owner.attributes.push(name.to_owned());
     }
     Ok(())

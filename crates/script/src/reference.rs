@@ -66,7 +66,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "on",
                 "(event: string, fn: (...any) -> any) -> ()",
-                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"arrive\" (player, data, from: the name of the room from which `send_to` sent the player; called after \"join\"), \"leave\" (player), \"program_join\" and \"program_leave\" (player: a program, see \"Owners\"), \"message\" (player, text) or \"upgrade\" (from: the number of the version that ran before, nil if unknown). If any `fn` returns false for a message, the message is not sent to anybody.",
+                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"arrive\" (player, data: a table, empty if the player was sent without data, from: the name of the room from which `send_to` sent the player; called after \"join\"), \"leave\" (player), \"program_join\" and \"program_leave\" (player: a program, see \"Owners\"), \"message\" (player, text) or \"upgrade\" (from: the number of the version that ran before, nil if unknown). If any `fn` returns false for a message, the message is not sent to anybody.",
             ),
             entry(
                 "action",

@@ -95,26 +95,34 @@ fn walkers_are_launched_and_players_have_roles() {
 }
 
 #[test]
-fn players_choose_the_outfit_and_emote_of_every_walker_unless_the_world_has_its_own() {
+fn players_choose_the_outfit_and_emote_of_an_avatar_that_allows_it() {
     let text = "local world = require('@nowcast/world')
-        local Person = world.kind('person', { walker = {}, attributes = { lives = 'u8', emote = 'text' } })
+        local Person = world.kind('person', { walker = {}, appearance = true, attributes = { lives = 'u8' } })
         world.on('join', function(player) player:spawn_avatar(Person, {}) end)";
     let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("it loads");
     let player = PlayerId(1);
     live.apply(Command::Join { player, name: "Ada".into() }).expect("there is room");
     live.step();
     let entity = live.world().scene().player(player).and_then(|ada| ada.avatar).expect("Ada has a body");
-    let set = |name: &str, value: Value| Command::Set {
+    let set = |name: &str, value: i64| Command::Set {
         player,
         entity,
-        attributes: Value::Map(vec![(name.into(), value)]),
+        attributes: Value::Map(vec![(name.into(), Value::Int(value))]),
     };
-    live.apply(set("outfit", Value::Int(0x321))).unwrap();
-    live.apply(set("emote", "rude".into())).unwrap();
-    live.apply(set("lives", Value::Int(9))).unwrap();
-    live.step();
+    for command in [set("outfit", 0x321), set("emote", 7), set("emote", 70_000), set("lives", 9)] {
+        live.apply(command).unwrap();
+        live.step();
+    }
     let scene = live.world().scene();
-    assert_eq!(scene.attribute(entity, "outfit"), Some(&Value::Int(0x321)));
-    assert_eq!(scene.attribute(entity, "emote"), Some(&"".into()), "the world's own attribute");
-    assert_eq!(scene.attribute(entity, "lives"), Some(&Value::Int(0)));
+    for (name, value) in [("outfit", 0x321), ("emote", 7), ("lives", 0)] {
+        assert_eq!(scene.attribute(entity, name), Some(&Value::Int(value)), "{name}");
+    }
+    for (fields, cause) in [
+        ("appearance = true", "`appearance` needs a `walker`"),
+        ("walker = {}, appearance = true, attributes = { emote = 'text' }", "`appearance` adds `emote`"),
+    ] {
+        let text = format!("require('@nowcast/world').kind('person', {{ {fields} }})");
+        let refused = Live::new(Sources::of_main(&text), 1, Limits::DEFAULT).err().expect("it does not load");
+        assert!(refused.to_string().contains(cause), "{refused}");
+    }
 }
