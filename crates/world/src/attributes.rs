@@ -109,24 +109,31 @@ impl Attributes {
         Ok(self)
     }
 
-    /// Adds an attribute after the existing ones, with the default of its type.
+    /// Adds an attribute with the default of its type. It stands before the first attribute with a greater name, so that
+    /// attributes in the order of their names stay in this order.
     ///
     /// # Errors
     /// Fails if there is an attribute of this name, or for the reasons of [`Attributes::new`].
     pub fn with_field(self, field: Field) -> Result<Attributes, DefinitionError> {
-        let mut shape = self.shape;
+        let Attributes { mut shape, defaults, formerly, out_of_range, value_bytes_max } = self;
+        let mut fields = shape.fields().map(<[Field]>::to_vec).unwrap_or_default();
+        let place = fields.partition_point(|other| other.name < field.name);
+        fields.insert(place, field);
         if let Type::Ref(root) = shape.root
             && let Some(definition) = shape.definitions.get_mut(root as usize)
-            && let DefinitionKind::Struct(fields) = &mut definition.kind
         {
-            fields.push(field);
+            definition.kind = DefinitionKind::Struct(fields);
         }
         // The reader of shapes checks everything else.
         let shape = Shape::from_bytes(&shape.to_bytes())
             .map_err(|error| Path::default().field("attributes").error(Problem::Shape(error.to_string())))?;
         let mut wider = Attributes::new(shape)?;
-        wider.defaults[..self.defaults.len()].clone_from_slice(&self.defaults);
-        Ok(Attributes { formerly: self.formerly, out_of_range: self.out_of_range, ..wider })
+        for (index, default) in defaults.into_iter().enumerate() {
+            wider.defaults[index + usize::from(index >= place)] = default;
+        }
+        let shifted = |(name, index): (String, usize)| (name, index + usize::from(index >= place));
+        let formerly = formerly.into_iter().map(shifted).collect();
+        Ok(Attributes { formerly, out_of_range, value_bytes_max, ..wider })
     }
 
     /// Sets the treatment of numbers outside of their range.

@@ -515,3 +515,16 @@ fn a_player_sets_allowed_attributes_of_its_own_avatar_only() {
     assert!(matches!(refused(&mut world, set(ADA, "outfit", 70_000)), Some(OwnerError::Impossible(_))));
     assert_eq!(world.scene().attribute(avatar, "outfit"), Some(&Value::Int(7)));
 }
+
+#[test]
+fn a_further_attribute_keeps_the_order_of_names_and_the_defaults() {
+    use nowcast_wire::shape::{Field, NumberType, Type};
+    let attributes = Attributes::parse("heat: u8, team: u8").unwrap();
+    let attributes = attributes.with_default("heat", Value::Int(3)).unwrap();
+    let attributes = attributes.with_default("team", Value::Int(5)).unwrap();
+    let wider = attributes.with_field(Field::new("hue", Type::Number(NumberType::U16))).unwrap();
+    let names: Vec<&str> = wider.fields().iter().map(|field| field.name.as_str()).collect();
+    assert_eq!(names, ["heat", "hue", "team"]);
+    assert_eq!(wider.defaults(), [Value::Int(3), Value::Int(0), Value::Int(5)]);
+    assert!(wider.with_field(Field::new("team", Type::Number(NumberType::U8))).is_err());
+}
