@@ -35,6 +35,7 @@ function overlaps(page: Page, selectors: readonly string[]): Promise<string[]> {
   return page.evaluate((wanted) => {
     const shown = wanted.flatMap((selector) =>
       [...document.querySelectorAll(selector)]
+        .filter((found) => found.checkVisibility({ checkVisibilityCSS: true, checkOpacity: true }))
         .map((found) => ({ selector, box: found.getBoundingClientRect() }))
         .filter(({ box }) => box.width > 0 && box.height > 0),
     );
