@@ -1,6 +1,6 @@
 //! The sky and the loops of worlds.
 
-use nowcast_script::{Limits, Scenario, Sources};
+use crate::one_case;
 
 const WORLD: &str = "
     local world = require('@nowcast/world')
@@ -13,14 +13,7 @@ const WORLD: &str = "
     end)";
 
 fn play(case: &str) -> Option<String> {
-    let case = format!(
-        "local test, world = require('@nowcast/test'), require('@nowcast/world')
-        test.case('case', function() local ada = test.join('Ada') {case} end)"
-    );
-    let sources = Sources::from_iter([("world.luau", WORLD), ("tests/c.luau", case.as_str())]);
-    let scenario =
-        Scenario::new(sources, "tests/c.luau", Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
-    scenario.run(0, 1).failure.map(|fault| fault.to_string())
+    one_case::play(WORLD, case)
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod limits;
 mod mistakes;
 mod modules;
 mod moves;
+mod one_case;
 mod owners;
 mod people;
 mod portals;
