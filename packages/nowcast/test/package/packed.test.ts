@@ -2,19 +2,13 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listen } from "../../src/node/index.js";
-import { type Packed, packSdk } from "./packed.js";
+import { BIN, blocksOf, PACKING_MS_MAX, Packed, type Project, ROOT } from "./packed.js";
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
-const BIN = join(ROOT, "node_modules/.bin");
 
-/** Time limit for packing, which builds the SDK and calls npm twice. */
-const PACKING_MS_MAX = 120_000;
 /** The current Node, and others named by `NOWCAST_NODES`. */
 const NODES = [process.execPath, ...(process.env["NOWCAST_NODES"]?.split(delimiter) ?? [])];
 
@@ -32,41 +26,29 @@ await listener.close();
 
 /** The first block of TypeScript on the front page. */
 function readmeExample(): string {
-  const page = readFileSync(join(ROOT, "README.md"), "utf8");
-  return /```ts\n(.*?)```/s.exec(page)![1]!;
+  return blocksOf(readFileSync(join(ROOT, "README.md"), "utf8"), "ts")[0]!;
 }
 
 let packed: Packed;
+let project: Project;
 beforeAll(async () => {
-  packed = await packSdk();
+  packed = await Packed.pack("nowcast");
+  project = await packed.install("nowcast");
 }, PACKING_MS_MAX);
-afterAll(() => packed.remove());
+afterAll(() => packed?.remove());
 
 describe("the packed SDK", () => {
-  it("has its licences, its types and maps to its sources", () => {
-    for (const name of [
-      "LICENSE-MIT",
-      "LICENSE-APACHE",
-      "README.md",
-      "dist/index.d.ts",
-      "dist/index.js.map",
-    ]) {
-      expect(packed.files).toContain(name);
-    }
+  it("has its licences, its types and maps to its sources, and passes attw", async () => {
+    await packed.expectPublishable();
     for (const name of ["LICENSE-MIT", "LICENSE-APACHE"]) {
-      expect(readFileSync(join(packed.folder, "node_modules/nowcast", name), "utf8")).toBe(
-        readFileSync(join(ROOT, name), "utf8"),
-      );
+      const installed = join(project.folder, "node_modules/nowcast", name);
+      expect(readFileSync(installed, "utf8")).toBe(readFileSync(join(ROOT, name), "utf8"));
     }
-  });
-
-  it("passes publint and attw", async () => {
-    await run(join(BIN, "publint"), [packed.tarball, "--strict"]);
     await run(join(BIN, "attw"), [packed.tarball, "--profile", "esm-only"]);
   });
 
   it.each(NODES)("runs a program of ten lines in %s", async (node) => {
-    const program = await packed.write("program.js", PROGRAM);
+    const program = await project.write("program.js", PROGRAM);
     expect((await run(node, [program])).stdout).toBe("7 here\n");
   });
 
@@ -80,10 +62,10 @@ describe("the packed SDK", () => {
     })();
     try {
       const example = readmeExample();
-      const source = await packed.write("example.ts", example);
+      const source = await project.write("example.ts", example);
       const compiler = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", source];
-      await run(join(BIN, "tsc"), compiler, { cwd: packed.folder });
-      const program = await packed.write("example.js", example.replace("7777", String(listener.port)));
+      await run(join(BIN, "tsc"), compiler, { cwd: project.folder });
+      const program = await project.write("example.js", example.replace("7777", String(listener.port)));
       const { stdout } = await run(process.execPath, [program]);
       expect(stdout).toMatch(/^7 Uint8Array\(3\) \[ 1, 2, 3 \] [\d.]+\n$/);
     } finally {
@@ -93,20 +75,11 @@ describe("the packed SDK", () => {
   });
 
   it("becomes a page by Vite, without the modules for Node", async () => {
-    await packed.write("index.html", '<script type="module" src="/page.js"></script>');
-    await packed.write("page.js", 'import { connect } from "nowcast";\nawait connect("tracker");\n');
-    const built = await build({
-      configFile: false,
-      root: packed.folder,
-      logLevel: "error",
-      build: { write: false, target: "es2022" },
-    });
-    const parts = (Array.isArray(built) ? built : [built]).flatMap((part) =>
-      "output" in part ? part.output : [],
-    );
-    const entry = parts.find((part) => part.type === "chunk" && part.isEntry);
-    expect(entry?.type === "chunk" && entry.code.length).toBeGreaterThan(10_000);
-    expect(entry?.type === "chunk" && entry.code).not.toMatch(/node:|Sec-WebSocket-Key/);
+    await project.write("index.html", '<script type="module" src="/page.js"></script>');
+    await project.write("page.js", 'import { connect } from "nowcast";\nawait connect("tracker");\n');
+    const code = (await project.bundle()).get("index");
+    expect(code?.length).toBeGreaterThan(10_000);
+    expect(code).not.toMatch(/node:|Sec-WebSocket-Key/);
   });
 });
 

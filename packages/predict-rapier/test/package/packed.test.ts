@@ -1,68 +1,46 @@
 /** The packed package works as installed from npm. */
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { blocksOf, PACKING_MS_MAX, Packed, ROOT } from "../../../nowcast/test/package/packed.js";
 
-const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
-const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
-const BIN = join(ROOT, "node_modules/.bin");
-/** Time limit for packing, which compiles the package and calls npm. */
-const PACKING_MS_MAX = 120_000;
+const PACKAGE = join(ROOT, "packages/predict-rapier");
+const RAPIER = "@dimforge/rapier3d-deterministic-compat";
 /** After gzip, without Rapier. */
 const OWN_BYTES_MAX = 12_000;
 
-let folder: string;
-let tarball: string;
-let files: readonly string[];
-
+let packed: Packed;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "nowcast-predict-"));
-  const sources = join(folder, "predict-rapier");
-  await mkdir(sources);
-  // Built in another folder, because other tests run the package's own `dist`.
-  await run(join(BIN, "tsc"), ["-p", "tsconfig.build.json", "--outDir", join(sources, "dist")], {
-    cwd: PACKAGE,
-  });
-  for (const name of ["package.json", "README.md", "LICENSE-APACHE", "LICENSE-MIT"]) {
-    await copyFile(join(PACKAGE, name), join(sources, name));
-  }
-  const pack = ["pack", "--json", "--silent", "--ignore-scripts", "--pack-destination", folder];
-  const { stdout } = await run("npm", pack, { cwd: sources });
-  const [packed] = JSON.parse(stdout.slice(stdout.indexOf("["))) as [
-    { filename: string; files: { path: string }[] },
-  ];
-  tarball = join(folder, packed.filename);
-  files = packed.files.map(({ path }) => path);
+  packed = await Packed.pack("predict-rapier");
 }, PACKING_MS_MAX);
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(() => packed?.remove());
 
-it("has its licences, its types and its maps, and no WebAssembly of its own", () => {
-  for (const name of ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "dist/index.d.ts", "dist/index.js.map"]) {
-    expect(files).toContain(name);
-  }
-  expect(files.filter((name) => name.includes("node_modules") || name.endsWith(".wasm"))).toEqual([]);
-});
+it("has its licences, its types and its maps, and no WebAssembly of its own", () =>
+  packed.expectPublishable());
 
-it("passes publint", async () => {
-  await run(join(BIN, "publint"), [tarball, "--strict"]);
+it("is bundled by Vite in a folder of its own, with its peers, and loads Rapier later", async () => {
+  const project = await packed.install("@nowcast/predict-rapier", ["nowcast", RAPIER]);
+  await project.write("index.html", '<script type="module" src="/main.js"></script>');
+  await project.write(
+    "main.js",
+    'import * as own from "@nowcast/predict-rapier";\nconsole.log("a page", own);\n',
+  );
+  const code = await project.bundle();
+  expect(code.get("index")).toContain("a page");
+  expect(code.get("index")!.length).toBeLessThan(1_000_000);
+  expect(Math.max(...[...code.values()].map(({ length }) => length))).toBeGreaterThan(1_000_000);
 });
 
 it("names the one release of Rapier that calculates as the server does", () => {
   const { dependencies } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
-  expect(dependencies).toEqual({ "@dimforge/rapier3d-deterministic-compat": "0.21.0" });
+  expect(dependencies).toEqual({ [RAPIER]: "0.21.0" });
 });
 
 it("compiles the example of its front page", () => {
   const readme = readFileSync(join(PACKAGE, "README.md"), "utf8");
-  expect(/```ts\n(.*?)```/s.exec(readme)![1]).toBe(readFileSync(join(PACKAGE, "test/example.ts"), "utf8"));
+  expect(blocksOf(readme, "ts")[0]).toBe(readFileSync(join(PACKAGE, "test/example.ts"), "utf8"));
 });
 
 it("adds no more to a page than documented, besides Rapier, which is loaded later", async () => {
@@ -72,7 +50,7 @@ it("adds no more to a page than documented, besides Rapier, which is loaded late
     minify: true,
     format: "esm",
     target: "es2022",
-    external: ["nowcast/extend", "nowcast/world", "@dimforge/rapier3d-deterministic-compat"],
+    external: ["nowcast/extend", "nowcast/world", RAPIER],
     write: false,
     logLevel: "error",
   });
