@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use nowcast_session::packet::Hello;
+use nowcast_session::packet::{Hello, Resume};
 use nowcast_session::{CloseCode, Config, Limits, Session};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
@@ -204,7 +204,12 @@ impl Inner {
         };
         match &hello.resume {
             Some(_) => self.resume(carrier, &hello, &packet),
-            None => self.begin(carrier, entry, permit, &hello, packet).await,
+            None => {
+                if let Some(begun) = self.begin(carrier, entry, permit, &hello, &packet) {
+                    drop((hello, packet));
+                    begun.run(&self.sessions).await;
+                }
+            }
         }
     }
 
@@ -231,35 +236,59 @@ impl Inner {
         }
     }
 
-    async fn begin(
-        self: Arc<Self>,
+    /// Begins a session, or refuses it.
+    ///
+    /// This is not part of the future of the session, which would otherwise keep room for each value of this function.
+    fn begin(
+        &self,
         carrier: Box<dyn Carrier>,
         mut entry: Entry,
         permit: Permit,
         hello: &Hello,
-        packet: Bytes,
-    ) {
+        packet: &[u8],
+    ) -> Option<Begun> {
+        let refused = |carrier, code, text| {
+            refuse(carrier, hello, code, text);
+            None
+        };
         // A slot in the queue is reserved before the channel opens, so that no open channel is lost.
         let Ok(ready) = self.ready.clone().try_reserve_owned() else {
             self.permits.count(Counted::Busy);
-            return refuse(carrier, hello, CloseCode::BUSY, "the service does not accept now");
+            return refused(carrier, CloseCode::BUSY, "the service does not accept now");
         };
         let Some(permit) = permit.become_session() else {
-            return refuse(carrier, hello, CloseCode::BUSY, "the service accepts no more sessions");
+            return refused(carrier, CloseCode::BUSY, "the service accepts no more sessions");
         };
         if let Some(Err(refusal)) = entry.ticket.take().map(|ticket| ticket.redeem(Now::read())) {
             let code = if refusal.word() == "full" { CloseCode::BUSY } else { CloseCode::UNAUTHORISED };
-            return refuse(carrier, hello, code, refusal.brief());
+            return refused(carrier, code, refusal.brief());
         }
         let now = clock::now();
         let config = Config { limits: limits_of(&self.session), ..self.session.clone() };
         let mut session = Session::accept(now, config, carrier.properties(), random::entropy());
-        session.handle_packet(now, &packet);
+        session.handle_packet(now, packet);
         let identity = session.identity().copied();
         let shared = Shared::new(session, Some(carrier));
         if let Some(identity) = identity {
             self.sessions.insert(identity.session, &shared);
         }
+        Some(Begun { shared, identity, entry, permit, ready })
+    }
+}
+
+/// A session that waits for the proof of its peer.
+struct Begun {
+    shared: Arc<Shared>,
+    identity: Option<Resume>,
+    entry: Entry,
+    permit: Permit,
+    ready: mpsc::OwnedPermit<Channel>,
+}
+
+impl Begun {
+    /// Runs the session until it is closed.
+    async fn run(self, sessions: &Sessions) {
+        let Self { shared, identity, entry, permit, ready } = self;
         let mut changes = shared.lock().watch();
         let opening = async {
             // The carrier may end between our answer and the peer's proof. The session then opens on a later carrier.
@@ -272,7 +301,7 @@ impl Inner {
         let mut driver = Driver::new(Arc::clone(&shared));
         tokio::join!(opening, &mut driver);
         if let Some(identity) = identity {
-            self.sessions.remove(&identity.session);
+            sessions.remove(&identity.session);
         }
         drop(permit);
     }

@@ -118,6 +118,33 @@ impl<V: Weigh> UpdatableQueue<V> {
         Some((key, value))
     }
 
+    /// Frees memory that more than `entries` waiting entries would need, if it is worth a new allocation. Memory of entries that
+    /// wait now is kept.
+    ///
+    /// ```
+    /// use nowcast_queue::{Bounds, Key, UpdatableQueue};
+    ///
+    /// let mut queue = UpdatableQueue::new(Bounds::default());
+    /// (0..1_000).for_each(|key| drop(queue.put(Key::state(key), vec![])));
+    /// while queue.pop().is_some() {}
+    /// queue.shrink_to(10);
+    /// assert!(queue.capacity() < 100);
+    /// ```
+    pub fn shrink_to(&mut self, entries: usize) {
+        if self.entries.capacity() > 2 * entries.max(self.entries.len()) + SPARE_ENTRIES {
+            self.entries.shrink_to(entries);
+            let first = self.first;
+            self.places.retain(|_, place| *place >= first);
+            self.places.shrink_to(entries);
+        }
+    }
+
+    /// Number of entries that the allocated memory can hold.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.entries.capacity()
+    }
+
     /// Returns the undelivered value that a put with this key would replace.
     #[must_use]
     pub fn newest(&self, key: Key) -> Option<&V> {
@@ -184,6 +211,8 @@ impl<V: Weigh> UpdatableQueue<V> {
 /// When this number of keys no longer wait, the places of these keys are removed together. The places are not removed earlier,
 /// because a key that soon waits again then costs less.
 const STALE_MAX: usize = 64;
+/// Memory for this number of entries is never freed.
+const SPARE_ENTRIES: usize = 16;
 
 /// Limits of a queue. The sender chooses them, like `outSize` in the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,6 +22,8 @@ impl Handle {
 pub(crate) struct Store {
     buffers: Vec<Buffer>,
     free: Vec<u32>,
+    /// The largest number of buffers in use since the last call of [`shrink`](Self::shrink).
+    peak: usize,
 }
 
 /// A payload, stored inline while it is short. Most payloads are short, and one cache line holds such a buffer.
@@ -34,6 +36,8 @@ enum Buffer {
 const SHORT_BYTES_MAX: usize = 62;
 /// A larger buffer frees its memory when it is removed, so that an idle session stays small.
 const KEPT_BYTES_MAX: usize = 2_048;
+/// Half of the number of buffers that are always kept.
+const KEPT_BUFFERS_MIN: usize = 8;
 
 impl Buffer {
     const EMPTY: Self = Self::Short { length: 0, bytes: [0; SHORT_BYTES_MAX] };
@@ -99,6 +103,7 @@ impl Store {
             self.buffers.push(Buffer::EMPTY);
             (self.buffers.len() - 1) as u32
         });
+        self.peak = self.peak.max(self.used());
         let buffer = &mut self.buffers[index as usize];
         set(buffer);
         Handle(if matches!(buffer, Buffer::Long(_)) { index | LONG } else { index })
@@ -123,8 +128,47 @@ impl Store {
     }
 
     /// Number of buffers in use.
-    #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.buffers.len() - self.free.len()
+    }
+
+    /// Frees memory after a burst: keeps twice as many buffers as were in use at once since the last call. A buffer in use keeps
+    /// its place, and with it all buffers before it.
+    pub(crate) fn shrink(&mut self) {
+        let kept = 2 * self.peak.max(KEPT_BUFFERS_MIN);
+        self.peak = self.used();
+        if self.buffers.len() <= 2 * kept {
+            return;
+        }
+        let mut is_free = vec![false; self.buffers.len()];
+        self.free.iter().for_each(|&index| is_free[index as usize] = true);
+        let end_of_used = is_free.iter().rposition(|is_free| !is_free).map_or(0, |last| last + 1);
+        self.buffers.truncate(kept.max(end_of_used));
+        self.buffers.shrink_to_fit();
+        self.free.retain(|&index| (index as usize) < self.buffers.len());
+        self.free.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_burst_the_memory_of_unused_buffers_is_freed_and_used_ones_keep_their_bytes() {
+        let mut store = Store::default();
+        let handles: Vec<_> = (0..200u8).map(|number| store.insert(&[number])).collect();
+        handles.iter().skip(20).for_each(|&handle| store.remove(handle));
+        store.shrink();
+        assert_eq!(store.buffers.len(), 200, "all were in use since the last call");
+        store.shrink();
+        assert_eq!(store.buffers.len(), 40, "twice the number in use");
+        assert!(store.free.capacity() < 100);
+        for (number, &handle) in (0..20).zip(&handles) {
+            assert_eq!(store.get(handle), [number]);
+        }
+        let more: Vec<_> = (0..60u8).map(|number| store.insert(&[number])).collect();
+        assert_eq!(store.used(), 80);
+        assert!(more.iter().zip(0..).all(|(&handle, number)| store.get(handle) == [number]));
     }
 }

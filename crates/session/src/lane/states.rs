@@ -80,6 +80,8 @@ pub(crate) struct SentStates {
     unacknowledged: usize,
 }
 
+/// This number of unused slots is never freed.
+const SPARE_SLOTS: usize = 16;
 /// Above this number of keys, unused keys are removed at intervals.
 const SWEEP_KEYS_MIN: usize = 64;
 
@@ -189,6 +191,14 @@ impl SentStates {
         self.cost = 0;
         if self.newest.len() > SWEEP_KEYS_MIN.max(4 * was_used) {
             self.sweep();
+        }
+    }
+
+    /// Frees memory that only a burst of new keys needed.
+    pub(crate) fn shrink(&mut self) {
+        let kept = self.slots.len() + self.slots.len() / 8;
+        if self.slots.capacity() > kept + SPARE_SLOTS {
+            self.slots.shrink_to(kept);
         }
     }
 

@@ -14,6 +14,8 @@ use crate::time::{Time, WIRE_UNIT_MICROS};
 
 /// Maximum delay, in units of the wire. Longer delays are cut to this value, one minute, because they carry no information.
 const DELAY_MAX: u64 = 60_000_000 / WIRE_UNIT_MICROS;
+/// Number of packets after which memory is freed that only a burst of messages needed.
+const SHRINK_INTERVAL: u64 = 128;
 
 impl Session {
     /// Handles a packet from the current carrier. Any bytes are allowed. A packet that cannot be read or breaks a rule
@@ -33,6 +35,9 @@ impl Session {
         }
         self.stats.packets_received += 1;
         self.stats.bytes_received += bytes.len() as u64;
+        if self.stats.packets_received.is_multiple_of(SHRINK_INTERVAL) {
+            self.lanes.shrink();
+        }
         let taken = match Packet::read(body) {
             Ok(Packet::Data(data)) => self.on_data(now, &data, body.len()),
             Ok(Packet::Hello(hello)) => self.on_hello(now, hello),

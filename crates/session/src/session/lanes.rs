@@ -277,6 +277,12 @@ impl Lanes {
         }
     }
 
+    /// Frees memory that only a burst of messages needed, such as the first picture of a world.
+    pub(super) fn shrink(&mut self) {
+        self.outgoing.iter_mut().flatten().for_each(|lane| lane.shrink());
+        self.store.shrink();
+    }
+
     /// Takes the events that left for the first time since the last call.
     pub(super) fn take_bound(&mut self) -> std::vec::Drain<'_, Bound> {
         self.bound.drain(..)

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use quinn::udp;
@@ -21,6 +21,8 @@ const READS_MAX: u32 = 8;
 /// Size of a block of memory for datagrams that arrive. A peer that leaves bytes unread keeps whole blocks in use, so a block is
 /// small.
 const BLOCK_BYTES: usize = 4 * 1_024;
+/// Pause after a turn in which each read failed, so that a broken socket does not keep a processor busy.
+const BROKEN_PAUSE: Duration = Duration::from_millis(10);
 /// QUIC's code of an endpoint that goes away.
 const GOING_AWAY: VarInt = VarInt::from_u32(1);
 
@@ -32,6 +34,8 @@ pub(super) struct Loop {
     /// The block for the next datagrams.
     block: BytesMut,
     sleep: Pin<Box<Sleep>>,
+    /// If all reads of a turn failed, the time of the next read.
+    retry_at: Option<Instant>,
     has_closed: bool,
 }
 
@@ -39,12 +43,17 @@ impl Loop {
     pub(super) fn new(serving: Arc<Serving>, socket: DatagramSocket) -> Self {
         let sleep = Box::pin(sleep_until(Instant::now().into()));
         let (batch, block) = (Batch::default(), BytesMut::new());
-        Self { serving, socket, batch, block, sleep, has_closed: false }
+        Self { serving, socket, batch, block, sleep, retry_at: None, has_closed: false }
     }
 
     /// Reads datagrams until none is left. Returns whether the socket may have more.
     fn receive(&mut self, now: Instant, context: &mut Context<'_>) -> bool {
-        let Self { serving, socket, batch, block, .. } = self;
+        let Self { serving, socket, batch, block, retry_at, .. } = self;
+        if retry_at.is_some_and(|at| now < at) {
+            return false;
+        }
+        *retry_at = None;
+        let mut has_worked = false;
         for _ in 0..READS_MAX {
             let Poll::Ready(received) = socket.poll_receive(context, batch) else { return false };
             let count = match received {
@@ -55,6 +64,7 @@ impl Loop {
                     continue;
                 }
             };
+            has_worked = true;
             let mut core = serving.lock();
             for number in 0..count {
                 let (datagrams, sender) = batch.received(number);
@@ -69,7 +79,10 @@ impl Loop {
                 }
             }
         }
-        true
+        if !has_worked {
+            *retry_at = Some(now + BROKEN_PAUSE);
+        }
+        has_worked
     }
 
     /// Handles the datagrams that other threads have received for this one.
@@ -115,7 +128,7 @@ impl Future for Loop {
         }
         core.transmit(now, &mut Out(&mut this.socket));
         let is_over = this.has_closed && core.is_empty();
-        let next = core.poll_timeout();
+        let next = core.poll_timeout().into_iter().chain(this.retry_at).min();
         this.hand_over(core);
         this.socket.flush(context);
         if is_over {

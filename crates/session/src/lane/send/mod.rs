@@ -98,6 +98,8 @@ pub(crate) struct SendLane {
     lane: u8,
     pub(crate) config: LaneConfig,
     queue: UpdatableQueue<Waiting>,
+    /// The largest number of messages that waited since the last call of [`shrink`](Self::shrink).
+    waiting_peak: usize,
     events_waiting: usize,
     next_id: u64,
     /// The id of the newest event that left the queue.
@@ -129,6 +131,7 @@ impl SendLane {
             lane,
             config,
             queue: UpdatableQueue::new(config.bounds),
+            waiting_peak: 0,
             events_waiting: 0,
             next_id: 0,
             last_id: None,
@@ -179,6 +182,7 @@ impl SendLane {
             }
         }
         self.is_stuck = false;
+        self.waiting_peak = self.waiting_peak.max(self.queue.len());
         Ok(())
     }
 
@@ -204,6 +208,7 @@ impl SendLane {
             return Err(Refused::Full);
         }
         self.is_stuck = false;
+        self.waiting_peak = self.waiting_peak.max(self.queue.len());
         self.events_waiting += 1;
         self.next_id += 1;
         Ok(waiting.id)
@@ -249,6 +254,13 @@ impl SendLane {
     /// Whether parts of a large message must leave before any new message.
     pub(crate) fn is_sending_parts(&self) -> bool {
         !self.jobs.is_empty()
+    }
+
+    /// Frees memory that only a burst of messages needed.
+    pub(crate) fn shrink(&mut self) {
+        let peak = std::mem::replace(&mut self.waiting_peak, self.queue.len());
+        self.queue.shrink_to(2 * peak);
+        self.states.shrink();
     }
 
     /// Adapts to a carrier with another packet size.
