@@ -13,7 +13,8 @@ export interface StepInputs {
    * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and modulo 2^16.
    * `changes` are the newest changes of its input (the newest first, at most 64). Each happened `ago` steps before
    * `number`. The server applies each input until the next change, and `snapshot` events then have the number of the
-   * applied step. Returns false if the input cannot be sent.
+   * applied step. Returns false if the input cannot be sent. The changes are valid during the call alone, because the
+   * next call reuses the objects.
    */
   inputAtStep(number: number, changes: readonly InputChange[]): boolean;
 }

@@ -53,11 +53,8 @@ export class SnapshotTimeline {
   #shownServerMs = 0;
   /** The moment of the last frame; NaN before the first. A field of one type is written without an allocation. */
   #lastNowMs = Number.NaN;
-  /**
-   * The time at which the first snapshot of a stall was read. All later snapshots were delayed,
-   * too.
-   */
-  #stallMs: number | undefined;
+  /** The time at which the first snapshot of a stall was read, or NaN. All later snapshots were delayed, too. */
+  #stallMs = Number.NaN;
 
   constructor(delayMsMin: number, delayMsMax: number) {
     this.#delayMsMin = delayMsMin;
@@ -78,7 +75,7 @@ export class SnapshotTimeline {
     this.#arrivals = 0;
     this.#intervalMs = Number.POSITIVE_INFINITY;
     this.#lastNowMs = Number.NaN;
-    this.#stallMs = undefined;
+    this.#stallMs = Number.NaN;
   }
 
   /** Records a snapshot that was read at `readMs`. It arrived at its expected time, limited to the span from `earliestMs` to `readMs`. */
@@ -106,14 +103,14 @@ export class SnapshotTimeline {
 
   /** Whether a snapshot is late because the link stalled. If that lasts, the measurement starts again. */
   #isOfStall(lateMs: number, readMs: number): boolean {
-    const onTimeMs = this.#stallMs === undefined ? STALL_MS : STALL_OVER_MS;
+    const onTimeMs = Number.isNaN(this.#stallMs) ? STALL_MS : STALL_OVER_MS;
     if (this.#arrivals === 0 || lateMs <= onTimeMs) {
-      this.#stallMs = undefined;
+      this.#stallMs = Number.NaN;
       return false;
     }
-    this.#stallMs ??= readMs;
+    if (Number.isNaN(this.#stallMs)) this.#stallMs = readMs;
     if (readMs - this.#stallMs < STALL_ARRIVALS_MS_MAX) return true;
-    this.#stallMs = undefined;
+    this.#stallMs = Number.NaN;
     this.#offsetMs += lateMs;
     this.#needCount = 0;
     return false;

@@ -1,3 +1,4 @@
+import { createInput, writeInput } from "../input-sender.js";
 import type { InputChange, StepSink } from "../steps.js";
 import type { Input } from "../world.js";
 import type { StepHistory } from "./history.js";
@@ -32,6 +33,9 @@ export class StepInputSender {
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #repeats = 0;
   readonly #changes: number[] = [];
+  /** The changes of a message, and all objects that messages used before. The next message reuses them. */
+  readonly #message: WritableChange[] = [];
+  readonly #spare: WritableChange[] = [];
   /** The step since which the input has been empty; `undefined` if it is not empty. */
   #stillStep: number | undefined;
   readonly #history: StepHistory;
@@ -79,16 +83,30 @@ export class StepInputSender {
     const dueMs = this.#repeats > REPEATS ? INTERVAL_MS : this.#repeats > 0 || !rests ? REPEAT_MS : IDLE_MS;
     if (sinceMs < dueMs - 1 || this.#changes.length === 0) return;
     while (this.#changes.length > 1 && step - this.#changes[0]! > AGO_STEPS_MAX) this.#changes.shift();
-    const changes: InputChange[] = [];
+    const changes = this.#message;
+    changes.length = 0;
     for (let at = this.#changes.length - 1; at >= 0; at--) {
       const from = this.#changes[at]!;
       // The newest change stays, because it is still in force. The server no longer remembers the
       // steps of old changes.
       const held = at === this.#changes.length - 1 ? step : from;
-      changes.push({ ago: Math.min(step - from, AGO_TOLD_MAX), ...this.#history.input(held) });
+      const change = this.#changeAt(changes.length);
+      change.ago = Math.min(step - from, AGO_TOLD_MAX);
+      writeInput(this.#history.input(held), change);
+      changes.push(change);
     }
     if (!this.#sink.stepInputs?.inputAtStep(step & 0xffff, changes)) return;
     this.#sentAtMs = nowMs;
     this.#repeats = Math.max(0, this.#repeats - 1);
   }
+
+  #changeAt(place: number): WritableChange {
+    const known = this.#spare[place];
+    if (known) return known;
+    const change = { ago: 0, ...createInput() };
+    this.#spare.push(change);
+    return change;
+  }
 }
+
+type WritableChange = { -readonly [Field in keyof InputChange]: InputChange[Field] };
