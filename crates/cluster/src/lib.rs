@@ -1,0 +1,38 @@
+//! Rooms on several servers, over NATS JetStream: placement, leases, ownership, hand-over and recovery. This crate is sans-IO:
+//! time and randomness are arguments.
+//!
+//! **The one invariant: the journal is the fence.** Each append to a room's journal states the expected last sequence, and the
+//! first append of an owner is its epoch. So an owner that was replaced can append nothing, and an owner confirms only appends
+//! that were acknowledged. Leases decide *when* another server may take a room, and protect the states that clients see. No
+//! clock can make two owners confirm.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `name.rs`, `time.rs`, `release.rs` | names, numbers that only grow, times, releases |
+//! | `entry.rs` | the entries of servers and rooms in the directory |
+//! | `frame.rs` | the frames of a room's journal |
+//! | `peer.rs` | messages between servers |
+//! | `engine.rs` | the check of JetStream at the start |
+
+#![warn(clippy::missing_errors_doc)]
+
+mod bytes;
+mod engine;
+mod entry;
+mod frame;
+mod name;
+mod peer;
+mod release;
+mod time;
+
+pub use bytes::RecordError;
+pub use engine::{EngineFacts, NATS_VERSION_MIN, NatsVersion, REPLICAS_MIN, StreamFacts, UnsafeEngine};
+pub use entry::{ADDRESS_BYTES_MAX, LEASE_MAX, Load, RoomEntry, ServerEntry, ServerPhase, TAGS_MAX, Target};
+pub use frame::{
+    BATCH_BYTES_MAX, Batch, FRAME_BYTES_MAX, Frame, HandOverCommit, Head, Resume, SNAPSHOT_BYTES_MAX,
+    SnapshotRef,
+};
+pub use name::{Epoch, NAME_BYTES_MAX, Name, NameError, Revision, Sequence, ServerId};
+pub use peer::{CancelWhy, PeerBody, PeerMessage, SESSIONS_BYTES_MAX};
+pub use release::{Release, ReleasesApart};
+pub use time::{RATE_ERROR_PPM_MAX, Time, surely_after, surely_within};
