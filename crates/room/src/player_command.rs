@@ -31,7 +31,7 @@ pub enum PlayerCommand {
         arguments: Value,
         /// The number of the action, if the action must happen exactly once.
         number: Option<Numbered>,
-        /// The time at which the client gave the action.
+        /// The time at which the client triggered the action.
         given: Given,
     },
     /// Sends a chat line to all.
@@ -113,7 +113,7 @@ pub(crate) enum CommandSubject {
     State,
 }
 
-/// The time at which an action was given.
+/// The time at which an action was triggered.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Given {
     /// The arrival of the action.

@@ -1,4 +1,4 @@
-//! The binding of an action: the last argument of `world.action`. It defines how players give the action.
+//! The binding of an action: the last argument of `world.action`. It defines how players trigger the action.
 
 use mlua::{Table, Value as Luau};
 use nowcast_world::{Attributes, Definition, Value};

@@ -176,7 +176,7 @@ impl Declarations {
         Ok(self.definition.actions.len() - 1)
     }
 
-    /// Declares a chat command. It is an action, so that programs give it with typed arguments; its hint is
+    /// Declares a chat command. It is an action, so that programs can send it with typed arguments; its hint is
     /// `{ command = { usage, help } }`.
     pub(crate) fn command(&mut self, name: &str, shape: &Table, usage: String, help: String) -> Declared<()> {
         self.open("commands")?;

@@ -71,7 +71,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "action",
                 "(name: string, arguments: { [string]: any }, fn: (player: Entity, arguments: any) -> (), binding: BindingFields?) -> ()",
-                "Declares an action of players, with types of its arguments as for attributes. Arguments that do not fit are refused before `fn` is called. `binding` says how people give it: a key, a label, a target.",
+                "Declares an action of players, with types of its arguments as for attributes. Arguments that do not fit are refused before `fn` is called. `binding` says how players trigger it: a key, a label, a target.",
             ),
             entry(
                 "command",
@@ -169,7 +169,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "rewound",
                 "(player: Entity, fn: () -> ...any) -> ...any",
-                "Calls `fn`, and returns its results. Meanwhile `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` use the positions that this player saw when it gave its action, at most half a second ago. The player's own avatar and entities that hang on it are where they are now. Everything else is that of now, and changes that `fn` makes happen now. Calls cannot be nested. Needs `world.settings { rewind = true }`.",
+                "Calls `fn`, and returns its results. Meanwhile `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` use the positions that this player saw when it triggered its action, at most half a second ago. The player's own avatar and the entities attached to it have their present positions. All other values are the present ones, and changes by `fn` take effect at once. Calls cannot be nested. Needs `world.settings { rewind = true }`.",
             ),
             entry(
                 "joint",
@@ -293,7 +293,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "despawn",
                 "(self: Entity) -> ()",
-                "Removes it, its joints, and the entities that hang on it.",
+                "Removes it, its joints, and the entities attached to it.",
             ),
             entry(
                 "spawn_avatar",

@@ -14,8 +14,8 @@ const REPEAT: Duration = Duration::from_nanos(1_000_000_000 / 30);
 const REPEATS: u32 = 6;
 /// Time between two messages while the client rests.
 const REST: Duration = Duration::from_millis(500);
-/// A client rests after this many steps in which its input asked for nothing. This is longer than the 60 steps after which
-/// the server regards the client as resting.
+/// A client rests after this many consecutive steps with a standing input: no direction and no jump. This is longer than the
+/// 60 steps after which the server regards the client as resting.
 const REST_STEPS: u32 = 60 + 30;
 /// Maximum age of a change that is sent again, in steps. The newest change is sent again at any age.
 const AGO_STEPS_MAX: u32 = 90;
@@ -50,7 +50,7 @@ pub struct StepSender {
     changes: VecDeque<Change>,
     sent_at: Option<Duration>,
     repeats: u32,
-    /// The step since which the input asks for nothing.
+    /// The first step of the present run of standing input.
     still_since: Option<u32>,
 }
 

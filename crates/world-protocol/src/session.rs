@@ -97,10 +97,10 @@ pub enum ToWorld {
         arguments: Value,
         /// The number of a durable action of this client: 1, 2, and so on.
         number: Option<u32>,
-        /// The step of the client in which the action was given, if the client counts steps. The server takes the steps up
+        /// The step of the client in which the action was triggered, if the client counts steps. The server takes the steps up
         /// to this one before the action.
         step: Option<u16>,
-        /// The moment of the world, in steps, at which the client showed other entities when the action was given, if the
+        /// The moment of the world, in steps, at which the client showed other entities when the action was triggered, if the
         /// client knows it.
         shown: Option<f64>,
     },

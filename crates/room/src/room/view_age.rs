@@ -15,7 +15,7 @@ const VIEW_AGE_GRAIN_MS: u16 = 4;
 const TICKS: f64 = 4_294_967_296.0;
 
 impl Room {
-    /// Tells the world how old a player's view was when the player gave an action, if the rules use this age.
+    /// Tells the world how old a player's view was when the player triggered an action, if the rules use this age.
     pub(super) fn set_view_age(&mut self, index: usize, given: Given, now: Instant) {
         let Self { context, world, members, tick, .. } = self;
         if !world.world().scene().definition().rewinds {

@@ -70,8 +70,8 @@ pub(crate) enum DueStep {
     Steps { number: u16, input: Option<Input>, first: Option<Input> },
     /// Waits for the client's input. The walker stays at its position after the client's step of this number.
     Waits { number: u16 },
-    /// The maximum wait is over. The walker takes the step of this number with an input that asks for nothing. `input` has
-    /// this input if it changed.
+    /// The maximum wait is over. The walker takes the step of this number with a standing input. `input` has this input if
+    /// it changed.
     GivesUp { number: u16, input: Option<Input> },
 }
 
@@ -89,7 +89,7 @@ pub struct InputBuffer {
     current: Input,
     /// The walker's last input.
     replicated: Option<Input>,
-    /// Number of consecutive steps whose input asked for nothing.
+    /// Number of consecutive steps with a standing input: no direction and no jump.
     still_steps: u32,
     /// Number of steps by which input is delayed after a rest.
     wait: i32,
@@ -263,7 +263,7 @@ impl InputBuffer {
         (self.replicated.replace(input) != Some(input)).then_some(input)
     }
 
-    /// Whether the walker has come to rest, because its input has asked for nothing for long enough.
+    /// Whether the walker has come to rest, because its input has been standing for long enough.
     fn rests(&self) -> bool {
         self.waiting.is_empty() && self.still_steps >= REST_STEPS
     }

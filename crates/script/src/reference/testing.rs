@@ -43,7 +43,7 @@ pub(super) const TESTING: Section = Section {
             "(player: Entity, kind: Kind, at: vector, attributes: { [string]: any }?) -> ()",
             "A bot makes an entity of its own.",
         ),
-        entry("act", "(player: Entity, action: string, arguments: any?) -> ()", "A bot gives an action."),
+        entry("act", "(player: Entity, action: string, arguments: any?) -> ()", "A bot triggers an action."),
         entry(
             "arrive",
             "(player: Entity, data: any?, from: string?) -> ()",

@@ -133,13 +133,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity.mass", CALL, "", "return ball.mass", 0),
     R::of("entity.asleep", CALL, "", "return ball.asleep", 0),
     R::of("entity.owner", CALL, "", "crate.owner = player", 0),
-    R::of(
-        "entity.parent",
-        "1 for each entity that hangs on another, when it is set",
-        "",
-        "crate.parent = ball",
-        0,
-    ),
+    R::of("entity.parent", "1 for each attached entity, when it is set", "", "crate.parent = ball", 0),
     R::of(
         "entity.private",
         "1 per 8 values, and 1 per 256 bytes of text, when it is read first and when the hook ends",
