@@ -62,6 +62,11 @@ function wrapAngle(angle: number): number {
   return turned;
 }
 
+/** Bodies that the walker pushes, and that push it. They change a step between the walker's steering and its travel. */
+export interface StepCollisions {
+  collide(mover: Mover, gait: Gait, solids: readonly Solid[], count: number): void;
+}
+
 /** A walker at one step. */
 export class Mover {
   px = 0;
@@ -119,7 +124,13 @@ export class Mover {
    * Advances by 1/60 s. The first `count` of `solids` are valid; those out of reach do not change a
    * bit of the result. `yaw` is the result of {@link quantiseYaw}.
    */
-  step(gait: Gait, input: Input, solids: readonly Solid[], count = solids.length): void {
+  step(
+    gait: Gait,
+    input: Input,
+    solids: readonly Solid[],
+    count = solids.length,
+    collisions?: StepCollisions,
+  ): void {
     this.#wish(gait, input);
     const ground = this.#ground();
     this.stepsSinceGround = ground >= 0 ? 0 : Math.min(this.stepsSinceGround + 1, STEPS_COUNTED_MAX);
@@ -157,6 +168,7 @@ export class Mover {
       this.vy = f(this.vy * share);
       this.vz = f(this.vz * share);
     }
+    collisions?.collide(this, gait, solids, count);
     this.#travel(gait, solids, count);
     this.updateGround(gait, solids, count);
   }

@@ -7,38 +7,40 @@ import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world
 import { Carrier } from "./carrier.js";
 import { CollisionWorld } from "./collision-world.js";
 import type { PredictionCoupling } from "./coupling.js";
+import { Glide } from "./glide.js";
 import { HeldItemPrediction } from "./held-item-prediction.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
 import { layersOf } from "./layers.js";
-import { type Gait, GROUND_MEMORY_STEPS, Mover, quantiseYaw } from "./mover.js";
+import { type Gait, Mover, quantiseYaw } from "./mover.js";
+import { OtherWalkers } from "./other-walkers.js";
 import { Solid } from "./solid.js";
 import { StepInputSender } from "./step-input-sender.js";
+import { correctVelocity, refineVelocity } from "./velocity-correction.js";
 
 const f = Math.fround;
 const STEP_MS = 1000 / 60;
 /** Smaller errors are ignored, because positions from the server are rounded to 1/1,024 m on each axis. */
 const TOLERANCE_M = 0.003;
+/** The tolerance in steps in which the avatar touched another one, which are only approximated. */
+const TOLERANCE_TOUCHING_M = 0.006;
 /** An avatar was teleported if it moved this much farther than its speed allows, in metres. */
 const TELEPORT_M = 2;
 /** The greatest speed of the engine, in metres a second. */
 const SPEED_MAX = 40;
-/**
- * Minimum speed at which a correction is shown, in metres a second; then the share of the remaining correction that is
- * shown each second.
- */
-const GLIDE_PER_S = 0.6;
-const GLIDE_SHARE_PER_S = 3;
-/** Maximum time, in seconds, for which one frame shows a correction. */
-const GLIDE_S_MAX = 1 / 60;
-/**
- * Maximum error of the velocity that is corrected, in metres a second. If the error is greater, the received
- * velocity is used unchanged.
- */
-const BELIEF_MPS = 1.5;
+/** Maximum time, in seconds, that one frame lasts for effects that are shown gradually. */
+const FRAME_S_MAX = 0.05;
 /** Two positions that are farther apart in time are not used to compute a velocity. */
 const VELOCITY_STEPS_MAX = 6;
+/**
+ * An error below this, in metres, within this many steps after a correction shows that the velocity was corrected
+ * inexactly.
+ */
+const SMALL_M = 0.01;
+const SMALL_STEPS_MAX = 30;
 /** An avatar without updates for this many steps is at its last received position. */
 const QUIET_STEPS = 24;
+/** For this many steps after a rest, an answer without motion is not compared. */
+const LATE_STEPS = 8;
 /** Distance in metres within which a solid can affect the avatar while half a second of steps is taken again. */
 const REACH_M = 6;
 
@@ -148,6 +150,7 @@ class StepPredictor implements Predictor {
   readonly #history = new StepHistory();
   readonly #sender: StepInputSender;
   readonly #collisionWorld: CollisionWorld;
+  readonly #others: OtherWalkers;
   readonly #releases: (() => void)[];
   readonly #mover = new Mover();
   /** The current step, part of which is shown. */
@@ -158,8 +161,7 @@ class StepPredictor implements Predictor {
   #coupling: PredictionCoupling | undefined;
   /** Whether the newest step touched a body of the coupling. */
   #isPushing = false;
-  /** The remaining correction, in metres. */
-  readonly #offset = new Float64Array(3);
+  readonly #glide = new Glide();
   readonly #shown = new Float64Array(3);
   readonly #wanted = createInput();
   /** The input of a step that differs from the wanted one. */
@@ -184,6 +186,8 @@ class StepPredictor implements Predictor {
   /** The newest received position of the avatar, with the world's step and the client's step. */
   #acknowledgedTick = -1;
   #acknowledgedStep = 0;
+  /** The step after which the state was corrected last. */
+  #correctedStep = Number.NEGATIVE_INFINITY;
   /** The assumed ground below an avatar that rests where this client knows no ground. */
   #platform: Solid | undefined;
   readonly #heldItems: HeldItemPrediction;
@@ -202,6 +206,7 @@ class StepPredictor implements Predictor {
     this.#now = nowMs;
     this.#sender = new StepInputSender(this.#history, this.#sink);
     this.#collisionWorld = new CollisionWorld(world, 70);
+    this.#others = new OtherWalkers(world);
     this.#carrier = new Carrier(this.#collisionWorld);
     this.#heldItems = new HeldItemPrediction(world, (id, velocity) =>
       this.#coupling?.threw(Math.round(this.moment), id, velocity),
@@ -223,9 +228,7 @@ class StepPredictor implements Predictor {
   }
 
   get offsetM(): number {
-    const [x, y, z] = [this.#offset[0]!, this.#offset[1]!, this.#offset[2]!];
-    // `Math.hypot` allocates.
-    return Math.sqrt(x * x + y * y + z * z);
+    return this.#glide.lengthM;
   }
 
   input(input: Input): void {
@@ -241,7 +244,7 @@ class StepPredictor implements Predictor {
 
   sample(nowMs: number): void {
     this.#follow();
-    this.#frameS = Math.min(GLIDE_S_MAX * 3, Math.max(0, nowMs - this.#sampledMs) / 1000);
+    this.#frameS = Math.min(FRAME_S_MAX, Math.max(0, nowMs - this.#sampledMs) / 1000);
     this.#sampledMs = nowMs;
     if (this.#walks === undefined) return;
     this.#startMs ??= nowMs - this.step * STEP_MS;
@@ -262,7 +265,8 @@ class StepPredictor implements Predictor {
     while (this.step < target) this.#takeStep();
     this.#share = Math.min(1, Math.max(0, steps - this.step));
     this.#lookAhead();
-    this.#glide();
+    this.#glide.advance(this.#frameS);
+    this.#others.advance(this.#frameS);
     this.#show();
     this.#carrier.tick = this.#tickOf(this.moment) ?? Number.NaN;
     this.#carrier.frameS = this.#frameS;
@@ -296,6 +300,7 @@ class StepPredictor implements Predictor {
 
   place(id: EntityId, position: { [axis: number]: number }): boolean {
     if (this.#walks === undefined) return false;
+    if (this.#others.place(id, position, this.#share)) return true;
     return this.#carrier.place(id, position) || this.#heldItems.place(id, position);
   }
 
@@ -323,6 +328,7 @@ class StepPredictor implements Predictor {
     this.#coupling = undefined;
     this.#sink.countSteps?.(undefined);
     this.#heldItems.close();
+    this.#others.close();
     this.#collisionWorld.close();
   }
 
@@ -350,10 +356,11 @@ class StepPredictor implements Predictor {
       return;
     }
     this.#walks = entity.id;
+    this.#others.begin(entity.id, walker.mass, layersOf(entity.kind));
     this.#tick = -1;
     this.#carrier.reset();
     this.#acknowledgedTick = -1;
-    this.#offset.fill(0);
+    this.#glide.clear();
     this.#platform = undefined;
     this.#mover.restart(entity.position[0], entity.position[1], entity.position[2]);
     this.#fill();
@@ -386,10 +393,16 @@ class StepPredictor implements Predictor {
   #move(step: number, input: Input): void {
     const mover = this.#mover;
     this.#from.copy(mover);
-    this.#collisionWorld.advance(this.#tickOf(step));
-    mover.step(this.#gait, input, this.#collisionWorld.near, this.#collisionWorld.count);
+    this.#stepMover(mover, step, input, false);
     this.#isPushing = this.#coupling?.step(step, input, this.#gait, this.#from, mover) ?? false;
     this.#history.putMover(step, mover);
+  }
+
+  #stepMover(mover: Mover, step: number, input: Input, isLook: boolean): void {
+    const { near, count } = this.#collisionWorld;
+    this.#collisionWorld.advance(this.#tickOf(step));
+    this.#others.prepare(step, this.#tickOf(step - 1), isLook);
+    mover.step(this.#gait, input, near, this.#others.addTo(near, count), this.#others);
   }
 
   /** Estimates the next step. An avatar that pushes a body keeps the speed of the last step. */
@@ -397,8 +410,7 @@ class StepPredictor implements Predictor {
     const ahead = this.#ahead;
     ahead.copy(this.#mover);
     if (!this.#isPushing) {
-      this.#collisionWorld.advance(this.#tickOf(this.step + 1));
-      ahead.step(this.#gait, this.#nextInput(), this.#collisionWorld.near, this.#collisionWorld.count);
+      this.#stepMover(ahead, this.step + 1, this.#nextInput(), true);
       return;
     }
     ahead.px += ahead.vx / 60;
@@ -427,6 +439,7 @@ class StepPredictor implements Predictor {
     const { px, py, pz } = this.#mover;
     const collisionWorld = this.#collisionWorld;
     collisionWorld.gather(this.#mover, REACH_M, this.#walks!, this.#heldItems.holding, this.#coupling);
+    this.#others.gather(this.#mover, REACH_M, this.#coupling);
     if (this.#platform === undefined) return;
     const [x, y, z] = this.#platform.center;
     if (Math.hypot(px - x!, py - y!, pz - z!) > PLATFORM_REACH_M) this.#platform = undefined;
@@ -442,7 +455,8 @@ class StepPredictor implements Predictor {
     const isKnown = sequence !== 0 && number <= this.step && number > this.step - STEPS_KEPT;
     const step = this.#walks !== undefined && isKnown ? number : undefined;
     if (step !== undefined) [this.#tick, this.#tickStep] = [tick, step];
-    const isWrong = this.#coupling?.onSnapshot(step, tick, moved) ?? false;
+    const areOthersWrong = this.#others.onSnapshot(step, tick, moved);
+    const isWrong = (this.#coupling?.onSnapshot(step, tick, moved) ?? false) || areOthersWrong;
     if (step === undefined || this.#walks === undefined) return;
     if (!this.#acknowledge(step, tick, moved) && isWrong) {
       this.#before.copy(this.#mover);
@@ -468,7 +482,10 @@ class StepPredictor implements Predictor {
     const isTeleport =
       this.#acknowledgedTick >= 0 && way > TELEPORT_M + (SPEED_MAX * Math.max(1, passed)) / 60;
     this.errorM = this.#history.distance(step, x, y, z);
-    const isElsewhere = this.errorM > (this.#coupling?.toleranceM(step) ?? TOLERANCE_M);
+    const toleranceM = this.#others.isTouched(step) ? TOLERANCE_TOUCHING_M : TOLERANCE_M;
+    const isElsewhere = this.errorM > (this.#coupling?.toleranceM(step) ?? toleranceM);
+    // The input that ended a rest may be late. The server then takes these steps again (`spec/MOVEMENT.md`, section 9).
+    if (isElsewhere && !isMoved && step - this.#sender.restEndedStep < LATE_STEPS) return false;
     if (isElsewhere && !isMoved) this.#rest(step, x, y, z);
     else if (isElsewhere) this.#correct(step, x, y, z, passed, isTeleport);
     if (isMoved) {
@@ -486,16 +503,21 @@ class StepPredictor implements Predictor {
     const mover = this.#mover;
     this.#before.copy(mover);
     this.#history.readMover(step, mover);
+    const since = step - this.#correctedStep;
+    this.#correctedStep = step;
     if (isTeleport) {
       mover.restart(x, y, z);
+    } else if (this.errorM < SMALL_M && since > 0 && since <= SMALL_STEPS_MAX) {
+      refineVelocity(mover, x, y, z, since);
     } else if (passed > 0 && passed <= VELOCITY_STEPS_MAX && this.#acknowledgedTick >= 0) {
-      this.#correctVelocity(step, x, y, z, passed);
+      this.#history.readMover(step - passed, this.#ahead);
+      correctVelocity(mover, this.#ahead, [x, y, z], this.#acknowledged, passed);
     }
     mover.px = f(x);
     mover.py = f(y);
     mover.pz = f(z);
     this.#takeAgain(step);
-    if (isTeleport) this.#offset.fill(0);
+    if (isTeleport) this.#glide.clear();
   }
 
   /** The avatar rests here on the server: it has no velocity, and stands on known or unknown ground. */
@@ -515,64 +537,31 @@ class StepPredictor implements Predictor {
   #takeAgain(step: number): void {
     const mover = this.#mover;
     this.#coupling?.rewind(step, this.step);
+    this.#others.rewind(step);
     this.#gather();
     this.#collisionWorld.advance(this.#tickOf(step));
     mover.updateGround(this.#gait, this.#collisionWorld.near, this.#collisionWorld.count);
     this.#history.putMover(step, mover);
     for (let again = step + 1; again <= this.step; again++) this.#move(again, this.#history.input(again));
+    this.#others.repeated();
     const dx = this.#before.px - mover.px;
     const dy = this.#before.py - mover.py;
     const dz = this.#before.pz - mover.pz;
     if (Math.hypot(dx, dy, dz) > TELEPORT_M) {
-      this.#offset.fill(0);
+      this.#glide.clear();
       return;
     }
-    this.#offset[0]! += dx;
-    this.#offset[1]! += dy;
-    this.#offset[2]! += dz;
-  }
-
-  /**
-   * Corrects the predicted velocity by the difference between the received and the predicted motion since the previous
-   * received position.
-   */
-  #correctVelocity(step: number, x: number, y: number, z: number, passed: number): void {
-    const mover = this.#mover;
-    const perS = 60 / passed;
-    this.#history.readMover(step - passed, this.#ahead);
-    const vx = (x - this.#acknowledged[0]!) * perS;
-    const vy = (y - this.#acknowledged[1]!) * perS;
-    const vz = (z - this.#acknowledged[2]!) * perS;
-    const dx = vx - (mover.px - this.#ahead.px) * perS;
-    const dy = vy - (mover.py - this.#ahead.py) * perS;
-    const dz = vz - (mover.pz - this.#ahead.pz) * perS;
-    const isSmall = Math.hypot(dx, dy, dz) < BELIEF_MPS;
-    mover.vx = f(isSmall ? mover.vx + dx : vx);
-    mover.vy = f(isSmall ? mover.vy + dy : vy);
-    mover.vz = f(isSmall ? mover.vz + dz : vz);
-    if (isSmall || dy < BELIEF_MPS) return;
-    // The rules launched the avatar. If it counted as grounded, its rise would end at once.
-    mover.stepsSinceGround = GROUND_MEMORY_STEPS;
-    mover.stepsSinceJump = 0;
-  }
-
-  #glide(): void {
-    const offset = this.#offset;
-    const squares = offset[0]! * offset[0]! + offset[1]! * offset[1]! + offset[2]! * offset[2]!;
-    if (squares === 0) return;
-    const left = Math.sqrt(squares);
-    const step = Math.max(GLIDE_PER_S, GLIDE_SHARE_PER_S * left) * Math.min(this.#frameS, GLIDE_S_MAX);
-    const share = left <= step ? 0 : 1 - step / left;
-    for (let axis = 0; axis < 3; axis++) offset[axis]! *= share;
+    this.#glide.add(dx, dy, dz);
   }
 
   #show(): void {
     const from = this.#mover;
     const to = this.#ahead;
     const share = this.#share;
-    this.#shown[0] = from.px + (to.px - from.px) * share + this.#offset[0]!;
-    this.#shown[1] = from.py + (to.py - from.py) * share + this.#offset[1]!;
-    this.#shown[2] = from.pz + (to.pz - from.pz) * share + this.#offset[2]!;
+    const { offset } = this.#glide;
+    this.#shown[0] = from.px + (to.px - from.px) * share + offset[0]!;
+    this.#shown[1] = from.py + (to.py - from.py) * share + offset[1]!;
+    this.#shown[2] = from.pz + (to.pz - from.pz) * share + offset[2]!;
     this.#actor.position.set(this.#shown);
     this.#actor.velocity[0] = to.vx;
     this.#actor.velocity[1] = to.vy;

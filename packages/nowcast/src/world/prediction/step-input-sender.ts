@@ -14,11 +14,10 @@ const REPEATS = 6;
  * clients.
  */
 const IDLE_MS = 500;
-/**
- * The server treats a client as resting after this many steps without input. The client sends every
- * step for some time longer.
- */
-const REST_STEPS = 60 + 30;
+/** The server treats a client as resting after this many steps without input. */
+const SERVER_REST_STEPS = 60;
+/** The client sends every step for some time longer. */
+const REST_STEPS = SERVER_REST_STEPS + 30;
 /** Maximum number of changes in one message (`spec/WORLD.md`, section 3), and their maximum age. */
 const CHANGES_MAX = 64;
 const AGO_STEPS_MAX = 90;
@@ -38,6 +37,7 @@ export class StepInputSender {
   readonly #spare: WritableChange[] = [];
   /** The step since which the input has been empty; `undefined` if it is not empty. */
   #stillStep: number | undefined;
+  #restEndedStep = Number.NEGATIVE_INFINITY;
   readonly #history: StepHistory;
   readonly #sink: Partial<StepSink>;
 
@@ -66,8 +66,18 @@ export class StepInputSender {
     if (this.#changes.length > CHANGES_MAX) this.#changes.shift();
     this.#repeats = REPEATS + 1;
     const { forward, right, jump } = this.#history.input(step);
-    if (forward !== 0 || right !== 0 || jump) this.#stillStep = undefined;
-    else this.#stillStep ??= step;
+    if (forward === 0 && right === 0 && !jump) {
+      this.#stillStep ??= step;
+      return;
+    }
+    if (this.#stillStep !== undefined && step - this.#stillStep >= SERVER_REST_STEPS)
+      this.#restEndedStep = step;
+    this.#stillStep = undefined;
+  }
+
+  /** The newest step whose input ended a rest; −∞ if there was none. */
+  get restEndedStep(): number {
+    return this.#restEndedStep;
   }
 
   /** Records that the server took this step, so the server has the input up to this step. */
