@@ -37,7 +37,7 @@ await stackBlocks();
 
 async function stackBlocks() {
   await world.ready;
-  // A full world arrives in several snapshots, and the own avatar may not be in the first one.
+  // A full world arrives in several snapshots, and the local avatar may not be in the first one.
   await until(() => true, Number.POSITIVE_INFINITY);
   let stack = chooseSite();
   for (let placed = 0; placed < blocksWanted; ) {

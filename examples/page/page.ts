@@ -32,7 +32,7 @@ addEventListener("resize", resize);
 resize();
 
 startLoop(renderer, ({ nowMs, seconds }) => {
-  controls.update(nowMs, seconds); // keys and buttons → the own avatar → the camera
+  controls.update(nowMs, seconds); // keys and buttons → the local avatar → the camera
   view.update(nowMs, seconds, camera);
   const { x, y, z } = controls.actor ?? camera.position;
   sun.aim(camera, x, y, z);

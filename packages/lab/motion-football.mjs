@@ -172,7 +172,7 @@ class Bot {
       nowMs,
     };
     void predictor.act("kick", { power: 0.3 + 0.7 * this.#random() });
-    // Half of the kicks are out of reach on the own screen, some of them only just.
+    // Half of the kicks are out of reach on the local player's screen, some of them only just.
     this.#wantedM = this.#random() < 0.5 ? 0.8 + 0.8 * this.#random() : REACH_M + 1.6 * this.#random() ** 2;
     this.#isBackingOff = shownM < this.#wantedM + 0.1;
   }

@@ -1,5 +1,5 @@
 // Measures the work and the garbage of the SDK in a frame: `npm run frame-cost`. Three hundred entities move; a page
-// draws 60 frames a second and receives 20 snapshots a second, with the own avatar predicted. Run it on an idle machine.
+// draws 60 frames a second and receives 20 snapshots a second. It predicts the local avatar. Run it on an idle machine.
 // `--check` fails if a frame or a snapshot makes more garbage than allowed. The flag `--single-threaded` of Node makes
 // the times of compilation, and so the garbage, almost equal in all runs.
 import { rmSync, writeFileSync } from "node:fs";

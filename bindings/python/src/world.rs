@@ -92,7 +92,7 @@ impl World {
         Ok(Some((name(kind), id, to_python(py, &content)?)))
     }
 
-    /// The number of the own player; None before the welcome.
+    /// The number of the local player; None before the welcome.
     #[getter]
     fn player(&self) -> Option<u32> {
         self.0.lock().view().welcome().map(|welcome| welcome.player.0)

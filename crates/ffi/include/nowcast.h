@@ -255,7 +255,7 @@ typedef struct nowcast_world_state {
     bool is_resumed;
     // Whether the player has an avatar.
     bool has_avatar;
-    // The number of the own player.
+    // The number of the local player.
     uint32_t player;
     // The entity that the player moves.
     uint32_t avatar;

@@ -30,7 +30,7 @@
 //! | `view.rs` | [`WorldView`]: definition, entities, players, screens and movement |
 //! | `input.rs` | [`InputSender`]: numbers the input of a client that does not predict |
 //! | `steps.rs` | [`StepSender`]: the input of a client that counts its steps |
-//! | `prediction.rs` | [`Predictor`]: the steps of the own avatar (`spec/MOVEMENT.md`) |
+//! | `prediction.rs` | [`Predictor`]: the steps of the local avatar (`spec/MOVEMENT.md`) |
 //! | `surroundings.rs` | the solids around an avatar |
 
 mod client;

@@ -1,4 +1,4 @@
-//! The steps of the own avatar, taken before the server takes them (`spec/MOVEMENT.md`, section 7).
+//! The steps of the local avatar, taken before the server takes them (`spec/MOVEMENT.md`, section 7).
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -31,7 +31,7 @@ const PLATFORM_HALF_METRES: f32 = 0.5;
 /// A platform farther away than this, in metres, is forgotten.
 const PLATFORM_REACH_METRES: f32 = 3.0;
 
-/// Predicts the own avatar. The predictor takes the steps of the walker as soon as the input exists. If the server reports
+/// Predicts the local avatar. The predictor takes the steps of the walker as soon as the input exists. If the server reports
 /// another position of the avatar, the predictor corrects the position and takes the newest steps again.
 ///
 /// In each frame, call in this order: [`handle`](Self::handle) for each update of the view, [`set_input`](Self::set_input),

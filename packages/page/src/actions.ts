@@ -68,7 +68,7 @@ export interface Target {
 export interface Surroundings {
   /** The target within reach: the entity that is looked at, or the nearest in front. */
   findTarget(rule: TargetRule): Target | undefined;
-  /** Whether an attribute of the own avatar is set. */
+  /** Whether an attribute of the local avatar is set. */
   has(attribute: string): boolean;
   send(action: string, args: Readonly<Record<string, number>>): void;
   /** The charge of the action that is being charged, 0 to 1; `undefined` if there is none. */

@@ -14,7 +14,7 @@ import type { Headset } from "./xr/headset.js";
 
 /** Turn of the camera by keys, in radians a second. */
 const TURN_PER_SECOND = 2.2;
-/** Distance of the camera in metres below which the own avatar would fill the picture, so it is hidden. */
+/** Distance of the camera in metres below which the local avatar would fill the picture, so it is hidden. */
 const HIDE_NEARER_M = 1.15;
 /** Height of the eyes above the centre of a person. */
 const EYES_M = 0.62;
@@ -33,7 +33,7 @@ export interface WorldControlsOptions {
 }
 
 /**
- * A player's part of a frame. Converts keyboard, mouse, touch and gamepad to input of the own avatar and, by the
+ * A player's part of a frame. Converts keyboard, mouse, touch and gamepad to input of the local avatar and, by the
  * author's bindings, to actions of the world. The camera follows the avatar without a frame of lag.
  */
 export class WorldControls {
@@ -100,7 +100,7 @@ export class WorldControls {
     view.poses.sample(performance.now());
   }
 
-  /** The entity that the own input moves, as it is shown: a walking player or another entity. */
+  /** The entity that the local player's input moves, as it is shown: a walking player or another entity. */
   get actor(): Actor | undefined {
     const { world, view } = this.#options;
     const { avatarId } = world;

@@ -75,7 +75,7 @@ export interface BodyPredictorStats {
 }
 
 /**
- * Predicts the bodies around the own avatar: bodies that it pushes, holds and throws move at once, and push
+ * Predicts the bodies around the local avatar: bodies that it pushes, holds and throws move at once, and push
  * back. After each answer, the bodies are set to the server's poses, and the steps since then are taken
  * again. The shown poses glide to the new result.
  */

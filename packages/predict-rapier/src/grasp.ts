@@ -54,7 +54,7 @@ export class Grasp {
 
   /**
    * Moves held bodies toward their place, and releases thrown bodies. Called before each step. Returns true for a body
-   * that the own avatar holds.
+   * that the local avatar holds.
    */
   apply(
     island: Island,

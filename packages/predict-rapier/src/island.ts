@@ -25,7 +25,7 @@ const FIXED_M = 0.002;
 const TINY_S = 1e-7;
 
 /**
- * Collision groups: the own group in the upper half of the bits, and the groups with which it collides in the
+ * Collision groups: the group of the body in the upper half of the bits, and the groups with which it collides in the
  * lower half.
  */
 const AVATAR_GROUP = 0x0001_ffff;

@@ -178,7 +178,7 @@ export class Member {
     glide(this.#offset, 3, GLIDE_RADPS, frameS);
   }
 
-  /** Whether the own actions move the body, so that it is shown as predicted. */
+  /** Whether the local player's actions move the body, so that it is shown as predicted. */
   isTouched(island: Island, step: number): boolean {
     const since = step - this.touchedStep;
     if (since <= SHOWN_STEPS) return true;

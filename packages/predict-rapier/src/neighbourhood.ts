@@ -45,7 +45,7 @@ export class Neighbourhood {
   refused = 0;
   readonly #fixed = new Map<Track, RigidBody>();
   #next = 0;
-  /** The bodies that the own actions move in the next step. */
+  /** The bodies that the local player's actions move in the next step. */
   readonly #touched: Member[] = [];
   /** Whether untouched bodies were added; then the ones among them that rest. */
   #hasNew = false;
@@ -170,7 +170,7 @@ export class Neighbourhood {
     track.barredUntil = step + BARRED_STEPS;
   }
 
-  /** Whether it is within this distance of a body that the own actions move. */
+  /** Whether it is within this distance of a body that the local player's actions move. */
   #isNearTouched(track: Track, distanceM: number): boolean {
     const { states } = this.#island;
     for (const member of this.#touched) {

@@ -29,7 +29,7 @@ beforeAll(async () => {
   rapier = await loadRapier();
 });
 
-/** The 99th percentile of the own avatar's error, in metres. */
+/** The 99th percentile of the local avatar's error, in metres. */
 async function measure(
   isPredicted: boolean,
   make: (seed: number) => Rig,

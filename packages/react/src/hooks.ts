@@ -104,7 +104,7 @@ export function useScreen<T = unknown>(place: string): T | undefined {
 
 const avatarOf = ({ avatar }: World): Entity | undefined => avatar;
 
-/** The own avatar; `undefined` while it is not in the world. Its object changes in place: see {@link useAttribute}. */
+/** The local avatar; `undefined` while it is not in the world. The object changes in place: {@link useAttribute}. */
 export function useAvatar(): Entity | undefined {
   return useWorldValue(["spawn", "despawn", "player"], avatarOf);
 }

@@ -17,8 +17,8 @@ import { WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
 export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
   /**
-   * The source of the poses: `createPoses(world)` of `nowcast/world` predicts the own avatar and all entities on it, and
-   * outlives the view. By default the view has a source of its own, which only interpolates.
+   * The source of the poses: `createPoses(world)` of `nowcast/world` predicts the local avatar and all entities on it,
+   * and outlives the view. By default the view has a source of its own, which only interpolates.
    */
   readonly poses?: Poses | undefined;
   /**
@@ -110,7 +110,7 @@ export class WorldView implements PoseSource {
     this.scene.animate(seconds, hidden);
   }
 
-  /** Places labels at the camera's view of the entities. The name of the own avatar is left out. */
+  /** Places labels at the camera's view of the entities. The name of the local avatar is left out. */
   writeLabels(nowMs: number, camera: PerspectiveCamera): void {
     this.scene.updateLabels(nowMs, camera, this.world.avatarId);
   }
@@ -179,7 +179,7 @@ export class WorldView implements PoseSource {
     else if (!this.#isTracking) void this.#loadTracking();
   }
 
-  /** The own head and hands are shown at their tracked poses, not at the server's. */
+  /** The local player's head and hands are shown at their tracked poses, not at the server's. */
   #track(entity: Entity): void {
     const part = trackedPartOf(entity.kind);
     if (part !== undefined && entity.owner !== this.world.playerId) this.scene.tracking?.add(entity, part);

@@ -1,4 +1,4 @@
-/** Entities on the own avatar: attached or held ones are drawn with the drawn avatar, in every frame. */
+/** Entities on the local avatar: attached or held ones are drawn with the drawn avatar, in every frame. */
 import { createPoses, type EntityId, joinWorld, type World } from "nowcast/world";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { waitFor } from "../../nowcast/test/wait-for.js";

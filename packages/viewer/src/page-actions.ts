@@ -15,7 +15,7 @@ const PROMPTS_MAX = 4;
 export interface ActionParts {
   readonly connection: WorldConnection | undefined;
   readonly headset: Headset | undefined;
-  /** The entity that the own input moves. */
+  /** The entity that the local player's input moves. */
   readonly own: Actor | undefined;
   readonly scene: WorldScene;
   readonly stage: Stage;

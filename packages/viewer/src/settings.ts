@@ -9,7 +9,7 @@ export interface Settings {
   transport: Transport;
   /** Snapshots a second; 0 leaves it to the server. */
   networkHz: number;
-  /** The clothes of the own avatar, as in the attribute `outfit` of people; 0 for those that every viewer computes. */
+  /** The clothes of the local avatar, as in the attribute `outfit`; 0 for the clothes that every viewer computes. */
   outfit: number;
   quality: QualityChoice;
   shadows: boolean;

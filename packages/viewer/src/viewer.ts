@@ -131,7 +131,7 @@ export class Viewer implements EventParts {
     return this.#visit?.connection;
   }
 
-  /** The shown entity that the own input moves: a walking player or another entity. */
+  /** The shown entity that the local player's input moves: a walking player or another entity. */
   get own(): Actor | undefined {
     return this.avatar.actor;
   }

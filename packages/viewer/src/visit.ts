@@ -7,7 +7,7 @@ export interface VisitParts {
   readonly settings: Settings;
   readonly scene: WorldScene;
   readonly events: WorldConnectionListener;
-  /** The direction in which the own avatar is shown without delay. */
+  /** The direction in which the local avatar is shown without delay. */
   yawOf(avatar: number): number | undefined;
   /** Removes everything that is shown of a world. */
   clear(): void;

@@ -131,7 +131,7 @@ export class WorldConnection {
     return this.world.status;
   }
 
-  /** The entity that the own input moves; spectators have none. */
+  /** The entity that the local player's input moves; spectators have none. */
   get avatar(): number | undefined {
     return this.world.avatarId;
   }
@@ -163,7 +163,7 @@ export class WorldConnection {
     return this.poses.interpolator.delayMs;
   }
 
-  /** Returns the angle by which the ground has turned the own avatar since the last call, in radians. */
+  /** Returns the angle by which the ground has turned the local avatar since the last call, in radians. */
   takeTurn(): number {
     const { carriedYaw } = this.poses;
     const turned = carriedYaw - this.#carriedYaw;
@@ -181,7 +181,7 @@ export class WorldConnection {
     this.world.act(ARRIVE_ACTION, { ticket }).catch(() => undefined);
   }
 
-  /** Whether an attribute of the own avatar is set: nil, false, 0 and empty text count as not set. */
+  /** Whether an attribute of the local avatar is set: nil, false, 0 and empty text count as not set. */
   hasAttribute(name: string): boolean {
     if (name === "holding") return this.poses.holding !== undefined;
     return Boolean(this.world.avatar?.attributes[name]);

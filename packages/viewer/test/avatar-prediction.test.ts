@@ -1,4 +1,4 @@
-/** The own avatar and the entities on it, drawn by the plain protocol: turned at once, and otherwise interpolated. */
+/** The local avatar and the entities on it, drawn by the plain protocol: turned at once, and otherwise interpolated. */
 import { createPose, WorldScene, WorldView } from "@nowcast/three";
 import { createPoses, ENCODINGS, joinWorld } from "nowcast/world";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";

@@ -41,7 +41,7 @@ pub struct WorldInfo {
     pub is_resumed: bool,
     /// Whether the player has an avatar.
     pub has_avatar: bool,
-    /// The number of the own player.
+    /// The number of the local player.
     pub player: u32,
     /// The entity that the player moves.
     pub avatar: u32,

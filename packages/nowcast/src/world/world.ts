@@ -433,11 +433,11 @@ export interface World {
   /** Fulfilled with the first welcome and definition. Rejected if the world ends earlier. */
   readonly ready: Promise<void>;
   /**
-   * Fulfilled with the own avatar when it is first in {@link World.entities}; rejected if the world ends earlier.
+   * Fulfilled with the local avatar when it is first in {@link World.entities}; rejected if the world ends earlier.
    * Spectators and programs have no avatar.
    */
   readonly joined: Promise<Entity>;
-  /** The own player; `undefined` until the first welcome. */
+  /** The local player; `undefined` until the first welcome. */
   readonly playerId: PlayerId | undefined;
   /** The id of the entity that your input moves; `undefined` for spectators. */
   readonly avatarId: EntityId | undefined;

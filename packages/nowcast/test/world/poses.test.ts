@@ -1,4 +1,4 @@
-/** The one source of poses: the own avatar, entities on it, predicted bodies, and step functions of a page. */
+/** The one source of poses: the local avatar, entities on it, predicted bodies, and step functions of a page. */
 import { expect, it } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
 import type { AvatarMotion, Pose } from "../../src/world/index.js";

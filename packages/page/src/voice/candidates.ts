@@ -4,7 +4,7 @@
 import type { Signal } from "./signals.js";
 
 /**
- * Whether a page from this host is in the own network. Its visitors know addresses of this network in any
+ * Whether a page from this host is in the local network. Its visitors know addresses of this network in any
  * case.
  */
 export function isOwnNetwork(hostname: string): boolean {

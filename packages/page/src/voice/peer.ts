@@ -98,7 +98,7 @@ export class Peer {
     }
   }
 
-  /** Sets the own voice, or none. */
+  /** Sets the local player's voice, or none. */
   async speak(track: MediaStreamTrack | null): Promise<void> {
     this.#track = track;
     await this.#sender?.replaceTrack(track).catch(() => this.#fail());

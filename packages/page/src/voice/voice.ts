@@ -43,7 +43,7 @@ interface Choice {
   isBlocked: boolean;
 }
 
-/** Plays the voices of near players at their places, and sends the own voice once the microphone is on. */
+/** Plays the voices of near players at their places, and sends the local player's voice once the microphone is on. */
 export class Voice {
   readonly #context = new AudioContext();
   readonly #peers = new Map<number, Peer>();
@@ -115,7 +115,7 @@ export class Voice {
 
   /**
    * Sets the user's choice for a player. `volume` is 0 to 2. A blocked player is not connected at all, and does not
-   * receive the own voice.
+   * receive the local player's voice.
    */
   choose(player: number, choice: Readonly<Choice>): void {
     this.#choices.set(player, { ...choice });

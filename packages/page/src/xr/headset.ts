@@ -322,13 +322,13 @@ export class Headset {
     return this.#arc.landing;
   }
 
-  /** The own body, if it is a walking player. */
+  /** The local player's body, if it is a walking player. */
   get #member(): Member | undefined {
     const id = this.#page.world?.avatarId;
     return id === undefined ? undefined : this.#page.scene.crowd.get(id);
   }
 
-  /** The shown entity that the own input moves: a walking player or another entity. */
+  /** The shown entity that the local player's input moves: a walking player or another entity. */
   get #own(): Actor | undefined {
     const id = this.#page.world?.avatarId;
     return this.#member ?? (id === undefined ? undefined : this.#page.scene.get(id));

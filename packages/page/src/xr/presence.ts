@@ -8,7 +8,7 @@ export type PresenceWorld = Pick<
   "spawn" | "move" | "set" | "despawn" | "definition" | "entities" | "playerId" | "status"
 >;
 
-/** A part of the own body in this frame, in the world. */
+/** A part of the local player's body in this frame, in the world. */
 export interface PartState {
   /** Pose of the wrist, or of the point between the eyes. */
   readonly pose: Readonly<Pose>;
@@ -44,7 +44,7 @@ const SPEED_MAX = 20;
 
 type Place = "head" | Side;
 
-/** A part of the own body, as an entity that this client owns. */
+/** A part of the local player's body, as an entity that this client owns. */
 interface Part {
   readonly place: Place;
   id: EntityId | undefined;
@@ -62,8 +62,8 @@ interface Part {
 }
 
 /**
- * Shows the own head and hands to others, as entities of the kinds `head` and `hand` that this client spawns and owns,
- * if the world has such kinds. They exist while a headset tracks them. They are removed half a second after tracking
+ * Shows the local player's head and hands to others, as entities of the kinds `head` and `hand` that this client
+ * spawns and owns, if the world has such kinds. They exist while a headset tracks them. They are removed half a second after tracking
  * stops, or a second and a half after the last frame, by six checks of {@link Presence.idle}.
  */
 export class Presence {

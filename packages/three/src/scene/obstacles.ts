@@ -8,7 +8,7 @@ const REACH_M = 100;
 export interface Cast {
   /** Margin that is added around every obstacle, in metres. */
   readonly margin?: number;
-  /** An entity to ignore: the carried entity, or the own body. */
+  /** An entity to ignore: the carried entity, or the local player's body. */
   readonly except?: number | undefined;
   readonly reach?: number;
 }

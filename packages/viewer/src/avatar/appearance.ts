@@ -3,15 +3,15 @@ import type { Entity } from "nowcast/world";
 import type { Settings } from "../settings.js";
 import type { WorldConnection } from "../world-connection.js";
 
-/** The parts of the page that the appearance of the own avatar needs. */
+/** The parts of the page that the appearance of the local avatar needs. */
 export interface AppearanceParts {
   readonly connection: WorldConnection | undefined;
   readonly settings: Readonly<Settings>;
 }
 
 /**
- * Gives the own avatar the clothes in the settings, and its gestures. Both are attributes of the avatar, which every kind of
- * walker has; an avatar without them keeps the appearance that the world gives to it.
+ * Gives the local avatar the clothes in the settings, and its gestures. Both are attributes of the avatar, which every
+ * kind of walker has; an avatar without them keeps the appearance that the world gives to it.
  */
 export class Appearance {
   readonly #page: AppearanceParts;

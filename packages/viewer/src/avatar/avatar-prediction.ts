@@ -1,20 +1,20 @@
 import type { WorldScene } from "@nowcast/three";
 import type { EntityId, Pose, World } from "nowcast/world";
 
-/** The parts of the page that steer the own avatar. */
+/** The parts of the page that steer the local avatar. */
 export interface Steering {
   /**
    * The direction of the camera, if the camera turns together with this avatar. The body is then shown in
    * this direction without delay.
    */
   yawOf(avatar: EntityId): number | undefined;
-  /** Whether the own avatar holds an item. */
+  /** Whether the local avatar holds an item. */
   readonly isHolding: boolean;
 }
 
 /**
- * Turns the own avatar to the camera's direction at once if it holds nothing, because the server will turn it the same
- * way. The SDK predicts its position on sessions. In the plain protocol the position is interpolated.
+ * Turns the local avatar to the camera's direction at once if it holds nothing, because the server will turn it the
+ * same way. The SDK predicts its position on sessions. In the plain protocol the position is interpolated.
  */
 export class AvatarPrediction {
   readonly #world: World;

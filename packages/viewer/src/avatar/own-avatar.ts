@@ -4,7 +4,7 @@ import { createPose, type Member, type WorldScene, wrapAngle, yawOf } from "@now
 import { Vector3 } from "three";
 import type { WorldConnection } from "../world-connection.js";
 
-/** If the camera is nearer than this, the own avatar is not drawn, because it would fill the picture. */
+/** If the camera is nearer than this, the local avatar is not drawn, because it would fill the picture. */
 const HIDE_NEARER_M = 1.15;
 /** Height of the eyes above the centre of a person. */
 const EYES_M = 0.62;
@@ -12,7 +12,7 @@ const EYES_M = 0.62;
 const WATCHING_SPEED = 9;
 const UNTURNED: Placed = { rotation: [0, 0, 0, 1] };
 
-/** The parts of the page that follow the own avatar. */
+/** The parts of the page that follow the local avatar. */
 export interface AvatarParts {
   readonly connection: WorldConnection | undefined;
   readonly scene: WorldScene;
@@ -21,7 +21,7 @@ export interface AvatarParts {
   readonly headset: Headset | undefined;
 }
 
-/** The own avatar as it is shown, and the camera that follows it. */
+/** The local avatar as it is shown, and the camera that follows it. */
 export class OwnAvatar {
   /** The camera's target for players without a body. */
   readonly watched = new Vector3(0, 1.5, 0);
@@ -36,13 +36,13 @@ export class OwnAvatar {
     this.#page = page;
   }
 
-  /** The own body, if it is a walking player. */
+  /** The local player's body, if it is a walking player. */
   get member(): Member | undefined {
     const id = this.#page.connection?.avatar;
     return id === undefined ? undefined : this.#page.scene.crowd.get(id);
   }
 
-  /** The shown entity that the own input moves: a walking player or another entity. */
+  /** The shown entity that the local player's input moves: a walking player or another entity. */
   get actor(): Actor | undefined {
     const id = this.#page.connection?.avatar;
     return this.member ?? (id === undefined ? undefined : this.#page.scene.get(id));

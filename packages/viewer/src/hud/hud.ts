@@ -66,7 +66,7 @@ export class Hud {
     this.connection.reset();
   }
 
-  /** Shows the number of players. `isWatching` says that the own player has no body. */
+  /** Shows the number of players. `isWatching` says that the local player has no body. */
   setPeople(count: number, isWatching: boolean): void {
     const who = count === 1 ? words.onlyYou : words.people(count);
     const text = isWatching ? `${who}, ${words.watching}` : who;

@@ -13,7 +13,7 @@ export interface PersonChoice {
 /** The parts of the page that the list needs. */
 export interface PeopleListPage {
   readonly people: People;
-  /** The own player. */
+  /** The local player. */
   readonly player: number | undefined;
   /** Turns the camera to the avatar of a player. */
   find(player: number): void;

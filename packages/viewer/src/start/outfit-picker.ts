@@ -3,7 +3,10 @@ import { words } from "../words.js";
 
 const PARTS = Object.keys(OUTFIT_CHOICES) as OutfitPart[];
 
-/** Rows of choices for the clothes of the own avatar: colours, hats and builds. The first choice of a row leaves it to the page. */
+/**
+ * Rows of choices for the clothes of the local avatar: colours, hats and builds. With the first choice of a row, the page
+ * decides.
+ */
 export class OutfitPicker {
   readonly #container: HTMLElement;
   readonly #onChange: (outfit: number) => void;

@@ -25,7 +25,7 @@ export const ENGLISH = {
   peopleHere: (people: number) => (people === 1 ? "1 person here" : `${people} people here`),
   roomsOpen: (rooms: number) => (rooms === 1 ? "1 room" : `${rooms} rooms`),
 
-  // The own avatar and its gestures.
+  // The local avatar and its gestures.
   outfit: "Avatar",
   outfitOpen: "Avatar…",
   outfitParts: {

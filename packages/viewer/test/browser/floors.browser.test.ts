@@ -49,7 +49,7 @@ interface Place {
   readonly drawn: readonly [number, number, number];
 }
 
-/** The height of the own avatar on the server, and its drawn position. */
+/** The height of the local avatar on the server, and its drawn position. */
 function place(): Promise<Place> {
   return visitor.page.evaluate(() => {
     const { world, viewer } = window.nowcast;

@@ -78,7 +78,7 @@ async function squeeze({ page }: Visitor, side: Side, isClosed: boolean): Promis
   );
 }
 
-/** Position and quaternion of the own wrist. */
+/** Position and quaternion of the local player's wrist. */
 function ownWrist({ page }: Visitor, side: Side): Promise<number[] | undefined> {
   return page.evaluate((which) => {
     const wrist = window.nowcast.viewer.headset?.wristOf(which);

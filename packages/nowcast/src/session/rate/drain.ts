@@ -51,7 +51,7 @@ export const OTHERS_US = 10_000;
 export const OTHERS_NOISES = 2;
 /**
  * A queue counts as the sender's own if it became shorter by more than this share of the change that is
- * expected for an own queue.
+ * expected for a queue of its own.
  */
 export const OWN_SHARE = 0.8;
 /** Packets that left at less than this share of the rate do not show how fast the link is, even without competitors. */

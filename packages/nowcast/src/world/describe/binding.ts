@@ -35,11 +35,11 @@ export interface Binding {
   readonly target: TargetRule | undefined;
   /** The argument that receives the acting hand, for players with a headset. */
   readonly hand: string | undefined;
-  /** An attribute of the own avatar that must be set. */
+  /** An attribute of the local avatar that must be set. */
   readonly needs: string | undefined;
-  /** An attribute of the own avatar that must not be set. */
+  /** An attribute of the local avatar that must not be set. */
   readonly unless: string | undefined;
-  /** The effect on the own hands that is shown before the server's answer. */
+  /** The effect on the local player's hands that is shown before the server's answer. */
   readonly predict: "grab" | "throw" | undefined;
   /** Speed of a thrown item at full charge, in metres a second. */
   readonly speed: number;

@@ -42,7 +42,7 @@ const FRAME_S_MAX = 0.05;
 const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 
 export class MotionPrediction {
-  /** The own step. */
+  /** The local player's step. */
   step = 0;
   /** Answers that differed from the prediction. */
   corrections = 0;

@@ -16,7 +16,7 @@ import {
 import type { EntityId, Input, WorldRecord } from "../world.js";
 import { type AvatarMotions, MotionPrediction } from "./motion-prediction.js";
 
-/** A prediction of bodies that the own avatar touches, such as `createBodyPredictor` of `@nowcast/predict-rapier`. */
+/** A prediction of bodies that the local avatar touches, such as `createBodyPredictor` of `@nowcast/predict-rapier`. */
 export interface PredictedBodies {
   /** Advances to this moment; called once a frame, after the prediction of the avatar. */
   sample(nowMs: number): void;
@@ -25,7 +25,7 @@ export interface PredictedBodies {
 }
 
 export interface PosesOptions {
-  /** Whether the own avatar is predicted. True by default; a page that only watches needs no prediction. */
+  /** Whether the local avatar is predicted. True by default; a page that only watches needs no prediction. */
   readonly predict?: boolean | undefined;
   /**
    * Step functions for own avatars that are no walkers, by the name of their kind. Without one, such an avatar is
@@ -33,7 +33,7 @@ export interface PosesOptions {
    */
   readonly motions?: AvatarMotions | undefined;
   /**
-   * Changes the pose of the own avatar in each frame, before entities on it follow. `pose` is the predicted pose if
+   * Changes the pose of the local avatar in each frame, before entities on it follow. `pose` is the predicted pose if
    * `isPredicted`, and otherwise the interpolated one. Returns whether the written pose is shown as a prediction.
    */
   readonly adjustAvatar?: ((pose: Pose, isPredicted: boolean, nowMs: number) => boolean) | undefined;
@@ -41,8 +41,8 @@ export interface PosesOptions {
 }
 
 /**
- * The poses of all entities at the moment of a frame. The own avatar is predicted, and everything attached to it or held
- * by it moves with the prediction. Bodies that it touches are predicted if {@link Poses.bodies} is set. All other
+ * The poses of all entities at the moment of a frame. The local avatar is predicted, and everything attached to it or
+ * held by it moves with the prediction. Bodies that it touches are predicted if {@link Poses.bodies} is set. All other
  * entities are interpolated.
  *
  * ```ts
@@ -58,7 +58,7 @@ export interface PosesOptions {
  * `sample` and `pose` do not allocate, except when input is sent.
  */
 export interface Poses {
-  /** Sets the input of the own avatar from the next step on. */
+  /** Sets the input of the local avatar from the next step on. */
   input(input: Input): void;
   /**
    * Sends an action like `World.act`. Shows the action's effect on the held item at once, if the world declares such an
@@ -69,9 +69,9 @@ export interface Poses {
   sample(nowMs: number): void;
   /** Writes the pose of an entity at that moment; returns false for an entity that is not in the world. */
   pose(id: EntityId, out: Pose): boolean;
-  /** Whether the own avatar is shown at its predicted pose. */
+  /** Whether the local avatar is shown at its predicted pose. */
   readonly isPredicted: boolean;
-  /** The item that the own avatar holds, as shown. */
+  /** The item that the local avatar holds, as shown. */
   readonly holding: EntityId | undefined;
   /** Sum of the angles by which the ground has turned the avatar, in radians: see `Predictor.carriedYaw`. */
   readonly carriedYaw: number;
@@ -204,7 +204,7 @@ class WorldPoses implements Poses {
     this.predictor?.place(id, position);
   }
 
-  /** Whether an entity is the own avatar or has it among its parents. */
+  /** Whether an entity is the local avatar or has it among its parents. */
   #isAttached(id: EntityId): boolean {
     const { avatarId, entities } = this.#world;
     let at: EntityId | undefined = id;

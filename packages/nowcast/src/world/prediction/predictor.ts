@@ -54,7 +54,7 @@ export interface PredictorOptions {
 }
 
 /**
- * Predicts the own avatar. It takes the same steps as the server's walkers (`spec/MOVEMENT.md`)
+ * Predicts the local avatar. It takes the same steps as the server's walkers (`spec/MOVEMENT.md`)
  * without waiting for the server, and numbers them. If the server's position of the avatar differs,
  * it takes the newest steps again from that position.
  *
@@ -75,14 +75,14 @@ export interface Predictor {
   input(input: Input): void;
   /** Takes the steps up to this moment. Call it once a frame, with the time of `performance.now()`. */
   sample(nowMs: number): void;
-  /** Writes the shown pose of the own avatar. Returns false for an avatar that cannot be predicted. */
+  /** Writes the shown pose of the local avatar. Returns false for an avatar that cannot be predicted. */
   pose(out: Pose): boolean;
   /**
    * Sends an action like {@link World.act}. If the world declares an effect on the hands, it is shown at
    * once: `predict` of `BindingFields` in `docs/WORLDS.md`.
    */
   act(action: string, args?: WorldRecord): Promise<void>;
-  /** The item that the own avatar holds, as shown: predicted or, later, from the avatar's attribute `holding`. */
+  /** The item that the local avatar holds, as shown: predicted or, later, from the avatar's attribute `holding`. */
   readonly holding: EntityId | undefined;
   /**
    * Overwrites `position` of an entity with its predicted position, if an unanswered action of this client
