@@ -15,7 +15,7 @@ use crate::time::{Time, WIRE_UNIT_MICROS};
 /// Maximum delay, in units of the wire. Longer delays are cut to this value, one minute, because they carry no information.
 const DELAY_MAX: u64 = 60_000_000 / WIRE_UNIT_MICROS;
 /// Number of packets after which memory is freed that only a burst of messages needed.
-const SHRINK_INTERVAL: u64 = 128;
+const SHRINK_INTERVAL: u64 = 32;
 
 impl Session {
     /// Handles a packet from the current carrier. Any bytes are allowed. A packet that cannot be read or breaks a rule
