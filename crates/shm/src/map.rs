@@ -26,8 +26,8 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps `words` words of a file. The caller must have checked that the file is at least that long and sealed against
-    /// shrinking. Reading beyond a file's end would end the process.
+    /// Maps `words` words of a file. The caller must have checked that the file has at least `words` words and is sealed against
+    /// shrinking. A read beyond the end of the file would end the process.
     pub(crate) fn new(file: impl AsFd, words: usize) -> io::Result<Map> {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: The kernel chooses the address (the hint is null), so no memory of this process is replaced.

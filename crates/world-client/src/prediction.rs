@@ -222,7 +222,7 @@ impl Predictor {
 }
 
 impl Walking {
-    /// Begins the prediction after a step in which the avatar stands still. No earlier step can be taken again.
+    /// Begins the prediction after a step in which the avatar stands still. Earlier steps cannot be repeated.
     fn restart(&mut self, step: u32, yaw: f32) {
         let input = Input { yaw, ..Input::default() };
         self.taken.clear();

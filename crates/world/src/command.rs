@@ -171,7 +171,7 @@ pub enum Command {
         /// The entity.
         entity: EntityId,
     },
-    /// An editor changes the world directly, without its behaviour.
+    /// An editor changes the world directly. The world's behaviour is not called.
     Edit {
         /// The player that edits.
         player: PlayerId,

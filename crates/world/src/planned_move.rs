@@ -17,7 +17,7 @@ pub enum Easing {
 }
 
 impl Easing {
-    /// Returns the share of the way at a share of the time, both from 0 to 1.
+    /// Returns the covered fraction of the distance after a fraction of the time, both from 0 to 1.
     fn at(self, share: f32) -> f32 {
         match self {
             Easing::InOut => share * share * (3.0 - 2.0 * share),

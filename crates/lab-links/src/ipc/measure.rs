@@ -52,8 +52,8 @@ pub(crate) fn begin(carrier: Carrier, task: Task) -> Result<Begun, LocalError> {
 
 /// If a measurement was preempted for this long, it ends with the samples that it has.
 const TIME_MAX_NS: u64 = 1_500_000_000;
-/// Number of messages before those that count. They are sent at short intervals, because the first passes through the slots
-/// touch new pages. A pass through blocks takes more messages.
+/// Number of messages that are sent before the measured ones. They are sent at short intervals, because the first passes
+/// through the slots touch new pages. A pass through blocks takes more messages.
 const WARM_UP: u64 = 2_048;
 const WARM_UP_PAUSE_NS: u64 = 1_000;
 

@@ -14,7 +14,7 @@ use super::CrashError;
 /// Maximum start time of a server, on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The signal that no process survives.
+/// SIGKILL, which a process can neither handle nor ignore.
 const SIGKILL: i32 = 9;
 
 /// A step of the store's writing, and the number of passes of this step after which a server kills itself.

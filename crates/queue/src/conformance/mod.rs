@@ -34,9 +34,9 @@ use std::time::{Duration, Instant};
 
 /// An implementation under test.
 pub trait Implementation {
-    /// The putting end of the implementation.
+    /// The sender of the implementation.
     type Sender: Sender + Send;
-    /// The getting end of the implementation.
+    /// The receiver of the implementation.
     type Receiver: Receiver + Send;
     /// The name of the implementation in reports.
     const NAME: &'static str;

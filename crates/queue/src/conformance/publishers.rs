@@ -29,9 +29,9 @@ pub trait Implementation {
     fn publisher(&self, bounds: PublicationBounds) -> Self::Publisher;
 }
 
-/// The putting end of a publisher under test.
+/// The sender of a publisher under test.
 pub trait Publish {
-    /// The getting end.
+    /// The receiver of one subscriber.
     type Subscriber: Receiver + Send;
     /// Puts a value for all subscribers.
     ///

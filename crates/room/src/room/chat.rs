@@ -11,7 +11,7 @@ use crate::recorded_world::RecordedWorld;
 /// The reason for a line that is dropped because the room's chat is over its rate.
 const ROOM_IS_LOUD: &str = "the chat of this room is over its limit: send the line again in a moment";
 
-/// The reason for a command for which the world has no space in this step.
+/// The reason for the refusal of a command that exceeds the world's limit of commands in a step.
 pub(super) const WORLD_IS_BUSY: &str =
     "the world has too much to do in this step: it had no effect, try again in a moment";
 

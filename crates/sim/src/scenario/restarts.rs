@@ -1,9 +1,9 @@
 //! Processes that are killed during a run, and durable actions that must survive the kills.
 //!
-//! A session ends with its process. The scenario then acts like the drivers of the engine. The client learns that its server is
-//! dead when the carrier dies, or by the silence. The client tries to resume with the next process. The next process refuses,
-//! because it has no such session, and the client begins another session. A client that was killed returns as another client,
-//! with a new session. The laws hold within each session up to its end. Over all sessions, each durable action is applied once.
+//! A session ends with its process. The scenario then acts like the drivers of the engine. The client detects the death of its
+//! server when the carrier ends, or when no packet arrives for the time-out. The client tries to resume with the next process.
+//! The next process refuses, because it has no such session, and the client begins another session. A client that was killed
+//! returns as another client, with a new session. The laws hold within each session up to its end. Over all sessions, each durable action is applied once.
 
 use std::time::Duration;
 

@@ -40,7 +40,7 @@ pub(super) enum Work {
         world: WorldName,
         span: Span,
         content: Content,
-        /// The data of accounts, from the batch when it was encoded.
+        /// The data of the accounts that changed, taken when the batch was encoded.
         accounts: Vec<AccountRecord>,
     },
     /// A world's state. The writer's thread encodes it.

@@ -26,7 +26,7 @@ export interface StepSink {
    * 65,535), starts again with each welcome, and is 0 before the first input. In the plain protocol it is always 0.
    */
   readonly lastInputSequence: number;
-  /** Where input by steps goes; `undefined` in the plain protocol, which cannot send it. */
+  /** The receiver of input by steps; `undefined` in the plain protocol, which cannot send it. */
   readonly stepInputs: StepInputs | undefined;
   /** Forgets the input of `World.input`, because input is sent by steps from now on. */
   forgetInput(): void;

@@ -13,7 +13,7 @@ import type { Gait, Mover } from "./mover.js";
 import { Contact, Solid } from "./solid.js";
 
 const STEP_S = 1 / 60;
-/** Maximum number of other avatars around the own avatar. */
+/** Maximum number of other avatars around the local avatar. */
 const NEAR_MAX = 16;
 /** The server's physics finds contacts of bodies that are nearer than this at the beginning of a step, in metres. */
 const CONTACT_M = 0.02;
@@ -136,7 +136,7 @@ export class OtherWalkers {
     this.#all.length = this.#near.length = 0;
   }
 
-  /** Sets the own avatar, its mass in kilograms, and its collision layers. */
+  /** Sets the local avatar, its mass in kilograms, and its collision layers. */
   begin(own: EntityId, mass: number, layers: Layers): void {
     this.#own = own;
     this.#mass = mass;
@@ -182,7 +182,7 @@ export class OtherWalkers {
     for (const other of this.#near) this.#meet(other, mover, gait, solids, count);
   }
 
-  /** Whether the own avatar touched another one in this step. */
+  /** Whether the local avatar touched another one in this step. */
   isTouched(step: number): boolean {
     for (const { since, touchedStep } of this.#near) {
       if (since !== undefined && step >= since && step - touchedStep < 2) return true;

@@ -370,7 +370,7 @@ class StepPredictor implements Predictor {
     this.#sender.restart(this.step);
   }
 
-  /** Fills the history with the present state: no earlier step can be taken again. */
+  /** Fills the history with the present state, so that earlier steps cannot be repeated. */
   #fill(): void {
     for (let back = 0; back < STEPS_KEPT; back++) {
       this.#history.putInput(this.step - back, this.#wanted);

@@ -1,7 +1,7 @@
 /** Kinds whose entities are parts of a player's body, moved by that player: "Headsets" in `docs/HEADSETS.md`. */
 import { type Kind, ownerRulesOf } from "nowcast/world";
 
-/** The part of a body that an entity is. */
+/** The body part that an entity represents. */
 export type TrackedPart = "head" | "hand";
 
 /** The part of a kind that this file needs. */
