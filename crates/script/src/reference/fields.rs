@@ -57,7 +57,7 @@ pub(super) const FIELDS: Section = Section {
         entry(
             "OwnerFields",
             "{ by: string?, speed: number?, turn: number?, reach: number?, area: { at: vector?, size: vector }?, beyond: string?, attributes: { string }?, spawns: number?, leave: string? }",
-            "`by` is \"player\", \"program\" or \"anyone\"; without it only your script gives one away. An owner moves it with at most `speed` metres a second (10), turns it with `turn` radians a second (12), within `reach` metres of its avatar (without an avatar: of the place where it got it), inside of the box `area`. A target outside of these is moved to their edge, or with `beyond = \"refuse\"` refused. An owner may set `attributes`, and make up to `spawns` entities (0). When the owner leaves, `leave` decides: \"release\" (to the server), \"keep\" (the player that left still owns it) or \"despawn\".",
+            "`by` is \"player\", \"program\" or \"anyone\"; without it, only your script sets an owner. An owner moves it with at most `speed` metres a second (10), turns it with `turn` radians a second (12), within `reach` metres of its avatar (without an avatar: of the place where it became the owner), inside of the box `area`. A target outside of these is moved to their edge, or with `beyond = \"refuse\"` refused. An owner may set `attributes`, and make up to `spawns` entities (0). When the owner leaves, `leave` decides: \"release\" (to the server), \"keep\" (the player that left still owns it) or \"despawn\".",
         ),
         entry(
             "BindingFields",
@@ -67,12 +67,12 @@ pub(super) const FIELDS: Section = Section {
         entry(
             "CommandFields",
             "{ help: string?, arguments: { any }?, roles: { string }? }",
-            "`help` is one sentence. Each of at most 8 `arguments` is a table with a name, a type (\"text\", \"number\", \"integer\", \"bool\" or \"player\", each followed by `?` if it may be missing), and `min`, `max`, `one_of` (a list of words) or `default`: `{ \"count\", \"integer\", min = 1, max = 9, default = 1 }`. A last text is the rest of the line; other texts with spaces stand in quotes. A player is named by the beginning of its name. A player needs one of the `roles`, if there are any.",
+            "`help` is one sentence. Each of at most 8 `arguments` is a table with a name, a type (\"text\", \"number\", \"integer\", \"bool\" or \"player\", each followed by `?` if it may be missing), and `min`, `max`, `one_of` (a list of words) or `default`: `{ \"count\", \"integer\", min = 1, max = 9, default = 1 }`. A text at the end takes the rest of the line; other texts with spaces need quotes. The beginning of its name identifies a player. A player needs one of the `roles`, if there are any.",
         ),
         entry(
             "PanelFields",
             "{ at: string?, title: string?, open: boolean?, parts: { PartFields } }",
-            "`at` is \"top_left\" (the default), \"top\", \"top_right\", \"left\", \"center\", \"right\", \"bottom_left\", \"bottom\", \"bottom_right\" or \"entity\". With `open = false`, players see the panel only after `show`; a panel over an entity always begins so.",
+            "`at` is \"top_left\" (the default), \"top\", \"top_right\", \"left\", \"center\", \"right\", \"bottom_left\", \"bottom\", \"bottom_right\" or \"entity\". With `open = false`, players see the panel only after `show`; a panel over an entity is always hidden at first.",
         ),
         entry(
             "PartFields",
