@@ -35,11 +35,6 @@ pub(crate) fn is_command(line: &str) -> bool {
         && !letters.any(|letter| letter == '/')
 }
 
-/// Returns the line. If it begins with two slashes, removes one of them.
-pub(crate) fn as_said(line: &str) -> &str {
-    if line.starts_with("//") { &line[1..] } else { line }
-}
-
 /// Whether all clients may use this command.
 pub(crate) fn is_for_all(line: &str) -> bool {
     !matches!(words(line).0, "/ban" | "/unban" | "/bans" | "/at" | "/play" | "/pause" | "/copy")
@@ -85,7 +80,6 @@ mod tests {
         for line in ["", "/", "/ 2", "1/2", "ban Ada", "a /ban", "//ban", "/r/plaza is better", "/:"] {
             assert!(!is_command(line), "{line}");
         }
-        assert_eq!((as_said("//ban"), as_said("hello")), ("/ban", "hello"));
     }
 
     #[test]

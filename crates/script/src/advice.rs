@@ -11,7 +11,7 @@ use crate::sources::{MAIN, Sources};
 use crate::suggest::{closest, instead};
 
 /// The fields of a look that pages draw.
-const LOOK_FIELDS: [&str; 14] = [
+const LOOK_FIELDS: [&str; 16] = [
     "shape",
     "size",
     "radius",
@@ -26,6 +26,8 @@ const LOOK_FIELDS: [&str; 14] = [
     "label",
     "hidden",
     "sea",
+    "sign",
+    "trail",
 ];
 
 /// Keys that pages use for walking.

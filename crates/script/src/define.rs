@@ -7,10 +7,10 @@ mod body;
 use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau};
-use nowcast_wire::shape::{Field, NumberType, Type};
+use nowcast_wire::shape::{Field, NumberType, Range, Type};
 use nowcast_world::{
-    Action, Area, Attributes, Beyond, Definition, EventDeclaration, Interest, Kind, LAYERS_MAX, Layers,
-    OwnedBy, OwnerLeaves, OwnerRules, UpdateRate, Value, Walker,
+    Action, Adjustment, Area, Attributes, Beyond, Definition, EventDeclaration, Interest, Kind, LAYERS_MAX,
+    Layers, OwnedBy, OwnerLeaves, OwnerRules, UpdateRate, Value, Walker,
 };
 
 pub(crate) use body::{SHAPE_FIELDS, read_motion, read_shape};
@@ -33,7 +33,8 @@ pub(crate) enum Special {
 /// The action by which a server brings a player who comes from another room, with the arguments `from` (text) and `data`.
 pub const ARRIVE: &str = "@arrive";
 
-/// The action by which players press a button of a panel, with the arguments `part` (its place) and `row`.
+/// The action by which players press a button of a panel, with the arguments `part` (its place), `row` (of a list) and `text` (of an
+/// input).
 const PRESS: &str = "ui:press";
 
 /// The name of the layer of kinds that declare none.
@@ -65,7 +66,7 @@ impl Declarations {
         let mut specials = BTreeMap::new();
         let mut kind = Kind::new(name);
         if let Some(walker) = fields.table_in("walker")? {
-            kind = Kind { ..Kind::walker(name, read_walker(&walker)?) };
+            kind = Kind::walker(name, read_walker(&walker)?);
         }
         if let Some(body) = fields.table_in("body")? {
             if kind.walker.is_some() {
@@ -84,6 +85,14 @@ impl Declarations {
         }
         if fields.truth("appearance")?.unwrap_or(false) {
             add_appearance(&mut kind)?;
+        }
+        let walker = kind.walker.unwrap_or_default();
+        if walker.is_adjustable {
+            add_adjustment(&mut kind)?;
+        }
+        if walker.shows_pitch {
+            add_attribute(&mut kind, "pitch", Field::new(PITCH, pitch_type()))?;
+            kind.owner.attributes.push(PITCH.to_owned());
         }
         kind.interest = read_interest(&fields)?;
         kind.update_rates = read_update_rates(&fields)?;
@@ -214,7 +223,8 @@ impl Declarations {
             return self.checked(|_| ());
         }
         let row = Type::Option(Box::new(Type::Number(NumberType::U8)));
-        let fields = vec![Field::new("part", Type::Text), Field::new("row", row)];
+        let text = Type::Option(Box::new(Type::Text));
+        let fields = vec![Field::new("part", Type::Text), Field::new("row", row), Field::new("text", text)];
         let arguments = Attributes::from_fields(fields).map_err(|error| error.to_string())?;
         let hint = Value::Map(vec![(Value::Text("ui".to_owned()), Value::List(vec![described]))]);
         self.definition.actions.push(Action { name: PRESS.to_owned(), arguments, hint, durable: false });
@@ -392,12 +402,35 @@ fn add_appearance(kind: &mut Kind) -> Declared<()> {
         return Err(format!("{}: `appearance` needs a `walker`", kind.name));
     }
     for (name, number) in APPEARANCE {
-        let field = Field::new(name, Type::Number(number));
-        let wider = std::mem::take(&mut kind.attributes).with_field(field);
-        kind.attributes =
-            wider.map_err(|error| format!("{}: `appearance` adds `{name}`: {error}", kind.name))?;
+        add_attribute(kind, "appearance", Field::new(name, Type::Number(number)))?;
         kind.owner.attributes.push(name.to_owned());
     }
+    Ok(())
+}
+
+/// The attribute of a walker with `pitch = true`, which its player's page sets: how far up the player looks, in radians.
+pub(crate) const PITCH: &str = "pitch";
+
+fn pitch_type() -> Type {
+    Type::Range(Range { low: -1.6, high: 1.6, step: 0.0125 })
+}
+
+/// Adds the attributes with which the rules change the gait of each walker.
+fn add_adjustment(kind: &mut Kind) -> Declared<()> {
+    for (field, default) in Adjustment::fields() {
+        let name = field.name.clone();
+        add_attribute(kind, "adjustable", field)?;
+        let defaulted = std::mem::take(&mut kind.attributes).with_default(&name, default);
+        kind.attributes = defaulted.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Adds an attribute that the field `cause` of a kind brings.
+fn add_attribute(kind: &mut Kind, cause: &str, field: Field) -> Declared<()> {
+    let name = field.name.clone();
+    let wider = std::mem::take(&mut kind.attributes).with_field(field);
+    kind.attributes = wider.map_err(|error| format!("{}: `{cause}` adds `{name}`: {error}", kind.name))?;
     Ok(())
 }
 
@@ -421,7 +454,10 @@ fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {
             name
         })
     });
-    let known = known.into_iter().collect::<Declared<Vec<_>>>()?;
+    walker.is_adjustable = fields.truth("adjustable")?.unwrap_or(false);
+    walker.shows_pitch = fields.truth("pitch")?.unwrap_or(false);
+    let mut known = known.into_iter().collect::<Declared<Vec<_>>>()?;
+    known.extend(["adjustable", "pitch"]);
     fields.nothing_else(&known)?;
     Ok(walker)
 }

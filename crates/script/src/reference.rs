@@ -134,6 +134,21 @@ const SECTIONS: [Section; 5] = [
                 "Sets the sky and the light of all pages, or of one player's: `time` is the hour of the day from 0 to 24, and `fog` is 0 (none) to 1 (thick). Pages glide to another hour within two seconds. nil returns to the page's own light.",
             ),
             entry(
+                "light",
+                "(name: string, fields: LightFields?, player: Entity?) -> ()",
+                "Sets a light in the picture of all pages, or of one player's, until it is changed or, with nil, removed. A world has at most 32 lights; pages draw the 8 nearest ones of each type.",
+            ),
+            entry(
+                "camera",
+                "(fields: CameraFields?, player: Entity?) -> ()",
+                "Sets the camera of all pages, or of one player's, until it is changed. nil returns to the page's own camera. It never enters bodies.",
+            ),
+            entry(
+                "shake",
+                "(fields: { strength: number?, seconds: number?, near: vector?, radius: number? }?, player: Entity?) -> ()",
+                "Shakes the picture of all pages, of one player's, or of those within `radius` metres of `near`: with a `strength` from 0 to 1 (0.5), for `seconds` (0.5; at most 10). Pages of people who prefer reduced motion do not shake.",
+            ),
+            entry(
                 "players",
                 "(tag: string?) -> { Entity }",
                 "All players in the order in which they joined, or those with a tag: a team. Programs are not included.",
@@ -257,7 +272,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "parent",
                 "Entity?",
-                "The entity whose pose it follows. Dynamic bodies cannot have a parent. Setting `position` changes the pose relative to the parent.",
+                "The entity whose pose it follows. Dynamic bodies other than walkers cannot have a parent; a walker with a parent sits there, and does not walk. Setting `position` changes the pose relative to the parent.",
             ),
             entry("private", "any", "A saved table of an entity or a player. Clients never receive it."),
             entry("player", "Entity?", "The player whose avatar it is. Read only."),
@@ -268,6 +283,16 @@ const SECTIONS: [Section; 5] = [
                 "input",
                 "{ forward: number, right: number, yaw: number, run: boolean, jump: boolean }",
                 "The input of a player (read only), or of a walker without a player (set it to make the walker walk).",
+            ),
+            entry(
+                "look",
+                "{ yaw: number, pitch: number, direction: vector }",
+                "Where a player or an entity looks: `yaw` and `pitch` (up) in radians, and the `direction` of length 1. The pitch of a player is known if its kind of walker has `pitch = true`, and is 0 otherwise. Read only.",
+            ),
+            entry(
+                "is_on_ground",
+                "boolean",
+                "Whether a walker stood on ground in its last step; false for other entities. Read only.",
             ),
             entry("tags", "{ string }", "Read only; see `tag`."),
             entry(
@@ -299,6 +324,11 @@ const SECTIONS: [Section; 5] = [
                 "spawn_avatar",
                 "(self: Entity, kind: Kind, fields: SpawnFields?) -> Entity",
                 "Makes the avatar of a player. An earlier avatar is removed.",
+            ),
+            entry(
+                "control",
+                "(self: Entity, entity: Entity, options: { seat: vector? }?) -> ()",
+                "Lets the input of a player move another entity, such as a drone or a vehicle, which becomes its avatar. The former avatar stays: a walker stands still, or with `seat` (a place relative to the entity) sits there and moves along. `player:control(person)` returns to it. See \"Vehicles and drones\".",
             ),
             entry(
                 "tell",

@@ -36,6 +36,12 @@ const TESTS: &str = "
         test.say(bo, 'hello')
         assert(string.find(world.state.given, 'hello'), 'other lines are chat')
     end)
+    test.case('a line with two slashes is chat', function()
+        local ada = test.join('Ada', { 'keeper' })
+        test.say(ada, '//give ada hat')
+        test.equal(world.state.given, '//give ada hat; ')
+        test.equal(#test.events('tell'), 0)
+    end)
     test.case('an argument that does not fit is answered by its name', function()
         local ada = test.join('Ada', { 'keeper' })
         test.join('Bob')
@@ -91,7 +97,7 @@ fn commands_read_their_arguments_and_answer_by_name() {
     let sources = Sources::from_iter([("world.luau", WORLD), ("tests/c.luau", TESTS)]);
     let scenario =
         Scenario::new(sources, "tests/c.luau", Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
-    assert_eq!(scenario.cases().len(), 5);
+    assert_eq!(scenario.cases().len(), 6);
     for (case, name) in scenario.cases().iter().enumerate() {
         let failure = scenario.run(case, 1).failure.map(|fault| fault.to_string());
         assert_eq!(failure, None, "{name}");

@@ -126,3 +126,130 @@ fn players_choose_the_outfit_and_emote_of_an_avatar_that_allows_it() {
         assert!(refused.to_string().contains(cause), "{refused}");
     }
 }
+
+/// Plays one case in a world with adjustable walkers, a cart and a drone.
+fn play(case: &str) -> Option<String> {
+    let world = "
+        local world = require('@nowcast/world')
+        local Floor = world.kind('floor', { body = { motion = 'fixed', shape = 'box', size = vector.create(200, 1, 200) } })
+        local Person = world.kind('person', { walker = { adjustable = true, pitch = true } })
+        local Cart = world.kind('cart', { tags = { 'cart' }, body = { shape = 'box', size = vector.create(2, 0.6, 3), mass = 100, friction = 0 } })
+        local Drone = world.kind('drone', { tags = { 'drone' }, body = { motion = 'kinematic', shape = 'sphere', radius = 0.3 } })
+        world.on('start', function()
+            Floor:spawn { at = vector.create(0, -0.5, 0) }
+            Cart:spawn { at = vector.create(4, 0.31, 0) }
+            Drone:spawn { at = vector.create(0, 3, 5) }
+        end)
+        Drone:on('step', function(drone)
+            local pilot = drone.player
+            drone.velocity = if pilot then vector.create(pilot.input.right, 0, -pilot.input.forward) else vector.zero
+        end)
+        Cart:on('step', function(cart)
+            local driver = cart.player
+            if driver then cart.velocity = vector.create(driver.input.right * 3, 0, 0) end
+        end)
+        world.on('join', function(player) player:spawn_avatar(Person, { at = vector.create(player.id, 1, 0) }) end)
+        world.action('control', { what = 'entity', sits = 'bool' }, function(player, a)
+            player:control(a.what, { seat = if a.sits then vector.create(0, 0.8, 0) else nil })
+        end)";
+    crate::one_case::play(world, &format!("local bo = test.join('Bo') {case}"))
+}
+
+#[test]
+fn speed_jump_and_frozen_change_one_walker() {
+    let case = "test.wait(1)
+        assert(ada.is_on_ground and ada.avatar.is_on_ground)
+        ada.avatar.speed, ada.avatar.jump = 2, 0
+        test.input(ada, { forward = 1 })
+        test.input(bo, { forward = 1, jump = true })
+        test.wait(0.5)
+        test.near(vector.magnitude(ada.velocity), 6.4, 0.05)
+        assert(not bo.is_on_ground and bo.position.y > 1.2)
+        test.input(bo, { forward = 1 })
+        test.input(ada, { forward = 1, jump = true })
+        test.wait(1)
+        assert(ada.is_on_ground)
+        ada.avatar.frozen = true
+        test.step()
+        local at = ada.position
+        test.wait(1)
+        test.equal(ada.position, at)
+        test.equal(ada.velocity, vector.zero)
+        ada.avatar.frozen = false
+        ada.avatar.speed = 0.5
+        test.wait(1)
+        test.near(vector.magnitude(ada.velocity), 1.6, 0.05)";
+    assert_eq!(play(case), None);
+}
+
+#[test]
+fn rules_read_where_a_player_looks() {
+    let case = "test.input(ada, { yaw = 1.5 })
+        test.set(ada, ada.avatar, { pitch = 0.5 })
+        test.step(2)
+        local look = ada.look
+        test.near(look.yaw, 1.5, 0.001)
+        test.near(look.pitch, 0.5, 0.01)
+        test.near(look.direction, vector.create(-math.sin(1.5) * math.cos(0.5), math.sin(0.5), -math.cos(1.5) * math.cos(0.5)), 0.02)
+        test.near(ada.avatar.look.pitch, 0.5, 0.01)
+        test.equal(bo.look.pitch, 0)
+        test.near(world.tagged('drone')[1].look.direction, vector.create(0, 0, -1), 0.01)";
+    assert_eq!(play(case), None);
+}
+
+#[test]
+fn a_drone_is_controlled_while_the_body_stands_still() {
+    let case = "local drone, body = world.tagged('drone')[1], ada.avatar
+        test.input(ada, { forward = 1 })
+        test.act(ada, 'control', { what = drone, sits = false })
+        test.equal(ada.avatar, drone)
+        test.wait(0.5)
+        local at, start = body.position, drone.position
+        test.wait(1)
+        test.near(drone.position, start + vector.create(0, 0, -1), 0.05)
+        test.near(body.position, at, 0.01)
+        test.act(bo, 'control', { what = drone, sits = false })
+        test.equal(bo.avatar.kind.name, 'person')";
+    let told = play(case).unwrap_or_default();
+    assert!(told.contains("is the avatar of another player"), "{told}");
+    let case = "local drone, body = world.tagged('drone')[1], ada.avatar
+        test.act(ada, 'control', { what = drone, sits = false })
+        test.act(ada, 'control', { what = body, sits = false })
+        test.equal(ada.avatar, body)
+        test.act(bo, 'control', { what = drone, sits = false })
+        test.equal(bo.avatar, drone)
+        local left = bo
+        test.leave(bo)
+        assert(drone.alive, 'the drone stays')
+        test.equal(#world.players(), 1)
+        test.act(ada, 'control', { what = drone, sits = false })
+        test.leave(ada)
+        assert(drone.alive and not body.alive, 'the body goes with its player')";
+    assert_eq!(play(case), None);
+}
+
+#[test]
+fn a_seated_person_rides_and_gets_out_again() {
+    let case = "local cart, body = world.tagged('cart')[1], ada.avatar
+        test.act(ada, 'control', { what = cart, sits = true })
+        test.equal(body.parent, cart)
+        test.input(ada, { right = 1 })
+        test.wait(2)
+        assert(cart.position.x > 8, tostring(cart.position))
+        test.near(body.position - cart.position, vector.create(0, 0.8, 0), 0.05)
+        test.input(ada, {})
+        test.act(ada, 'control', { what = body, sits = false })
+        test.equal(body.parent, nil)
+        test.input(ada, { right = -1 })
+        test.wait(1.5)
+        assert(body.position.x < cart.position.x - 2, tostring(body.position))
+        test.near(body.position.y, 0.9, 0.02)";
+    assert_eq!(play(case), None);
+    let case = "local cart, body = world.tagged('cart')[1], ada.avatar
+        test.act(ada, 'control', { what = cart, sits = true })
+        cart:despawn()
+        test.step(2)
+        test.equal(ada.avatar, body)
+        test.equal(body.parent, nil)";
+    assert_eq!(play(case), None);
+}

@@ -10,7 +10,21 @@ const WORLD: &str = "
     world.action('engine', {}, function()
         local kart = Kart:spawn { at = vector.one }
         world.loop('engine', { file = 'assets/engine.ogg', on = kart, at = vector.one, pitch = 2 })
-    end)";
+    end)
+    world.action('light', { value = 'any', mine = 'bool' }, function(player, a)
+        local fields = a.value
+        if fields then
+            fields.at = fields.at and vector.create(fields.at[1], fields.at[2], fields.at[3])
+            fields.direction = fields.direction and vector.create(0, -1, 0)
+        end
+        world.light('lamp', fields, if a.mine then player else nil)
+    end)
+    world.action('lamps', {}, function() for i = 1, 33 do world.light('lamp' .. i, { at = vector.zero }) end end)
+    world.action('camera', { value = 'any' }, function(player, a)
+        if a.value and a.value.at then a.value.at, a.value.look_at = vector.one, vector.zero end
+        world.camera(a.value, player)
+    end)
+    world.action('shake', { strength = 'f32' }, function(player, a) world.shake({ strength = a.strength, seconds = 1 }, player) end)";
 
 fn play(case: &str) -> Option<String> {
     one_case::play(WORLD, case)
@@ -64,4 +78,52 @@ fn values_out_of_bounds_are_refused_by_name() {
             .unwrap_or_default();
         assert!(told.contains(problem), "{action} {value}: {told}");
     }
+}
+
+#[test]
+fn a_light_is_for_all_players_or_for_one_until_it_is_removed() {
+    let case = "test.act(ada, 'light', { value = { at = { 1, 2, 3 }, color = '#ffcc88', brightness = 2 }, mine = false })
+        test.equal(test.light('lamp'), { light = 'point', at = { 1, 2, 3 }, color = '#ffcc88', brightness = 2 })
+        test.act(ada, 'light', { value = { type = 'sun', direction = true }, mine = true })
+        test.equal(test.light('lamp', ada), { light = 'sun', direction = { 0, -1, 0 } })
+        test.act(ada, 'light', { mine = false })
+        test.equal(test.light('lamp'), nil)";
+    assert_eq!(play(case), None);
+    for (fields, problem) in [
+        ("{ type = 'lamp', at = { 0, 0, 0 } }", "light lamp.type is \"point\", \"spot\" or \"sun\""),
+        ("{ color = '#fff' }", "light lamp needs a place"),
+        ("{ type = 'spot', at = { 0, 0, 0 } }", "light lamp needs the direction"),
+        ("{ at = { 0, 0, 0 }, range = 1000 }", "light lamp.range is a number from 0.1 to 100"),
+        ("{ at = { 0, 0, 0 }, colour = '#fff' }", "did you mean `color`?"),
+    ] {
+        let told = play(&format!("test.act(ada, 'light', {{ value = {fields}, mine = false }})"))
+            .unwrap_or_default();
+        assert!(told.contains(problem), "{fields}: {told}");
+    }
+    let told = play("test.act(ada, 'lamps')").unwrap_or_default();
+    assert!(told.contains("light lamp33 is one too many: a world has at most 32 lights"), "{told}");
+}
+
+#[test]
+fn a_camera_follows_stands_still_or_sees_with_the_eyes_of_the_avatar() {
+    let case = "test.act(ada, 'camera', { value = { mode = 'first_person', fov = 70 } })
+        test.equal(test.screen('@camera', ada), { mode = 'first_person', fov = 70 })
+        test.act(ada, 'camera', { value = { mode = 'fixed', at = true, seconds = 2 } })
+        test.equal(test.screen('@camera', ada), { mode = 'fixed', at = { 1, 1, 1 }, look_at = { 0, 0, 0 }, seconds = 2 })
+        test.act(ada, 'camera', {})
+        test.equal(test.screen('@camera', ada), nil)
+        test.act(ada, 'shake', { strength = 0.25 })
+        test.equal(test.events('shake')[1].payload, { strength = 0.25, seconds = 1 })";
+    assert_eq!(play(case), None);
+    for (fields, problem) in [
+        ("{ mode = 'fixd' }", "did you mean `fixed`?"),
+        ("{ mode = 'fixed' }", "a fixed camera needs its place and its target"),
+        ("{ min = 9, max = 3 }", "min is greater than max"),
+        ("{ fov = 200 }", "world.camera: fov is a number from 20 to 110"),
+    ] {
+        let told = play(&format!("test.act(ada, 'camera', {{ value = {fields} }})")).unwrap_or_default();
+        assert!(told.contains(problem), "{fields}: {told}");
+    }
+    let told = play("test.act(ada, 'shake', { strength = 3 })").unwrap_or_default();
+    assert!(told.contains("world.shake: strength is a number from 0 to 1"), "{told}");
 }

@@ -10,6 +10,8 @@ const WORLD: &str = "
         { 'text', name = 'coins', label = 'Coins', text = '0' },
         { 'bar', name = 'health', max = 10 },
         { 'button', name = 'heal', text = 'Heal', press = function(player) world.state.pressed ..= player.name .. '; ' end },
+        { 'picture', name = 'icon', text = 'assets/coin.png', label = 'A coin', max = 32 },
+        { 'input', name = 'wish', label = 'Wish', max = 12, press = function(player, text) world.state.pressed ..= `{player.name} wishes {text}; ` end },
         { 'list', name = 'goods', press = function(player, row) world.state.pressed ..= `{player.name} {row}; ` end },
     } })
     local shop = world.ui.panel('shop', { open = false, parts = {
@@ -51,7 +53,9 @@ fn play(case: &str) -> Option<String> {
         local function set(player, part, value, mine) test.act(player, 'set', {{ part = part, value = value, mine = mine or false }}) end
         test.case('case', function() local ada, bo = test.join('Ada'), test.join('Bo') {case} end)"
     );
-    for (panel, part) in [("hud", "coins"), ("hud", "heal"), ("hud", "goods"), ("shop", "buy")] {
+    for (panel, part) in
+        [("hud", "coins"), ("hud", "heal"), ("hud", "goods"), ("hud", "wish"), ("shop", "buy")]
+    {
         case = case.replace(&format!("<{panel}.{part}>"), &format!("'{}'", place_of(panel, part)));
     }
     let sources = Sources::from_iter([("world.luau", WORLD), ("tests/c.luau", case.as_str())]);
@@ -107,6 +111,22 @@ fn a_row_of_a_list_is_pressed_only_if_it_is_there() {
 }
 
 #[test]
+fn the_text_of_an_input_is_an_action_without_control_characters_and_not_too_long() {
+    let case = "local function write(text) test.act(ada, 'ui:press', { part = <hud.wish>, text = text }) end
+        write('a <b>hat</b> and more')
+        write('a\\n\\u{202e}hat')
+        test.equal(world.state.pressed, 'Ada wishes a <b>hat</b>; Ada wishes ahat; ')
+        press(ada, <hud.wish>)
+        set(ada, 'wish', false, true)
+        write('no')
+        test.equal(world.state.pressed, 'Ada wishes a <b>hat</b>; Ada wishes ahat; ')
+        set(ada, 'wish', '', true)
+        test.press(ada, 'hud', 'wish', 'yes')
+        test.equal(world.state.pressed, 'Ada wishes a <b>hat</b>; Ada wishes ahat; Ada wishes yes; ')";
+    assert_eq!(play(case), None);
+}
+
+#[test]
 fn values_that_do_not_fit_are_refused_by_name() {
     for (part, value, problem) in [
         ("coin", "1", "panel hud has no part \"coin\"; did you mean `coins`?"),
@@ -117,6 +137,8 @@ fn values_that_do_not_fit_are_refused_by_name() {
         ("goods", "{ 3 }", "hud.goods: a list shows texts"),
         ("coins", "string.rep('x', 201)", "hud.coins: a text has at most 200 bytes"),
         ("coins", "{}", "hud.coins: a text shows a text, a number, true or false"),
+        ("wish", "3", "hud.wish: an input shows a text"),
+        ("icon", "false", "hud.icon: a picture shows a file"),
         ("heal", "3", "hud.heal: a button shows a text, and false turns it off"),
     ] {
         let told = play(&format!("set(ada, '{part}', {value})")).unwrap_or_default();
@@ -142,9 +164,18 @@ fn a_wrong_declaration_of_a_panel_is_refused_by_name() {
         ("world.ui.panel('a', { parts = { { 'video', name = 'b' } } })", "begins with a type"),
         ("world.ui.panel('a', { parts = { { 'text' } } })", "parts[1].name is needed"),
         ("world.ui.panel('a', { parts = { { 'button', name = 'b' } } })", "a button needs press"),
+        ("world.ui.panel('a', { parts = { { 'input', name = 'b' } } })", "an input needs press"),
+        (
+            "world.ui.panel('a', { parts = { { 'input', name = 'b', press = print, max = 201 } } })",
+            "the largest number of characters, 1 to 200",
+        ),
+        (
+            "world.ui.panel('a', { parts = { { 'picture', name = 'b', max = 4 } } })",
+            "the largest width of a picture in pixels, 8 to 512",
+        ),
         (
             "world.ui.panel('a', { parts = { { 'text', name = 'b', press = print } } })",
-            "of a button or a list",
+            "of a button, a list or an input",
         ),
         (
             "world.ui.panel('a', { parts = {} }) world.ui.panel('a', { parts = {} })",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nowcast_replication::Applied;
 use nowcast_world::movement::Mover;
-use nowcast_world::{EntityId, Input, InputError, STEP_HZ, Solid};
+use nowcast_world::{Adjustment, EntityId, Input, InputError, STEP_HZ, Solid};
 use nowcast_world_protocol::WalkerKind;
 use nowcast_world_protocol::session::Steps;
 
@@ -91,6 +91,8 @@ pub struct Correction {
 struct Walking {
     avatar: EntityId,
     kind: WalkerKind,
+    /// The factors by which the rules change the speeds of the avatar.
+    adjustment: Adjustment,
     mover: Mover,
     /// The newest steps, oldest first.
     taken: VecDeque<Taken>,
@@ -190,20 +192,21 @@ impl Predictor {
     /// Begins with another avatar. Returns whether there is an avatar to predict.
     fn follow(&mut self, view: &WorldView, target: u32) -> bool {
         let walker = view.avatar().and_then(|avatar| {
-            let kind = view.kind(view.entity(avatar)?.entity.kind)?.walker?;
-            Some((avatar, kind, view.position(avatar)?))
+            let (kind, adjustment) = gait_of(view, avatar)?;
+            Some((avatar, kind, adjustment, view.position(avatar)?))
         });
-        let Some((avatar, kind, position)) = walker else {
+        let Some((avatar, kind, adjustment, position)) = walker else {
             self.walking = None;
             return false;
         };
         match &mut self.walking {
-            Some(walking) if walking.avatar == avatar => walking.kind = kind,
+            Some(walking) if walking.avatar == avatar => {}
             _ => {
                 self.step = target.max(self.step + 1);
                 let mut walking = Walking {
                     avatar,
                     kind,
+                    adjustment,
                     mover: Mover::new(position),
                     taken: VecDeque::with_capacity(STEPS_KEPT as usize),
                     sender: StepSender::new(self.step, Input::default()),
@@ -240,7 +243,7 @@ impl Walking {
     }
 
     fn take_step(&mut self, step: u32, input: Input, solids: &[Solid]) {
-        self.mover.step(&self.kind.walker, &input, self.kind.gravity, solids);
+        self.step(&input, solids);
         if self.taken.back().is_none_or(|before| before.input != input) {
             self.sender.change(step, input);
         }
@@ -265,6 +268,11 @@ impl Walking {
         let step = newest.checked_sub(behind.into())?;
         let at = self.find(step)?;
         let position = view.position(self.avatar)?;
+        let (kind, adjustment) = gait_of(view, self.avatar)?;
+        if (kind, adjustment) != (self.kind, self.adjustment) {
+            (self.kind, self.adjustment) = (kind, adjustment);
+            self.change_gait(at, position, surroundings, view);
+        }
         let is_moved = self.acknowledged.is_none_or(|newest| newest.position != position);
         // The group of the avatar may not have been sent since the avatar moved.
         let is_quiet = self
@@ -344,10 +352,46 @@ impl Walking {
         let solids = surroundings.near();
         self.mover.feel(&self.kind.walker, solids);
         self.taken[at].mover = self.mover;
-        for later in self.taken.range_mut(at + 1..) {
-            self.mover.step(&self.kind.walker, &later.input, self.kind.gravity, solids);
-            later.mover = self.mover;
+        for again in at + 1..self.taken.len() {
+            let input = self.taken[again].input;
+            self.step(&input, solids);
+            self.taken[again].mover = self.mover;
         }
+    }
+
+    /// The rules changed the speeds of the avatar at most a few steps before the step of `at`. Takes these steps again,
+    /// from the step on after which the result is nearest to the server's position.
+    fn change_gait(
+        &mut self,
+        at: usize,
+        position: [f32; 3],
+        surroundings: &mut Surroundings,
+        view: &WorldView,
+    ) {
+        let first = at.saturating_sub(VELOCITY_STEPS_MAX as usize);
+        let (mut best, mut least) = (at, f32::INFINITY);
+        for from in (first..at).rev() {
+            self.mover = self.taken[from].mover;
+            self.gather(surroundings, view);
+            self.mover.feel(&self.kind.walker, surroundings.near());
+            for again in from + 1..=at {
+                let input = self.taken[again].input;
+                self.step(&input, surroundings.near());
+            }
+            let error = distance(self.mover.position, position);
+            if error < least {
+                (best, least) = (from, error);
+            }
+        }
+        self.mover = self.taken[best].mover;
+        self.take_again(best, surroundings, view);
+    }
+
+    fn step(&mut self, input: &Input, solids: &[Solid]) {
+        if self.adjustment.is_frozen {
+            return self.mover.freeze();
+        }
+        self.mover.step(&self.kind.walker, input, self.kind.gravity, solids);
     }
 
     /// Returns the index of a remembered step. Remembered steps have no gaps.
@@ -356,4 +400,19 @@ impl Walking {
         let at = step.checked_sub(first)? as usize;
         (at < self.taken.len()).then_some(at)
     }
+}
+
+/// Returns the walker of an entity with the factors in its attributes; `None` for an entity that input does not move.
+fn gait_of(view: &WorldView, id: EntityId) -> Option<(WalkerKind, Adjustment)> {
+    let seen = view.entity(id)?;
+    // A seated walker follows the entity on which it sits.
+    if seen.entity.parent.is_some() {
+        return None;
+    }
+    let kind = view.kind(seen.entity.kind)?.walker?;
+    if !kind.walker.is_adjustable {
+        return Some((kind, Adjustment::default()));
+    }
+    let adjustment = Adjustment::read(|name| seen.attributes.get(name));
+    Some((WalkerKind { walker: adjustment.of(&kind.walker), ..kind }, adjustment))
 }

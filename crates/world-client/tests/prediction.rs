@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use nowcast_replication::{History, Transform, Viewer};
-use nowcast_wire::encode_to_vec;
+use nowcast_wire::{Effort, Value, encode_to_vec, encode_value};
 use nowcast_world::{
-    Behaviour, Body, ColliderShape, Command, Definition, EntityId, Input, Kind, Motion, PlayerId, Pose,
-    STEP_HZ, Scene, Spawn, Walker, World,
+    Adjustment, Attributes, Behaviour, Body, ColliderShape, Command, Definition, EntityId, Input, Kind,
+    Motion, PlayerId, Pose, STEP_HZ, Scene, Spawn, Walker, World,
 };
 use nowcast_world_client::{Incoming, Predictor, WorldView};
 use nowcast_world_protocol::session::{
@@ -22,10 +22,13 @@ const ADA: PlayerId = PlayerId(1);
 const AHEAD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: false, jump: false };
 const KINDS: [&str; 5] = ["floor", "block", "step", "ball", "person"];
 
-/// A yard with a block, a step and a ball. At one step its rules teleport the avatar, at another they launch it.
+/// A yard with a block, a step and a ball. At one step its rules teleport the avatar, at another they launch it, at a third they
+/// make it faster.
+#[derive(Default)]
 struct Yard {
     teleport_tick: Option<u64>,
     launch_tick: Option<u64>,
+    hurry_tick: Option<u64>,
     avatar: Option<EntityId>,
 }
 
@@ -52,7 +55,20 @@ impl Behaviour for Yard {
         if let Some(avatar) = self.avatar.filter(|_| Some(scene.tick()) == self.launch_tick) {
             scene.launch(avatar, [3.0, 7.0, 0.0]).expect("it is a walker");
         }
+        if let Some(avatar) = self.avatar.filter(|_| Some(scene.tick()) == self.hurry_tick) {
+            scene.set_attribute(avatar, "speed", 2.5).expect("it is adjustable");
+        }
     }
+}
+
+/// The attributes of an adjustable walker.
+fn factors() -> Attributes {
+    let (fields, defaults): (Vec<_>, Vec<_>) = Adjustment::fields().into_iter().unzip();
+    let names: Vec<_> = fields.iter().map(|field| field.name.clone()).collect();
+    let attributes = Attributes::from_fields(fields).expect("the fields are valid");
+    names.iter().zip(defaults).fold(attributes, |attributes, (name, default)| {
+        attributes.with_default(name, default).expect("the default fits")
+    })
 }
 
 fn definition() -> Definition {
@@ -64,7 +80,10 @@ fn definition() -> Definition {
     ];
     let fixed = |(name, shape)| Kind { body: Some(Body::new(Motion::Fixed, shape)), ..Kind::new(name) };
     let mut kinds: Vec<Kind> = KINDS.into_iter().zip(shapes).map(fixed).collect();
-    kinds.push(Kind::walker("person", Walker::default()));
+    kinds.push(
+        Kind::walker("person", Walker { is_adjustable: true, ..Walker::default() })
+            .with_attributes(factors()),
+    );
     Definition { kinds, ..Definition::default() }
 }
 
@@ -78,6 +97,8 @@ struct Play {
     /// The changes of the input that the messages stated, by the client's steps.
     known: BTreeMap<u32, Input>,
     payloads: VecDeque<(u32, Vec<u8>)>,
+    /// The avatar's description, when the client receives it.
+    described: VecDeque<(u32, Vec<u8>)>,
     now: u32,
     packet: u64,
     /// The positions that the client predicted, by its steps.
@@ -88,7 +109,7 @@ struct Play {
 
 impl Play {
     fn new(teleport_tick: Option<u64>) -> Self {
-        Self::of(Yard { teleport_tick, launch_tick: None, avatar: None })
+        Self::of(Yard { teleport_tick, ..Yard::default() })
     }
 
     fn of(behaviour: Yard) -> Self {
@@ -107,6 +128,7 @@ impl Play {
             predictor: Predictor::default(),
             known: BTreeMap::new(),
             payloads: VecDeque::new(),
+            described: VecDeque::new(),
             now: 0,
             packet: 0,
             predicted: BTreeMap::new(),
@@ -141,11 +163,24 @@ impl Play {
             let is_person = KINDS[usize::from(kind)] == "person";
             avatar = avatar.or(is_person.then_some(id.0));
             let place = (!is_person).then_some(Place { position, rotation });
+            let attributes = self.attributes_of(id);
             let kind = kind.into();
-            let described = Entity { kind, scale, parent: None, place, attributes: vec![], owner: None };
+            let described = Entity { kind, scale, parent: None, place, attributes, owner: None };
             self.state(StateKey::Entity(id), &encode_to_vec(&described));
         }
         self.state(StateKey::Player(ADA), &encode_to_vec(&Player { name: "Ada".into(), avatar }));
+    }
+
+    /// The attributes of an entity as clients receive them.
+    fn attributes_of(&self, id: EntityId) -> Vec<u8> {
+        let seen = self.world.scene().entity(id).expect("the entity exists");
+        let kind = &self.world.scene().definition().kinds[usize::from(seen.kind.0)];
+        let names = kind.attributes.fields().iter().map(|field| Value::Text(field.name.clone()));
+        let pairs = names.zip(seen.attributes.iter().cloned()).collect();
+        let mut bytes = Vec::new();
+        encode_value(kind.attributes.shape(), &Value::Map(pairs), Effort::default(), &mut bytes)
+            .expect("the values fit");
+        bytes
     }
 
     fn state(&mut self, key: StateKey, value: &[u8]) {
@@ -171,6 +206,10 @@ impl Play {
     fn step(&mut self, input: Input) {
         self.now += 1;
         let now = Duration::from_secs(self.now.into()) / STEP_HZ + Duration::from_micros(1);
+        while let Some((_, described)) = self.described.pop_front_if(|(at, _)| *at <= self.now) {
+            let avatar = self.view.avatar().expect("the client has an avatar");
+            self.state(StateKey::Entity(avatar), &described);
+        }
         while let Some((_, payload)) = self.payloads.pop_front_if(|(at, _)| *at <= self.now) {
             let update = self.view.handle(Incoming::Movement(&payload)).expect("the movement is well-formed");
             self.predictor.handle(&update, &self.view);
@@ -198,6 +237,20 @@ impl Play {
             self.error_metres = self.error_metres.max(distance(*predicted, self.engine_position()));
         }
         self.publish(taken);
+        self.describe_avatar();
+    }
+
+    /// Sends the description of the avatar if its attributes changed in this step.
+    fn describe_avatar(&mut self) {
+        let avatar = self.view.avatar().expect("the client has an avatar");
+        let seen = self.world.scene().entity(avatar).expect("the avatar exists");
+        if seen.changed_tick != self.world.tick() {
+            return;
+        }
+        let (kind, scale) = (seen.kind.0.into(), seen.scale);
+        let attributes = self.attributes_of(avatar);
+        let described = Entity { kind, scale, parent: None, place: None, attributes, owner: None };
+        self.described.push_back((self.now + DELAY_STEPS, encode_to_vec(&described)));
     }
 
     fn engine_position(&self) -> [f32; 3] {
@@ -247,7 +300,7 @@ fn an_avatar_that_the_rules_move_is_corrected_and_predicted_on() {
 #[test]
 fn an_avatar_that_the_rules_launch_is_predicted_again_once_the_launch_is_seen() {
     let launch_tick = 130;
-    let mut play = Play::of(Yard { teleport_tick: None, launch_tick: Some(launch_tick), avatar: None });
+    let mut play = Play::of(Yard { launch_tick: Some(launch_tick), ..Yard::default() });
     let mut highest = 0.0_f32;
     for _ in 0..200 {
         // Predictions of later steps were made with an update after the launch.
@@ -261,6 +314,26 @@ fn an_avatar_that_the_rules_launch_is_predicted_again_once_the_launch_is_seen() 
     assert!(highest > 3.0, "it rises to {highest} m");
     assert!(play.predictor.corrections() > 0);
     assert!(play.error_metres < 0.05, "{} m", play.error_metres);
+}
+
+#[test]
+fn a_change_of_speed_is_predicted_from_its_own_step_on() {
+    let hurry_tick = 130;
+    let mut play = Play::of(Yard { hurry_tick: Some(hurry_tick), ..Yard::default() });
+    let mut fastest = 0.0_f32;
+    let mut before = play.engine_position();
+    for _ in 0..170 {
+        if play.world.tick() == hurry_tick + 3 * u64::from(DELAY_STEPS) {
+            play.error_metres = 0.0;
+        }
+        play.step(Input { yaw: 1.5, ..AHEAD });
+        let after = play.engine_position();
+        fastest = fastest.max(distance(before, after) * STEP_HZ as f32);
+        before = after;
+    }
+    assert!((fastest - 8.0).abs() < 0.1, "{fastest} m/s");
+    assert_eq!(play.predictor.corrections(), 0);
+    assert!(play.error_metres < 0.003, "{} m", play.error_metres);
 }
 
 #[test]

@@ -58,6 +58,7 @@ impl Kind {
     pub fn read_walker(&self) -> Option<WalkerKind> {
         let Value::Map(_) = &self.walker else { return None };
         let or = |name, default| number(&self.walker, name).unwrap_or(default);
+        let is_set = |name| self.walker.get(name) == Some(&Value::Bool(true));
         let usual = Walker::default();
         let walker = Walker {
             height: or("height", usual.height),
@@ -68,6 +69,8 @@ impl Kind {
             ground_acceleration: or("ground_acceleration", usual.ground_acceleration),
             air_acceleration: or("air_acceleration", usual.air_acceleration),
             jump_speed: or("jump_speed", usual.jump_speed),
+            is_adjustable: is_set("adjustable"),
+            shows_pitch: is_set("pitch"),
         };
         Some(WalkerKind { walker, gravity: or("gravity", GRAVITY) })
     }

@@ -69,6 +69,12 @@ fn walker_words(walker: &Walker, gravity: f32) -> Value {
         word("air_acceleration", walker.air_acceleration),
         word("jump_speed", walker.jump_speed),
     ];
+    if walker.is_adjustable {
+        words.push(word("adjustable", true));
+    }
+    if walker.shows_pitch {
+        words.push(word("pitch", true));
+    }
     // Clients know the default gravity, so it is left out.
     if gravity != GRAVITY {
         words.push(word("gravity", gravity));

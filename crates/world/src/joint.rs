@@ -50,6 +50,11 @@ pub enum JointKind {
         /// The motor: metres a second, and the maximum force in newtons.
         motor: Option<Motor>,
     },
+    /// Keeps the anchors no farther apart than the length of the rope.
+    Rope {
+        /// The length, in metres.
+        length: f32,
+    },
     /// Pulls and pushes the bodies toward a given distance between the anchors.
     Spring {
         /// The distance, in metres.
@@ -94,6 +99,7 @@ impl Joint {
             JointKind::Hinge { axis, limits, motor } | JointKind::Slider { axis, limits, motor } => {
                 is_axis(axis) && are_ordered(limits) && is_motor(motor)
             }
+            JointKind::Rope { length } => (0.01..=crate::limits::POSITION_MAX).contains(&length),
             JointKind::Spring { length, stiffness, damping } => {
                 [length, stiffness, damping].iter().all(|v| v.is_finite() && *v >= 0.0)
             }
@@ -131,6 +137,9 @@ impl Joint {
                     slider = slider.motor_velocity(velocity, force_max).motor_max_force(force_max);
                 }
                 slider.into()
+            }
+            JointKind::Rope { length } => {
+                RopeJointBuilder::new(length).local_anchor1(a).local_anchor2(b).into()
             }
             JointKind::Spring { length, stiffness, damping } => {
                 SpringJointBuilder::new(length, stiffness, damping).local_anchor1(a).local_anchor2(b).into()

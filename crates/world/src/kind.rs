@@ -8,7 +8,7 @@ use crate::layers::{LAYERS_MAX, Layers};
 use crate::owner::OwnerRules;
 use crate::problem::{DefinitionError, Path, Problem, is_name};
 use crate::update_rates::{self, UpdateRate};
-use crate::walker::Walker;
+use crate::walker::{Adjustment, Walker};
 
 /// The declaration that all entities of one kind share.
 #[derive(Clone, PartialEq, Debug)]
@@ -94,6 +94,16 @@ impl Kind {
     /// Makes a person: a capsule 1.8 m high that walks by its input.
     pub fn walker(name: &str, walker: Walker) -> Kind {
         Kind { body: Some(walker.body()), walker: Some(walker), ..Kind::new(name) }
+    }
+
+    /// Returns the walker with the factors in an entity's attributes, and whether it is frozen; `None` without a walker.
+    pub(crate) fn gait(&self, attributes: &[Value]) -> Option<(Walker, bool)> {
+        let walker = self.walker.as_ref()?;
+        if !walker.is_adjustable {
+            return Some((*walker, false));
+        }
+        let adjustment = Adjustment::read(|name| attributes.get(self.attributes.index(name)?));
+        Some((adjustment.of(walker), adjustment.is_frozen))
     }
 
     pub(crate) fn check(&self, path: &Path<'_>) -> Result<(), DefinitionError> {

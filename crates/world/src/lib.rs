@@ -132,7 +132,7 @@ pub use solid::{Form, Solid, SolidMotion, Triangle};
 pub use stats::Stats;
 pub use timer::{Timer, TimerId};
 pub use update_rates::{UPDATE_RATES_MAX, UpdateRate};
-pub use walker::{Walker, movement};
+pub use walker::{Adjustment, Walker, movement};
 pub use world::{ApplyError, World};
 
 /// Steps of the world in one second.

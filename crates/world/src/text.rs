@@ -22,6 +22,16 @@ pub fn sanitize(raw: &str, chars_max: usize) -> String {
     kept
 }
 
+/// Returns a line of chat as clients see it. A line that begins with two slashes is no command, and is shown with one.
+///
+/// ```
+/// use nowcast_world::text::as_said;
+/// assert_eq!([as_said("//give"), as_said("hello")], ["/give", "hello"]);
+/// ```
+pub fn as_said(line: &str) -> &str {
+    if line.starts_with("//") { &line[1..] } else { line }
+}
+
 /// Whether a character is invisible by itself. Such a character may be useful between other characters, so a text becomes
 /// empty only if it consists entirely of invisible characters.
 fn is_invisible(c: char) -> bool {

@@ -6,6 +6,7 @@
 //! If only fixed and kinematic bodies are near, as is the case most of the time, [`movement`] computes its step instead.
 //! Clients predict that step to the last bit (`spec/MOVEMENT.md`).
 
+mod adjustment;
 mod direction;
 pub mod movement;
 
@@ -19,6 +20,7 @@ use crate::physics::{Handles, Physics};
 use crate::problem::{DefinitionError, Path};
 use crate::shape::ColliderShape;
 
+pub use self::adjustment::Adjustment;
 use self::movement::Mover;
 
 /// Minimum number of steps between two jumps while the jump button stays pressed.
@@ -56,6 +58,10 @@ pub struct Walker {
     pub air_acceleration: f32,
     /// Initial speed v of a jump, in metres a second. The jump is v²/2g high.
     pub jump_speed: f32,
+    /// Whether the attributes of [`Adjustment::fields`] change the speeds of each walker of the kind.
+    pub is_adjustable: bool,
+    /// Whether each walker has the attribute `pitch`, which the page of its player sets. The engine does not read it.
+    pub shows_pitch: bool,
 }
 
 impl Default for Walker {
@@ -70,6 +76,8 @@ impl Default for Walker {
             ground_acceleration: 42.0,
             air_acceleration: 10.0,
             jump_speed: 4.95,
+            is_adjustable: false,
+            shows_pitch: false,
         }
     }
 }
@@ -175,19 +183,38 @@ impl WalkerState {
     }
 
     /// Computes the velocity from the input. The solver computes gravity, the reaction of slopes and all pushing.
-    pub(crate) fn steer(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
+    pub(crate) fn steer(
+        &mut self,
+        walker: &Walker,
+        is_frozen: bool,
+        handles: Handles,
+        physics: &mut Physics,
+    ) {
         let wish = self.wish(walker);
         let is_idle = wish == Vector::ZERO && !self.input.jump;
+        let keeps_place = is_frozen || self.pace == Pace::Stalls;
         self.before = None;
-        if physics.get(handles).is_sleeping() && (is_idle || self.pace == Pace::Stalls) {
-            return;
+        if physics.get(handles).is_sleeping() {
+            // The first of two steps can have an input that the second one does not have.
+            let is_first_idle = match self.pace {
+                Pace::CatchesUp(first) => Self::wish_of(walker, &first) == Vector::ZERO && !first.jump,
+                Pace::Walks | Pace::Stalls => true,
+            };
+            if keeps_place || (is_idle && is_first_idle) {
+                return;
+            }
+            if !is_first_idle {
+                physics.get_mut(handles).wake_up(true);
+            }
         }
         self.before = Some(self.mover(physics.get(handles)));
-        if self.pace == Pace::Stalls {
+        if keeps_place {
             // Compensates the gravity of one step, so that only pushes move the walker.
             let body = physics.get(handles);
             let fall = physics.gravity() * (body.gravity_scale() * STEP_SECONDS);
-            physics.get_mut(handles).set_linvel(-fall, false);
+            // A frozen walker in the air stays awake, so that it falls when it is released.
+            let is_in_air = is_frozen && self.grounds.is_empty();
+            physics.get_mut(handles).set_linvel(-fall, is_in_air);
             return;
         }
         let ground = self.ground(wish);
@@ -222,8 +249,22 @@ impl WalkerState {
 
     /// Called after physics. If only fixed and kinematic bodies are near, replaces the result of physics by the step that
     /// clients can predict. Then finds the surfaces under the feet.
-    pub(crate) fn settle(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
+    pub(crate) fn settle(
+        &mut self,
+        walker: &Walker,
+        is_frozen: bool,
+        handles: Handles,
+        physics: &mut Physics,
+    ) {
         let pace = std::mem::take(&mut self.pace);
+        if is_frozen {
+            if let Some(mut mover) = self.before.take() {
+                mover.freeze();
+                physics.place(handles, mover.position, mover.velocity);
+            }
+            self.is_exact = true;
+            return;
+        }
         if pace == Pace::Stalls {
             return self.stay(walker, handles, physics);
         }
@@ -314,16 +355,20 @@ impl WalkerState {
 
     /// The horizontal velocity that the input demands.
     fn wish(&self, walker: &Walker) -> Vector {
-        let ahead = facing(self.input.yaw);
+        Self::wish_of(walker, &self.input)
+    }
+
+    fn wish_of(walker: &Walker, input: &Input) -> Vector {
+        let ahead = facing(input.yaw);
         let aside = Vector::new(-ahead.z, 0.0, ahead.x);
-        let mut controls = ahead * self.input.forward + aside * self.input.right;
+        let mut controls = ahead * input.forward + aside * input.right;
         let length = controls.length();
         if length > 1.0 {
             controls /= length;
         } else if length < 0.01 {
             return Vector::ZERO;
         }
-        controls * if self.input.run { walker.run_speed } else { walker.walk_speed }
+        controls * if input.run { walker.run_speed } else { walker.walk_speed }
     }
 
     /// The normal of the ground under the feet, and the velocity of the ground. If there are several walkable surfaces, the

@@ -288,6 +288,7 @@ impl World {
                 if !text.is_empty() && behaviour.message(scene, player, &text) {
                     let name =
                         scene.players.get(&player).map_or_else(String::new, |player| player.name.clone());
+                    let text = text::as_said(&text).to_owned();
                     scene.push_event(Event::Said { player, name, text });
                 }
             }

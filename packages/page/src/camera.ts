@@ -1,8 +1,13 @@
 import { ease, type Obstacles, wrapAngle, yawOf } from "@nowcast/three";
 import { type PerspectiveCamera, Vector3 } from "three";
+import type { CameraRules, Shake } from "./camera-rules.js";
 
 const PITCH_MIN = -0.5;
 const PITCH_MAX = 1.35;
+/** With the eyes of the avatar, the player looks up and down this far. */
+const EYES_PITCH_MAX = 1.5;
+/** Amplitude of the strongest shake, in radians. */
+const SHAKE_RADIANS = 0.08;
 const DISTANCE_MIN = 1.6;
 const DISTANCE_MAX = 16;
 /** The camera collides as a sphere of this radius, so that the near plane cuts no object. */
@@ -36,19 +41,64 @@ export class OrbitCamera {
   /** Unit vector from the head to the camera. */
   readonly #way = new Vector3();
   #settled = false;
+  /** The camera that the world sets. */
+  #rules: CameraRules | undefined;
+  /** The page's own field of view, while the world sets another. */
+  #ownFov: number | undefined;
+  /** The share of the way to a fixed place that is left, and the seconds of the whole way. */
+  #glideLeft = 0;
+  readonly #from = new Vector3();
+  readonly #fromAim = new Vector3();
+  readonly #aim = new Vector3();
+  #shake: Shake = { strength: 0, seconds: 0 };
+  #shakeLeftS = 0;
   readonly #camera: PerspectiveCamera;
 
   constructor(camera: PerspectiveCamera) {
     this.#camera = camera;
   }
 
+  /** The camera that the world sets, or `undefined` for the page's own. */
+  get rules(): CameraRules | undefined {
+    return this.#rules;
+  }
+
+  /** Sets the camera of the world. A camera that follows continues from where it is. */
+  setRules(rules: CameraRules | undefined): void {
+    const before = this.#rules;
+    this.#rules = rules;
+    if (rules?.mode === "fixed") {
+      this.#glideLeft = rules.seconds > 0 ? 1 : 0;
+      this.#from.copy(this.#camera.position);
+      this.#camera.getWorldDirection(this.#fromAim).multiplyScalar(10).add(this.#from);
+    } else if (before?.mode === "fixed") this.jump();
+    if (rules?.distance !== undefined) this.distance = rules.distance;
+    this.turn(0, 0);
+    this.zoom(1);
+  }
+
   turn(yaw: number, pitch: number): void {
+    const [min, max] = this.seesWithEyes ? [-EYES_PITCH_MAX, EYES_PITCH_MAX] : [PITCH_MIN, PITCH_MAX];
     this.yaw = wrapAngle(this.yaw + yaw);
-    this.pitch = Math.min(PITCH_MAX, Math.max(PITCH_MIN, this.pitch + pitch));
+    this.pitch = Math.min(max, Math.max(min, this.pitch + pitch));
   }
 
   zoom(factor: number): void {
-    this.distance = Math.min(DISTANCE_MAX, Math.max(DISTANCE_MIN, this.distance * factor));
+    const min = this.#rules?.min ?? Math.min(DISTANCE_MIN, this.#rules?.distance ?? DISTANCE_MIN);
+    const max = Math.max(min, this.#rules?.max ?? Math.max(DISTANCE_MAX, this.#rules?.distance ?? 0));
+    this.distance = Math.min(max, Math.max(min, this.distance * factor));
+  }
+
+  /** Shakes the picture. Does nothing for users who prefer reduced motion. */
+  shake(shake: Shake): void {
+    if (globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches === true) return;
+    this.#shake = shake;
+    this.#shakeLeftS = shake.seconds;
+  }
+
+  /** Whether the camera is in the head of the avatar. */
+  get seesWithEyes(): boolean {
+    return this.#rules?.mode === "first_person";
   }
 
   /** Places the camera at its target in the next frame instead of gliding there, for example after a join. */
@@ -83,7 +133,15 @@ export class OrbitCamera {
     obstacles: Obstacles,
     except: number | undefined,
   ): void {
+    this.#applyFov();
     WANTED.set(x, y, z);
+    if (this.#rules?.mode === "fixed") this.#stand(seconds, this.#rules);
+    else this.#orbit(seconds, obstacles, except);
+    this.#tremble(seconds);
+  }
+
+  /** Orbits the head of the avatar, or sees with its eyes. */
+  #orbit(seconds: number, obstacles: Obstacles, except: number | undefined): void {
     if (!this.#settled || this.#target.distanceToSquared(WANTED) > 100) this.#target.copy(WANTED);
     // The height follows smoothly, so that steps and landings do not shake the picture. The horizontal
     // position follows at once.
@@ -92,6 +150,13 @@ export class OrbitCamera {
     this.#target.y += (WANTED.y - this.#target.y) * ease(14, seconds);
 
     armDirection(this.yaw, this.pitch, this.#arm);
+    if (this.seesWithEyes) {
+      this.#shownDistance = 0;
+      this.#settled = true;
+      this.#camera.position.copy(this.#target);
+      this.#camera.lookAt(AHEAD.copy(this.#target).sub(this.#arm));
+      return;
+    }
     this.#easeShoulder(seconds, obstacles, except);
     const { x: headX, y: headY, z: headZ } = this.#target;
     const way = this.#way.copy(this.#arm).multiplyScalar(this.distance);
@@ -104,7 +169,7 @@ export class OrbitCamera {
     const free = obstacles.cast(headX, headY, headZ, way.x, way.y, way.z, {
       margin: RADIUS,
       except,
-      reach: DISTANCE_MAX + SHOULDER_M + RADIUS,
+      reach: Math.max(DISTANCE_MAX, this.distance) + SHOULDER_M + RADIUS,
     });
     this.#shownDistance = this.#settled
       ? nextDistance(this.#shownDistance, wanted, free, seconds)
@@ -112,6 +177,44 @@ export class OrbitCamera {
     this.#settled = true;
     this.#camera.position.copy(this.#target).addScaledVector(way, this.#shownDistance);
     this.#camera.lookAt(AHEAD.copy(this.#camera.position).sub(this.#arm));
+  }
+
+  /** Stands at a place, or glides there, and looks at a place or at the followed entity. */
+  #stand(seconds: number, { at, lookAt, on, seconds: glideS }: CameraRules): void {
+    this.#shownDistance = Number.POSITIVE_INFINITY;
+    this.#settled = false;
+    this.#aim.copy(WANTED);
+    if (on === undefined && lookAt !== undefined) this.#aim.set(...lookAt);
+    this.#glideLeft = glideS > 0 ? Math.max(0, this.#glideLeft - seconds / glideS) : 0;
+    const share = smoothShare(1 - this.#glideLeft);
+    if (at !== undefined) PLACE.set(...at);
+    this.#camera.position.copy(this.#from).lerp(PLACE, share);
+    this.#camera.lookAt(AHEAD.copy(this.#fromAim).lerp(this.#aim, share));
+  }
+
+  #applyFov(): void {
+    const camera = this.#camera;
+    const wanted = this.#rules?.fov ?? this.#ownFov;
+    if (wanted === undefined || camera.fov === wanted) {
+      if (this.#rules?.fov === undefined) this.#ownFov = undefined;
+      return;
+    }
+    // A page sets its own field of view when its window changes.
+    this.#ownFov = this.#rules?.fov === undefined ? undefined : camera.fov;
+    camera.fov = wanted;
+    camera.updateProjectionMatrix();
+  }
+
+  /** Turns the camera by a part of the shake, which fades. */
+  #tremble(seconds: number): void {
+    if (this.#shakeLeftS <= 0) return;
+    this.#shakeLeftS = Math.max(0, this.#shakeLeftS - seconds);
+    const left = this.#shakeLeftS / Math.max(0.001, this.#shake.seconds);
+    const size = this.#shake.strength * SHAKE_RADIANS * left * left;
+    const moment = this.#shakeLeftS;
+    this.#camera.rotateX(size * Math.sin(moment * 61));
+    this.#camera.rotateY(size * Math.sin(moment * 47 + 1));
+    this.#camera.rotateZ(size * Math.sin(moment * 53 + 2));
   }
 
   /** Moves the camera beside the head or back, smoothly, as far as there is room at the side. */
@@ -148,5 +251,11 @@ export function nextDistance(shown: number, wanted: number, free: number, second
   return shown + (goal - shown) * ease(goal < shown ? 12 : 5, seconds);
 }
 
+/** A share of a way that begins and ends gently. */
+function smoothShare(share: number): number {
+  return share * share * (3 - 2 * share);
+}
+
 const WANTED = new Vector3();
+const PLACE = new Vector3();
 const AHEAD = new Vector3();

@@ -15,6 +15,7 @@ export {
   type TargetRule,
 } from "./actions.js";
 export { armDirection, nextDistance, OrbitCamera, type Placed } from "./camera.js";
+export { CAMERA_PLACE, type CameraRules, readCamera, readShake, type Shake } from "./camera-rules.js";
 export { clockText, readTold, type ScoreSide, sidesOf, textOf, wordOf } from "./hud/screen-text.js";
 export { type HudListener, WorldHud } from "./hud/world-hud.js";
 export { GamepadInput, shareOutButtons } from "./input/gamepad.js";
@@ -31,6 +32,7 @@ export { readStick, type StickReading } from "./input/stick.js";
 export { Touch } from "./input/touch.js";
 export { type Loop, Loops, readLoop, type Whereabouts } from "./loops.js";
 export { type Happening, People, type PlayerFacts } from "./people.js";
+export { PitchSender, pitchBehind } from "./pitch.js";
 export { readSound, type Sound, Sounds, type Timbre, timbreOf } from "./sounds.js";
 export { type Actor, type Aim, findTarget } from "./targets.js";
 export { pageTexts } from "./texts.js";

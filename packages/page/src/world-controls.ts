@@ -1,7 +1,7 @@
 import { createPose, type WorldView } from "@nowcast/three";
 import type { Poses, World } from "nowcast/world";
 import { type PerspectiveCamera, Vector3 } from "three";
-import { Actions, buttonOf } from "./actions.js";
+import { Actions, buttonOf, lookPitch } from "./actions.js";
 import { OrbitCamera, type Placed } from "./camera.js";
 import type { WorldHud } from "./hud/world-hud.js";
 import { GamepadInput, shareOutButtons } from "./input/gamepad.js";
@@ -9,6 +9,7 @@ import { InputCollector } from "./input/input-collector.js";
 import { Keyboard } from "./input/keyboard.js";
 import { Mouse } from "./input/mouse.js";
 import { Touch } from "./input/touch.js";
+import { PitchSender, pitchBehind } from "./pitch.js";
 import { type Actor, findTarget } from "./targets.js";
 import type { Headset } from "./xr/headset.js";
 
@@ -49,7 +50,9 @@ export class WorldControls {
   readonly #touch: Touch | undefined;
   readonly #releases: (() => void)[] = [];
   readonly #pose = createPose();
+  readonly #watched = createPose();
   readonly #ahead = new Vector3();
+  readonly #pitch = new PitchSender();
   readonly #input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
   /** The avatar whose direction the camera has already taken. */
   #faced: number | undefined;
@@ -136,7 +139,9 @@ export class WorldControls {
     }
     view.sample(nowMs);
     this.#follow(seconds);
-    this.actions.update(seconds, headset?.pitch ?? camera.pitch, world.status === "open");
+    const pitch = headset?.pitch ?? pitchBehind(camera);
+    this.#pitch.update(world, lookPitch(pitch), nowMs);
+    this.actions.update(seconds, pitch, world.status === "open");
     if (world.status === "open") headset?.act();
   }
 
@@ -160,7 +165,8 @@ export class WorldControls {
     this.#carriedYaw = poses.carriedYaw;
     if (avatarId === undefined || !view.pose(avatarId, this.#pose)) {
       // A player without a body looks around from its last place.
-      this.headset?.move(seconds, this.#pose);
+      if (this.headset) this.headset.move(seconds, this.#pose);
+      else this.#watch(seconds);
       return;
     }
     if (this.#faced !== avatarId) {
@@ -173,12 +179,30 @@ export class WorldControls {
       else this.camera.turn(turned, 0);
     }
     if (this.headset) return this.headset.move(seconds, this.#pose);
+    if (this.#watch(seconds)) return;
     const member = view.scene.crowd.get(avatarId);
     const eyes = member ? EYES_M * member.size : (view.scene.get(avatarId)?.halfHeight ?? 0);
     const { x, y, z } = this.#pose;
     const except = member?.body.holding ?? avatarId;
     this.camera.isOverShoulder = member?.body.holding !== undefined;
     this.camera.follow(seconds, x, y + eyes, z, view.scene.obstacles, except);
+  }
+
+  /** Shows the entity or the place that the world's camera shows; returns false if that is the own avatar. */
+  #watch(seconds: number): boolean {
+    const { view } = this.#options;
+    const { rules } = this.camera;
+    if (rules === undefined || rules.mode === "first_person") return false;
+    const pose = this.#watched;
+    if (rules.on !== undefined && view.pose(rules.on, pose)) {
+      const { x, y, z } = pose;
+      const top = view.scene.get(rules.on)?.halfHeight ?? view.scene.crowd.get(rules.on)?.halfHeight ?? 0;
+      this.camera.follow(seconds, x, y + top, z, view.scene.obstacles, rules.on);
+      return true;
+    }
+    if (rules.mode !== "fixed") return false;
+    this.camera.follow(seconds, this.#pose.x, this.#pose.y, this.#pose.z, view.scene.obstacles, undefined);
+    return true;
   }
 
   #define(): void {

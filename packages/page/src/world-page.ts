@@ -1,4 +1,4 @@
-import { type Frame, type Pose, Sun, startLoop, WorldView } from "@nowcast/three";
+import { type Frame, type Pose, Sun, startLoop, WorldLights, WorldView } from "@nowcast/three";
 import {
   browserIdentity,
   createPoses,
@@ -8,6 +8,7 @@ import {
   type World,
 } from "nowcast/world";
 import { Color, Group, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "three";
+import { CAMERA_PLACE, readCamera, readShake } from "./camera-rules.js";
 import { WorldHud } from "./hud/world-hud.js";
 import { readSound, Sounds } from "./sounds.js";
 import { WorldUi } from "./ui/world-ui.js";
@@ -49,6 +50,8 @@ export class WorldPage {
   readonly hud: WorldHud | undefined;
   readonly ui: WorldUi | undefined;
   readonly sounds: Sounds;
+  /** The lights that the world sets. */
+  readonly lights = new WorldLights();
   readonly renderer: WebGLRenderer;
   readonly scene = new Scene();
   readonly camera = new PerspectiveCamera(60, 1, 0.1, 500);
@@ -84,12 +87,13 @@ export class WorldPage {
     this.ui = hud ? new WorldUi(container, this.world) : undefined;
     this.sounds = new Sounds(view.scene.assets);
     world.on("define", () => this.sounds.define(), { signal });
-    world.on("screen", ({ place }) => this.sounds.loops.set(place, world.screen.get(place)), { signal });
+    world.on("screen", ({ place }) => this.#showPlace(place), { signal });
+    world.on("event:shake", ({ payload }) => this.controls.camera.shake(readShake(payload)), { signal });
     world.on("event:sound", ({ payload }) => this.#play(payload), { signal });
     this.sounds.setOn(sound);
     this.scene.background = new Color(sky);
     this.rig.add(camera);
-    this.scene.add(view.group, this.#sun.group, this.rig);
+    this.scene.add(view.group, this.#sun.group, this.lights.group, this.rig);
     this.#observer = new ResizeObserver(() => this.#resize(container));
     this.#observer.observe(container);
     this.#resize(container);
@@ -128,6 +132,7 @@ export class WorldPage {
     this.hud?.dispose();
     this.ui?.dispose();
     this.sounds.loops.clear();
+    this.lights.clear();
     this.sounds.setOn(false);
     this.view.dispose();
     this.poses.close();
@@ -149,6 +154,7 @@ export class WorldPage {
     this.#sun.aim(camera, x, y, z);
     camera.getWorldPosition(EARS);
     camera.getWorldDirection(AHEAD);
+    this.lights.update((id, out) => view.pose(id, out), EARS);
     sounds.loops.update((id) => (view.pose(id, POSE) ? POSE : undefined));
     sounds.listenAt(EARS.x, EARS.y, EARS.z, AHEAD.x, AHEAD.y, AHEAD.z);
     this.renderer.render(this.scene, camera);
@@ -184,6 +190,13 @@ export class WorldPage {
     if (Math.abs(EARS.x) > 1 || Math.abs(EARS.y) > 1 || EARS.z > 1) return undefined;
     const { clientWidth, clientHeight } = this.canvas;
     return { x: ((EARS.x + 1) / 2) * clientWidth, y: ((1 - EARS.y) / 2) * clientHeight };
+  }
+
+  /** Applies a value on screens that is no text: a loop, a light or the camera. */
+  #showPlace(place: string): void {
+    const value = this.world.screen.get(place);
+    if (place === CAMERA_PLACE) return this.controls.camera.setRules(readCamera(value));
+    if (!this.lights.set(place, value)) this.sounds.loops.set(place, value);
   }
 
   #play(payload: unknown): void {

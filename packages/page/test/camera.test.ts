@@ -11,6 +11,7 @@ import {
 import { PerspectiveCamera, Vector3 } from "three";
 import { describe, expect, it } from "vitest";
 import { armDirection, nextDistance, OrbitCamera } from "../src/camera.js";
+import { readCamera } from "../src/camera-rules.js";
 
 describe("the camera's arm", () => {
   it("reaches behind an avatar that faces −Z", () => {
@@ -112,5 +113,72 @@ describe("angles", () => {
     for (const yaw of [-3, -1.2, 0, 0.4, 2.9]) {
       expect(yawOf({ qx: 0, qy: Math.sin(yaw / 2), qz: 0, qw: Math.cos(yaw / 2) })).toBeCloseTo(yaw);
     }
+  });
+});
+
+describe("the camera that a world sets", () => {
+  const FRAME_S = 1 / 60;
+  const setUp = () => {
+    const camera = new PerspectiveCamera(55, 1, 0.1, 100);
+    const orbit = new OrbitCamera(camera);
+    const frame = (seconds = FRAME_S) => orbit.follow(seconds, 0, 1.6, 0, new Obstacles(), undefined);
+    frame();
+    return { camera, orbit, frame };
+  };
+
+  it("sees with the eyes of the avatar, and returns", () => {
+    const { camera, orbit, frame } = setUp();
+    orbit.setRules(readCamera({ mode: "first_person", fov: 80 }));
+    orbit.turn(0, 3);
+    frame();
+    expect(camera.position.toArray()).toEqual([0, 1.6, 0]);
+    expect(camera.fov).toBe(80);
+    expect(camera.getWorldDirection(new Vector3()).y).toBeLessThan(-0.99);
+    expect(orbit.nearness).toBe(0);
+    orbit.setRules(undefined);
+    for (let at = 0; at < 120; at++) frame();
+    expect(camera.fov).toBe(55);
+    expect(camera.position.distanceTo(new Vector3(0, 1.6, 0))).toBeGreaterThan(3);
+  });
+
+  it("limits the distance that the wheel chooses", () => {
+    const { orbit } = setUp();
+    orbit.setRules(readCamera({ distance: 20, min: 10, max: 30 }));
+    expect(orbit.distance).toBe(20);
+    orbit.zoom(10);
+    expect(orbit.distance).toBe(30);
+    orbit.zoom(0.01);
+    expect(orbit.distance).toBe(10);
+    orbit.setRules(undefined);
+    orbit.zoom(0.01);
+    expect(orbit.distance).toBeLessThan(2);
+  });
+
+  it("glides to a fixed place, and looks at its target there", () => {
+    const { camera, orbit, frame } = setUp();
+    const start = camera.position.clone();
+    orbit.setRules(readCamera({ mode: "fixed", at: [0, 10, 20], look_at: [0, 0, 0], seconds: 2 }));
+    frame();
+    expect(camera.position.distanceTo(start)).toBeLessThan(0.1);
+    for (let at = 0; at < 130; at++) frame();
+    expect(camera.position.toArray()).toEqual([0, 10, 20]);
+    const aim = new Vector3(0, -10, -20).normalize();
+    expect(camera.getWorldDirection(new Vector3()).distanceTo(aim)).toBeLessThan(1e-6);
+  });
+
+  it("shakes for its time, and then stands still", () => {
+    const { camera, orbit, frame } = setUp();
+    const still = camera.quaternion.clone();
+    orbit.shake({ strength: 1, seconds: 0.5 });
+    frame();
+    expect(camera.quaternion.angleTo(still)).toBeGreaterThan(0.001);
+    for (let at = 0; at < 60; at++) frame();
+    expect(camera.quaternion.angleTo(still)).toBeLessThan(1e-3);
+  });
+
+  it("passes over fields of other types", () => {
+    expect(readCamera(undefined)).toBeUndefined();
+    const odd = readCamera({ mode: "fixed", fov: 500, min: "near", on: "me" });
+    expect(odd).toMatchObject({ mode: "follow", fov: undefined, min: undefined, on: undefined, seconds: 0 });
   });
 });

@@ -46,5 +46,6 @@ export { type Cast, castAt, Obstacles } from "./scene/obstacles.js";
 export { createProp, type Probe, type Prop } from "./scene/prop.js";
 export { type RayBox, rayBoxDistance } from "./scene/ray.js";
 export { type Daylight, type ShadowDetail, Sun } from "./sun.js";
+export { LIGHTS_DRAWN_MAX, type PoseOf, readLight, type WorldLight, WorldLights } from "./world-lights.js";
 export { type Detail, WorldScene, type WorldSceneOptions } from "./world-scene.js";
 export { WorldView, type WorldViewOptions } from "./world-view.js";

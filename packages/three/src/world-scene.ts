@@ -17,6 +17,8 @@ import { Ground, isGround } from "./scene/ground.js";
 import { Obstacles } from "./scene/obstacles.js";
 import { createProp, type Prop } from "./scene/prop.js";
 import { Shapes } from "./scene/shapes.js";
+import { Signs } from "./scene/signs.js";
+import { Trails } from "./scene/trails.js";
 
 /** The level of detail. */
 export interface Detail {
@@ -64,6 +66,8 @@ export class WorldScene {
   readonly #modelCache: AssetCache<Model>;
   readonly #textures: AssetCache<Texture>;
   readonly #models: Models;
+  readonly #signs = new Signs();
+  readonly #trails = new Trails();
   readonly #props = new Map<number, Prop>();
   /** Props that may move in each frame. */
   readonly #moving = new Set<Prop>();
@@ -110,6 +114,7 @@ export class WorldScene {
     const shapes = this.#shapes;
     const models = this.#models;
     this.group.add(ground.group, boxes.group, shapes.group, crowd.group, models.group);
+    this.group.add(this.#signs.group, this.#trails.group);
   }
 
   setDetail(detail: Detail): void {
@@ -191,6 +196,8 @@ export class WorldScene {
     this.#models.clear();
     this.#boxes.clear();
     this.#shapes.clear();
+    this.#signs.clear();
+    this.#trails.clear();
     this.crowd.clear();
     this.#ground.clear();
     this.labels.clear();
@@ -247,6 +254,7 @@ export class WorldScene {
       copyPose(this.#pose, prop);
       if (prop.isModelled) this.#models.place(prop.id);
       else this.#rendererOf(prop).place(prop);
+      this.#signs.place(prop);
       this.#hasChanged = true;
     }
   }
@@ -269,6 +277,7 @@ export class WorldScene {
     this.#trackedPeople?.update(seconds);
     this.crowd.update(seconds, this.obstacles, hidden, this.eye);
     if (this.#models.update(seconds, hidden)) this.#hasChanged = true;
+    this.#trails.update(seconds, this.eye);
     this.#tendLawn(seconds);
   }
 
@@ -309,6 +318,8 @@ export class WorldScene {
     if (this.#seas.has(id)) this.#setSea(id, undefined);
     const prop = this.#props.get(id);
     if (!prop) return;
+    this.#signs.remove(id);
+    this.#trails.remove(id);
     if (prop.body.isFixed) this.#changeLawn();
     if (!this.#ground.remove(id) && !prop.isModelled) this.#rendererOf(prop).remove(prop);
     this.obstacles.remove(prop);
@@ -345,7 +356,9 @@ export class WorldScene {
     if (picture !== undefined) prop.texture = this.#textures.peek(picture);
     if (isGround(prop)) this.#ground.add(prop);
     else this.#rendererOf(prop).add(prop);
+    this.#signs.add(prop);
     if (prop.body.isSolid) this.obstacles.add(prop);
+    if (!prop.body.isFixed) this.#trails.add(prop);
     if (prop.body.isFixed) this.#changeLawn();
     else this.#moving.add(prop);
     if (prop.id === this.#highlighted) this.#light(prop.id, HIGHLIGHT);

@@ -50,6 +50,8 @@ describe("the form of an entity", () => {
       opacity: 0.3,
       glow: 2,
       label: "lit",
+      sign: "",
+      trail: 0,
     });
     expect(looks({ look }, { hidden: true })).toBeUndefined();
     expect(looks({ look }, { hidden: false, color: "no colour", radius: null })).toMatchObject({

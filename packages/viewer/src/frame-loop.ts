@@ -1,3 +1,4 @@
+import { lookPitch, pitchBehind } from "@nowcast/page";
 import { type Frame, type Pose, startLoop } from "@nowcast/three";
 import { Vector3 } from "three";
 import type { Viewer } from "./viewer.js";
@@ -18,7 +19,7 @@ function runFrame(viewer: Viewer, frame: Frame): void {
   viewer.connection?.sample(nowMs);
   placeEntities(viewer, seconds);
   moveCamera(viewer, seconds);
-  updateActions(viewer, seconds);
+  updateActions(viewer, seconds, nowMs);
   updateSurroundings(viewer, seconds);
   updateLabels(viewer, nowMs);
   updateFigures(viewer, frameMs);
@@ -58,17 +59,21 @@ function moveCamera(viewer: Viewer, seconds: number): void {
   else backdrop.aim(stage.camera, picture.motionSeconds);
 }
 
-function updateActions({ connection, actions, headset, camera }: Viewer, seconds: number): void {
+function updateActions(viewer: Viewer, seconds: number, nowMs: number): void {
+  const { connection, actions, headset, camera } = viewer;
   const canAct = connection?.status === "open";
-  actions.update(seconds, headset?.pitch ?? camera.pitch, canAct);
+  const pitch = headset?.pitch ?? pitchBehind(camera);
+  if (connection) viewer.pitch.update(connection.world, lookPitch(pitch), nowMs);
+  actions.update(seconds, pitch, canAct);
   if (canAct) headset?.act();
 }
 
 function updateSurroundings(viewer: Viewer, seconds: number): void {
-  const { connection, avatar, backdrop, stage, sounds, voice } = viewer;
-  viewer.picture.update(seconds, avatar.actor ?? (connection ? avatar.watched : backdrop.focus));
+  const { connection, avatar, backdrop, stage, picture, sounds, voice } = viewer;
+  picture.update(seconds, avatar.actor ?? (connection ? avatar.watched : backdrop.focus));
   const ears = stage.camera.getWorldPosition(EARS);
   const { x, y, z } = stage.camera.getWorldDirection(AHEAD);
+  picture.lights.update((id, out) => connection?.pose(id, out) === true, ears);
   sounds.loops.update((id) => (connection?.pose(id, SOURCE) ? SOURCE : undefined));
   sounds.listenAt(ears.x, ears.y, ears.z, x, y, z);
   voice.update(performance.now(), ears, AHEAD);

@@ -1,4 +1,12 @@
-import { type Actions, type Actor, InputCollector, OrbitCamera, People, Sounds } from "@nowcast/page";
+import {
+  type Actions,
+  type Actor,
+  InputCollector,
+  OrbitCamera,
+  People,
+  PitchSender,
+  Sounds,
+} from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
 import type { WorldScene } from "@nowcast/three";
 import type { Portal } from "nowcast/world";
@@ -51,6 +59,7 @@ export class Viewer implements EventParts {
   });
   readonly avatar = new OwnAvatar(this);
   readonly appearance = new Appearance(this);
+  readonly pitch = new PitchSender();
   readonly emotes = new EmoteMenu((emote) => {
     if (!this.appearance.emote(emote)) this.hud.say(words.noEmotes);
   });
@@ -217,6 +226,8 @@ export class Viewer implements EventParts {
     this.avatar.forget();
     this.screens.invalidate();
     this.picture.setSky(undefined);
+    this.picture.lights.clear();
+    this.camera.setRules(undefined);
     this.sounds.loops.clear();
     this.past.update(undefined);
   }

@@ -2,9 +2,13 @@ import {
   type ActionSource,
   type Actions,
   buttonOf,
+  CAMERA_PLACE,
   type InputCollector,
+  type OrbitCamera,
   type People,
   type PlayerFacts,
+  readCamera,
+  readShake,
   readSound,
   readTold,
   type Sounds,
@@ -51,7 +55,8 @@ export interface EventParts {
   readonly console: RulesConsole;
   readonly screens: Screens;
   readonly past: PastPanel;
-  readonly picture: Pick<Picture, "setSky">;
+  readonly picture: Pick<Picture, "setSky" | "lights">;
+  readonly camera: OrbitCamera;
   readonly sounds: Sounds;
   readonly voice: VoiceToggle;
   /** Goes through a portal to another room of the server. */
@@ -120,15 +125,18 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   screenChanged(place: string): void {
-    const { screens, past, picture, sounds, connection } = this.#page;
+    const { screens, past, picture, sounds, camera, connection } = this.#page;
     screens.invalidate();
-    sounds.loops.set(place, connection?.screen.get(place));
+    const value = connection?.screen.get(place);
+    if (!picture.lights.set(place, value)) sounds.loops.set(place, value);
+    if (place === CAMERA_PLACE) camera.setRules(readCamera(value));
     if (place === SKY_PLACE) picture.setSky(connection?.screen.get(SKY_PLACE));
     if (place === PAST_PLACE) past.update(connection?.screen.get(PAST_PLACE));
   }
 
   eventReceived(event: string, payload: unknown): void {
-    const { voice, sounds, highlights, chat } = this.#page;
+    const { voice, sounds, highlights, chat, camera } = this.#page;
+    if (event === "shake") return camera.shake(readShake(payload));
     if (voice.handleEvent(event, payload) || highlights.handleEvent(event, payload)) return;
     const told = event === "tell" ? readTold(payload) : undefined;
     if (told !== undefined) chat.addEvent(told);

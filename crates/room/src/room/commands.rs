@@ -9,7 +9,7 @@ use nowcast_world::{CHAT_CHARS_MAX, Command as WorldCommand, PlayerId};
 use super::chat::WORLD_IS_BUSY;
 use super::{Member, Room};
 use crate::client_handle::ClientHandle;
-use crate::editor_command::{as_said, is_command, is_for_all};
+use crate::editor_command::{is_command, is_for_all};
 use crate::player_command::PlayerCommand;
 use crate::session::input_buffer::DueStep;
 
@@ -112,7 +112,7 @@ impl Room {
         if is_command(&text) && !is_of_world {
             self.run_editor_command(client, &text);
         } else if !text.is_empty() {
-            self.chat.offer(id, as_said(&text).to_owned(), now);
+            self.chat.offer(id, text, now);
         }
     }
 }

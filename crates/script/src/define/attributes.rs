@@ -10,7 +10,7 @@ use super::Special;
 use crate::fields::{Declared, Fields};
 
 /// Names of fields that every entity has.
-const RESERVED: [&str; 21] = [
+const RESERVED: [&str; 24] = [
     "id",
     "kind",
     "position",
@@ -32,6 +32,9 @@ const RESERVED: [&str; 21] = [
     "asleep",
     "tags",
     "is_program",
+    "is_on_ground",
+    "look",
+    "camera",
 ];
 
 const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64\", \"f32\", \"f64\", \"any\", each followed by `?` if it may be nil, or { \"f32\", min =, max =, step =, default = }";

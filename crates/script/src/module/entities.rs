@@ -1,9 +1,10 @@
 //! Fields and methods of entities and players.
 
 use mlua::{FromLua, Lua, Table, Value as Luau, Vector};
-use nowcast_world::{Easing, EntityId, Input, KindId, Pose, Scene, Spawn, Velocity};
+use nowcast_world::{Easing, EntityId, Input, KindId, Pose, Scene, Spawn, Value, Velocity};
 
 use crate::convert::{Purpose, from_luau, with_article};
+use crate::define::PITCH;
 use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
@@ -16,7 +17,7 @@ const UNITS_A_BODY: u64 = 100;
 /// Number of items that can be searched for one unit of work.
 const ENTITIES_A_UNIT: u64 = 16;
 const ROWS_A_UNIT: u64 = 64;
-const PLAYERS_A_UNIT: u64 = 64;
+pub(super) const PLAYERS_A_UNIT: u64 = 64;
 
 /// Number of points, triangles or fields of a shape that can be compared with another shape for one unit of work.
 const PARTS_A_UNIT: usize = 16;
@@ -119,6 +120,7 @@ fn facing(pose: &Pose) -> [f32; 3] {
 fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
     add_places(get)?;
     add_belongings(get)?;
+    add_walking(get)?;
     get.add("id", |_, handle: Handle| {
         Ok(match handle {
             Handle::Entity(id) => id.0,
@@ -175,6 +177,36 @@ fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
         table.raw_set("jump", input.jump)?;
         Ok(table)
     })
+}
+
+/// Adds what a walker does, and where its player looks.
+fn add_walking(get: &Namespace<'_>) -> mlua::Result<()> {
+    get.add("is_on_ground", |_, handle: Handle| {
+        with_scene(|scene| Ok(scene.is_on_ground(handle.entity(scene)?).unwrap_or(false)))
+    })?;
+    get.add("look", |lua, handle: Handle| {
+        let (yaw, pitch) = with_scene(|scene| look(scene, handle))?;
+        let flat = libm::cosf(pitch);
+        let direction = Vector::new(-libm::sinf(yaw) * flat, libm::sinf(pitch), -libm::cosf(yaw) * flat);
+        let table = lua.create_table_with_capacity(0, 3)?;
+        table.raw_set("yaw", yaw)?;
+        table.raw_set("pitch", pitch)?;
+        table.raw_set("direction", direction)?;
+        Ok(table)
+    })
+}
+
+/// Returns the yaw and the pitch with which a player or an entity looks, in radians.
+fn look(scene: &Scene, handle: Handle) -> mlua::Result<(f32, f32)> {
+    let (yaw, avatar) = match handle {
+        Handle::Player(id) => {
+            let player = scene.player(id).ok_or_else(|| gone(handle))?;
+            (player.input.yaw, player.avatar)
+        }
+        Handle::Entity(id) => (yaw_of(&pose(scene, handle)?.1), Some(id)),
+    };
+    let pitch = avatar.and_then(|id| scene.attribute(id, PITCH)).and_then(Value::as_f64);
+    Ok((yaw, pitch.unwrap_or(0.0) as f32))
 }
 
 /// Adds position, rotation and movement.

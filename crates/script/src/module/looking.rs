@@ -209,6 +209,7 @@ fn read_joint(a: EntityId, b: EntityId, options: &Table) -> Result<Joint, String
         Some("ball") => JointKind::Ball,
         Some("hinge") => JointKind::Hinge { axis, limits, motor },
         Some("slider") => JointKind::Slider { axis, limits, motor },
+        Some("rope") => JointKind::Rope { length: number("length", 1.0)? },
         Some("spring") => JointKind::Spring {
             length: number("length", 1.0)?,
             stiffness: number("stiffness", 100.0)?,
@@ -216,7 +217,7 @@ fn read_joint(a: EntityId, b: EntityId, options: &Table) -> Result<Joint, String
         },
         Some(other) => {
             return Err(format!(
-                "joint.type: expected \"fixed\", \"ball\", \"hinge\", \"slider\" or \"spring\", got {other}"
+                "joint.type: expected \"fixed\", \"ball\", \"hinge\", \"slider\", \"rope\" or \"spring\", got {other}"
             ));
         }
     };

@@ -2,10 +2,11 @@
 
 use mlua::{Table, Value as Luau};
 
-use super::entities::gone;
+use super::entities::{PLAYERS_A_UNIT, gone};
 use crate::convert::{Purpose, from_luau};
 use crate::fields::Fields;
 use crate::handle::{Handle, refused, with_scene};
+use crate::meter::charge;
 use crate::namespace::{Name, Namespace, Quoted};
 
 /// Duration of a ban without `hours`, in hours.
@@ -18,6 +19,23 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
         with_scene(|scene| {
             let player = scene.player(handle.player()?).ok_or_else(|| gone(handle))?;
             Ok(player.roles().any(|known| known == role.0))
+        })
+    })?;
+    method.add("control", |_, (handle, entity, seat): (Handle, Handle, Option<Table>)| {
+        let player = handle.player()?;
+        let seat =
+            seat.map(|options| read_seat(&options)).transpose().map_err(mlua::Error::runtime)?.flatten();
+        with_scene(|scene| {
+            charge(scene.players().len() as u64 / PLAYERS_A_UNIT + scene.hanging_count() as u64)?;
+            let entity = entity.only_entity()?;
+            let body = scene.player(player).ok_or_else(|| gone(handle))?.avatar;
+            if let (Some(body), Some(place)) = (body.filter(|body| *body != entity), seat) {
+                scene.seat(body, entity, place).map_err(refused)?;
+            }
+            if scene.input(entity).is_some() && scene.entity(entity).is_some_and(|own| own.parent.is_some()) {
+                scene.set_parent(entity, None).map_err(refused)?;
+            }
+            scene.control(player, entity).map_err(refused)
         })
     })?;
     method.add("kick", |_, (handle, reason): (Handle, Option<Quoted>)| {
@@ -39,6 +57,13 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
         let data = from_luau(&data, Purpose::Tell, "data").map_err(mlua::Error::runtime)?;
         with_scene(|scene| scene.send_to(player, &room, data).map_err(refused))
     })
+}
+
+/// Reads the options of `control`: the place of the seat.
+fn read_seat(options: &Table) -> Result<Option<[f32; 3]>, String> {
+    let fields = Fields::of(options, "options");
+    fields.nothing_else(&["seat"])?;
+    fields.vector("seat")
 }
 
 /// Reads the options of a ban: its hours, and whether it applies in all rooms of the world.

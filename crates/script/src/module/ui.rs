@@ -1,7 +1,8 @@
 //! Panels on the screens of players.
 
 use mlua::{Table, Value as Luau};
-use nowcast_world::PlayerId;
+use nowcast_world::text::sanitize;
+use nowcast_world::{PlayerId, Value};
 
 use crate::convert::{Purpose, charged_to_luau, declared_from_luau, from_luau};
 use crate::handle::{Handle, refused, with_scene};
@@ -12,6 +13,9 @@ const LETTERS: &[u8; 62] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
 
 /// Letters of a short name, after the `@`.
 const LETTERS_A_PLACE: usize = 4;
+
+/// Maximum length of a text that a player writes into a panel, in characters.
+const INPUT_CHARS_MAX: usize = 200;
 
 pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     let declarations = shared.declarations.clone();
@@ -24,6 +28,16 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         let value = from_luau(&value, Purpose::Tell, "value").map_err(mlua::Error::runtime)?;
         let player = player.map(Handle::player).transpose()?;
         with_scene(|scene| scene.show(player, &place, value).map_err(refused))
+    })?;
+    // Number of places with a map that has this field, apart from one place.
+    host.add("otherPlaces", |_, (field, except): (Name, Name)| {
+        with_scene(|scene| {
+            let is_other = |place: &str, value: &Value| place != except.0 && value.get(&field).is_some();
+            Ok(scene.screens().filter(|(_, place, value)| is_other(place, value)).count())
+        })
+    })?;
+    host.add("sanitize", |_, (text, characters): (Name, usize)| {
+        Ok(sanitize(&text, characters.min(INPUT_CHARS_MAX)))
     })?;
     host.add("screenOf", |lua, (player, place): (Handle, Name)| {
         let player: PlayerId = player.player()?;

@@ -10,7 +10,7 @@ pub(super) const PANEL: Section = Section {
         entry(
             "set",
             "(self: Panel, part: string, value: any, player: Entity?) -> ()",
-            "Sets the value of a part on every screen, or on one player's, whose own value has priority; nil returns to the declared one. A text shows a text, a number or a boolean, a bar a number, a list at most 16 texts. A button shows a text, and false turns it off. Texts have at most 200 bytes.",
+            "Sets the value of a part on every screen, or on one player's, whose own value has priority; nil returns to the declared one. A text shows a text, a number or a boolean, a bar a number, a list at most 16 texts. A button or an input shows a text, and false turns it off; a picture shows a file. Texts have at most 200 bytes.",
         ),
         entry(
             "show",
@@ -51,8 +51,8 @@ pub(super) const FIELDS: Section = Section {
         ),
         entry(
             "WalkerFields",
-            "{ height: number?, radius: number?, mass: number?, walk_speed: number?, run_speed: number?, ground_acceleration: number?, air_acceleration: number?, jump_speed: number? }",
-            "Metres, kilograms, seconds. A person is 1.8 m high, walks 3.2 m/s, runs 6.4 m/s and jumps with 4.95 m/s.",
+            "{ height: number?, radius: number?, mass: number?, walk_speed: number?, run_speed: number?, ground_acceleration: number?, air_acceleration: number?, jump_speed: number?, adjustable: boolean?, pitch: boolean? }",
+            "Metres, kilograms, seconds. A person is 1.8 m high, walks 3.2 m/s, runs 6.4 m/s and jumps with 4.95 m/s. With `adjustable = true` each walker has the attributes `speed` and `jump` (factors from 0 to 8 in steps of 1/64; 1) and `frozen` (false), which your rules set and pages predict. With `pitch = true` it has the attribute `pitch`, how far up its player looks, for `look`.",
         ),
         entry(
             "OwnerFields",
@@ -76,13 +76,23 @@ pub(super) const FIELDS: Section = Section {
         ),
         entry(
             "PartFields",
-            "{ [number]: string, name: string, text: string?, label: string?, color: string?, max: number?, press: ((player: Entity, row: number?) -> ())? }",
-            "Begins with its type: \"text\", \"button\", \"bar\" or \"list\". `text` is the first value of a text or a button, `label` stands before the value, `max` is the number at which a bar is full (1). `press` is called when a player presses a button or the `row` of a list that it sees.",
+            "{ [number]: string, name: string, text: string?, label: string?, color: string?, max: number?, press: ((player: Entity, given: any) -> ())? }",
+            "Begins with its type: \"text\", \"button\", \"bar\", \"list\", \"input\" or \"picture\". `text` is the first value of a text, a button or an input, or the file of a picture, as in \"assets/coin.png\"; `label` stands before the value, and describes a picture. `max` is the number at which a bar is full (1), the largest number of characters of an input (100; at most 200), or the largest width of a picture in pixels (128; 8 to 512). `press` is called when a player presses a button or the `row` of a list that it sees, or sends the `text` of an input.",
         ),
         entry(
             "LoopFields",
             "{ file: string, at: vector?, on: Entity?, volume: number?, pitch: number?, fade: number? }",
             "`at` is the place of the sound, or `on` the entity to which it is attached; without both it is heard everywhere. `volume` is 0 to 1 (1), `pitch` 0.25 to 4 (1), and `fade` the seconds to fade in and out, 0 to 10 (0).",
+        ),
+        entry(
+            "LightFields",
+            "{ type: string?, at: vector?, on: Entity?, direction: vector?, color: string?, brightness: number?, range: number?, angle: number? }",
+            "`type` is \"point\" (the default: a lamp), \"spot\" (a cone) or \"sun\" (parallel rays from far away). A lamp or a cone is `at` a place, or `on` an entity, with `at` relative to the entity. `direction` is that of the rays of a cone or a sun. `color` is a colour such as \"#ffcc88\" (white), `brightness` 0 to 100 (1), `range` the metres that the light reaches (12; at most 100), and `angle` half the opening of a cone in radians (0.5; 0.05 to 1.5).",
+        ),
+        entry(
+            "CameraFields",
+            "{ mode: string?, at: vector?, look_at: vector?, on: Entity?, distance: number?, min: number?, max: number?, fov: number?, seconds: number? }",
+            "`mode` is \"follow\" (the default: behind the avatar), \"first_person\", or \"fixed\": `at` a place, and it looks at the place `look_at` or at the entity `on`. `on` lets a camera that follows, follow this entity instead of the avatar. `distance` is that from the avatar in metres, and players change it between `min` and `max`; all are at most 60. `fov` is the vertical field of view in degrees, 20 to 110. The camera glides to a fixed place within `seconds` (0; at most 60).",
         ),
         entry(
             "SpawnFields",
@@ -92,7 +102,7 @@ pub(super) const FIELDS: Section = Section {
         entry(
             "JointFields",
             "{ type: string?, axis: vector?, min: number?, max: number?, speed: number?, strength: number?, length: number?, stiffness: number?, damping: number?, anchor_a: vector?, anchor_b: vector?, collides: boolean? }",
-            "\"fixed\", \"ball\", \"hinge\" and \"slider\" (`axis`, from `min` to `max`, driven by `speed` with `strength`), \"spring\" (`length`, `stiffness`, `damping`). Each anchor is relative to its body.",
+            "\"fixed\", \"ball\", \"hinge\" and \"slider\" (`axis`, from `min` to `max`, driven by `speed` with `strength`), \"rope\" (at most `length` apart), \"spring\" (`length`, `stiffness`, `damping`). Each anchor is relative to its body.",
         ),
         entry(
             "MoveFields",

@@ -74,13 +74,18 @@ pub(super) const TESTING: Section = Section {
         ),
         entry(
             "press",
-            "(player: Entity, panel: string, part: string, row: number?) -> ()",
-            "A bot presses a button of a panel, or a row of a list.",
+            "(player: Entity, panel: string, part: string, given: (number | string)?) -> ()",
+            "A bot presses a button of a panel, or a row of a list, or sends the text of an input.",
         ),
         entry(
             "panel",
             "(player: Entity, panel: string, part: string?) -> any",
             "The value of a part that a bot sees: nil for the declared one. Without `part`, whether the rules showed (true, or the number of the entity) or hid (false) the panel.",
+        ),
+        entry(
+            "light",
+            "(name: string, player: Entity?) -> { [string]: any }?",
+            "The light of this name that all players see, or one alone: its `light` is the type.",
         ),
         entry(
             "loop",

@@ -216,6 +216,11 @@ impl Scene {
         self.walkers.get(&id).map(|walker| walker.input)
     }
 
+    /// Whether a walker stood on ground in its last step; `None` for every other entity.
+    pub fn is_on_ground(&self, id: EntityId) -> Option<bool> {
+        self.walkers.get(&id).map(|walker| walker.steps_since_ground == 0)
+    }
+
     /// Sets the pose of the entity of a row, in the column of poses and in physics.
     pub(super) fn put(&mut self, row: usize, pose: Pose) {
         let id = self.entities.ids[row];

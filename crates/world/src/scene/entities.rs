@@ -164,10 +164,16 @@ impl Scene {
                 self.let_touch(row);
             }
         }
+        let (seated, children): (Vec<_>, Vec<_>) =
+            children.into_iter().partition(|child| self.walkers.contains_key(child));
         for player in self.players.values_mut().filter(|player| player.avatar == Some(id)) {
-            player.avatar = None;
+            let is_theirs = |child: &&EntityId| {
+                self.entities.row(**child).is_some_and(|row| self.entities.owners[row] == Some(player.id))
+            };
+            player.avatar = seated.iter().find(is_theirs).copied();
         }
         self.push_event(Event::Despawned(id));
+        seated.into_iter().try_for_each(|walker| self.set_parent(walker, None))?;
         children.into_iter().try_for_each(|child| self.despawn(child))
     }
 
@@ -237,14 +243,18 @@ impl Scene {
     }
 
     /// Attaches an entity to a parent, or (`None`) detaches it. The entity keeps its place in the world, and follows its
-    /// parent from then on. Dynamic bodies need joints instead. Attached entities are removed together with their parent.
+    /// parent from then on. Dynamic bodies other than walkers need joints instead. Attached entities are removed together with
+    /// their parent; walkers are detached.
     ///
     /// # Errors
-    /// Fails if an entity is unknown, if the child has a dynamic body, or if the chain of parents would be a cycle or
+    /// Fails if an entity is unknown, if the child has a dynamic body and is no walker, or if the chain of parents would be a cycle or
     /// too long.
     pub fn set_parent(&mut self, id: EntityId, parent: Option<EntityId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
-        if self.entities.handles[row].is_some_and(|handles| self.physics.get(handles).is_dynamic()) {
+        let is_walker = self.walkers.contains_key(&id);
+        if !is_walker
+            && self.entities.handles[row].is_some_and(|handles| self.physics.get(handles).is_dynamic())
+        {
             return Err(SceneError::DynamicChild(id));
         }
         let parent = match parent {
@@ -262,9 +272,31 @@ impl Scene {
                 Some(Parent { id: parent, local })
             }
         };
+        if is_walker {
+            self.set_passes(id, parent.map(|parent| parent.id))?;
+        }
         self.entities.hang(row, parent);
         self.entities.changed_ticks[row] = self.next_tick();
         Ok(())
+    }
+
+    /// Seats a walker on another entity, at a place relative to it, in metres. The walker looks where the entity looks, follows
+    /// it, and passes through it, until [`Scene::set_parent`] detaches the walker.
+    ///
+    /// # Errors
+    /// Fails if an entity is unknown or the first one is no walker, if a number is out of bounds, or for the reasons of
+    /// [`Scene::set_parent`].
+    pub fn seat(&mut self, id: EntityId, on: EntityId, place: [f32; 3]) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        if !self.walkers.contains_key(&id) {
+            return Err(SceneError::NoBody(id));
+        }
+        let local = Pose { position: place, ..Pose::IDENTITY };
+        let pose = self.pose(on).ok_or(SceneError::UnknownEntity(on))?.then(&local);
+        let pose = pose.checked().ok_or(SceneError::BadNumber("seat"))?;
+        self.set_parent(id, None)?;
+        self.put(row, pose);
+        self.set_parent(id, Some(on))
     }
 
     /// Number of attached entities.

@@ -61,6 +61,9 @@ pub enum SceneError {
     /// Dynamic bodies cannot have a parent.
     #[error("entity {} is moved by forces (motion = \"dynamic\"), so it cannot have a parent; declare motion = \"kinematic\", or hold it with world.joint", .0.0)]
     DynamicChild(EntityId),
+    /// The entity is the avatar of another player.
+    #[error("entity {} is the avatar of another player; let that player control another entity first", .0.0)]
+    Controlled(EntityId),
     /// The entity would be attached to itself, or the chain of parents would be too long.
     #[error("entity {} cannot have that parent: a chain of parents must not be a circle, and its length is limited", .0.0)]
     BadParent(EntityId),

@@ -58,6 +58,28 @@ impl Scene {
         Ok(id)
     }
 
+    /// Lets the input of a player move another entity, such as a drone or a vehicle. The former avatar stays in the world: a
+    /// walker stands still. When the player leaves, its walkers are removed, and an entity that it does not own stays.
+    ///
+    /// # Errors
+    /// Fails if the player or the entity is unknown, or if the entity is the avatar of another player.
+    pub fn control(&mut self, player: PlayerId, entity: EntityId) -> Result<(), SceneError> {
+        self.row(entity)?;
+        let known = self.player(player).ok_or(SceneError::UnknownPlayer(player))?;
+        let (before, input) = (known.avatar, known.input);
+        if self.players.values().any(|other| other.id != player && other.avatar == Some(entity)) {
+            return Err(SceneError::Controlled(entity));
+        }
+        if let Some(walker) = before.and_then(|before| self.walkers.get_mut(&before)) {
+            walker.input = Input { yaw: walker.input.yaw, ..Input::default() };
+        }
+        self.change_player(player)?.avatar = Some(entity);
+        if let Some(walker) = self.walkers.get_mut(&entity) {
+            walker.input = input;
+        }
+        Ok(())
+    }
+
     /// Adds or removes a tag of a player, such as its team.
     ///
     /// # Errors
@@ -139,12 +161,15 @@ impl Scene {
         self.release_kept(player.as_ref().map_or(0, |player| held_bytes(&player.private)));
         self.forget_account(player.as_ref());
         let avatar = player.and_then(|player| player.avatar);
+        // A player that controlled an entity of the world leaves its own body behind.
+        let is_elsewhere = avatar.is_some_and(|avatar| !owned.contains(&avatar));
         for entity in owned {
             // An attached entity may have been removed with its parent.
             let Some(row) = self.entities.row(entity) else { continue };
             let leave = self.kind_of(self.entities.kinds[row]).owner.leave;
             let _ = match leave {
                 _ if avatar == Some(entity) => self.despawn(entity),
+                _ if is_elsewhere && self.walkers.contains_key(&entity) => self.despawn(entity),
                 OwnerLeaves::Despawn => self.despawn(entity),
                 OwnerLeaves::Release => self.set_owner(entity, None),
                 OwnerLeaves::Keep => {

@@ -14,9 +14,11 @@ impl Scene {
         let Scene { walkers, entities, physics, definition, .. } = self;
         for (id, state) in walkers {
             let Some(row) = entities.row(*id) else { continue };
-            let walker = &definition.kinds[usize::from(entities.kinds[row].0)].walker;
-            if let (Some(walker), Some(handles)) = (walker, entities.handles[row]) {
-                state.steer(walker, handles, physics);
+            let kind = &definition.kinds[usize::from(entities.kinds[row].0)];
+            let gait = kind.gait(&entities.attributes[row]);
+            let is_seated = entities.parents[row].is_some();
+            if let (Some((walker, is_frozen)), Some(handles)) = (gait, entities.handles[row]) {
+                state.steer(&walker, is_frozen || is_seated, handles, physics);
             }
         }
     }
@@ -49,9 +51,11 @@ impl Scene {
         let Scene { walkers, entities, physics, definition, .. } = self;
         for (id, state) in walkers {
             let Some(row) = entities.row(*id) else { continue };
-            let walker = &definition.kinds[usize::from(entities.kinds[row].0)].walker;
-            if let (Some(walker), Some(handles)) = (walker, entities.handles[row]) {
-                state.settle(walker, handles, physics);
+            let kind = &definition.kinds[usize::from(entities.kinds[row].0)];
+            let gait = kind.gait(&entities.attributes[row]);
+            let is_seated = entities.parents[row].is_some();
+            if let (Some((walker, is_frozen)), Some(handles)) = (gait, entities.handles[row]) {
+                state.settle(&walker, is_frozen || is_seated, handles, physics);
             }
         }
     }

@@ -253,6 +253,7 @@ pub(super) enum SavedJointKind {
     Hinge { axis: [f32; 3], limits: Option<[f32; 2]>, motor: Option<[f32; 2]> },
     Slider { axis: [f32; 3], limits: Option<[f32; 2]>, motor: Option<[f32; 2]> },
     Spring { length: f32, stiffness: f32, damping: f32 },
+    Rope { length: f32 },
 }
 
 #[derive(Wire)]
@@ -424,6 +425,7 @@ pub(super) fn save_joint(id: JointId, joint: &Joint) -> SavedJoint {
             JointKind::Slider { axis, limits, motor: drive } => {
                 SavedJointKind::Slider { axis, limits, motor: motor(drive) }
             }
+            JointKind::Rope { length } => SavedJointKind::Rope { length },
             JointKind::Spring { length, stiffness, damping } => {
                 SavedJointKind::Spring { length, stiffness, damping }
             }
@@ -448,6 +450,7 @@ pub(super) fn load_joint(saved: SavedJoint) -> (JointId, Joint) {
             SavedJointKind::Slider { axis, limits, motor: drive } => {
                 JointKind::Slider { axis, limits, motor: motor(drive) }
             }
+            SavedJointKind::Rope { length } => JointKind::Rope { length },
             SavedJointKind::Spring { length, stiffness, damping } => {
                 JointKind::Spring { length, stiffness, damping }
             }

@@ -110,6 +110,11 @@ impl Mover {
         self.feel(walker, solids);
     }
 
+    /// Takes the step of a frozen walker: it keeps its position, its counts and its grounds, and loses its velocity.
+    pub fn freeze(&mut self) {
+        self.velocity = [0.0; 3];
+    }
+
     /// Lets a walker that waits move with its ground for 1/60 s. The walker's velocity and counts stay the same.
     pub fn ride(&mut self, walker: &Walker, gravity: f32, solids: &[Solid]) {
         let velocity = self.velocity;

@@ -1,5 +1,6 @@
 //! Tests of the exact step of walkers: its rules, its use by worlds, and the vectors of `spec/MOVEMENT.md`.
 
+mod adjusting;
 mod grounds;
 mod riding;
 

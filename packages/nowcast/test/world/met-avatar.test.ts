@@ -1,7 +1,8 @@
 /** The own avatar that runs into another player's avatar, compared with a recorded server. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { createPredictor, type PredictionSource } from "../../src/world/prediction/predictor.js";
+import { createPredictor } from "../../src/world/prediction/predictor.js";
+import type { PredictionSource } from "../../src/world/prediction/source.js";
 import type { Entity, EntityId, Input, Kind } from "../../src/world/world.js";
 import { entityOf, kind, percentile } from "./prediction-rig.js";
 

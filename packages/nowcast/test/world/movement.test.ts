@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { AdjustedGait, readWalker } from "../../src/world/describe/walker.js";
 import { bodyPartsOf, solidOf } from "../../src/world/prediction/body-solids.js";
 import { type Gait, Mover, quantiseYaw } from "../../src/world/prediction/mover.js";
 import { Solid } from "../../src/world/prediction/solid.js";
@@ -7,6 +8,7 @@ import type { Input } from "../../src/world/world.js";
 
 const f = Math.fround;
 const STEPS = 40;
+const ADJUSTED_STEPS = 80;
 const PERSON: Gait = {
   height: f(1.8),
   radius: f(0.35),
@@ -167,6 +169,28 @@ function rideHash(ride: number): string {
   return (hash >>> 0).toString(16).padStart(8, "0");
 }
 
+/** One adjusted walk of the vectors: `spec/MOVEMENT.md`, section 8. */
+function adjustedHash(walk: number): string {
+  const random = new Random(walk);
+  const { solids, mover } = random.scene();
+  const walker = readWalker({ adjustable: true });
+  const adjusted = new AdjustedGait();
+  let gait: Gait = walker;
+  let input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  let hash = 0x811c9dc5;
+  for (let step = 0; step < ADJUSTED_STEPS; step++) {
+    if (step % 8 === 0) input = random.input();
+    if (step % 16 === 0) {
+      const [speed, jump] = [(random.next() % 161) / 64, (random.next() % 161) / 64];
+      gait = adjusted.of(walker, { speed, jump, frozen: (random.next() & 0x700) === 0 });
+    }
+    mover.step(gait, input, solids);
+    words.set([mover.px, mover.py, mover.pz, mover.vx, mover.vy, mover.vz]);
+    for (const word of bits) hash = Math.imul(hash ^ word, 0x01000193);
+  }
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}
+
 it("rides the moving platforms of the specification to the last bit", () => {
   const { rides } = vectors("rides.json");
   expect(rides).toHaveLength(400);
@@ -186,6 +210,12 @@ it("walks the walks that the specification spells out", () => {
       expect([mover.vx, mover.vy, mover.vz], `walk ${walk}, step ${at}`).toEqual(velocity.map(f));
     }
   }
+});
+
+it("walks with changing speeds, and frozen, like the server to the last bit", () => {
+  const { walks } = vectors("adjusted.json");
+  expect(walks).toHaveLength(400);
+  for (const [walk, hash] of walks.entries()) expect(adjustedHash(walk), `walk ${walk}`).toBe(hash);
 });
 
 it("walks ten thousand random walks like the server, to the last bit", () => {

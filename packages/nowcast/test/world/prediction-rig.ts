@@ -1,13 +1,11 @@
 /** A server with a walker behind an emulated link, and a client that predicts it. */
 
+import { AdjustedGait, readWalker } from "../../src/world/describe/walker.js";
 import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
 import { Mover } from "../../src/world/prediction/mover.js";
-import {
-  createPredictor,
-  type PredictionSource,
-  type Predictor,
-} from "../../src/world/prediction/predictor.js";
+import { createPredictor, type Predictor } from "../../src/world/prediction/predictor.js";
 import { Solid } from "../../src/world/prediction/solid.js";
+import type { PredictionSource } from "../../src/world/prediction/source.js";
 import type { InputChange } from "../../src/world/steps.js";
 import type { Entity, EntityId, Input, Kind } from "../../src/world/world.js";
 import { mulberry32 } from "./random.js";
@@ -58,7 +56,7 @@ const PLATFORM_HALF = [4, 0.5, 4];
 const PERSON: Kind = {
   name: "person",
   body: undefined,
-  walker: {},
+  walker: { adjustable: true },
   look: undefined,
   attributes: [],
   owner: undefined,
@@ -109,6 +107,8 @@ export class Rig {
   #hasGivenUp = false;
   #least = [0, 0];
   #tick = 0;
+  #attributes: Record<string, number | boolean> = {};
+  readonly #adjusted = new AdjustedGait();
   readonly #lastAtMs = { up: 0, down: 0 };
   /** Number of world steps in which the walker waited; then number of world steps in which it took two steps. */
   waits = 0;
@@ -183,6 +183,11 @@ export class Rig {
   get shown(): number[] {
     this.predictor.pose(this.#pose);
     return this.#pose.position;
+  }
+
+  /** The rules change the speeds of the avatar, or freeze it. */
+  adjust(speed: number, jump = 1, frozen = false): void {
+    this.#attributes = { speed, jump, frozen };
   }
 
   teleport(x: number, y: number, z: number): void {
@@ -306,14 +311,10 @@ export class Rig {
     const { near } = this.#surroundings;
     const { px: x0, py: y0, pz: z0 } = this.mover;
     this.#surroundings.gather({ px: x0, py: y0, pz: z0 }, 6, AVATAR, PLATFORM);
-    const gait = { height: 1.8, radius: 0.35, walkSpeed: 3.2, runSpeed: 6.4 };
-    const speeds = { groundAcceleration: 42, airAcceleration: 10, jumpSpeed: 4.95, gravity: 9.81 };
-    const person = Object.fromEntries(
-      Object.entries({ ...gait, ...speeds }).map(([name, value]) => [name, Math.fround(value)]),
-    );
+    const person = this.#adjusted.of(readWalker({ adjustable: true }), this.#attributes);
     const known = near.slice(0, this.#surroundings.count);
     const platforms = this.#course === undefined ? [] : [this.#platform];
-    this.mover.step(person as never, input, [...known, ...platforms, ...this.hidden]);
+    this.mover.step(person, input, [...known, ...platforms, ...this.hidden]);
     const { px, py, pz } = this.mover;
     if (!this.predictor.predicted(step, this.#pose.position)) return;
     const [x, y, z] = this.#pose.position;
@@ -327,10 +328,12 @@ export class Rig {
     const [tick, rounded] = [this.#tick, [px, py, pz].map((metres) => Math.round(metres * 1024) / 1024)];
     const ackedInputSequence = (this.#next - 1) & 0xffff;
     const { place, yaw } = courseAt(this.#course, this.#tick);
+    const attributes = this.#attributes;
     this.#fly("down", () => {
       if (tick <= this.#avatar.tick) return;
       const isMoved = rounded.some((metres, axis) => metres !== this.#avatar.position[axis]);
       this.#avatar.position = rounded as [number, number, number];
+      this.#avatar.attributes = attributes;
       this.#avatar.tick = tick;
       const moved: Entity[] = isMoved ? [this.#avatar] : [];
       const platform = this.#entities.get(PLATFORM) as Mutable<Entity> | undefined;

@@ -33,6 +33,43 @@ const BLOCKS = [2, 3, 4, 5].map((id) =>
   entityOf(id, kind("block", [2, 1, 2]), [id * 4 - 14, 0.5 - 0.2 * id, -3]),
 );
 
+describe("one's own avatar whose speed the rules change", () => {
+  const link = { delayMs: 100, jitterMs: 5, loss: 0, burst: 1 };
+
+  it("is where the server has it as soon as the page knows the change, without a correction", () => {
+    const rig = new Rig(link, 6);
+    rig.run(3_000, () => AHEAD);
+    const { corrections } = rig.predictor;
+    rig.adjust(2);
+    rig.run(300, () => AHEAD);
+    rig.errors.length = 0;
+    rig.run(2_000, () => AHEAD);
+    expect(rig.mover.vz).toBeCloseTo(-6.4, 2);
+    expect(rig.errors.length).toBeGreaterThan(100);
+    expect(Math.max(...rig.errors)).toBeLessThan(0.003);
+    expect(rig.predictor.corrections).toBe(corrections);
+  });
+
+  it("stands still while it is frozen, also in the air, and falls when it is released", () => {
+    const rig = new Rig(link, 7);
+    rig.run(3_000, (nowMs) => ({ ...AHEAD, jump: nowMs > 2_600 }));
+    expect(rig.mover.py).toBeGreaterThan(1);
+    rig.adjust(1, 1, true);
+    rig.run(1_000, () => AHEAD);
+    const shown = [...rig.shown];
+    rig.errors.length = 0;
+    rig.run(1_000, () => AHEAD);
+    expect([...rig.shown]).toEqual(shown);
+    expect(Math.max(...rig.errors)).toBeLessThan(0.003);
+    rig.adjust(1);
+    rig.run(2_000, () => AHEAD);
+    expect(rig.mover.py).toBeCloseTo(0.9, 2);
+    rig.errors.length = 0;
+    rig.run(500, () => AHEAD);
+    expect(Math.max(...rig.errors)).toBeLessThan(0.01);
+  });
+});
+
 describe("one's own avatar on a moving platform", () => {
   const link = { delayMs: 100, jitterMs: 5, loss: 0.05, burst: 1 };
 

@@ -24,8 +24,10 @@ export const ANCHORS = [
 
 export type Anchor = (typeof ANCHORS)[number];
 
+const PART_TYPES = ["text", "button", "bar", "list", "input", "picture"] as const;
+
 export interface PanelPart {
-  readonly type: "text" | "button" | "bar" | "list";
+  readonly type: (typeof PART_TYPES)[number];
   readonly name: string;
   /** The place on screens that has the value of this part. */
   readonly place: string;
@@ -35,7 +37,10 @@ export interface PanelPart {
   readonly label: string;
   /** A colour as `0xrrggbb`. */
   readonly color: number | undefined;
-  /** The number at which a bar is full. */
+  /**
+   * The number at which a bar is full, the largest number of characters of an input, or the largest width of a picture in
+   * pixels.
+   */
   readonly max: number;
   readonly isPressable: boolean;
 }
@@ -78,19 +83,23 @@ function readPanel(panel: unknown): Panel | undefined {
 function readPart(part: unknown): PanelPart | undefined {
   if (!isFields(part)) return undefined;
   const { type, name, place, text, label, color, max, press } = part;
-  if (type !== "text" && type !== "button" && type !== "bar" && type !== "list") return undefined;
+  const known = PART_TYPES.find((part) => part === type);
+  if (known === undefined) return undefined;
   if (typeof name !== "string" || typeof place !== "string") return undefined;
   return {
-    type,
+    type: known,
     name,
     place,
     text: textIn(text),
     label: textIn(label),
     color: typeof color === "string" ? readColor(color) : undefined,
-    max: typeof max === "number" && max > 0 ? max : 1,
+    max: typeof max === "number" && max > 0 ? max : (MAXIMA[known] ?? 1),
     isPressable: press === true,
   };
 }
+
+/** The largest number of a part that declares none. */
+const MAXIMA: Partial<Record<PanelPart["type"], number>> = { input: 100, picture: 128 };
 
 function textIn(value: unknown): string {
   return typeof value === "string" ? value.slice(0, TEXT_CHARACTERS_MAX) : "";

@@ -27,6 +27,12 @@ p { margin: 0; }
 ol { list-style: none; margin: 0; padding: 0; display: grid; gap: 4px; }
 button { pointer-events: auto; min-height: 32px; width: 100%; font: inherit; color: inherit; text-align: start;
   padding: 4px 12px; border: 1px solid #fff6; border-radius: 8px; background: #fff1; cursor: pointer; }
+.input { display: flex; gap: 4px; }
+.input button { width: auto; }
+.input input { pointer-events: auto; min-width: 0; flex: 1; min-height: 32px; font: inherit; color: inherit; padding: 4px 8px;
+  border: 1px solid #fff6; border-radius: 8px; background: #0004; }
+.input input:focus-visible { outline: 2px solid var(--ui-accent, #e9b44c); outline-offset: 1px; }
+.picture { display: block; width: 100%; height: auto; border-radius: 6px; }
 button:hover, button:focus-visible { background: #fff3; }
 button:focus-visible { outline: 2px solid var(--ui-accent, #e9b44c); outline-offset: 1px; }
 button:disabled { opacity: 0.5; cursor: default; }

@@ -62,7 +62,10 @@ export class WorldUi {
       this.#corners.get(panel.at)!.append(shown.element);
       this.#watch(panel.place, (value) => shown.open(value));
       for (const part of panel.parts) {
-        const { element, write } = partOf(part, (row) => this.#press(part, row));
+        const { element, write } = partOf(part, {
+          press: (given) => this.#press(part, given),
+          urlOf: (file) => this.#urlOf(file),
+        });
         shown.element.append(element);
         this.#watch(part.place, write);
       }
@@ -75,8 +78,18 @@ export class WorldUi {
     now();
   }
 
-  #press(part: PanelPart, row: number | undefined): void {
-    const args = row === undefined ? { part: part.place } : { part: part.place, row };
+  /** The address of a file in the world's folder; `undefined` if there is none. */
+  #urlOf(file: string): string | undefined {
+    const { definition, serverOrigin } = this.#world;
+    const asset = definition?.assets.find(({ name }) => name === file);
+    const isPicture = asset?.type.startsWith("image/") === true && asset.type !== "image/svg+xml";
+    return isPicture ? `${serverOrigin}/assets/${asset.hash}` : undefined;
+  }
+
+  #press(part: PanelPart, given: number | string | undefined): void {
+    const args: { [name: string]: string | number } = { part: part.place };
+    if (typeof given === "number") args["row"] = given;
+    if (typeof given === "string") args["text"] = given;
     // A lost connection is shown by the status of the world.
     this.#world.act(PRESS_ACTION, args).catch(() => undefined);
   }
@@ -120,7 +133,15 @@ interface Part {
   readonly write: (value: unknown) => void;
 }
 
-function partOf(part: PanelPart, press: (row?: number) => void): Part {
+/** The connections of a part to the world. */
+interface PartWorld {
+  /** Presses it: a row of a list, or the text of an input. */
+  readonly press: (given?: number | string) => void;
+  /** The address of a file in the world's folder; `undefined` if there is none. */
+  readonly urlOf: (file: string) => string | undefined;
+}
+
+function partOf(part: PanelPart, { press, urlOf }: PartWorld): Part {
   switch (part.type) {
     case "text":
       return textPart(part);
@@ -130,6 +151,10 @@ function partOf(part: PanelPart, press: (row?: number) => void): Part {
       return buttonPart(part, press);
     case "list":
       return listPart(part, press);
+    case "input":
+      return inputPart(part, press);
+    case "picture":
+      return picturePart(part, urlOf);
   }
 }
 
@@ -211,6 +236,56 @@ function listPart(part: PanelPart, press: (row: number) => void): Part {
       }),
     );
     element.hidden = texts.length === 0;
+  };
+  return { element, write };
+}
+
+/** A line to write in. Enter or the button sends the text; the keys of the page have no effect meanwhile. */
+function inputPart(part: PanelPart, press: (text: string) => void): Part {
+  const element = made("form", "input");
+  element.dataset["part"] = part.name;
+  const line = made("input", "");
+  line.type = "text";
+  line.maxLength = part.max;
+  line.autocomplete = "off";
+  line.placeholder = part.label;
+  line.setAttribute("aria-label", part.label || part.name);
+  const send = made("button", "");
+  send.type = "submit";
+  send.textContent = "↵";
+  send.setAttribute("aria-label", `${part.label || part.name}: ↵`);
+  element.append(line, send);
+  for (const type of ["keydown", "keyup"] as const)
+    line.addEventListener(type, (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") line.blur();
+    });
+  element.addEventListener("submit", (event) => {
+    event.preventDefault();
+    press(line.value.slice(0, part.max));
+    line.value = "";
+    line.blur();
+  });
+  const write = (given: unknown): void => {
+    line.disabled = send.disabled = given === false;
+    // A text that the player writes now is not replaced.
+    if (line.getRootNode() instanceof ShadowRoot && (line.getRootNode() as ShadowRoot).activeElement === line)
+      return;
+    line.value = typeof given === "string" ? textOf(given).slice(0, part.max) : part.text;
+  };
+  return { element, write };
+}
+
+function picturePart(part: PanelPart, urlOf: (file: string) => string | undefined): Part {
+  const element = made("img", "picture");
+  element.dataset["part"] = part.name;
+  element.alt = part.label;
+  element.decoding = "async";
+  element.style.maxWidth = `${part.max}px`;
+  const write = (given: unknown): void => {
+    const url = urlOf(typeof given === "string" ? given : part.text);
+    element.hidden = url === undefined;
+    if (url !== undefined && element.getAttribute("src") !== url) element.src = url;
   };
   return { element, write };
 }

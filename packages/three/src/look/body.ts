@@ -43,6 +43,8 @@ export interface Body {
   readonly holding: number | undefined;
   /** The player that drives the entity, by the attribute `driver` of vehicles. */
   readonly driver: number | undefined;
+  /** Whether it is a person who sits on its parent. */
+  readonly isSeated: boolean;
   /** The clothes that the player of a person chose, by the attribute `outfit`; 0 for none. */
   readonly outfit: number;
   /** The newest gesture of a person, by the attribute `emote`; 0 for none. */
@@ -73,6 +75,7 @@ export function describeBody(entity: DrawnEntity): Body {
     gait: gaitOf(kind),
     holding: typeof holding === "number" ? holding : undefined,
     driver: wholeOf(attributes["driver"]) || undefined,
+    isSeated: parent !== undefined && motion === "walker",
     outfit: wholeOf(attributes["outfit"]),
     emote: wholeOf(attributes["emote"]),
   };

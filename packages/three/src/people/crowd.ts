@@ -193,7 +193,7 @@ export class Crowd {
       const member = this.#list[i]!;
       advance(member, seconds, obstacles);
       poseBody(member.motion, this.#angles);
-      if (member.seat === undefined) this.#poseGesture(member);
+      if (member.seat === undefined && !member.body.isSeated) this.#poseGesture(member);
       else poseSeated(this.#angles);
       this.#skeleton.pose(this.#angles);
       poseFace(member.motion.seconds, member.turning, member.motion.speed, member.isSpeaking, this.#face);
@@ -322,7 +322,7 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): void {
     member.emoteSeconds += seconds;
     if (member.emoteSeconds > emoteSeconds(member.emote)) member.emote = undefined;
   }
-  if (member.seat !== undefined) return;
+  if (member.seat !== undefined || member.body.isSeated) return;
   const yaw = yawOf(member);
   member.turning += (wrapAngle(yaw - member.lastYaw) / seconds - member.turning) * ease(10, seconds);
   member.lastYaw = yaw;

@@ -81,6 +81,10 @@ export class OwnAvatar {
   follow(seconds: number, connection: WorldConnection): void {
     const { actor } = this;
     const { camera, headset, scene } = this.#page;
+    if (!headset && this.#show(seconds, connection)) {
+      if (actor !== undefined && this.#faced !== actor.id) this.#faceWith(actor, connection);
+      return;
+    }
     if (actor === undefined) {
       this.#watch(seconds, connection);
       const { x, y, z } = this.watched;
@@ -97,6 +101,24 @@ export class OwnAvatar {
     const { x, y, z } = actor;
     camera.isOverShoulder = member?.body.holding !== undefined;
     camera.follow(seconds, x, y + eyes, z, scene.obstacles, member?.body.holding ?? actor.id);
+  }
+
+  /** Shows the entity or the place that the world's camera shows; returns false if that is the own avatar. */
+  #show(seconds: number, connection: WorldConnection): boolean {
+    const { camera, scene } = this.#page;
+    const { rules } = camera;
+    if (rules === undefined || rules.mode === "first_person") return false;
+    const { on } = rules;
+    if (on !== undefined && connection.pose(on, this.#pose)) {
+      const { x, y, z } = this.#pose;
+      const top = scene.get(on)?.halfHeight ?? scene.crowd.get(on)?.halfHeight ?? 0;
+      camera.follow(seconds, x, y + top, z, scene.obstacles, on);
+      return true;
+    }
+    if (rules.mode !== "fixed") return false;
+    const { x, y, z } = this.actor ?? this.watched;
+    camera.follow(seconds, x, y, z, scene.obstacles, undefined);
+    return true;
   }
 
   #faceWith(own: Actor, { world }: WorldConnection): void {

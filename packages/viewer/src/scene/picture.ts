@@ -1,4 +1,4 @@
-import { WorldScene } from "@nowcast/three";
+import { WorldLights, WorldScene } from "@nowcast/three";
 import { element } from "../dom.js";
 import { PictureLost } from "../hud/picture-lost.js";
 import type { Settings } from "../settings.js";
@@ -18,6 +18,8 @@ import { readSky, WorldSky } from "./world-sky.js";
 export class Picture {
   readonly stage: Stage;
   readonly scene: WorldScene;
+  /** The lights that the world sets. */
+  readonly lights = new WorldLights();
   readonly #settings: Settings;
   readonly #rendererName = probeRenderer();
   readonly #stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -37,7 +39,7 @@ export class Picture {
     );
     this.#worldSky = new WorldSky((look) => this.stage.setLook(look));
     this.scene = new WorldScene({ detail: this.#quality, labels: element("labels", HTMLElement) });
-    this.stage.scene.add(this.scene.group);
+    this.stage.scene.add(this.scene.group, this.lights.group);
     this.#darkness.addEventListener("change", () => this.applySettings());
   }
 

@@ -38,6 +38,10 @@ export interface Look {
   readonly glow: number;
   /** The label above the entity. A person may have typed it, so show it as text, never as markup. */
   readonly label: string;
+  /** The text on the front of the form, which is a text and no markup; empty for none. */
+  readonly sign: string;
+  /** Duration of the trail behind an entity that moves, in seconds; 0 for none. */
+  readonly trail: number;
   /** The model that is drawn instead of the form, as soon as it is loaded. */
   readonly model: ModelLook | undefined;
   /** Name of the image on the surface of the form; `undefined` for none. */
@@ -47,6 +51,8 @@ export interface Look {
 }
 
 const LABEL_CHARACTERS_MAX = 48;
+const SIGN_CHARACTERS_MAX = 200;
+const TRAIL_S_MAX = 5;
 const GLOW_MAX = 4;
 const NAME_CHARACTERS_MAX = 200;
 const MODEL_SCALE_MAX = 10_000;
@@ -75,6 +81,8 @@ const FIELDS: ReadonlySet<string> = new Set([
   "texture",
   "sea",
   "label",
+  "sign",
+  "trail",
   "hidden",
 ]);
 
@@ -100,8 +108,7 @@ export function lookOf({ kind, attributes }: LookSource): Look | undefined {
   if (said("hidden") === true) return undefined;
   const model = readModel(said("model"), said("scale"), said("animation"));
   const form = formOf(kind, look, attributes) ?? (model && STAND_IN);
-  const label = said("label");
-  const text = typeof label === "string" ? [...label].slice(0, LABEL_CHARACTERS_MAX).join("") : "";
+  const text = textOf(said("label"), LABEL_CHARACTERS_MAX);
   if (form === undefined && text === "") return undefined;
   return {
     form,
@@ -109,10 +116,16 @@ export function lookOf({ kind, attributes }: LookSource): Look | undefined {
     opacity: clamped(said("opacity"), 0, 1, 1),
     glow: said("glow") === true ? 1 : clamped(said("glow"), 0, GLOW_MAX, 0),
     label: text,
+    sign: textOf(said("sign"), SIGN_CHARACTERS_MAX),
+    trail: clamped(said("trail"), 0, TRAIL_S_MAX, 0),
     model,
     texture: readAssetName(said("texture")),
     sea: typeof said("sea") === "number" ? clamped(said("sea"), -SEA_M_MAX, SEA_M_MAX, 0) : undefined,
   };
+}
+
+function textOf(value: unknown, charactersMax: number): string {
+  return typeof value === "string" ? [...value].slice(0, charactersMax).join("") : "";
 }
 
 function readModel(name: unknown, scale: unknown, animation: unknown): ModelLook | undefined {

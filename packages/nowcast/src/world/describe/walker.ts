@@ -5,6 +5,10 @@ import type { Kind } from "../world.js";
 /** The body and the speeds of a walker, in metres, kilograms and seconds, as numbers of 32 bits. */
 export interface Walker extends Gait {
   readonly mass: number;
+  /** Whether the attributes `speed`, `jump` and `frozen` of each walker change its gait. */
+  readonly isAdjustable: boolean;
+  /** Whether each walker has the attribute `pitch`, which the page of its player sets. */
+  readonly showsPitch: boolean;
 }
 
 /** The walker of a kind, which is read once; `undefined` for a kind that input does not move. */
@@ -32,7 +36,49 @@ export function readWalker(fields: Readonly<Record<string, unknown>>): Walker {
     airAcceleration: numberOr(fields["air_acceleration"], 10),
     jumpSpeed: numberOr(fields["jump_speed"], 4.95),
     gravity: numberOr(fields["gravity"], 9.81),
+    isAdjustable: fields["adjustable"] === true,
+    showsPitch: fields["pitch"] === true,
   };
+}
+
+/** Greatest factor of a speed. */
+const FACTOR_MAX = 8;
+
+/** The gaits of one walker: its kind's, with the factors in its attributes (`spec/MOVEMENT.md`, section 2). */
+export class AdjustedGait {
+  #walker: Walker | undefined;
+  #speed = 1;
+  #jump = 1;
+  #isFrozen = false;
+  #gait: Gait = readWalker({});
+
+  /** Returns the same object as long as nothing changed. */
+  of(walker: Walker, attributes: Readonly<Record<string, unknown>>): Gait {
+    const { isAdjustable } = walker;
+    const speed = isAdjustable ? factor(attributes["speed"]) : 1;
+    const jump = isAdjustable ? factor(attributes["jump"]) : 1;
+    const isFrozen = isAdjustable && attributes["frozen"] === true;
+    const isSame =
+      walker === this.#walker && speed === this.#speed && jump === this.#jump && isFrozen === this.#isFrozen;
+    if (isSame) return this.#gait;
+    this.#walker = walker;
+    this.#speed = speed;
+    this.#jump = jump;
+    this.#isFrozen = isFrozen;
+    const { walkSpeed, runSpeed, jumpSpeed } = walker;
+    const speeds = {
+      walkSpeed: Math.fround(walkSpeed * speed),
+      runSpeed: Math.fround(runSpeed * speed),
+      jumpSpeed: Math.fround(jumpSpeed * jump),
+    };
+    this.#gait = isAdjustable ? { ...walker, ...speeds, isFrozen } : walker;
+    return this.#gait;
+  }
+}
+
+function factor(value: unknown): number {
+  const isFactor = typeof value === "number" && Number.isFinite(value);
+  return isFactor ? Math.fround(Math.min(FACTOR_MAX, Math.max(0, value))) : 1;
 }
 
 function numberOr(value: unknown, fallback: number): number {

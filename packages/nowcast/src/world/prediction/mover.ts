@@ -20,6 +20,8 @@ export interface Gait {
   readonly jumpSpeed: number;
   /** Gravity, in metres a second squared, downward. */
   readonly gravity: number;
+  /** Whether the walker keeps its place. */
+  readonly isFrozen?: boolean;
 }
 
 const JUMP_PAUSE_STEPS = 20;
@@ -131,6 +133,10 @@ export class Mover {
     count = solids.length,
     collisions?: StepCollisions,
   ): void {
+    if (gait.isFrozen === true) {
+      this.freeze();
+      return;
+    }
     this.#wish(gait, input);
     const ground = this.#ground();
     this.stepsSinceGround = ground >= 0 ? 0 : Math.min(this.stepsSinceGround + 1, STEPS_COUNTED_MAX);
@@ -171,6 +177,11 @@ export class Mover {
     collisions?.collide(this, gait, solids, count);
     this.#travel(gait, solids, count);
     this.updateGround(gait, solids, count);
+  }
+
+  /** Takes the step of a frozen walker: it keeps its position, its counts and its grounds, and loses its velocity. */
+  freeze(): void {
+    this.vx = this.vy = this.vz = 0;
   }
 
   /** Finds the ground at the walker's current position. */

@@ -1,19 +1,21 @@
 import { NowcastError } from "../../errors/nowcast-error.js";
-import { readWalker, walkerOf } from "../describe/walker.js";
+import { AdjustedGait, readWalker, walkerOf } from "../describe/walker.js";
 import { createInput, writeInput } from "../input-sender.js";
 import type { Pose } from "../interpolation/interpolation.js";
 import { type StepSink, stepSinkOf } from "../steps.js";
-import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world.js";
+import type { Entity, EntityId, Input, Kind, WorldRecord } from "../world.js";
 import { Carrier } from "./carrier.js";
 import { CollisionWorld } from "./collision-world.js";
 import type { PredictionCoupling } from "./coupling.js";
+import { stepOfChange } from "./gait-change.js";
 import { Glide } from "./glide.js";
 import { HeldItemPrediction } from "./held-item-prediction.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
 import { layersOf } from "./layers.js";
 import { type Gait, Mover, quantiseYaw } from "./mover.js";
 import { OtherWalkers } from "./other-walkers.js";
-import { Solid } from "./solid.js";
+import { platformAt, type Solid } from "./solid.js";
+import type { PredictionSource, PredictorOptions } from "./source.js";
 import { StepInputSender } from "./step-input-sender.js";
 import { correctVelocity, refineVelocity } from "./velocity-correction.js";
 
@@ -43,15 +45,8 @@ const QUIET_STEPS = 24;
 const LATE_STEPS = 8;
 /** Distance in metres within which a solid can affect the avatar while half a second of steps is taken again. */
 const REACH_M = 6;
-
-/** Half the height, and the greatest distance from the avatar, of an assumed platform under it, in metres. */
-const PLATFORM_HALF_M = 0.5;
+/** The greatest distance of an assumed platform from the avatar, in metres. */
 const PLATFORM_REACH_M = 3;
-
-export interface PredictorOptions {
-  /** The clock of frames, on which 60 steps are taken each second; `performance.now()` by default. */
-  readonly nowMs?: (() => number) | undefined;
-}
 
 /**
  * Predicts the local avatar. It takes the same steps as the server's walkers (`spec/MOVEMENT.md`)
@@ -112,12 +107,6 @@ export interface Predictor {
   close(): void;
 }
 
-/** The parts of a {@link World} that a predictor needs. */
-export type PredictionSource = Pick<
-  World,
-  "on" | "entities" | "avatarId" | "status" | "connection" | "input" | "act" | "definition" | "stats"
->;
-
 export function createPredictor(world: PredictionSource, options: PredictorOptions = {}): Predictor {
   return new StepPredictor(world, options);
 }
@@ -173,6 +162,7 @@ class StepPredictor implements Predictor {
   /** Whether input cannot reach the server now. */
   #isCut = false;
   #gait: Gait = readWalker({});
+  readonly #adjusted = new AdjustedGait();
   /** The time of step 0, by the frames' clock. */
   #startMs: number | undefined;
   #sampledMs = 0;
@@ -337,16 +327,18 @@ class StepPredictor implements Predictor {
     const id = this.#world.avatarId;
     const entity = id === undefined ? undefined : this.#world.entities.get(id);
     const walker = entity && walkerOf(entity.kind);
-    if (entity === undefined || walker === undefined) {
+    // A seated walker follows the entity on which it sits.
+    if (entity === undefined || walker === undefined || entity.parent !== undefined) {
       this.#walks = undefined;
       return;
     }
     if (this.#kind !== entity.kind) {
       this.#kind = entity.kind;
-      this.#gait = walker;
+      this.#gait = this.#adjusted.of(walker, entity.attributes);
       this.#collisionWorld.setWalker(walker.mass, layersOf(entity.kind));
     }
     if (this.#walks === entity.id) return;
+    this.#gait = this.#adjusted.of(walker, entity.attributes);
     const nowMs = this.#now();
     this.#startMs ??= nowMs - this.step * STEP_MS;
     this.step = Math.max(this.step + 1, Math.floor((nowMs - this.#startMs) / STEP_MS));
@@ -395,6 +387,11 @@ class StepPredictor implements Predictor {
     this.#from.copy(mover);
     this.#stepMover(mover, step, input, false);
     this.#isPushing = this.#coupling?.step(step, input, this.#gait, this.#from, mover) ?? false;
+    if (this.#gait.isFrozen === true) {
+      this.#isPushing = false;
+      mover.copy(this.#from);
+      mover.freeze();
+    }
     this.#history.putMover(step, mover);
   }
 
@@ -419,9 +416,8 @@ class StepPredictor implements Predictor {
   }
 
   /** The world's step in which the server takes a step of this client; undefined if unknown. */
-  #tickOf(step: number): number | undefined {
-    return this.#tick < 0 ? undefined : this.#tick + step - this.#tickStep;
-  }
+  readonly #tickOf = (step: number): number | undefined =>
+    this.#tick < 0 ? undefined : this.#tick + step - this.#tickStep;
 
   /** While input cannot reach the server, the walker stops on the server, so the prediction stops, too. */
   #nextInput(): Input {
@@ -458,11 +454,31 @@ class StepPredictor implements Predictor {
     const areOthersWrong = this.#others.onSnapshot(step, tick, moved);
     const isWrong = (this.#coupling?.onSnapshot(step, tick, moved) ?? false) || areOthersWrong;
     if (step === undefined || this.#walks === undefined) return;
+    this.#changeGait(step);
     if (!this.#acknowledge(step, tick, moved) && isWrong) {
       this.#before.copy(this.#mover);
       this.#history.readMover(step, this.#mover);
       this.#takeAgain(step);
     }
+  }
+
+  /**
+   * Handles a change of the avatar's speeds by the rules, at most a few steps before the acknowledged one. Takes these
+   * steps again, from the step on after which the result is nearest to the server's position.
+   */
+  #changeGait(step: number): void {
+    const entity = this.#world.entities.get(this.#walks!);
+    const walker = entity && walkerOf(entity.kind);
+    if (entity === undefined || walker === undefined) return;
+    const gait = this.#adjusted.of(walker, entity.attributes);
+    if (gait === this.#gait) return;
+    this.#gait = gait;
+    this.#before.copy(this.#mover);
+    this.#gather();
+    const paths = { history: this.#history, world: this.#collisionWorld, gait, tickOf: this.#tickOf };
+    const from = stepOfChange(paths, this.#ahead, step, step - VELOCITY_STEPS_MAX, entity.position);
+    this.#history.readMover(from, this.#mover);
+    this.#takeAgain(from);
   }
 
   /** Returns whether the position differed, so that the steps since then were taken again. */
@@ -569,12 +585,4 @@ class StepPredictor implements Predictor {
     this.#actor.yaw = this.#wanted.yaw;
     this.#actor.gait = this.#gait;
   }
-}
-
-/** A box whose top is at the feet of an avatar. */
-function platformAt(x: number, feetY: number, z: number, radius: number): Solid {
-  const platform = new Solid();
-  platform.half.set([radius, PLATFORM_HALF_M, radius]);
-  platform.place([x, feetY - PLATFORM_HALF_M, z], [0, 0, 0, 1]);
-  return platform;
 }

@@ -202,3 +202,14 @@ export class Contact {
 function within(value: number, half: number): number {
   return value > half ? half : value < -half ? -half : value;
 }
+
+/** Half the height of an assumed platform, in metres. */
+const PLATFORM_HALF_M = 0.5;
+
+/** A box whose top is at the feet of an avatar. */
+export function platformAt(x: number, feetY: number, z: number, radius: number): Solid {
+  const platform = new Solid();
+  platform.half.set([radius, PLATFORM_HALF_M, radius]);
+  platform.place([x, feetY - PLATFORM_HALF_M, z], [0, 0, 0, 1]);
+  return platform;
+}

@@ -1,0 +1,65 @@
+/** The camera that a world sets: `world.camera` in `docs/WORLDS.md`. */
+import { isFields, readVector, type Vector } from "@nowcast/three";
+
+/** The place on screens that has the camera of a world. */
+export const CAMERA_PLACE = "@camera";
+
+const DISTANCE_MAX_M = 60;
+const GLIDE_S_MAX = 60;
+
+export interface CameraRules {
+  readonly mode: "follow" | "first_person" | "fixed";
+  /** The place of a fixed camera. */
+  readonly at: Vector | undefined;
+  /** The place at which a fixed camera looks. */
+  readonly lookAt: Vector | undefined;
+  /** The entity that the camera follows, or at which a fixed camera looks. */
+  readonly on: number | undefined;
+  /** Distances from the avatar in metres: the first one, and the nearest and the farthest one. */
+  readonly distance: number | undefined;
+  readonly min: number | undefined;
+  readonly max: number | undefined;
+  /** Vertical field of view, in degrees. */
+  readonly fov: number | undefined;
+  /** Time in which the camera glides to a fixed place, in seconds. */
+  readonly seconds: number;
+}
+
+/** Reads the value of {@link CAMERA_PLACE}. Fields of other types are passed over. */
+export function readCamera(value: unknown): CameraRules | undefined {
+  if (!isFields(value)) return undefined;
+  const { mode, on } = value;
+  const at = readVector(value["at"]);
+  const isFixed = mode === "fixed" && at !== undefined;
+  return {
+    mode: isFixed ? "fixed" : mode === "first_person" ? "first_person" : "follow",
+    at,
+    lookAt: readVector(value["look_at"]),
+    on: typeof on === "number" ? on : undefined,
+    distance: within(value["distance"], 0, DISTANCE_MAX_M),
+    min: within(value["min"], 0, DISTANCE_MAX_M),
+    max: within(value["max"], 0, DISTANCE_MAX_M),
+    fov: within(value["fov"], 20, 110),
+    seconds: within(value["seconds"], 0, GLIDE_S_MAX) ?? 0,
+  };
+}
+
+/** The payload of the event `shake`. */
+export interface Shake {
+  /** 0 to 1. */
+  readonly strength: number;
+  readonly seconds: number;
+}
+
+/** Reads the payload of the event `shake`. */
+export function readShake(payload: unknown): Shake {
+  const fields = isFields(payload) ? payload : {};
+  return {
+    strength: within(fields["strength"], 0, 1) ?? 0.5,
+    seconds: within(fields["seconds"], 0, 10) ?? 0.5,
+  };
+}
+
+function within(value: unknown, min: number, max: number): number | undefined {
+  return typeof value === "number" && value >= min && value <= max ? value : undefined;
+}
