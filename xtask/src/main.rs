@@ -4,6 +4,7 @@ mod bindings;
 mod client;
 mod console;
 mod decoy;
+mod dissector;
 mod failures;
 
 mod interop;

@@ -483,7 +483,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unhex(value: &Value) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn unhex(value: &Value) -> anyhow::Result<Vec<u8>> {
     let text = value.as_str().context("hexadecimal text is missing")?;
     ensure!(text.len() % 2 == 0 && text.is_ascii(), "not hexadecimal");
     (0..text.len()).step_by(2).map(|at| Ok(u8::from_str_radix(&text[at..at + 2], 16)?)).collect()

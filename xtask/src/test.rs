@@ -8,8 +8,8 @@ use anyhow::bail;
 
 use crate::failures::Failures;
 use crate::{
-    bindings, client, console, decoy, failures, interop, publish, session_vectors as vectors, step, tidy,
-    tools,
+    bindings, client, console, decoy, dissector, failures, interop, publish, session_vectors as vectors,
+    step, tidy, tools,
 };
 
 /// The tests to run.
@@ -54,8 +54,13 @@ const STEPS: &[Step] = &[
 ];
 
 fn session_vectors() -> anyhow::Result<()> {
-    let count = vectors::check(&step::root().join("spec"))?;
+    let spec = step::root().join("spec");
+    let count = vectors::check(&spec)?;
     eprintln!("{count} vectors decoded from the page alone");
+    match dissector::check(&spec, &step::target_dir().join("dissector"))? {
+        Some(count) => eprintln!("{count} packets shown by tshark"),
+        None => eprintln!("tshark is not installed, so the dissector was not run (apt install tshark)"),
+    }
     Ok(())
 }
 

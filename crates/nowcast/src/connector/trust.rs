@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, KeyLogFile, RootCertStore, SignatureScheme,
+};
 
 use crate::certificate::{CertificateHash, hash_of};
 
@@ -35,6 +37,7 @@ pub(super) fn client_config(hashes: &[CertificateHash], alpn: &str) -> ClientCon
         builder.dangerous().with_custom_certificate_verifier(Arc::new(pinned)).with_no_client_auth()
     };
     config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
+    config.key_log = Arc::new(KeyLogFile::new());
     config
 }
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::KeyLogFile;
 use rustls::crypto::ring;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
@@ -34,6 +35,7 @@ pub fn tls_config(certificates: Arc<Certificates>) -> Arc<rustls::ServerConfig> 
         .with_no_client_auth()
         .with_cert_resolver(certificates);
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.key_log = Arc::new(KeyLogFile::new());
     Arc::new(config)
 }
 

@@ -23,6 +23,7 @@ use std::time::Instant;
 
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{EndpointConfig, ServerConfig};
+use rustls::KeyLogFile;
 use rustls::crypto::ring;
 use rustls::version::TLS13;
 use web_transport_quinn::ALPN;
@@ -182,6 +183,7 @@ fn server_config(certificates: Arc<Certificates>) -> Arc<ServerConfig> {
         .with_no_client_auth()
         .with_cert_resolver(certificates);
     tls.alpn_protocols = vec![ALPN.as_bytes().to_vec()];
+    tls.key_log = Arc::new(KeyLogFile::new());
     let crypto = QuicServerConfig::try_from(tls).expect("the provider has QUIC's initial suite");
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
     config
