@@ -211,7 +211,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     (StatusCode::FORBIDDEN, [(CACHE_CONTROL, "no-store")], text).into_response()
 }
 
-/// Whether the request comes from a program on this machine that is no proxy.
+/// Whether the request comes from a program on this machine that is not a proxy.
 fn is_local(request: &Request) -> bool {
     request.extensions().get::<Peer>().expect("every request is given its peer").is_local
 }

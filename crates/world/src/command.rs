@@ -93,7 +93,7 @@ pub enum Command {
         name: String,
         /// Whether it is a program.
         is_program: bool,
-        /// Names of roles, at most [`crate::limits::ROLES_MAX`]. Further ones, and those that are no names, are ignored.
+        /// Names of roles, at most [`crate::limits::ROLES_MAX`]. Further roles and invalid names are ignored.
         roles: Vec<String>,
     },
     /// A player or a program joins with an account, which [`crate::Player::account`] returns, and with the stored data of the

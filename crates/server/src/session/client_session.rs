@@ -176,7 +176,7 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, C
         // process were killed right afterwards.
         hold_token(token, key).map_err(|_| Closing::TokenUsed)?.wait().await;
     }
-    // Viewers of history are no players.
+    // Viewers of history are not players.
     let account = entry.name.as_deref().map(account::of_token).or(by_key).filter(|_| seat.shows_present());
     let account = match account {
         Some(account) => Some(account::join(&seat, &account).await?),

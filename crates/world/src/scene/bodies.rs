@@ -202,7 +202,7 @@ impl Scene {
     /// Sets the input of a walker from now on. A player's input automatically sets the input of its avatar.
     ///
     /// # Errors
-    /// Fails if the entity is unknown, if it is no walker, or if the input is outside its bounds.
+    /// Fails if the entity is unknown, if it is not a walker, or if the input is outside its bounds.
     pub fn set_input(&mut self, id: EntityId, input: Input) -> Result<(), SceneError> {
         self.row(id)?;
         let input = input.validate().map_err(|_| SceneError::BadNumber("input"))?;

@@ -118,7 +118,7 @@ impl Scene {
     pub(crate) fn set_roles(&mut self, player: PlayerId, roles: &[String]) {
         let Some(player) = self.players.get_mut(&player) else { return };
         for role in roles.iter().take(ROLES_MAX) {
-            // A role that is no name is ignored: no rules could ask for it.
+            // A role that is not a valid name is ignored, because no rules can name it.
             let _ = super::entities::change_tag(&mut player.tags, &format!("{ROLE}{role}"), true, ROLES_MAX);
         }
     }

@@ -72,7 +72,7 @@ export class Publisher {
 
   /**
    * Puts the newest value of `key` (1 to 2^64 − 1). Returns false if the newest values already have 32,768 keys or
-   * 8 MiB, the maximum. Throws a misuse for a value that is no `Uint8Array`.
+   * 8 MiB, the maximum. Throws a misuse for a value that is not a `Uint8Array`.
    */
   state(key: number | bigint, value: Uint8Array): boolean {
     return this.#state(key, new Uint8Array(checkValue(value, "state")), undefined);

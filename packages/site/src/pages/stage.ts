@@ -1,6 +1,6 @@
 /**
  * Writes the pages of the site into one folder, from files of the repository. Links between files become links between
- * pages. A link to a file or folder that is no page leads to a page that shows it, so every link works without a network.
+ * pages. A link to a file or folder that is not a page leads to a page that shows it, so every link works without a network.
  * A link that leads nowhere is an error.
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -114,7 +114,7 @@ class Stage {
     return main === undefined ? `\`${child}\`` : `[${child}](${this.#link("", main)})`;
   }
 
-  /** The page of a file or folder that is no page itself. */
+  /** The page that shows a file or folder which is not a page itself. */
   #show(path: string): void {
     const page = `source/${sourceAddress(path)}.md`;
     if (this.#pages.has(page)) return;

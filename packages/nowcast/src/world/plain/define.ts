@@ -50,7 +50,7 @@ export function readDefinition(message: RawObject): Definition {
   };
 }
 
-/** Values of authors that are no maps of names have no meaning. */
+/** An author's value is ignored if it is not a map of names. */
 function recordOf(value: unknown): WorldRecord | undefined {
   return isFields(value) ? value : undefined;
 }

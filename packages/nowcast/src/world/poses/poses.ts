@@ -24,7 +24,7 @@ export interface PosesOptions {
   /** Whether the local avatar is predicted. True by default; a page that only watches needs no prediction. */
   readonly predict?: boolean | undefined;
   /**
-   * Step functions for own avatars that are no walkers, by the name of their kind. Without one, such an avatar is
+   * Step functions for local avatars that are not walkers, by the name of their kind. Without one, such an avatar is
    * interpolated.
    */
   readonly motions?: AvatarMotions | undefined;

@@ -150,7 +150,7 @@ function fieldsOf(schema: WireSchema): Field[] {
   return struct.fields.map(({ name, type }) => ({ name, type: typeText(type, schema) }));
 }
 
-/** Values of authors that are no maps of names have no meaning. */
+/** An author's value is ignored if it is not a map of names. */
 function recordOf(value: WireValue): WorldRecord | undefined {
   return isFields(value) ? value : undefined;
 }
