@@ -86,6 +86,9 @@ export class WorldPage {
     this.controls = new WorldControls({ canvas, world, poses, view, camera, hud: this.hud });
     this.ui = hud ? new WorldUi(container, this.world) : undefined;
     this.sounds = new Sounds(view.scene.assets);
+    // A session outlives its carrier. Unless the page closes the session, the avatar stays until the server removes it.
+    const leave = ({ persisted }: PageTransitionEvent): void => (persisted ? undefined : world.close());
+    window.addEventListener("pagehide", leave, { signal });
     world.on("define", () => this.sounds.define(), { signal });
     world.on("screen", ({ place }) => this.#showPlace(place), { signal });
     world.on("event:shake", ({ payload }) => this.controls.camera.shake(readShake(payload)), { signal });

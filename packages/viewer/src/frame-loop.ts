@@ -3,9 +3,6 @@ import { type Frame, type Pose, startLoop } from "@nowcast/three";
 import { Vector3 } from "three";
 import type { Viewer } from "./viewer.js";
 
-/** Speed at which keys turn the camera, in radians a second. */
-const TURN_PER_SECOND = 2.2;
-
 const SOURCE: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
 const EARS = new Vector3();
 const AHEAD = new Vector3();
@@ -37,12 +34,7 @@ export function startFrameLoop(viewer: Viewer): void {
 function readDevices({ devices, headset, inputs, camera }: Viewer, { nowMs, seconds, xr }: Frame): void {
   devices.poll(seconds);
   headset?.read(xr, nowMs, seconds);
-  if (!headset) {
-    const turn = TURN_PER_SECOND * seconds;
-    const pitch = inputs.lookPitch - (devices.tilting * turn) / 2;
-    camera.turn(inputs.lookYaw + devices.turning * turn, pitch);
-    camera.zoom(inputs.zoom);
-  }
+  if (!headset) devices.look(camera, seconds);
   inputs.consumeLook();
 }
 

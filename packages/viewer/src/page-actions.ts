@@ -1,10 +1,17 @@
-import { Actions, type Actor, type Binding, buttonOf, findTarget, type InputCollector } from "@nowcast/page";
+import {
+  type Actions,
+  type Actor,
+  type Binding,
+  buttonOf,
+  createAimedActions,
+  type Devices,
+  type InputCollector,
+  promptFor,
+} from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
 import type { WorldScene } from "@nowcast/three";
-import { Vector3 } from "three";
 import type { Hud } from "./hud/hud.js";
-import { promptFor } from "./hud/key-hints.js";
-import type { Devices } from "./input/devices.js";
+import type { TouchPad } from "./input/touch-pad.js";
 import type { Stage } from "./scene/stage.js";
 import type { WorldConnection } from "./world-connection.js";
 
@@ -20,6 +27,7 @@ export interface ActionParts {
   readonly scene: WorldScene;
   readonly stage: Stage;
   readonly devices: Devices;
+  readonly touchPad: TouchPad;
   readonly hud: Hud;
   readonly inputs: InputCollector;
 }
@@ -29,30 +37,23 @@ function triggersOf(bindings: readonly Binding[]): ReadonlySet<string> {
 }
 
 /** Connects the actions of a world with the targets, texts and buttons of the page. */
-export function createActions(page: ActionParts): Actions {
-  const ahead = new Vector3();
-  const actions: Actions = new Actions({
-    findTarget: (rule) => {
-      const { own, scene, stage, devices } = page;
-      if (!own) return undefined;
-      if (page.headset) return page.headset.findTarget(own, rule);
-      // The target is at the mouse pointer or, without a pointer, in the middle of the picture.
-      const { x, y } = devices.pointer ?? { x: window.innerWidth / 2, y: window.innerHeight / 2 };
-      const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, ahead) };
-      return findTarget(own, aim, rule, scene.all, scene.crowd.members);
+export function createActions(page: ActionParts, canvas: HTMLCanvasElement): Actions {
+  return createAimedActions({
+    ...{ canvas, camera: page.stage.camera, scene: page.scene, devices: page.devices },
+    get headset() {
+      return page.headset;
+    },
+    get own() {
+      return page.own;
     },
     has: (attribute) => page.connection?.hasAttribute(attribute) ?? false,
-    send: (action, args) => page.connection?.act(action, args),
+    act: (action, args) => page.connection?.act(action, args),
     showCharge: (share) => page.hud.setCharge(share),
-    showOffers: (offers) => {
-      const { hud, devices } = page;
-      const others = actions.possible.filter((binding) => !offers.includes(binding));
-      hud.setPrompt(
-        devices.touching ? "" : promptFor([...offers, ...others].slice(0, PROMPTS_MAX), page.inputs.keymap),
-      );
-      if (devices.touching) devices.markButtons(triggersOf(offers), triggersOf(others));
+    showOffers: (offers, others) => {
+      const { hud, devices, touchPad, inputs } = page;
+      const shown = [...offers, ...others].slice(0, PROMPTS_MAX);
+      hud.setPrompt(devices.touching ? "" : promptFor(shown, inputs.keymap));
+      if (devices.touching) touchPad.mark(triggersOf(offers), triggersOf(others));
     },
-    highlight: (target) => page.scene.highlight(target),
   });
-  return actions;
 }

@@ -1,11 +1,16 @@
-import type { Actions, Command } from "@nowcast/page";
-import type { ChatPanel } from "./chat/chat-panel.js";
-import type { EmoteMenu } from "./hud/emote-menu.js";
+import {
+  type Actions,
+  type ChatPanel,
+  type Command,
+  type Devices,
+  type EmoteMenu,
+  helpLines,
+  type IntroCard,
+  type KeyBar,
+  touchHelpLines,
+} from "@nowcast/page";
 import type { Figures } from "./hud/figures.js";
-import type { IntroCard } from "./hud/intro-card.js";
-import { helpLines, type KeyBar, touchHelpLines } from "./hud/key-hints.js";
 import type { RulesConsole } from "./hud/rules-console.js";
-import type { Devices } from "./input/devices.js";
 import type { WorldConnection } from "./world-connection.js";
 
 /** The parts of the page that keys and chat lines control. */

@@ -1,8 +1,6 @@
-import type { Actor, OrbitCamera, People } from "@nowcast/page";
+import type { Actor, OrbitCamera, People, PeopleListPage, VoiceToggle } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import type { Hud } from "./hud/hud.js";
-import type { PeopleListPage } from "./hud/people-list.js";
-import type { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
 import type { WorldConnection } from "./world-connection.js";
 

@@ -1,6 +1,4 @@
-import type { Actions, InputCollector, Sounds } from "@nowcast/page";
-import type { IntroCard } from "./hud/intro-card.js";
-import type { KeyBar } from "./hud/key-hints.js";
+import type { Actions, InputCollector, IntroCard, KeyBar, Sounds } from "@nowcast/page";
 import type { Picture } from "./scene/picture.js";
 import type { Settings } from "./settings.js";
 

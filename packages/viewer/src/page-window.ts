@@ -1,5 +1,4 @@
-import type { OwnAvatar } from "./avatar/own-avatar.js";
-import type { Devices } from "./input/devices.js";
+import type { Devices, LocalAvatar } from "@nowcast/page";
 import type { Stage } from "./scene/stage.js";
 
 /** The parts of the page that follow the window. */
@@ -8,7 +7,7 @@ export interface WindowParts {
   readonly headset: object | undefined;
   readonly stage: Stage;
   readonly devices: Devices;
-  readonly avatar: OwnAvatar;
+  readonly avatar: LocalAvatar;
 }
 
 /** Follows the size and the visibility of the window. */

@@ -1,5 +1,5 @@
+import { type Keymap, readKeymap } from "@nowcast/page";
 import { packOutfit, readOutfit } from "@nowcast/three";
-import { type Keymap, readKeymap } from "./input/keymap.js";
 import type { QualityChoice } from "./scene/quality.js";
 import { NETWORK_HZ_MAX, NETWORK_HZ_MIN, TRANSPORTS, type Transport } from "./world-connection.js";
 

@@ -1,36 +1,40 @@
 import {
   type Actions,
   type Actor,
+  ChatPanel,
+  Devices,
+  EmoteMenu,
+  Highlights,
   InputCollector,
+  IntroCard,
+  KeyBar,
+  LocalAvatar,
   OrbitCamera,
   People,
+  PeopleList,
   PitchSender,
+  ScreenTexts,
   Sounds,
+  VoiceToggle,
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
 import type { WorldScene } from "@nowcast/three";
 import type { Portal } from "nowcast/world";
 import { Appearance } from "./avatar/appearance.js";
-import { OwnAvatar } from "./avatar/own-avatar.js";
-import { ChatPanel } from "./chat/chat-panel.js";
-import { EmoteMenu } from "./hud/emote-menu.js";
 import { Figures } from "./hud/figures.js";
-import { Highlights } from "./hud/highlights.js";
 import { Hud } from "./hud/hud.js";
-import { IntroCard } from "./hud/intro-card.js";
-import { KeyBar } from "./hud/key-hints.js";
 import { PastPanel } from "./hud/past-panel.js";
-import { PeopleList } from "./hud/people-list.js";
 import { RulesConsole } from "./hud/rules-console.js";
-import { Screens } from "./hud/screens.js";
 import { WorldPanels } from "./hud/world-panels.js";
-import { createDevices, type Devices } from "./input/devices.js";
 import { GyroscopeToggle } from "./input/gyroscope-toggle.js";
+import { TouchPad } from "./input/touch-pad.js";
 import { createActions } from "./page-actions.js";
 import { flipHelp, runCommand, sayLine } from "./page-commands.js";
+import * as elements from "./page-elements.js";
 import { peopleListPageOf } from "./page-people.js";
 import { applySettings } from "./page-settings.js";
 import { followWindow } from "./page-window.js";
+import { Portals } from "./portals.js";
 import { Picture } from "./scene/picture.js";
 import type { Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
@@ -38,7 +42,6 @@ import { Backdrop } from "./start/backdrop.js";
 import { NO_LISTENER, type ViewerListener } from "./viewer-listener.js";
 import { Visit } from "./visit.js";
 import { voicePageOf } from "./voice/voice-page.js";
-import { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
 import type { Entry, WorldConnection } from "./world-connection.js";
 import { type EventParts, WorldEvents } from "./world-events.js";
@@ -57,10 +60,10 @@ export class Viewer implements EventParts {
     release: (trigger) => this.actions.release(trigger),
     cancel: () => this.actions.cancel(),
   });
-  readonly avatar = new OwnAvatar(this);
+  readonly avatar = new LocalAvatar(this);
   readonly appearance = new Appearance(this);
   readonly pitch = new PitchSender();
-  readonly emotes = new EmoteMenu((emote) => {
+  readonly emotes = new EmoteMenu(...elements.emoteElements(), (emote) => {
     if (!this.appearance.emote(emote)) this.hud.say(words.noEmotes);
   });
   readonly hud: Hud;
@@ -68,30 +71,32 @@ export class Viewer implements EventParts {
   readonly actions: Actions;
   readonly people = new People();
   readonly peopleList: PeopleList;
-  readonly highlights = new Highlights();
+  readonly highlights = new Highlights(elements.highlightElements());
   readonly voice: VoiceToggle;
   readonly chat: ChatPanel;
   readonly keyBar = new KeyBar(
+    elements.keyBarElements(),
     (keys) => this.change({ keys }),
     () => flipHelp(this),
   );
-  readonly intro = new IntroCard(() => ({
+  readonly intro = new IntroCard(elements.introElements(), () => ({
     bindings: this.actions.bindings,
     keymap: this.inputs.keymap,
     isTouching: this.devices.touching,
   }));
   readonly console = new RulesConsole(() => this.hud.say(words.rulesFault));
-  readonly screens = new Screens();
+  readonly screens = new ScreenTexts(elements.screenElements());
   readonly panels = new WorldPanels();
   readonly past: PastPanel;
   readonly sounds: Sounds;
   readonly devices: Devices;
+  readonly touchPad: TouchPad;
   readonly gyroscope: GyroscopeToggle;
   readonly backdrop: Backdrop;
   /** Set while a user wears a headset. */
   headset: Headset | undefined;
   listener: ViewerListener = NO_LISTENER;
-  #portal: Portal | undefined;
+  readonly #portals = new Portals((room) => this.listener.sentTo(room));
   readonly #visit: Visit;
 
   constructor(canvas: HTMLCanvasElement, settings: Settings, iceServers: readonly RTCIceServer[] = []) {
@@ -106,6 +111,7 @@ export class Viewer implements EventParts {
       anotherRoom: () => this.listener.anotherRoom(),
     });
     this.chat = new ChatPanel(
+      elements.chatElements(),
       (text) => sayLine(this, text),
       () => canvas.focus({ preventScroll: true }),
     );
@@ -114,11 +120,12 @@ export class Viewer implements EventParts {
       moved: (atMs) => this.listener.momentShown(new Date(atMs).toISOString()),
       leave: () => this.listener.present(),
     });
-    this.devices = createDevices(canvas, this.inputs, () => this.intro.update());
+    this.devices = new Devices(canvas, this.inputs, ...elements.stickElements());
+    this.touchPad = new TouchPad(canvas, this.inputs, this.devices, () => this.intro.update());
     this.gyroscope = new GyroscopeToggle(this.inputs, (text) => this.hud.say(text));
-    this.actions = createActions(this);
-    this.peopleList = new PeopleList(peopleListPageOf(this));
-    this.voice = new VoiceToggle(voicePageOf(this), iceServers);
+    this.actions = createActions(this, canvas);
+    this.peopleList = new PeopleList(elements.peopleElements(), peopleListPageOf(this));
+    this.voice = new VoiceToggle(elements.voiceElements(), voicePageOf(this), iceServers);
     this.backdrop = new Backdrop(this.scene);
     this.#visit = new Visit({
       settings,
@@ -197,16 +204,11 @@ export class Viewer implements EventParts {
   }
 
   travel(portal: Portal): void {
-    this.#portal = portal;
-    // The connection calls this while it handles a message. It is closed afterwards.
-    queueMicrotask(() => this.listener.sentTo(portal.room));
+    this.#portals.travel(portal);
   }
 
   takeTicket(room: string): string | undefined {
-    if (this.#portal?.room !== room) return undefined;
-    const { ticket } = this.#portal;
-    this.#portal = undefined;
-    return ticket;
+    return this.#portals.takeTicket(room);
   }
 
   restart(room: string, world: string): void {

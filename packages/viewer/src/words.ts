@@ -1,4 +1,5 @@
 /** The texts of the page, in the first of the browser's languages that has a file. */
+import { pageTexts } from "@nowcast/page";
 import { ENGLISH } from "./words/en.js";
 
 export type Words = typeof ENGLISH;
@@ -18,6 +19,8 @@ export function chooseWords(tags: readonly string[]): { readonly tag: string; re
 const chosen = chooseWords(globalThis.navigator?.languages ?? []);
 
 export const words = chosen.words;
+// The parts of `@nowcast/page` read their own texts.
+Object.assign(pageTexts, words);
 
 /** The attributes in `index.html` that name the text of an element and the texts of its attributes. */
 const PLACES = {

@@ -91,7 +91,6 @@ export class WorldConnection {
   readonly world: World;
   readonly poses: Poses;
   readonly #view: WorldView;
-  #carriedYaw = 0;
   readonly #releases: (() => void)[] = [];
 
   constructor(
@@ -161,14 +160,6 @@ export class WorldConnection {
 
   get delayMs(): number {
     return this.poses.interpolator.delayMs;
-  }
-
-  /** Returns the angle by which the ground has turned the local avatar since the last call, in radians. */
-  takeTurn(): number {
-    const { carriedYaw } = this.poses;
-    const turned = carriedYaw - this.#carriedYaw;
-    this.#carriedYaw = carriedYaw;
-    return turned;
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {

@@ -3,34 +3,34 @@ import {
   type Actions,
   buttonOf,
   CAMERA_PLACE,
+  type ChatPanel,
+  type Highlights,
   type InputCollector,
+  type IntroCard,
+  type KeyBar,
   type OrbitCamera,
   type People,
+  type PeopleList,
   type PlayerFacts,
   readCamera,
   readShake,
   readSound,
   readTold,
+  type ScreenTexts,
   type Sounds,
   shareOutButtons,
+  type VoiceToggle,
 } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import type { Portal } from "nowcast/world";
-import type { ChatPanel } from "./chat/chat-panel.js";
 import type { Figures } from "./hud/figures.js";
-import type { Highlights } from "./hud/highlights.js";
 import type { Hud } from "./hud/hud.js";
-import type { IntroCard } from "./hud/intro-card.js";
-import type { KeyBar } from "./hud/key-hints.js";
 import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
-import type { PeopleList } from "./hud/people-list.js";
 import type { RulesConsole } from "./hud/rules-console.js";
-import type { Screens } from "./hud/screens.js";
-import type { Devices } from "./input/devices.js";
+import type { TouchPad } from "./input/touch-pad.js";
 import type { Picture } from "./scene/picture.js";
 import { SKY_PLACE } from "./scene/world-sky.js";
-import type { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
 import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";
 
@@ -46,14 +46,14 @@ export interface EventParts {
   readonly highlights: Highlights;
   readonly actions: Actions;
   readonly inputs: InputCollector;
-  readonly devices: Devices;
+  readonly touchPad: TouchPad;
   readonly hud: Hud;
   readonly figures: Figures;
   readonly keyBar: KeyBar;
   readonly intro: IntroCard;
   readonly chat: ChatPanel;
   readonly console: RulesConsole;
-  readonly screens: Screens;
+  readonly screens: ScreenTexts;
   readonly past: PastPanel;
   readonly picture: Pick<Picture, "setSky" | "lights">;
   readonly camera: OrbitCamera;
@@ -90,7 +90,7 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   defined(facts: readonly ActionSource[]): void {
-    const { sounds, actions, inputs, devices, keyBar, intro } = this.#page;
+    const { sounds, actions, inputs, touchPad, keyBar, intro } = this.#page;
     sounds.define();
     actions.define(facts);
     const { bindings } = actions;
@@ -101,7 +101,7 @@ export class WorldEvents implements WorldConnectionListener {
     }));
     inputs.claimed = actions.keys;
     inputs.padTriggers = shareOutButtons(buttons);
-    devices.offerButtons(buttons);
+    touchPad.offer(buttons);
     keyBar.define(bindings, inputs.keymap);
     intro.update();
     const ticket = this.#page.takeTicket(this.#room);

@@ -5,12 +5,12 @@ import {
   type Binding,
   buttonOf,
   lookPitch,
+  promptFor,
   readBindings,
   type TargetRule,
 } from "@nowcast/page";
 import { readChatCommands } from "nowcast/world";
 import { describe, expect, it } from "vitest";
-import { promptFor } from "../src/hud/key-hints.js";
 
 const GRAB: ActionSource = {
   name: "grab",

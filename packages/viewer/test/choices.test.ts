@@ -1,6 +1,6 @@
+import { explainClose, isRefusal } from "@nowcast/page";
 import { ERROR_CODES, NowcastError } from "nowcast";
 import { expect, it } from "vitest";
-import { explainClose, isRefusal } from "../src/hud/close-reason.js";
 import {
   readAddress,
   readMoment,

@@ -1,3 +1,4 @@
+import { passesVoices } from "@nowcast/page";
 import {
   isOwnNetwork,
   readSignal,
@@ -8,7 +9,6 @@ import {
 } from "@nowcast/page/voice";
 import type { Definition } from "nowcast/world";
 import { describe, expect, it } from "vitest";
-import { passesVoices } from "../src/voice/voice-toggle.js";
 
 describe("a voice signal", () => {
   it("is restored unchanged", () => {

@@ -1,36 +1,77 @@
 /** The style of {@link WorldHud}, inside its shadow root. */
 export const HUD_STYLE = `
 :host { position: absolute; inset: 0; pointer-events: none; font: 15px/1.35 system-ui, sans-serif; color: #fff;
-  overflow: hidden; text-shadow: 0 1px 2px #000a; }
+  overflow: hidden; text-shadow: 0 1px 2px #000a; container: hud / size; }
 [hidden] { display: none !important; }
-.panel { background: #141b2bc7; border-radius: 10px; padding: 6px 12px; }
+p, ul, ol, dl, form { margin: 0; padding: 0; list-style: none; }
+.panel { background: #141b2bc7; border-radius: 10px; padding: 6px 12px; overflow-wrap: anywhere; }
 .top { position: absolute; top: max(10px, env(safe-area-inset-top)); left: 10px; right: 10px; display: flex;
   gap: 8px; align-items: flex-start; justify-content: space-between; }
-.board { display: flex; gap: 14px; font-size: 20px; }
-.board b { font-variant-numeric: tabular-nums; }
-.middle { position: absolute; top: 18%; left: 50%; translate: -50% 0; text-align: center; font-size: 26px;
-  max-width: 90%; }
-.list { position: absolute; top: 60px; left: 10px; margin: 0; }
-.list div { display: flex; gap: 10px; justify-content: space-between; }
+.board { display: flex; gap: 14px; font-size: 20px; padding: 4px 12px; }
+.board p { display: flex; gap: 14px; }
+.board b, #clock { font-variant-numeric: tabular-nums; }
+.side[data-team=red] b { color: #ff9d8f; }
+.side[data-team=blue] b { color: #9cc7ff; }
+.said { position: absolute; top: 58px; left: 10px; display: grid; gap: 8px; justify-items: start;
+  max-width: min(360px, calc(100% - 20px)); }
+.notice { background: #7a3b12d9; }
+.notice.good { background: #1d6b3ad9; }
+.list { display: grid; grid-template-columns: auto 1fr; gap: 0 10px; font-size: 14px; }
+.list dd { margin: 0; font-weight: 600; }
+.list .more { grid-column: 1 / -1; }
+.swatch { display: inline-block; width: 1em; height: 1em; border-radius: 3px; vertical-align: -2px; }
+.crowd { pointer-events: auto; max-height: 50cqh; overflow: auto; }
+.crowd li { display: flex; gap: 8px; align-items: center; justify-content: space-between; padding: 3px 0; }
+.crowd button { padding: 3px 10px; }
+button[aria-pressed=true] { background: #2a7f86; }
+.middle { position: absolute; top: 18%; left: 50%; translate: -50% 0; display: grid; gap: 8px; justify-items: center;
+  width: 90%; }
+.message { text-align: center; font-size: 26px; }
 .low { position: absolute; left: 10px; right: 10px; bottom: max(10px, env(safe-area-inset-bottom)); display: grid;
-  gap: 8px; justify-items: start; }
-.prompts { justify-self: center; display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; }
-.log { list-style: none; margin: 0; max-width: min(420px, 80%); }
-.log li { overflow-wrap: anywhere; }
+  gap: 8px; justify-items: center; }
+.prompts { display: flex; flex-wrap: wrap; gap: 6px; justify-content: center; }
+.chat { justify-self: start; display: grid; gap: 6px; max-width: min(420px, 80%); }
+.log { display: grid; gap: 3px; justify-items: start; max-height: 30cqh; overflow: hidden; }
+.log li { background: #141b2bc7; border-radius: 8px; padding: 2px 10px; overflow-wrap: anywhere; }
+.log li.old { display: none; }
+.log.open { overflow: auto; pointer-events: auto; }
+.log.open li.old { display: block; }
+.log b { margin-right: 8px; }
+.log .event { font-style: italic; }
 button, input { pointer-events: auto; font: inherit; color: inherit; background: #141b2bc7; border: 1px solid #fff5;
   border-radius: 10px; padding: 6px 12px; }
-input { width: min(320px, 70vw); }
-kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5px; padding: 0 6px; }
-.help { position: absolute; top: 60px; right: 10px; display: grid; gap: 4px; }
+.top button.panel { border: 0; min-height: 34px; }
+button:focus-visible, input:focus-visible { outline: 2px solid #e9b44c; outline-offset: 1px; }
+input { width: min(260px, 60cqw); box-sizing: border-box; opacity: 0.75; }
+.typing input { width: min(360px, 70cqw); opacity: 1; }
+input::placeholder { color: #fffc; }
+kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5px; padding: 0 6px; margin-right: 4px; }
+.help { position: absolute; top: 58px; right: 10px; display: grid; gap: 5px; max-width: calc(100% - 44px); }
 .meter { position: absolute; left: 50%; bottom: 30%; translate: -50% 0; width: 160px; height: 8px; padding: 0;
   overflow: hidden; }
 .meter div { height: 100%; background: #e9b44c; transform-origin: left; }
+.flash { position: absolute; inset: 0; opacity: 0; box-shadow: inset 0 0 90px 20px var(--flash, #ff4d3d); }
+.flash.on { animation: flash 0.6s ease-out; }
+@keyframes flash { from { opacity: 0.9; } to { opacity: 0; } }
 .stick { position: absolute; left: 0; top: 0; width: 112px; height: 112px; margin: -56px 0 0 -56px; border-radius: 50%;
   border: 2px solid #fff6; visibility: hidden; }
 .stick.active { visibility: visible; }
 .knob { position: absolute; left: 36px; top: 36px; width: 40px; height: 40px; border-radius: 50%; background: #fff9; }
-.touch { position: absolute; right: 10px; bottom: 90px; display: grid; gap: 8px; justify-items: end; }
+.stick-hint { position: absolute; left: 26px; bottom: 84px; width: 84px; height: 84px; border-radius: 50%;
+  border: 2px dashed #fff9; display: none; place-items: center; }
+.stick.active ~ .stick-hint { visibility: hidden; }
+.touch { position: absolute; right: 10px; bottom: max(16px, env(safe-area-inset-bottom)); display: none; gap: 8px;
+  justify-items: end; }
+.actions { display: flex; flex-flow: row-reverse wrap; gap: 8px; max-width: 60cqw; }
 .touch button { min-width: 64px; min-height: 48px; touch-action: none; user-select: none; }
 .touch button.offered { background: #2a7f86; }
-@media (max-width: 600px) { .board { font-size: 17px; } .middle { font-size: 21px; } }
+.touch button.idle { opacity: 0.6; }
+.touch button.down { background: #e9b44c; color: #141b2b; text-shadow: none; }
+:host(.touching) .touch, :host(.touching) .stick-hint { display: grid; }
+:host(.touching) .prompts, :host(.touching) .chat:not(.typing) form { display: none; }
+:host(.touching) .chat { max-width: calc(100% - 96px); }
+@container hud (max-width: 600px) { .board { font-size: 17px; } .message { font-size: 21px; } .list { font-size: 13px; } }
+@container hud (max-height: 480px) { .stick-hint { bottom: 64px; } .touch { grid-auto-flow: column; align-items: end; }
+  .actions { max-width: 36cqw; } .log { max-height: 40px; } .message { font-size: 20px; } }
+@media (prefers-reduced-motion: reduce) { .flash.on { animation-duration: 0.01s; } }
 `;

@@ -1,15 +1,22 @@
 import type { World } from "nowcast/world";
-import type { Binding } from "../actions.js";
-import { buttonOf } from "../actions.js";
+import { type Binding, buttonOf } from "../actions.js";
+import { ChatPanel } from "../chat/chat-panel.js";
+import { UNMOVED } from "../input/keymap.js";
+import { People } from "../people.js";
 import { pageTexts } from "../texts.js";
-import { isOwnPlace } from "../ui/panels.js";
+import { explainClose } from "./close-reason.js";
+import { ConnectionBanner } from "./connection-banner.js";
+import { Highlights } from "./highlights.js";
 import { HUD_STYLE } from "./hud-style.js";
-import { clockText, readTold, sidesOf, textOf, wordOf } from "./screen-text.js";
+import { KeyBar, keyName, lookHints } from "./key-hints.js";
+import { PeopleList } from "./people-list.js";
+import { readTold, wordOf } from "./screen-text.js";
+import { ScreenTexts } from "./screen-texts.js";
+import { onTouchButton, TouchButtons } from "./touch-buttons.js";
 
-/** Chat lines that stay in view. */
-const LINES_MAX = 6;
 const NOTICE_MS = 8_000;
-const KEPT_PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt"]);
+/** Colour of the names in the chat. */
+const NAME_COLOR = 0x8e5aa8;
 
 /** Receives the input of the display's own elements. */
 export interface HudListener {
@@ -17,11 +24,15 @@ export interface HudListener {
   press(trigger: string): void;
   release(trigger: string): void;
   jump(isDown: boolean): void;
+  /** The keyboard and the thumbs return to the world, for example because a line of chat was sent. */
+  done(): void;
 }
 
 /**
- * The texts over a world's picture: people, score, clock, message, prompts, chat, controls, and buttons to touch. It
- * fills its container, which needs a position, and follows the world by itself.
+ * The texts over a world's picture: people, score, clock, message, prompts, chat, connection, controls, and buttons to
+ * touch. It fills its container, which needs a position, and follows the world by itself. It is assembled from the parts of
+ * this package that any display can use: {@link ScreenTexts}, {@link ChatPanel}, {@link PeopleList}, {@link KeyBar},
+ * {@link Highlights}, {@link ConnectionBanner} and {@link TouchButtons}.
  */
 export class WorldHud {
   readonly element = document.createElement("div");
@@ -30,23 +41,23 @@ export class WorldHud {
   readonly knob = part("div", "knob");
   /** Receives touches of buttons; `WorldControls` sets it. */
   listener: HudListener | undefined;
-  /** The newest lines of the chat as text, the oldest first. */
-  readonly latest: string[] = [];
+  readonly chat: ChatPanel;
+  readonly people = new People();
+  readonly peopleList: PeopleList;
+  readonly highlights: Highlights;
+  readonly connection: ConnectionBanner;
   readonly #world: World;
-  readonly #releases: (() => void)[] = [];
-  readonly #people = part("div", "panel");
-  readonly #board = part("div", "panel board");
-  readonly #middle = part("p", "panel middle");
-  readonly #list = part("dl", "panel list");
-  readonly #status = part("p", "panel");
+  readonly #abort = new AbortController();
+  readonly #toggle = button("panel people");
+  readonly #screens: ScreenTexts;
+  readonly #keys: KeyBar;
+  readonly #buttons: TouchButtons;
+  readonly #notice = part("p", "panel notice");
   readonly #prompts = part("div", "prompts");
-  readonly #log = part("ol", "log panel");
-  readonly #input = document.createElement("input");
-  readonly #help = part("div", "panel help");
-  readonly #helpToggle = document.createElement("button");
   readonly #meter = part("div", "panel meter");
   readonly #fill = document.createElement("div");
   readonly #touch = part("div", "touch");
+  readonly #help = part("div", "panel help");
   #promptText = "";
   #noticeTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -56,29 +67,81 @@ export class WorldHud {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(HUD_STYLE);
     root.adoptedStyleSheets = [sheet];
-    this.#status.setAttribute("role", "status");
-    this.#middle.setAttribute("role", "status");
-    this.#log.setAttribute("role", "log");
-    this.#log.hidden = this.#middle.hidden = this.#help.hidden = this.#list.hidden = true;
-    this.#meter.hidden = true;
+    const [flash, banner, line] = [
+      part("div", "flash"),
+      part("p", "panel message"),
+      part("p", "panel notice"),
+    ];
+    const [board, score, clock] = [part("div", "panel board"), part("p", ""), part("p", "")];
+    const [message, prompt, list] = [
+      part("p", "panel message"),
+      part("p", "panel"),
+      part("dl", "panel list"),
+    ];
+    const [people, peopleLines] = [part("section", "panel crowd"), part("ul", "")];
+    const helpToggle = button("panel");
+    helpToggle.textContent = "?";
+    helpToggle.setAttribute("aria-label", pageTexts.help);
+    for (const spoken of [score, message, banner, prompt, line, this.#notice])
+      spoken.setAttribute("role", "status");
+    for (const empty of [banner, people, this.#help, this.#meter, this.#notice]) empty.hidden = true;
+    this.highlights = new Highlights({ banner, flash });
+    this.connection = new ConnectionBanner(line);
+    this.#screens = new ScreenTexts({ board, score, clock, message, prompt, list });
+    this.peopleList = new PeopleList(
+      { panel: people, list: peopleLines, toggle: this.#toggle },
+      {
+        people: this.people,
+        get player() {
+          return world.playerId;
+        },
+        choose: () => undefined,
+        say: (text) => this.say(text),
+      },
+    );
+    this.#keys = new KeyBar(
+      { bar: this.#help, toggle: helpToggle },
+      () => undefined,
+      () => this.toggleHelp(),
+    );
+    const [chat, log, form, input] = createChat();
+    this.chat = new ChatPanel(
+      { panel: chat, log, form, input },
+      (text) => world.chat(text),
+      () => {
+        input.blur();
+        this.listener?.done();
+      },
+    );
+    const actionButtons = part("div", "actions");
+    this.#buttons = new TouchButtons(actionButtons, {
+      press: (trigger) => this.listener?.press(trigger),
+      lift: (trigger) => this.listener?.release(trigger),
+    });
+    this.#touch.append(this.#chatButton(), actionButtons, this.#jumpButton());
     this.#meter.append(this.#fill);
-    this.#input.maxLength = 300;
-    this.#input.hidden = true;
-    this.#input.setAttribute("aria-label", pageTexts.chat);
-    this.#helpToggle.type = "button";
-    this.#helpToggle.textContent = "?";
-    this.#helpToggle.setAttribute("aria-label", pageTexts.help);
-    this.#helpToggle.addEventListener("click", () => this.toggleHelp());
-    this.#showTouch(isTouching());
     this.stick.append(this.knob);
-    const top = part("div", "top");
-    top.append(this.#people, this.#board, this.#helpToggle);
-    const low = part("div", "low");
-    low.append(this.#status, this.#prompts, this.#log, this.#input);
-    root.append(this.stick, top, this.#list, this.#middle, this.#meter, this.#help, this.#touch, low);
+    board.append(score, clock);
+    people.append(peopleLines);
+    const stickHint = part("p", "stick-hint");
+    stickHint.textContent = pageTexts.walk;
+    stickHint.setAttribute("aria-label", pageTexts.stick);
+    const [top, said, middle, low] = [
+      part("div", "top"),
+      part("div", "said"),
+      part("div", "middle"),
+      part("div", "low"),
+    ];
+    top.append(this.#toggle, board, helpToggle);
+    said.append(line, this.#notice, list, people);
+    middle.append(banner, message);
+    low.append(prompt, this.#prompts, chat);
+    root.append(flash, this.stick, top, said, middle, this.#meter, this.#help, stickHint, this.#touch, low);
     container.append(this.element);
+    this.#showTouch(window.matchMedia("(pointer: coarse)").matches);
     this.#listen();
     this.setActions([]);
+    for (const player of world.players.values()) this.people.update(player);
     this.#showPeople();
     this.#showScreen();
     this.#showStatus();
@@ -87,74 +150,47 @@ export class WorldHud {
   /** Shows a line for some seconds. */
   say(text: string): void {
     clearTimeout(this.#noticeTimer);
-    this.#status.textContent = text;
-    this.#status.hidden = text === "";
-    this.#noticeTimer = setTimeout(() => this.#showStatus(), NOTICE_MS);
+    this.#notice.textContent = text;
+    this.#notice.hidden = text === "";
+    this.#noticeTimer = setTimeout(() => {
+      this.#notice.hidden = true;
+    }, NOTICE_MS);
   }
 
   /** The line that {@link WorldHud.say} shows now; empty for none. */
   get notice(): string {
-    return this.#status.hidden ? "" : (this.#status.textContent ?? "");
+    return this.#notice.hidden ? "" : (this.#notice.textContent ?? "");
+  }
+
+  /** The newest lines of the chat as text, the oldest first. */
+  get latest(): readonly string[] {
+    return this.chat.latest;
   }
 
   openChat(): void {
-    this.#input.hidden = false;
-    this.#input.focus();
+    this.chat.open();
   }
 
   toggleHelp(): void {
-    this.#help.hidden = !this.#help.hidden;
-    this.#helpToggle.setAttribute("aria-expanded", String(!this.#help.hidden));
+    this.#keys.flip();
   }
 
   /** Sets the actions for the list of controls and for the buttons to touch. */
   setActions(bindings: readonly Binding[]): void {
-    const { walk, run, jump, look, chat } = pageTexts;
-    const lines: [string, string][] = [
-      ["W A S D", walk],
-      ["Shift", run],
-      ["Space", jump],
-      ...bindings.flatMap(({ key, label, charge }): [string, string][] => {
-        if (key === undefined) return [];
-        return [[charge ? pageTexts.hold(keyName(key)) : keyName(key), label]];
-      }),
-      ["Enter", chat],
-      [", .", pageTexts.keyboardLook],
-      ["Page Up, Page Down", pageTexts.keyboardTilt],
-    ];
-    this.#help.replaceChildren(...lines.map(([key, text]) => keyLine(key, text)), look);
-    const buttons = bindings.map(({ action, label }) => {
-      const trigger = buttonOf(action);
-      return this.#button(
-        label,
-        () => this.listener?.press(trigger),
-        () => this.listener?.release(trigger),
-        trigger,
-      );
-    });
-    const leap = this.#button(
-      jump,
-      () => this.listener?.jump(true),
-      () => this.listener?.jump(false),
-    );
-    this.#touch.replaceChildren(...buttons, leap);
+    this.#keys.define(bindings, UNMOVED, lookHints());
+    this.#buttons.offer(bindings.map(({ action, label }) => ({ trigger: buttonOf(action), label })));
   }
 
   /** Shows the actions that can be done now: those with a target before the others. */
-  setPrompts(offers: readonly Binding[], possible: readonly Binding[]): void {
-    const shown = [...offers, ...possible.filter((binding) => !offers.includes(binding))];
+  setPrompts(offers: readonly Binding[], others: readonly Binding[]): void {
+    const shown = [...offers, ...others];
     const text = shown.map(({ action }) => action).join(" ");
     if (text === this.#promptText) return;
     this.#promptText = text;
     this.#prompts.replaceChildren(
-      ...shown.flatMap(({ key, label }) =>
-        key === undefined ? [] : [keyLine(keyName(key), label, "panel")],
-      ),
+      ...shown.flatMap(({ key, label }) => (key === undefined ? [] : [keyLine(keyName(key), label)])),
     );
-    const offered = new Set(shown.map(({ action }) => buttonOf(action)));
-    for (const button of this.#touch.querySelectorAll("button")) {
-      button.classList.toggle("offered", offered.has(button.dataset["trigger"] ?? ""));
-    }
+    this.#buttons.mark(triggersOf(offers), triggersOf(others));
   }
 
   /** Shows the charge of an action, 0 to 1; `undefined` hides it. */
@@ -165,106 +201,119 @@ export class WorldHud {
 
   dispose(): void {
     clearTimeout(this.#noticeTimer);
-    for (const release of this.#releases.splice(0)) release();
+    this.#abort.abort();
     this.element.remove();
   }
 
   #listen(): void {
     const world = this.#world;
-    const touched = (event: PointerEvent): void => {
-      this.#showTouch(event.pointerType === "touch" || isTouching());
-    };
-    window.addEventListener("pointerdown", touched, true);
-    this.#input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && this.#input.value.trim() !== "") world.chat(this.#input.value);
-      if (event.key !== "Enter" && event.key !== "Escape") return;
-      this.#input.value = "";
-      this.#input.hidden = true;
-      event.stopPropagation();
-      event.preventDefault();
-    });
-    this.#releases.push(
-      () => window.removeEventListener("pointerdown", touched, true),
-      world.on("player", () => this.#showPeople()),
-      world.on("left", () => this.#showPeople()),
-      world.on("screen", () => this.#showScreen()),
-      world.on("status", () => this.#showStatus()),
-      world.on("notice", ({ text }) => this.say(text)),
-      world.on("error", ({ error, retryInMs }) => retryInMs === undefined && this.say(error.message)),
-      world.on("refused", ({ action, reason, request }) => {
+    const { signal } = this.#abort;
+    const touched = ({ pointerType }: PointerEvent): void => this.#showTouch(pointerType === "touch");
+    window.addEventListener("pointerdown", touched, { capture: true, signal });
+    const options = { signal };
+    world.on("welcome", () => this.people.clear(), options);
+    world.on("player", ({ player }) => this.#changePeople(() => this.people.update(player)), options);
+    world.on("left", ({ player }) => this.#changePeople(() => this.people.remove(player.id)), options);
+    world.on("screen", () => this.#showScreen(), options);
+    world.on("status", () => this.#showStatus(), options);
+    world.on("snapshot", () => this.connection.update(world.status, world.connection), options);
+    world.on("notice", ({ text }) => this.say(text), options);
+    world.on("missed", ({ lines }) => this.chat.addEvent(pageTexts.linesMissed(lines)), options);
+    world.on("unsaid", ({ text, reason }) => this.chat.addEvent(pageTexts.unsaid(text, reason)), options);
+    world.on(
+      "error",
+      ({ error, retryInMs }) => {
+        if (retryInMs !== undefined) return this.connection.ended(error);
+        const { cause, cure } = explainClose(error);
+        this.say(`${cause} ${cure}`);
+      },
+      options,
+    );
+    world.on(
+      "refused",
+      ({ action, reason, request }) => {
         if (request === undefined) this.say(pageTexts.refused(wordOf(action), reason));
-      }),
-      world.on("event", ({ name, payload }) => {
+      },
+      options,
+    );
+    world.on(
+      "event",
+      ({ name, payload }) => {
+        if (this.highlights.handleEvent(name, payload)) return;
         const told = name === "tell" ? readTold(payload) : undefined;
-        if (told !== undefined) this.#add(told);
-      }),
-      world.on("chat", ({ name, text }) => this.#add(`${name}: ${text}`)),
+        if (told !== undefined) this.chat.addEvent(told);
+      },
+      options,
+    );
+    world.on(
+      "chat",
+      ({ from, name, text }) => {
+        if (!this.peopleList.isBlocked(from)) this.chat.add(name, NAME_COLOR, text);
+      },
+      options,
     );
   }
 
   /** Buttons to touch show their actions themselves, so there are no prompts for keys beside them. */
-  #showTouch(isShown: boolean): void {
-    this.#touch.hidden = !isShown;
-    this.#prompts.hidden = isShown;
+  #showTouch(isTouching: boolean): void {
+    this.element.classList.toggle("touching", isTouching);
   }
 
-  #add(line: string): void {
-    this.latest.push(line);
-    if (this.latest.length > LINES_MAX) this.latest.shift();
-    const item = document.createElement("li");
-    item.textContent = line;
-    this.#log.append(item);
-    while (this.#log.childElementCount > LINES_MAX) this.#log.firstElementChild!.remove();
-    this.#log.hidden = false;
+  #changePeople(change: () => void): void {
+    change();
+    this.#showPeople();
   }
 
   #showPeople(): void {
-    this.#people.textContent = pageTexts.people(this.#world.players.size);
+    const { count } = this.people;
+    const text = count > 1 ? pageTexts.people(count) : pageTexts.onlyYou;
+    if (this.#toggle.textContent !== text) this.#toggle.textContent = text;
+    this.peopleList.update();
   }
 
   #showStatus(): void {
-    const { status } = this.#world;
-    const text = status === "open" ? "" : pageTexts[status];
-    this.#status.textContent = text;
-    this.#status.hidden = text === "";
+    this.connection.update(this.#world.status, this.#world.connection);
   }
 
   #showScreen(): void {
-    const { screen } = this.#world;
-    const sides = sidesOf(screen.get("score")).map(({ name, value }) => labelled(name, value));
-    const clock = screen.has("clock") ? [clockText(screen.get("clock"))] : [];
-    this.#board.replaceChildren(...sides, ...clock);
-    this.#board.hidden = sides.length + clock.length === 0;
-    const lines = [textOf(screen.get("message")), textOf(screen.get("prompt"))].filter((line) => line !== "");
-    const middle = lines.join("\n");
-    if (this.#middle.textContent !== middle) this.#middle.textContent = middle;
-    this.#middle.hidden = middle === "";
-    const rest = [...screen]
-      .filter(([place]) => !KEPT_PLACES.has(place) && !isOwnPlace(place))
-      .sort(([a], [b]) => (a < b ? -1 : 1));
-    this.#list.replaceChildren(
-      ...rest.map(([place, value]) => labelled(wordOf(place), textOf(value), "div")),
-    );
-    this.#list.hidden = rest.length === 0;
+    this.#screens.invalidate();
+    this.#screens.update(this.#world.screen);
   }
 
-  #button(label: string, down: () => void, up: () => void, trigger = ""): HTMLButtonElement {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = label;
-    button.dataset["trigger"] = trigger;
-    button.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      down();
-    });
-    button.addEventListener("pointerup", up);
-    button.addEventListener("pointercancel", up);
-    return button;
+  #chatButton(): HTMLElement {
+    const chat = button("");
+    chat.textContent = pageTexts.chat;
+    chat.addEventListener("click", () => this.openChat());
+    return chat;
+  }
+
+  #jumpButton(): HTMLElement {
+    const jump = button("");
+    jump.textContent = pageTexts.jump;
+    onTouchButton(
+      jump,
+      () => this.listener?.jump(true),
+      () => this.listener?.jump(false),
+    );
+    return jump;
   }
 }
 
-function isTouching(): boolean {
-  return window.matchMedia("(pointer: coarse)").matches;
+function createChat(): [HTMLElement, HTMLElement, HTMLFormElement, HTMLInputElement] {
+  const [chat, log, form] = [part("section", "chat"), part("ol", "log"), part("form", "")];
+  const input = document.createElement("input");
+  input.maxLength = 300;
+  input.placeholder = pageTexts.pressToChat;
+  input.setAttribute("aria-label", pageTexts.chat);
+  input.enterKeyHint = "send";
+  log.setAttribute("role", "log");
+  form.append(input);
+  chat.append(log, form);
+  return [chat, log, form, input];
+}
+
+function triggersOf(bindings: readonly Binding[]): ReadonlySet<string> {
+  return new Set(bindings.map(({ action }) => buttonOf(action)));
 }
 
 function part<K extends keyof HTMLElementTagNameMap>(tag: K, classes: string): HTMLElementTagNameMap[K] {
@@ -273,25 +322,16 @@ function part<K extends keyof HTMLElementTagNameMap>(tag: K, classes: string): H
   return made;
 }
 
-function labelled(name: string, value: string, tag: "span" | "div" = "span"): HTMLElement {
-  const side = document.createElement(tag);
-  const shown = document.createElement("b");
-  shown.textContent = value;
-  if (name !== "") side.append(`${name} `);
-  side.append(shown);
-  return side;
+function button(classes: string): HTMLButtonElement {
+  const made = part("button", classes);
+  made.type = "button";
+  return made;
 }
 
-function keyLine(key: string, text: string, classes = ""): HTMLElement {
-  const line = part("div", classes);
+function keyLine(key: string, text: string): HTMLElement {
+  const line = part("div", "panel");
   const cap = document.createElement("kbd");
   cap.textContent = key;
   line.append(cap, ` ${text}`);
   return line;
-}
-
-/** The label of an action's key on a keyboard, or its mouse gesture. */
-function keyName(key: string): string {
-  if (key === "left") return pageTexts.leftButton;
-  return key === "right" ? pageTexts.rightButton : key.toUpperCase();
 }

@@ -8,7 +8,7 @@ const RADIANS_PER_PIXEL = 0.0062;
 const FRAMES_TO_AIM = 2;
 
 /**
- * A stick where the left thumb lands, looking with the right one, pinching to zoom, and buttons. A finger that lands on a target
+ * A stick where the left thumb lands, looking with the right one, and pinching to zoom. A finger that lands on a target
  * of the mouse's action draws over targets instead of looking, as a pressed button of the mouse does.
  */
 export class Touch {
@@ -47,24 +47,6 @@ export class Touch {
     drawing.strokes = this.#inputs.stroke("left");
     // Without a target, the finger looks around instead.
     if (!drawing.strokes) this.#drawing = undefined;
-  }
-
-  /** Makes an element a touch button, with functions for press and release. */
-  button(element: HTMLElement, down: () => void, up: () => void): void {
-    element.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      element.setPointerCapture(event.pointerId);
-      element.classList.add("down");
-      down();
-    });
-    for (const type of ["pointerup", "pointercancel"] as const) {
-      element.addEventListener(type, () => {
-        if (!element.classList.contains("down")) return;
-        element.classList.remove("down");
-        up();
-      });
-    }
-    element.addEventListener("contextmenu", (event) => event.preventDefault());
   }
 
   #press(event: PointerEvent): void {

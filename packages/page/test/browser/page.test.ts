@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { build, type PreviewServer, preview } from "vite";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FIREFOX_CURE, Firefox, firefoxPath } from "../../../nowcast/test/browser/firefox.js";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser } from "../../../viewer/test/browser/browser.js";
 import { emulateHeadset } from "../../../viewer/test/browser/emulated-headset.js";
+import { layoutOf } from "../../../viewer/test/browser/layout.js";
 import { OneBlockWorld } from "../../../viewer/test/browser/one-block-world.js";
 import type { NowcastWorldElement } from "../../src/element.js";
 
@@ -19,6 +20,19 @@ const DESKTOP = { width: 1280, height: 720 };
 /** A picture for two eyes, which is drawn without graphics hardware. */
 const SMALL = { width: 480, height: 240 };
 const PHONE = { width: 390, height: 844 };
+const DEVICES = { desktop: DESKTOP, phone: PHONE, "phone-wide": { width: 844, height: 390 } };
+/** The parts of the display, each of which must be free. */
+const PARTS = [
+  ".top > *",
+  ".said > *",
+  ".message",
+  ".prompts > *",
+  ".log li",
+  ".chat input",
+  ".stick-hint",
+  ".touch button",
+  ".score",
+];
 
 const meeting = new OneBlockWorld();
 let server: ServerProcess;
@@ -61,7 +75,11 @@ async function serve(example: string): Promise<string> {
 }
 
 async function open(url: string, viewport: typeof DESKTOP): Promise<{ page: Page; errors: string[] }> {
-  const page = await browser.newPage({ viewport, hasTouch: viewport === PHONE });
+  const page = await browser.newPage({
+    viewport,
+    hasTouch: viewport !== DESKTOP,
+    isMobile: viewport !== DESKTOP,
+  });
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   await page.goto(url);
@@ -88,7 +106,7 @@ it("the example joins a world, draws it, walks, and shows its prompts", async ()
   await waitFor("another picture", async () => !still.equals(await page.screenshot()));
   await page.keyboard.up("KeyW");
   await page.keyboard.press("Shift+?");
-  await page.getByText("drag to look").waitFor();
+  await page.getByText("look up and down").waitFor();
   await page.keyboard.press("Enter");
   await page.keyboard.type("hello from a page");
   await page.keyboard.press("Enter");
@@ -126,7 +144,7 @@ it("a player of the element enters with a headset, shows head and hands to other
   await page.evaluate(() => document.querySelector("nowcast-world")!.setAttribute("src", "/r/meeting"));
   const read = <T>(of: (element: NowcastWorldElement) => T): Promise<T> =>
     page.locator("nowcast-world").evaluate(of as (element: unknown) => T) as Promise<T>;
-  await waitFor("the own avatar", () => read(({ page }) => page?.world.avatar !== undefined));
+  await waitFor("the local avatar", () => read(({ page }) => page?.world.avatar !== undefined));
   await page.locator("canvas").first().click();
   await read(({ page }) => page!.enterHeadset());
   const parts = (): Promise<number> =>
@@ -157,18 +175,34 @@ it("a display in React shows score and players over the element", async () => {
 const hasFirefox = firefoxPath() !== undefined && process.env["DISPLAY"] !== undefined;
 if (!hasFirefox) console.warn(`The examples are not opened in Firefox: ${FIREFOX_CURE}, and set DISPLAY`);
 
-const IN_FIREFOX = [
-  { name: "page", example: "page", path: "?room=playground-firefox", text: "only you" },
-  { name: "element", example: "page", path: "element.html", text: "only you" },
-  { name: "react", example: "react", path: "?room=football-firefox", text: "Red 0, blue 0" },
+const EXAMPLES = [
+  { name: "page", example: "page", path: "?room=playground-", text: "only you" },
+  { name: "element", example: "page", path: "element.html?", text: "match" },
+  { name: "react", example: "react", path: "?room=football-", text: "Red 0, blue 0" },
 ] as const;
 
-for (const { name, example, path, text } of hasFirefox ? IN_FIREFOX : []) {
-  it(`the example ${name} draws a world in Firefox, on a desktop and on a phone`, async () => {
+describe.each(EXAMPLES)("the example $name", ({ name, example, path, text }) => {
+  it("draws a world in Chromium on a desktop and on phones, where nothing covers another thing", async () => {
+    const url = await serve(example);
+    for (const [device, size] of Object.entries(DEVICES)) {
+      const { page, errors } = await open(`${url}${path}chromium-${device}`, size);
+      await page.getByText(text).first().waitFor();
+      await waitForPicture(page);
+      await page.screenshot({ path: join(SCREENSHOTS, `page-chromium-${name}-${device}.png`) });
+      const { shown, overlaps, cut } = await layoutOf(page, PARTS);
+      expect({ overlaps, cut }, device).toEqual({ overlaps: [], cut: [] });
+      expect(shown, device).toBeGreaterThan(name === "react" ? 0 : 2);
+      expect(errors).toEqual([]);
+      await page.close();
+    }
+  });
+
+  if (!hasFirefox) return;
+  it("draws a world in Firefox, on a desktop and on phones", async () => {
     const url = await serve(example);
     const firefox = await Firefox.launch();
-    for (const [device, size] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
-      const page = await firefox.openPage(`${url}${path}`, size);
+    for (const [device, size] of Object.entries(DEVICES)) {
+      const page = await firefox.openPage(`${url}${path}firefox-${device}`, size);
       const texts = `[document.body, ...[...document.querySelectorAll("*")].flatMap((part) => part.shadowRoot ?? [])]
         .map((root) => root.textContent).join(" ")`;
       await waitFor(`the text "${text}"`, async () => String(await page.evaluate(texts)).includes(text));
@@ -179,7 +213,7 @@ for (const { name, example, path, text } of hasFirefox ? IN_FIREFOX : []) {
     }
     await firefox.close();
   });
-}
+});
 
 it("is the example of the package's front page, in at most 40 lines", () => {
   const example = readFileSync(join(ROOT, "examples/page/page.ts"), "utf8");

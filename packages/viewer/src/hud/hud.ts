@@ -1,8 +1,7 @@
+import { ConnectionBanner, type Ending, explainClose } from "@nowcast/page";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 import type { Status } from "../world-connection.js";
-import { type Ending, explainClose } from "./close-reason.js";
-import { ConnectionBanner } from "./connection-banner.js";
 
 const NOTICE_MS = 8000;
 
@@ -14,7 +13,10 @@ export interface HudListener {
 
 /** All elements over the picture except the chat and the metrics. */
 export class Hud {
-  readonly connection = new ConnectionBanner();
+  readonly connection = new ConnectionBanner(
+    element("banner", HTMLElement),
+    element("banner-other", HTMLButtonElement),
+  );
   readonly #root = element("hud", HTMLElement);
   readonly #place = element("place", HTMLButtonElement);
   readonly #banner = element("banner", HTMLElement);

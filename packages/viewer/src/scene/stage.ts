@@ -8,7 +8,6 @@ import {
   PCFSoftShadowMap,
   PerspectiveCamera,
   Scene,
-  type Vector3,
   WebGLRenderer,
 } from "three";
 import { words } from "../words.js";
@@ -117,13 +116,6 @@ export class Stage {
     // narrow.
     this.camera.fov = this.camera.aspect < 1 ? 70 : 52;
     this.camera.updateProjectionMatrix();
-  }
-
-  /** The direction, of length 1, from the camera to a point of the window. */
-  directionAt(x: number, y: number, out: Vector3): Vector3 {
-    out.set((x / window.innerWidth) * 2 - 1, 1 - (y / window.innerHeight) * 2, 0.5);
-    this.camera.updateMatrixWorld();
-    return out.unproject(this.camera).sub(this.camera.position).normalize();
   }
 
   /** Draws shadows around the camera's target. */

@@ -1,6 +1,5 @@
-import type { Binding } from "@nowcast/page";
+import { type Binding, codeName, codeOf, isMovable, type Keymap, keyFor, moveKey } from "@nowcast/page";
 import { element } from "../dom.js";
-import { codeName, codeOf, isMovable, type Keymap, keyFor, moveKey } from "../input/keymap.js";
 import { words } from "../words.js";
 
 /** The keys of the page itself, by the code of the key that has the function at first. */

@@ -1,8 +1,9 @@
+import { copyText, titleOf } from "@nowcast/page";
 import type { WorldListing } from "nowcast/world";
-import { copyText, element } from "../dom.js";
+import { element } from "../dom.js";
 import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";
-import { fetchWorlds, titleOf } from "./worlds.js";
+import { fetchWorlds } from "./worlds.js";
 
 /**
  * Maximum time for which the card waits for the list of worlds. It waits so that its layout does not change

@@ -1,9 +1,7 @@
-import type { People } from "@nowcast/page";
+import type { People, PeopleList, VoicePage } from "@nowcast/page";
 import type { WorldScene } from "@nowcast/three";
 import type { Hud } from "../hud/hud.js";
-import type { PeopleList } from "../hud/people-list.js";
 import type { WorldConnection } from "../world-connection.js";
-import type { VoicePage } from "./voice-toggle.js";
 
 /** The parts of the page that voices need. */
 export interface VoiceParts {

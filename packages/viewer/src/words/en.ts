@@ -1,17 +1,15 @@
 /** All texts of the page in English. Another language is another file like this one, listed in `words.ts`. */
-
-interface Reason {
-  readonly cause: string;
-  readonly cure: string;
-}
+import { pageTexts } from "@nowcast/page";
 
 export const ENGLISH = {
+  // The texts of the parts of `@nowcast/page`.
+  ...pageTexts,
+
   // The start screen.
   description: "A shared world in the browser: walk in, and be there with others.",
   brand: "shared worlds",
   tagline: "One world, everybody in it, as it is now.",
   yourName: "Your name",
-  guest: "guest",
   room: "Room",
   roomRule: "1 to 32 of a–z, 0–9, - and _",
   worlds: "Worlds: choose one to enter",
@@ -41,17 +39,11 @@ export const ENGLISH = {
   outfitColor: (part: string, number: number) => `${part}, colour ${number}`,
   outfitNote: "Worlds may give shirts the colour of a team.",
   emotes: "Gestures",
-  emotesHint: "gestures",
-  emoteNames: { wave: "wave", point: "point", cheer: "cheer", dance: "dance", nod: "nod", bow: "bow" },
   noEmotes: "The avatar of this world has no gestures.",
 
   // The card with the goal of a world.
   introAgain: "“?” shows this again.",
   introClose: "Begin",
-  introTouch: "Left thumb: walk, and run at the rim. Right thumb: look around. Two fingers: zoom.",
-  button: (label: string) => `“${label}”`,
-  mouseButtons: { left: "the mouse button", right: "the right mouse button" },
-  touchControls: { run: "the stick at its rim", jump: "the button with the arrow" },
 
   // The picture and the elements over it.
   canvas: "The shared world. Walk with W, A, S, D or the arrow keys.",
@@ -59,14 +51,7 @@ export const ENGLISH = {
     "The shared world. Press the left half and move the finger to walk; drag over the right half to look.",
   peopleOpen: "People in this room",
   peopleTitle: "People in this room",
-  you: (name: string) => `${name} (you)`,
-  find: "Find",
-  mute: "Mute",
-  block: "Block",
-  isAway: (name: string, metres: number) => `${name} is ${metres} m away.`,
-  isOutOfSight: (name: string) => `${name} is out of sight.`,
   copyLink: "Copy the link to this room",
-  linkCopied: "The link to this room is on the clipboard.",
   figures: "Network figures",
   figuresKey: "Network figures (H)",
   graph: "Spacing of the latest snapshots and bytes a second",
@@ -79,39 +64,12 @@ export const ENGLISH = {
   rulesFault: "The rules of this world have a fault: “Rules of this world” (`) shows it.",
   joinAgain: "Join again",
   anotherRoom: "Another room",
-  help: "Keys",
   helpKey: "Keys of this world (?)",
   pictureLost: "The picture is gone.",
   pictureLostCure:
     "The graphics driver has taken it away, and the page waits to get it back. If nothing happens, reload the page.",
   reloadPage: "Reload the page",
-  chat: "Chat",
-  say: "Say something",
-  pressToChat: "Press Enter to chat",
-  jump: "Jump",
-  stick: "Walk: press the left half of the picture and move the finger",
   charge: "How much of it",
-  onlyYou: "only you",
-  people: (count: number) => `${count} people`,
-  watching: "watching",
-  reach: {
-    connecting: "Connecting…",
-    unstable: "Connection unstable: nothing has arrived for a second.",
-    lost: "Connection lost: reconnecting…",
-  },
-  tryingAgain: (what: string) => `${what} Trying again…`,
-  backAgain: "Back again",
-  isHere: (name: string) => `${name} is here`,
-  hasLeft: (name: string) => `${name} has left`,
-  isNow: (before: string, now: string) => `${before} is now ${now}`,
-  linesMissed: (lines: number) =>
-    `${lines === 1 ? "One line was" : `${lines} lines were`} left out, because this connection is too slow`,
-  unsaid: (text: string, reason: string) => `Not sent: “${text}” (${reason})`,
-  refused: (action: string, reason: string) => `${action}: ${reason}`,
-  score: "Score",
-  yes: "yes",
-  no: "no",
-  moreLines: (lines: number) => `and ${lines} more`,
 
   // The room to which an address leads.
   badRoomName: (asked: string) =>
@@ -121,14 +79,6 @@ export const ENGLISH = {
   roomOfWorld: (room: string, world: string) => `Room “${room}” of the world “${world}”.`,
   noSuchWorld: (room: string, world: string) =>
     `Room “${room}” shows the first world, “${world}”, because no world is called “${room}”.`,
-
-  // The answer to /help.
-  helpKeys: (keys: string) => `Keys: ${keys}`,
-  helpKeyboard:
-    "Without a mouse: , and . turn, Page Up and Page Down look up and down, X and C are the buttons of the mouse.",
-  helpTouch: (buttons: string) => `Buttons: ${buttons}. Hold a button that fills a bar for more of it.`,
-  helpPage: "? shows the keys, H the network figures, ` the rules of this world, Esc cancels.",
-  helpChat: "Lines are sent to everybody in the room. Only you see the answer to /help.",
 
   // The past of a room.
   past: "As it was",
@@ -140,16 +90,6 @@ export const ENGLISH = {
   pastCopy: "Copy this moment into a new room",
   pastCopyName: "The name of the new room",
   pastPresent: "Back to now",
-
-  // Labels of controls.
-  walk: "walk",
-  run: "run",
-  jumpHint: "jump",
-  chatHint: "chat",
-  lookHint: "drag to look",
-  keys: { left: "Click", right: "Right click", shift: "Shift", space: "Space", enter: "Enter" },
-  prompt: (key: string, label: string) => `${key}: ${label}`,
-  hold: (key: string) => `hold ${key}`,
 
   // The keys in the settings.
   keyboard: "Keys",
@@ -227,18 +167,6 @@ export const ENGLISH = {
   voice: "Voice",
   voiceOn: "Hear people nearby",
   voiceMicrophone: "Microphone",
-  microphoneOn: "Turn the microphone on",
-  microphoneOff: "Turn the microphone off",
-  voiceStates: {
-    notHere: "This world passes on no voices.",
-    impossible: "This browser cannot play voices: it has no WebRTC.",
-    refused: "This page may not use the microphone: allow it, and try again.",
-    missing: "There is no microphone that this page can use. Pages that are not encrypted (https) have none.",
-  },
-  voiceFailed: (name: string) =>
-    `You and ${name} cannot hear each other: a network between you blocks voices.`,
-  voiceVolume: "Volume",
-  voiceBlock: "block",
   leaveRoom: "Leave the room",
   done: "Done",
   machine: (quality: string, renderer: string) => `Picture: ${quality} on ${renderer}`,
@@ -261,74 +189,4 @@ export const ENGLISH = {
   },
 
   noWebGl: "This browser offers no WebGL 2. Turn on hardware acceleration, or use a newer browser.",
-
-  // Why a connection ended, and the user's options. `cause` and `cure` are the server's own text.
-  ends: {
-    left: () => ({ cause: "You have left the room.", cure: "Join again whenever you like." }),
-    goingAway: () => ({
-      cause: "The server is shutting down.",
-      cure: "It is often back in a moment: then join again.",
-    }),
-    unreachable: () => ({
-      cause: "The server cannot be reached.",
-      cure: "Check that it runs and that the network is up.",
-    }),
-    lost: () => ({
-      cause: "The connection was lost.",
-      cure: "Check that the network is up, then join again.",
-    }),
-    version: () => ({
-      cause: "This page and the server are of different versions.",
-      cure: "Reload the page to get the version that belongs to the server.",
-    }),
-    noPlace: ({ cause, cure }: Reason) => ({ cause: `There is no place for you now: ${cause}.`, cure }),
-    notEncrypted: ({ cure }: Reason) => ({
-      cause: "The server wants an encrypted connection from other machines, and this page came without one.",
-      cure,
-    }),
-    refused: ({ cause, cure }: Reason) => ({
-      cause: `The server does not let you in now: ${cause}.`,
-      cure,
-    }),
-    unauthorised: ({ cause }: Reason) => ({
-      cause: `This world requires a token: ${cause}.`,
-      cure: "Ask the people who run it for a link with a new token: it ends in ?token=…",
-    }),
-    tooLarge: () => ({
-      cause: "The server got a message that was too large.",
-      cure: "Reload the page to get its newest version.",
-    }),
-    misunderstood: ({ cause }: Reason) => ({
-      cause: `The server and this page did not understand each other (${cause}).`,
-      cure: "Reload the page to get the version that belongs to the server.",
-    }),
-    tooMuch: ({ cause }: Reason) => ({
-      cause: `This page sent too much (${cause}).`,
-      cure: "Join again; if it happens again, close other tabs in this room.",
-    }),
-    tooSlow: () => ({
-      cause: "This connection could not keep up with the world.",
-      cure: "Join again with fewer snapshots a second (Settings, Network).",
-    }),
-    idle: () => ({
-      cause: "The server received nothing from this page for a minute.",
-      cure: "Join again. A laptop that sleeps or a frozen tab causes this.",
-    }),
-    replaced: ({ cause }: Reason) => ({
-      cause: `This page ended: ${cause}.`,
-      cure: "Join again to play here.",
-    }),
-    banned: ({ cause }: Reason) => ({
-      cause: `The server keeps you out: ${cause}.`,
-      cure: "Ask the operators of this world, or try another room.",
-    }),
-    kicked: ({ cause }: Reason) => ({
-      cause: `You left this room: ${cause}.`,
-      cure: "Join again, or enter another room.",
-    }),
-    closed: ({ cause }: Reason) => ({
-      cause: `The connection ended (${cause}).`,
-      cure: "Join again; if it keeps happening, reload the page.",
-    }),
-  },
 };

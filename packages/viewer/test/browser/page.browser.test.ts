@@ -7,6 +7,7 @@ import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "./browser.js";
 import { contrasts } from "./contrast.js";
+import { layoutOf } from "./layout.js";
 
 const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
 const SIZES = [
@@ -29,28 +30,6 @@ afterAll(async () => {
   await browser?.close();
   await server?.stop();
 });
-
-/** Pairs of visible elements that overlap. */
-function overlaps(page: Page, selectors: readonly string[]): Promise<string[]> {
-  return page.evaluate((wanted) => {
-    const shown = wanted.flatMap((selector) =>
-      [...document.querySelectorAll(selector)]
-        .filter((found) => found.checkVisibility({ checkVisibilityCSS: true, checkOpacity: true }))
-        .map((found) => ({ selector, box: found.getBoundingClientRect() }))
-        .filter(({ box }) => box.width > 0 && box.height > 0),
-    );
-    return shown.flatMap(({ selector, box }, i) =>
-      shown
-        .slice(i + 1)
-        .filter(
-          ({ box: other }) =>
-            Math.min(box.right, other.right) - Math.max(box.left, other.left) > 1 &&
-            Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 1,
-        )
-        .map((other) => `${selector} and ${other.selector}`),
-    );
-  }, selectors);
-}
 
 const focused = (page: Page): Promise<string> => page.evaluate(() => document.activeElement?.id ?? "");
 
@@ -150,13 +129,13 @@ describe.each(SIZES)("at $width x $height", ({ width, height, ...rest }) => {
       "#touch-jump",
       "#touch-actions button",
     ].filter((panel) => !hasTouch || panel !== "#chat-form");
-    expect(await overlaps(page, panels)).toEqual([]);
+    expect((await layoutOf(page, panels)).overlaps).toEqual([]);
 
     if (hasTouch) await page.locator("#hud-toggle").tap();
     else await page.keyboard.press("KeyH");
     await waitFor("the figures", () => page.locator("#figures").isVisible());
     await page.screenshot({ path: `${SCREENSHOTS}/figures-${width}x${height}.png` });
-    expect(await overlaps(page, [...panels, "#figures"])).toEqual([]);
+    expect((await layoutOf(page, [...panels, "#figures"])).overlaps).toEqual([]);
     expect(visitor.errors).toEqual([]);
     await visitor.leave();
   });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "./browser.js";
+import { layoutOf } from "./layout.js";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const SCREENSHOTS = `${ROOT}/target/screenshots`;
@@ -57,49 +58,8 @@ const PARTS = [
   "#intro",
 ];
 
-interface Layout {
-  readonly shown: number;
-  /** Pairs of shown parts that overlap. */
-  readonly overlaps: readonly string[];
-  /** Shown parts that are partly outside of the window. */
-  readonly cut: readonly string[];
-}
-
-/** The shown parts of the page, and their faults. Parts with `visibility: hidden` or without opacity count as not shown. */
-function layoutOf(page: Page): Promise<Layout> {
-  return page.evaluate((selectors) => {
-    const options = { checkVisibilityCSS: true, checkOpacity: true };
-    const parts = selectors.flatMap((selector) =>
-      [...document.querySelectorAll(selector)]
-        .filter((found) => found.checkVisibility(options))
-        .map((found) => ({
-          name: `${selector} “${(found.getAttribute("aria-label") ?? found.textContent ?? "").trim().slice(0, 24)}”`,
-          box: found.getBoundingClientRect(),
-        }))
-        .filter(({ box }) => box.width > 0 && box.height > 0),
-    );
-    const overlaps = parts.flatMap(({ name, box }, i) =>
-      parts
-        .slice(i + 1)
-        .filter(
-          ({ box: other }) =>
-            Math.min(box.right, other.right) - Math.max(box.left, other.left) > 1 &&
-            Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 1,
-        )
-        .map((other) => `${name} and ${other.name}`),
-    );
-    const cut = parts
-      .filter(
-        ({ box }) =>
-          box.left < 0 || box.top < 0 || box.right > innerWidth + 1 || box.bottom > innerHeight + 1,
-      )
-      .map(({ name }) => name);
-    return { shown: parts.length, overlaps, cut };
-  }, PARTS);
-}
-
 async function expectFree(page: Page, state: string): Promise<void> {
-  const { shown, overlaps, cut } = await layoutOf(page);
+  const { shown, overlaps, cut } = await layoutOf(page, PARTS);
   expect(shown, state).toBeGreaterThan(4);
   expect(overlaps, state).toEqual([]);
   expect(cut, state).toEqual([]);

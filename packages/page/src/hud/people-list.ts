@@ -1,6 +1,6 @@
-import type { People } from "@nowcast/page";
-import { copyText, element } from "../dom.js";
-import { words } from "../words.js";
+import { copyText } from "../dom.js";
+import type { People } from "../people.js";
+import { pageTexts } from "../texts.js";
 
 /** The choices of the user about another player. */
 export interface PersonChoice {
@@ -15,27 +15,40 @@ export interface PeopleListPage {
   readonly people: People;
   /** The local player. */
   readonly player: number | undefined;
-  /** Turns the camera to the avatar of a player. */
-  find(player: number): void;
+  /** Turns the camera to the avatar of a player. Without this function, the lines have no button for it. */
+  find?(player: number): void;
   /** Called when the user mutes or blocks a player, or takes it back. */
   choose(player: number, choice: Readonly<PersonChoice>): void;
   say(text: string): void;
 }
 
-/** The list of the people in the room, which the button with the name of the room opens. */
+/** The elements of {@link PeopleList}. */
+export interface PeopleElements {
+  readonly panel: HTMLElement;
+  readonly list: HTMLUListElement;
+  /** The button that opens the panel and closes it. */
+  readonly toggle: HTMLButtonElement;
+  /** The button that copies the shared address of the room. */
+  readonly link?: HTMLButtonElement;
+}
+
+/** The list of the people in the room, to find, mute and block. */
 export class PeopleList {
-  readonly #panel = element("people", HTMLElement);
-  readonly #list = element("people-list", HTMLUListElement);
-  readonly #toggle = element("place", HTMLButtonElement);
+  readonly #panel: HTMLElement;
+  readonly #list: HTMLUListElement;
+  readonly #toggle: HTMLButtonElement;
   readonly #choices = new Map<number, PersonChoice>();
   readonly #page: PeopleListPage;
   #address = "";
 
-  constructor(page: PeopleListPage) {
+  constructor({ panel, list, toggle, link }: PeopleElements, page: PeopleListPage) {
     this.#page = page;
+    this.#panel = panel;
+    this.#list = list;
+    this.#toggle = toggle;
     this.#toggle.addEventListener("click", () => this.#setOpen(this.#panel.hidden));
-    element("people-link", HTMLButtonElement).addEventListener("click", async () => {
-      page.say((await copyText(this.#address)) ? words.linkCopied : this.#address);
+    link?.addEventListener("click", async () => {
+      page.say((await copyText(this.#address)) ? pageTexts.linkCopied : this.#address);
     });
     this.#panel.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
@@ -78,7 +91,7 @@ export class PeopleList {
     );
     const shown = [...people.all].map(([id, { name }]) => {
       const line = lines.get(String(id)) ?? this.#createLine(id, id === player);
-      line.querySelector("span")!.textContent = id === player ? words.you(name) : name;
+      line.querySelector("span")!.textContent = id === player ? pageTexts.you(name) : name;
       return line;
     });
     this.#list.replaceChildren(...shown);
@@ -95,14 +108,17 @@ export class PeopleList {
     line.dataset["player"] = String(player);
     line.append(document.createElement("span"));
     if (isOwn) return line;
-    const find = createButton(words.find);
-    find.addEventListener("click", () => this.#page.find(player));
-    line.append(find, this.#createSwitch(player, "isMuted"), this.#createSwitch(player, "isBlocked"));
+    if (this.#page.find) {
+      const find = createButton(pageTexts.find);
+      find.addEventListener("click", () => this.#page.find?.(player));
+      line.append(find);
+    }
+    line.append(this.#createSwitch(player, "isMuted"), this.#createSwitch(player, "isBlocked"));
     return line;
   }
 
   #createSwitch(player: number, field: keyof PersonChoice): HTMLButtonElement {
-    const button = createButton(field === "isMuted" ? words.mute : words.block);
+    const button = createButton(field === "isMuted" ? pageTexts.mute : pageTexts.block);
     button.setAttribute("aria-pressed", "false");
     button.addEventListener("click", () => {
       const choice = this.#choices.get(player) ?? { isMuted: false, isBlocked: false };

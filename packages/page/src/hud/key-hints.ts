@@ -1,7 +1,7 @@
-import { type Binding, emoteKey } from "@nowcast/page";
-import { element } from "../dom.js";
-import { codeName, codeOf, type Keymap, keyFor } from "../input/keymap.js";
-import { words } from "../words.js";
+import type { Binding } from "../actions.js";
+import { emoteKey } from "../input/keyboard.js";
+import { codeName, codeOf, type Keymap, keyFor, UNMOVED } from "../input/keymap.js";
+import { pageTexts } from "../texts.js";
 
 /** Keys and their effect. A hint without keys describes an effect of the mouse. */
 export interface KeyHint {
@@ -9,69 +9,86 @@ export interface KeyHint {
   readonly what: string;
 }
 
-const UNMOVED: Keymap = new Map();
-
 /** The label of the key of an action, or of its mouse gesture. `key` may also be the code of a key, such as `ShiftLeft`. */
 export function keyName(key: string, keymap: Keymap = UNMOVED): string {
-  if (key === "left") return words.keys.left;
-  if (key === "right") return words.keys.right;
+  if (key === "left") return pageTexts.keys.left;
+  if (key === "right") return pageTexts.keys.right;
   return codeName(keyFor(keymap, codeOf(key) ?? key));
 }
 
 /** The actions that keys trigger at present, as one line. */
 export function promptFor(offers: readonly Binding[], keymap: Keymap = UNMOVED): string {
   return offers
-    .flatMap(({ key, label }) => (key === undefined ? [] : [words.prompt(keyName(key, keymap), label)]))
+    .flatMap(({ key, label }) => (key === undefined ? [] : [pageTexts.prompt(keyName(key, keymap), label)]))
     .join(" · ");
 }
 
-/** The controls of movement, and of this world's actions. */
-export function keyHints(bindings: readonly Binding[], keymap: Keymap = UNMOVED): readonly KeyHint[] {
-  const { enter } = words.keys;
+/** The controls of movement, of this world's actions, and of the page: by default the key of the gestures. */
+export function keyHints(
+  bindings: readonly Binding[],
+  keymap: Keymap = UNMOVED,
+  ofPage: readonly KeyHint[] = emoteHints(bindings, keymap),
+): readonly KeyHint[] {
+  const { enter } = pageTexts.keys;
   const named = (code: string): string => codeName(keyFor(keymap, code));
   const actions = bindings.flatMap(({ key, label, charge }) => {
     if (key === undefined) return [];
-    return [{ keys: [charge ? words.hold(keyName(key, keymap)) : keyName(key, keymap)], what: label }];
+    return [{ keys: [charge ? pageTexts.hold(keyName(key, keymap)) : keyName(key, keymap)], what: label }];
   });
   return [
-    { keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named), what: words.walk },
-    { keys: [named("ShiftLeft")], what: words.run },
-    { keys: [named("Space")], what: words.jumpHint },
+    { keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named), what: pageTexts.walk },
+    { keys: [named("ShiftLeft")], what: pageTexts.run },
+    { keys: [named("Space")], what: pageTexts.jumpHint },
     ...actions,
-    ...emoteHint(bindings, keymap),
-    { keys: [enter], what: words.chatHint },
-    { keys: [], what: words.lookHint },
+    ...ofPage,
+    { keys: [enter], what: pageTexts.chatHint },
+    { keys: [], what: pageTexts.lookHint },
+  ];
+}
+
+/** The keys that turn the camera in every world. */
+export function lookHints(keymap: Keymap = UNMOVED): readonly KeyHint[] {
+  const named = (code: string): string => codeName(keyFor(keymap, code));
+  return [
+    { keys: ["Comma", "Period"].map(named), what: pageTexts.turnHint },
+    { keys: ["PageUp", "PageDown"].map(named), what: pageTexts.tiltHint },
   ];
 }
 
 /** The key of the gestures, which no action of the world has. */
-function emoteHint(bindings: readonly Binding[], keymap: Keymap): readonly KeyHint[] {
+function emoteHints(bindings: readonly Binding[], keymap: Keymap): readonly KeyHint[] {
   const key = emoteKey(new Set(bindings.flatMap(({ key }) => key ?? [])));
-  return key === undefined ? [] : [{ keys: [keyName(key, keymap)], what: words.emotesHint }];
+  return key === undefined ? [] : [{ keys: [keyName(key, keymap)], what: pageTexts.emotesHint }];
 }
 
 /** The answer to `/help` in the chat, which only this page shows. */
 export function helpLines(hints: readonly KeyHint[]): readonly string[] {
   const keys = hints.map((hint) => `${hint.keys.join(" ")} ${hint.what}`.trim()).join(", ");
-  return [words.helpKeys(keys), words.helpKeyboard, words.helpPage, words.helpChat];
+  return [pageTexts.helpKeys(keys), pageTexts.helpKeyboard, pageTexts.helpPage, pageTexts.helpChat];
 }
 
 /** The answer to `/help` on a touch screen. */
 export function touchHelpLines(bindings: readonly Binding[]): readonly string[] {
   const buttons = bindings.map(({ label }) => label).join(", ");
-  const actions = buttons === "" ? [] : [words.helpTouch(buttons)];
-  return [words.introTouch, ...actions, words.helpChat];
+  const actions = buttons === "" ? [] : [pageTexts.helpTouch(buttons)];
+  return [pageTexts.introTouch, ...actions, pageTexts.helpChat];
 }
 
-/** The bar of keys at the lower edge. "?" and its button hide or show it. */
+/** The keys of a world as a list, and the button that hides or shows it. "?" does the same. */
 export class KeyBar {
-  readonly #bar = element("hints", HTMLElement);
-  readonly #toggle = element("help-toggle", HTMLButtonElement);
+  readonly #bar: HTMLElement;
+  readonly #toggle: HTMLButtonElement;
   #shown: readonly KeyHint[] = keyHints([]);
   readonly #onToggle: (isVisible: boolean) => void;
 
   /** `onToggle` is called when the user hides or shows the bar, `onPress` for a click on its button. */
-  constructor(onToggle: (isVisible: boolean) => void, onPress: () => void) {
+  constructor(
+    { bar, toggle }: { readonly bar: HTMLElement; readonly toggle: HTMLButtonElement },
+    onToggle: (isVisible: boolean) => void,
+    onPress: () => void,
+  ) {
+    this.#bar = bar;
+    this.#toggle = toggle;
     this.#onToggle = onToggle;
     this.#toggle.addEventListener("click", onPress);
   }
@@ -96,8 +113,8 @@ export class KeyBar {
   }
 
   /** Shows the keys of a world's actions, with the keys that the user moved. */
-  define(bindings: readonly Binding[], keymap: Keymap): void {
-    this.#shown = keyHints(bindings, keymap);
+  define(bindings: readonly Binding[], keymap: Keymap = UNMOVED, ofPage?: readonly KeyHint[]): void {
+    this.#shown = keyHints(bindings, keymap, ofPage);
     this.#bar.replaceChildren(
       ...this.#shown.map(({ keys, what }) => {
         const hint = document.createElement("span");

@@ -1,36 +1,49 @@
 import type { WorldListing } from "nowcast/world";
-import { element } from "../dom.js";
-import { titleOf } from "../start/worlds.js";
 import { fillStep, type NamedControls } from "./step-text.js";
+
+/** The elements of {@link IntroCard}. */
+export interface IntroElements {
+  readonly card: HTMLElement;
+  readonly world: HTMLElement;
+  readonly goal: HTMLElement;
+  readonly how: HTMLUListElement;
+  /** The explanation of the touch controls. */
+  readonly touch: HTMLElement;
+  readonly close: HTMLButtonElement;
+  /** The button that shows and hides the card. A press of it does not close the card by itself. */
+  readonly help: HTMLElement;
+}
+
+/** The name of a world as a title. */
+export function titleOf(name: string): string {
+  return name.replaceAll(/[-_]/g, " ");
+}
 
 /**
  * The goal and the first steps of a world, with the names of the controls. The card is shown when a player enters, until the
  * first press of a key or a pointer outside of it, and by "?".
  */
 export class IntroCard {
-  readonly #card = element("intro", HTMLElement);
-  readonly #world = element("intro-world", HTMLElement);
-  readonly #goal = element("intro-goal", HTMLElement);
-  readonly #how = element("intro-how", HTMLUListElement);
-  readonly #touch = element("intro-touch", HTMLElement);
+  readonly #elements: IntroElements;
   readonly #controls: () => NamedControls;
   #described: WorldListing | undefined;
 
   /** `controls` returns the present controls of the world's actions. */
-  constructor(controls: () => NamedControls) {
+  constructor(elements: IntroElements, controls: () => NamedControls) {
+    this.#elements = elements;
     this.#controls = controls;
-    element("intro-close", HTMLButtonElement).addEventListener("click", () => this.hide());
+    const { card, close, help } = elements;
+    close.addEventListener("click", () => this.hide());
     // "?" and its button have a meaning of their own: they hide or show the card.
-    const help = element("help-toggle", HTMLButtonElement);
     const dismiss = ({ target }: Event): void => {
-      if (!(target instanceof Node && (this.#card.contains(target) || help.contains(target)))) this.hide();
+      if (!(target instanceof Node && (card.contains(target) || help.contains(target)))) this.hide();
     };
     window.addEventListener("keydown", (event) => event.key !== "?" && dismiss(event), { capture: true });
     window.addEventListener("pointerdown", dismiss, { capture: true });
   }
 
   get isVisible(): boolean {
-    return !this.#card.hidden;
+    return !this.#elements.card.hidden;
   }
 
   /** Sets the world that the card describes; `undefined` for none. */
@@ -41,28 +54,29 @@ export class IntroCard {
 
   /** Shows the card if the world describes itself. */
   show(): void {
-    this.#card.hidden = this.#described === undefined;
+    this.#elements.card.hidden = this.#described === undefined;
     this.update();
   }
 
   /** Names the present controls, if the card is shown. */
   update(): void {
-    if (!this.#described || this.#card.hidden) return;
+    if (!this.#described || this.#elements.card.hidden) return;
     const controls = this.#controls();
     const { name, goal, how } = this.#described;
-    this.#world.textContent = titleOf(name);
-    this.#goal.textContent = fillStep(goal, controls);
-    this.#how.replaceChildren(
+    const elements = this.#elements;
+    elements.world.textContent = titleOf(name);
+    elements.goal.textContent = fillStep(goal, controls);
+    elements.how.replaceChildren(
       ...how.map((step) => {
         const item = document.createElement("li");
         item.textContent = fillStep(step, controls);
         return item;
       }),
     );
-    this.#touch.hidden = !controls.isTouching;
+    elements.touch.hidden = !controls.isTouching;
   }
 
   hide(): void {
-    this.#card.hidden = true;
+    this.#elements.card.hidden = true;
   }
 }

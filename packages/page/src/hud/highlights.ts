@@ -1,15 +1,28 @@
 import { isFields, readColor } from "@nowcast/three";
-import { cssColor, element } from "../dom.js";
+import { cssColor } from "../dom.js";
 
 const BANNER_MS = 4_000;
 const TEXT_CHARACTERS_MAX = 120;
 const HIT_COLOR = 0xff4d3d;
 
+/** The elements of {@link Highlights}. */
+export interface HighlightElements {
+  /** Has the large text, and is hidden without one. */
+  readonly banner: HTMLElement;
+  /** Covers the picture. The class `on` begins its animation in the colour `--flash`. */
+  readonly flash: HTMLElement;
+}
+
 /** The page's answers to two events of a world: `banner` shows a large text, and `flash` colours the edge of the picture. */
 export class Highlights {
-  readonly #banner = element("world-banner", HTMLElement);
-  readonly #flash = element("flash", HTMLElement);
+  readonly #banner: HTMLElement;
+  readonly #flash: HTMLElement;
   #timer = 0;
+
+  constructor({ banner, flash }: HighlightElements) {
+    this.#banner = banner;
+    this.#flash = flash;
+  }
 
   /** Handles an event of the world; returns whether it was one of the two. */
   handleEvent(event: string, payload: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { NowcastError } from "nowcast";
-import { words } from "../words.js";
+import { pageTexts } from "../texts.js";
 
 /** The reason why a connection ended, and what the user can do. */
 export interface CloseReason {
@@ -27,7 +27,7 @@ function sentence(words: string): string {
  * so that each sentence can be translated. The server's own text is shown if it has more details than a code.
  */
 export function explainClose({ code, reason, cure }: Ending): CloseReason {
-  const { ends } = words;
+  const { ends } = pageTexts;
   const said = { cause: reason, cure: sentence(cure) };
   switch (code) {
     case "done":

@@ -1,8 +1,8 @@
-import type { Connection } from "nowcast/world";
-import { element } from "../dom.js";
-import { words } from "../words.js";
-import type { Status } from "../world-connection.js";
+import type { Connection, World } from "nowcast/world";
+import { pageTexts } from "../texts.js";
 import { type Ending, explainClose, isRefusal } from "./close-reason.js";
+
+type Status = World["status"];
 
 const GOOD_NEWS_MS = 2_500;
 
@@ -20,8 +20,8 @@ export function reachOf(status: Status, connection: Connection): Reach {
 
 /** The line that describes the connection; empty while it is good. */
 export class ConnectionBanner {
-  readonly #line = element("banner", HTMLElement);
-  readonly #otherRoom = element("banner-other", HTMLButtonElement);
+  readonly #line: HTMLElement;
+  readonly #otherRoom: HTMLElement | undefined;
   #reach: Reach = "closed";
   #hideTimer = 0;
   /**
@@ -29,6 +29,13 @@ export class ConnectionBanner {
    */
   #refusal: string | undefined;
   #wasGood = false;
+
+  /** `otherRoom` is a button that is shown while the server refuses this client. */
+  constructor(line: HTMLElement, otherRoom?: HTMLElement) {
+    this.#line = line;
+    this.#otherRoom = otherRoom;
+    this.#hide();
+  }
 
   /** Shows the state of the world's connection. Call it once a frame. */
   update(status: Status, connection: Connection): void {
@@ -48,7 +55,7 @@ export class ConnectionBanner {
     this.#wasGood ||= reach === "good";
     if (reach === "good" && wasAway) return this.#announceReturn();
     if (reach === "good" || reach === "closed") return this.#hide();
-    this.#write(words.reach[reach], false);
+    this.#write(pageTexts.reach[reach], false);
   }
 
   /**
@@ -60,11 +67,11 @@ export class ConnectionBanner {
     const isBroken = error.code === "lost" || error.code === "unreachable" || error.code === "timed_out";
     if (isBroken && this.#reach !== "connecting") return;
     const isRefused = isRefusal(error);
-    this.#refusal = words.tryingAgain(isRefused ? `${cause} ${cure}` : cause);
+    this.#refusal = pageTexts.tryingAgain(isRefused ? `${cause} ${cure}` : cause);
     this.#reach = "lost";
     this.#write(this.#refusal, false);
     this.#line.title = `${cause} ${cure}`;
-    this.#otherRoom.hidden = !isRefused;
+    this.#showOtherRoom(isRefused);
   }
 
   /** Resets the banner, for example because the room is left. */
@@ -76,14 +83,14 @@ export class ConnectionBanner {
   }
 
   #announceReturn(): void {
-    this.#write(words.backAgain, true);
+    this.#write(pageTexts.backAgain, true);
     this.#hideTimer = window.setTimeout(() => this.#hide(), GOOD_NEWS_MS);
   }
 
   #hide(): void {
     window.clearTimeout(this.#hideTimer);
     this.#line.hidden = true;
-    this.#otherRoom.hidden = true;
+    this.#showOtherRoom(false);
   }
 
   #write(text: string, good: boolean): void {
@@ -92,6 +99,10 @@ export class ConnectionBanner {
     this.#line.title = "";
     this.#line.classList.toggle("good", good);
     this.#line.hidden = false;
-    this.#otherRoom.hidden = true;
+    this.#showOtherRoom(false);
+  }
+
+  #showOtherRoom(isShown: boolean): void {
+    if (this.#otherRoom) this.#otherRoom.hidden = !isShown;
   }
 }

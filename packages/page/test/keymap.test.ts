@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { keyHints, keyName } from "../src/hud/key-hints.js";
-import { codeName, keyFor, moveKey, readKeymap } from "../src/input/keymap.js";
+import { codeName, keyFor, keyHints, keyName, moveKey, readKeymap } from "../src/index.js";
 
 it("two keys swap their functions, and back", () => {
   const moved = moveKey(new Map(), "KeyF", "KeyG");

@@ -2,11 +2,10 @@
  * The switch for voices. Voices are off until the user turns them on; then the microphone is muted. The other
  * modules are loaded when voices are first turned on.
  */
-import type { Spot, Voice, VoiceHost } from "@nowcast/page/voice";
 import type { Definition } from "nowcast/world";
-import { element } from "../dom.js";
 import type { PersonChoice } from "../hud/people-list.js";
-import { words } from "../words.js";
+import { pageTexts } from "../texts.js";
+import type { Spot, Voice, VoiceHost } from "./voice.js";
 
 /** The action and the event by which a world forwards signals between pages. */
 const VOICE = "voice";
@@ -34,17 +33,33 @@ export function passesVoices(definition: Definition | undefined): boolean {
   return ["to", "data"].every((name) => action?.arguments.some((field) => field.name === name) ?? false);
 }
 
-/** The switch in the settings, the microphone's button, and the list of voices. */
+/** The elements of {@link VoiceToggle}. */
+export interface VoiceElements {
+  /** A checkbox that turns voices on. */
+  readonly toggle: HTMLInputElement;
+  readonly microphone: HTMLButtonElement;
+  /** Has a line with the volume of each player. */
+  readonly list: HTMLUListElement;
+}
+
+/** The switch for voices, the microphone's button, and the list of voices. */
 export class VoiceToggle {
-  readonly #toggle = element("set-voice", HTMLInputElement);
-  readonly #microphone = element("microphone", HTMLButtonElement);
-  readonly #list = element("voice-people", HTMLUListElement);
+  readonly #toggle: HTMLInputElement;
+  readonly #microphone: HTMLButtonElement;
+  readonly #list: HTMLUListElement;
   #voice: Voice | undefined;
   readonly #marked = new Set<number>();
   readonly #page: VoicePage;
   readonly #iceServers: readonly RTCIceServer[];
 
-  constructor(page: VoicePage, iceServers: readonly RTCIceServer[]) {
+  constructor(
+    { toggle, microphone, list }: VoiceElements,
+    page: VoicePage,
+    iceServers: readonly RTCIceServer[] = [],
+  ) {
+    this.#toggle = toggle;
+    this.#microphone = microphone;
+    this.#list = list;
     this.#page = page;
     this.#iceServers = iceServers;
     this.#toggle.addEventListener("change", () => void this.#turn(this.#toggle.checked));
@@ -73,7 +88,7 @@ export class VoiceToggle {
     const voice = this.#voice;
     if (!voice) return;
     const state = await voice.setMuted(!voice.isMuted);
-    if (state !== "on") this.#page.say(words.voiceStates[state]);
+    if (state !== "on") this.#page.say(pageTexts.voiceStates[state]);
     this.#show();
   }
 
@@ -89,9 +104,9 @@ export class VoiceToggle {
   async #turn(isWanted: boolean): Promise<void> {
     if (!isWanted) return this.end();
     const page = this.#page;
-    if (!passesVoices(page.definition)) return this.#refuse(words.voiceStates.notHere);
-    const { Voice } = await import("@nowcast/page/voice");
-    if (!Voice.isPossible) return this.#refuse(words.voiceStates.impossible);
+    if (!passesVoices(page.definition)) return this.#refuse(pageTexts.voiceStates.notHere);
+    const { Voice } = await import("./voice.js");
+    if (!Voice.isPossible) return this.#refuse(pageTexts.voiceStates.impossible);
     // The user may have turned voices off again while the code was loaded.
     if (this.#voice || !this.#toggle.checked) return;
     this.#voice = new Voice(this.#createHost(), this.#iceServers);
@@ -108,14 +123,14 @@ export class VoiceToggle {
   #createHost(): VoiceHost {
     const page = this.#page;
     const nameOf = (player: number): string =>
-      [...page.others()].find(({ id }) => id === player)?.name ?? words.guest;
+      [...page.others()].find(({ id }) => id === player)?.name ?? pageTexts.guest;
     return {
       get player() {
         return page.player;
       },
       others: () => page.others(),
       send: (to, data) => page.act(VOICE, { to, data }),
-      failed: (player) => page.say(words.voiceFailed(nameOf(player))),
+      failed: (player) => page.say(pageTexts.voiceFailed(nameOf(player))),
       changed: () => this.#show(),
     };
   }
@@ -125,7 +140,7 @@ export class VoiceToggle {
     const page = this.#page;
     const isOn = voice !== undefined && !voice.isMuted;
     this.#microphone.setAttribute("aria-pressed", String(isOn));
-    this.#microphone.title = isOn ? words.microphoneOff : words.microphoneOn;
+    this.#microphone.title = isOn ? pageTexts.microphoneOff : pageTexts.microphoneOn;
     const others = voice ? [...page.others()] : [];
     const known = new Set(others.map(({ id }) => id));
     for (const player of this.#marked) {
@@ -170,13 +185,13 @@ export class VoiceToggle {
       max: "2",
       step: "0.1",
       value: "1",
-      title: words.voiceVolume,
+      title: pageTexts.voiceVolume,
     });
-    volume.setAttribute("aria-label", words.voiceVolume);
+    volume.setAttribute("aria-label", pageTexts.voiceVolume);
     const label = document.createElement("label");
     const block = document.createElement("input");
     block.type = "checkbox";
-    label.append(block, ` ${words.voiceBlock}`);
+    label.append(block, ` ${pageTexts.voiceBlock}`);
     for (const input of [volume, block]) {
       input.addEventListener("change", () =>
         this.#voice?.choose(player, { volume: Number(volume.value), isBlocked: block.checked }),

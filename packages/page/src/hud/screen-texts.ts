@@ -1,27 +1,38 @@
-import { clockText, isOwnPlace, type ScoreSide, sidesOf, textOf, wordOf } from "@nowcast/page";
 import { readColor } from "@nowcast/three";
-import { cssColor, element } from "../dom.js";
-import { words } from "../words.js";
-import { PAST_PLACE } from "./past-panel.js";
+import { cssColor } from "../dom.js";
+import { pageTexts } from "../texts.js";
+import { isOwnPlace } from "../ui/panels.js";
+import { clockText, type ScoreSide, sidesOf, textOf, wordOf } from "./screen-text.js";
 
 const LINES_MAX = 16;
 /** A side of a score with one of these names is drawn in the colour of this name. */
 const TEAM_COLORS: ReadonlySet<string> = new Set(["red", "blue", "green", "yellow", "orange", "purple"]);
+
+/** The elements of {@link ScreenTexts}. Each is hidden while its text is empty. */
+export interface ScreenElements {
+  /** Contains `score` and `clock`. */
+  readonly board: HTMLElement;
+  readonly score: HTMLElement;
+  readonly clock: HTMLElement;
+  readonly message: HTMLElement;
+  readonly prompt: HTMLElement;
+  /** A `<dl>` for the texts at all other places. */
+  readonly list: HTMLElement;
+}
 
 /**
  * The texts that the world shows on this screen. `score`, `clock`, `message` and `prompt` have their own
  * places; all other texts are in a list. An element is written only if its own text changes, because screen
  * readers speak a live region on every write.
  */
-export class Screens {
-  readonly #board = element("board", HTMLElement);
-  readonly #score = element("score", HTMLElement);
-  readonly #clock = element("clock", HTMLElement);
-  readonly #message = element("message", HTMLElement);
-  readonly #prompt = element("world-prompt", HTMLElement);
-  readonly #list = element("screen-list", HTMLElement);
+export class ScreenTexts {
+  readonly #elements: ScreenElements;
   #isStale = false;
   #scoreText = "";
+
+  constructor(elements: ScreenElements) {
+    this.#elements = elements;
+  }
 
   /** Records that a text changed, so that the next update must show it. */
   invalidate(): void {
@@ -31,13 +42,14 @@ export class Screens {
   update(screen: ReadonlyMap<string, unknown>): void {
     if (!this.#isStale) return;
     this.#isStale = false;
+    const { board, score, clock, message, prompt } = this.#elements;
     const sides = sidesOf(screen.get("score"));
     this.#writeScore(sides);
-    write(this.#clock, screen.has("clock") ? clockText(screen.get("clock")) : "");
-    this.#score.hidden = sides.length === 0;
-    this.#board.hidden = sides.length === 0 && this.#clock.hidden;
-    write(this.#message, textOf(screen.get("message")));
-    write(this.#prompt, textOf(screen.get("prompt")));
+    write(clock, screen.has("clock") ? clockText(screen.get("clock")) : "");
+    score.hidden = sides.length === 0;
+    board.hidden = sides.length === 0 && clock.hidden;
+    write(message, textOf(screen.get("message")));
+    write(prompt, textOf(screen.get("prompt")));
     this.#writeList(screen);
   }
 
@@ -45,14 +57,14 @@ export class Screens {
     const text = JSON.stringify(sides);
     if (text === this.#scoreText) return;
     this.#scoreText = text;
-    this.#score.replaceChildren(
+    this.#elements.score.replaceChildren(
       ...sides.map(({ name, value }) => {
         const side = document.createElement("span");
         side.className = "side";
         if (TEAM_COLORS.has(name)) side.dataset["team"] = name;
         const number = document.createElement("b");
         number.textContent = value;
-        side.append(`${name === "" ? words.score : name} `, number);
+        side.append(`${name === "" ? pageTexts.score : name} `, number);
         return side;
       }),
     );
@@ -75,15 +87,16 @@ export class Screens {
     if (rest.length > LINES_MAX) {
       const more = document.createElement("dt");
       more.className = "more";
-      more.textContent = words.moreLines(rest.length - LINES_MAX);
+      more.textContent = pageTexts.moreLines(rest.length - LINES_MAX);
       rows.push(more);
     }
-    this.#list.replaceChildren(...rows);
-    this.#list.hidden = rows.length === 0;
+    const { list } = this.#elements;
+    list.replaceChildren(...rows);
+    list.hidden = rows.length === 0;
   }
 }
 
-const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt", PAST_PLACE]);
+const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt"]);
 
 /** If the name is a colour, the colour is shown instead of the name. */
 function swatch(color: number): HTMLElement {

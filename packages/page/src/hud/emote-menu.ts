@@ -1,14 +1,15 @@
 import { EMOTES, type Emote } from "@nowcast/three";
-import { element } from "../dom.js";
-import { words } from "../words.js";
+import { pageTexts } from "../texts.js";
 
 /** The menu of gestures, which its key and its buttons open. While it is open, the digits choose a gesture. */
 export class EmoteMenu {
-  readonly #panel = element("emotes", HTMLElement);
-  readonly #toggles = [element("emote-toggle", HTMLButtonElement), element("touch-emote", HTMLButtonElement)];
+  readonly #panel: HTMLElement;
+  readonly #toggles: readonly HTMLElement[];
 
-  /** `onChoose` is called with the chosen gesture. */
-  constructor(onChoose: (emote: Emote) => void) {
+  /** `toggles` open and close the menu in `panel`. `onChoose` is called with the chosen gesture. */
+  constructor(panel: HTMLElement, toggles: readonly HTMLElement[], onChoose: (emote: Emote) => void) {
+    this.#panel = panel;
+    this.#toggles = toggles;
     const choose = (emote: Emote): void => {
       this.close();
       onChoose(emote);
@@ -20,7 +21,7 @@ export class EmoteMenu {
         button.dataset["emote"] = emote;
         const digit = document.createElement("kbd");
         digit.textContent = String(i + 1);
-        button.append(digit, words.emoteNames[emote]);
+        button.append(digit, pageTexts.emoteNames[emote]);
         button.addEventListener("click", () => choose(emote));
         return button;
       }),

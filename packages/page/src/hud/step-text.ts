@@ -1,6 +1,6 @@
-import type { Binding } from "@nowcast/page";
+import type { Binding } from "../actions.js";
 import type { Keymap } from "../input/keymap.js";
-import { words } from "../words.js";
+import { pageTexts } from "../texts.js";
 import { keyName } from "./key-hints.js";
 
 /** The controls that sentences of a world name. */
@@ -25,12 +25,12 @@ export function fillStep(sentence: string, controls: NamedControls): string {
 function controlOf(name: string, { bindings, keymap, isTouching }: NamedControls): string {
   const binding = bindings.find(({ action }) => action === name);
   if (binding !== undefined) {
-    if (isTouching || binding.key === undefined) return words.button(binding.label);
-    if (binding.key === "left") return words.mouseButtons.left;
-    if (binding.key === "right") return words.mouseButtons.right;
+    if (isTouching || binding.key === undefined) return pageTexts.button(binding.label);
+    if (binding.key === "left") return pageTexts.mouseButtons.left;
+    if (binding.key === "right") return pageTexts.mouseButtons.right;
     return keyName(binding.key, keymap);
   }
-  if (name === "run") return isTouching ? words.touchControls.run : keyName("ShiftLeft", keymap);
-  if (name === "jump") return isTouching ? words.touchControls.jump : keyName("Space", keymap);
+  if (name === "run") return isTouching ? pageTexts.touchControls.run : keyName("ShiftLeft", keymap);
+  if (name === "jump") return isTouching ? pageTexts.touchControls.jump : keyName("Space", keymap);
   return name.replaceAll("_", " ");
 }

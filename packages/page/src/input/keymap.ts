@@ -1,6 +1,9 @@
 /** The keys that the user moved: the code of a pressed key, and the code of the key whose function it has. */
 export type Keymap = ReadonlyMap<string, string>;
 
+/** No key is moved. */
+export const UNMOVED: Keymap = new Map();
+
 const KEYS_MAX = 60;
 const CODE =
   /^(?:Key[A-Z]|Digit[0-9]|Arrow(?:Up|Down|Left|Right)|Space|Shift(?:Left|Right)|Comma|Period|Page(?:Up|Down)|Semicolon|Quote|Bracket(?:Left|Right)|Minus|Equal|Insert|Delete|Home|End|Numpad[0-9])$/;

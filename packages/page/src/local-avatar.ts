@@ -1,8 +1,10 @@
-import type { Actor, Input, InputCollector, OrbitCamera, Placed } from "@nowcast/page";
-import type { Headset } from "@nowcast/page/headset";
-import { createPose, type Member, type WorldScene, wrapAngle, yawOf } from "@nowcast/three";
+import { createPose, type Member, type Pose, type WorldScene, wrapAngle, yawOf } from "@nowcast/three";
+import type { Poses, World } from "nowcast/world";
 import { Vector3 } from "three";
-import type { WorldConnection } from "../world-connection.js";
+import type { OrbitCamera, Placed } from "./camera.js";
+import type { Input, InputCollector } from "./input/input-collector.js";
+import type { Actor } from "./targets.js";
+import type { Headset } from "./xr/headset.js";
 
 /** If the camera is nearer than this, the local avatar is not drawn, because it would fill the picture. */
 const HIDE_NEARER_M = 1.15;
@@ -12,25 +14,40 @@ const EYES_M = 0.62;
 const WATCHING_SPEED = 9;
 const UNTURNED: Placed = { rotation: [0, 0, 0, 1] };
 
-/** The parts of the page that follow the local avatar. */
+/** A joined world, and the poses of its entities in this frame. */
+export interface AvatarWorld {
+  readonly world: Pick<World, "status" | "avatarId" | "avatar">;
+  readonly poses: Pick<Poses, "input" | "carriedYaw">;
+  /** Writes the pose of an entity in this frame: `pose` of `WorldView`. */
+  pose(id: number, out: Pose): boolean;
+}
+
+/** The parts of a page that follow the local avatar. */
 export interface AvatarParts {
-  readonly connection: WorldConnection | undefined;
+  /** The present world; `undefined` while the page is in none. */
+  readonly connection: AvatarWorld | undefined;
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
   readonly inputs: InputCollector;
+  /** The headset while the player wears one. */
   readonly headset: Headset | undefined;
 }
 
-/** The local avatar as it is shown, and the camera that follows it. */
-export class OwnAvatar {
+/**
+ * The local avatar as it is shown, and the camera that follows it. In each frame, call `sendInput`, sample the poses, and call
+ * `follow`. `WorldControls` does this.
+ */
+export class LocalAvatar {
   /** The camera's target for players without a body. */
   readonly watched = new Vector3(0, 1.5, 0);
   readonly #page: AvatarParts;
   readonly #pose = createPose();
+  readonly #shown = createPose();
   readonly #input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
   /** The avatar to which the direction of the camera was set. */
   #faced: number | undefined;
   #yaw = 0;
+  #carriedYaw = 0;
 
   constructor(page: AvatarParts) {
     this.#page = page;
@@ -38,20 +55,20 @@ export class OwnAvatar {
 
   /** The local player's body, if it is a walking player. */
   get member(): Member | undefined {
-    const id = this.#page.connection?.avatar;
+    const id = this.#page.connection?.world.avatarId;
     return id === undefined ? undefined : this.#page.scene.crowd.get(id);
   }
 
   /** The shown entity that the local player's input moves: a walking player or another entity. */
   get actor(): Actor | undefined {
-    const id = this.#page.connection?.avatar;
+    const id = this.#page.connection?.world.avatarId;
     return this.member ?? (id === undefined ? undefined : this.#page.scene.get(id));
   }
 
   /** The avatar that would fill the picture, and is not drawn. */
   get hidden(): number | undefined {
     const { connection, camera, headset } = this.#page;
-    return headset !== undefined || camera.nearness < HIDE_NEARER_M ? connection?.avatar : undefined;
+    return headset !== undefined || camera.nearness < HIDE_NEARER_M ? connection?.world.avatarId : undefined;
   }
 
   /**
@@ -70,88 +87,82 @@ export class OwnAvatar {
   /** Sends the present input, if the direction of the camera was set to that of the avatar. */
   sendInput(): void {
     const { connection, inputs, camera, headset } = this.#page;
-    if (connection?.status !== "open" || connection.avatar !== this.#faced) return;
+    if (connection?.world.status !== "open" || connection.world.avatarId !== this.#faced) return;
     Object.assign(this.#input, inputs.combine());
     this.#input.yaw = camera.yaw;
     headset?.updateInput(this.#input);
     connection.poses.input(this.#input);
   }
 
-  /** Moves the camera, or the room of a headset, to the avatar. */
-  follow(seconds: number, connection: WorldConnection): void {
-    const { actor } = this;
+  /** Moves the camera, or the room of a headset, to the pose of the avatar in this frame. */
+  follow(seconds: number, connection: AvatarWorld): void {
     const { camera, headset, scene } = this.#page;
-    if (!headset && this.#show(seconds, connection)) {
-      if (actor !== undefined && this.#faced !== actor.id) this.#faceWith(actor, connection);
-      return;
-    }
-    if (actor === undefined) {
-      this.#watch(seconds, connection);
+    const id = connection.world.avatarId;
+    if (id === undefined || !connection.pose(id, this.#pose)) {
+      if (id === undefined) this.#fly(seconds);
       const { x, y, z } = this.watched;
       if (headset) return headset.move(seconds, this.watched);
+      if (this.#show(seconds, connection)) return;
       return camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     }
-    if (this.#faced !== actor.id) this.#faceWith(actor, connection);
-    const turned = connection.takeTurn();
-    if (turned !== 0) this.#turn(turned);
+    const { x, y, z } = this.#pose;
+    this.watched.set(x, y, z);
     const { member } = this;
-    const eyes = member ? EYES_M * member.size : actor.halfHeight;
-    if (!member) this.#turnWith(actor);
-    if (headset) return headset.move(seconds, actor);
-    const { x, y, z } = actor;
+    if (this.#faced !== id) this.#faceWith(id, connection);
+    else this.#turn(connection.poses.carriedYaw - this.#carriedYaw);
+    this.#carriedYaw = connection.poses.carriedYaw;
+    const driven = member ? undefined : scene.get(id);
+    if (driven) this.#turnWith(this.#pose);
+    if (headset) return headset.move(seconds, this.actor ?? this.#pose);
+    if (this.#show(seconds, connection)) return;
+    const eyes = member ? EYES_M * member.size : (driven?.halfHeight ?? 0);
     camera.isOverShoulder = member?.body.holding !== undefined;
-    camera.follow(seconds, x, y + eyes, z, scene.obstacles, member?.body.holding ?? actor.id);
+    camera.follow(seconds, x, y + eyes, z, scene.obstacles, member?.body.holding ?? id);
   }
 
-  /** Shows the entity or the place that the world's camera shows; returns false if that is the own avatar. */
-  #show(seconds: number, connection: WorldConnection): boolean {
+  /** Shows the entity or the place that the world's camera shows; returns false if that is the local avatar. */
+  #show(seconds: number, connection: AvatarWorld): boolean {
     const { camera, scene } = this.#page;
     const { rules } = camera;
     if (rules === undefined || rules.mode === "first_person") return false;
     const { on } = rules;
-    if (on !== undefined && connection.pose(on, this.#pose)) {
-      const { x, y, z } = this.#pose;
+    if (on !== undefined && connection.pose(on, this.#shown)) {
+      const { x, y, z } = this.#shown;
       const top = scene.get(on)?.halfHeight ?? scene.crowd.get(on)?.halfHeight ?? 0;
       camera.follow(seconds, x, y + top, z, scene.obstacles, on);
       return true;
     }
     if (rules.mode !== "fixed") return false;
-    const { x, y, z } = this.actor ?? this.watched;
+    const { x, y, z } = this.watched;
     camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     return true;
   }
 
-  #faceWith(own: Actor, { world }: WorldConnection): void {
+  #faceWith(id: number, { world }: AvatarWorld): void {
     const { camera, headset } = this.#page;
-    this.#faced = own.id;
-    this.#yaw = yawOf(own);
+    this.#faced = id;
+    this.#yaw = yawOf(this.#pose);
     camera.faceEntity(world.avatar ?? UNTURNED);
     camera.jump();
     headset?.faceWith(camera.yaw);
   }
 
   /** The camera of a driver turns with the vehicle. */
-  #turnWith(own: Actor): void {
+  #turnWith(own: Pose): void {
     const yaw = yawOf(own);
     this.#turn(wrapAngle(yaw - this.#yaw));
     this.#yaw = yaw;
   }
 
   #turn(radians: number): void {
+    if (radians === 0) return;
     const { camera, headset } = this.#page;
     if (headset) headset.turnWith(radians);
     else camera.turn(radians, 0);
   }
 
-  /** The input of players without a drawn body moves the camera's target. */
-  #watch(seconds: number, connection: WorldConnection): void {
-    const { avatar } = connection;
-    if (avatar !== undefined) {
-      if (!connection.pose(avatar, this.#pose)) return;
-      this.#faced = avatar;
-      this.watched.set(this.#pose.x, this.#pose.y, this.#pose.z);
-      return;
-    }
+  /** The input of players without an avatar moves the camera's target. */
+  #fly(seconds: number): void {
     this.#faced = undefined;
     const { camera, inputs } = this.#page;
     const { forward, right, run } = inputs.combine();

@@ -1,20 +1,34 @@
-import { cssColor, element } from "../dom.js";
-import { words } from "../words.js";
+import { cssColor } from "../dom.js";
+import { pageTexts } from "../texts.js";
 
 const LINES_MAX = 80;
 const FADE_MS = 12_000;
 const LATEST_MAX = 6;
 
+/** The elements of {@link ChatPanel}. */
+export interface ChatElements {
+  /** Has the class `typing` while the field has the focus. */
+  readonly panel: HTMLElement;
+  /** Lines get the class `old` after some seconds. The log has the class `open` while the field has the focus. */
+  readonly log: HTMLElement;
+  readonly form: HTMLFormElement;
+  readonly input: HTMLInputElement;
+}
+
 /** The log of a room's chat, and the field for a new line. Lines are shown as text, never as markup. */
 export class ChatPanel {
   /** The newest lines as text, the oldest first. */
   readonly latest: string[] = [];
-  readonly #panel = element("chat", HTMLElement);
-  readonly #log = element("chat-log", HTMLOListElement);
-  readonly #input = element("chat-input", HTMLInputElement);
+  readonly #panel: HTMLElement;
+  readonly #log: HTMLElement;
+  readonly #input: HTMLInputElement;
 
-  constructor(onSay: (text: string) => void, onDone: () => void) {
-    element("chat-form", HTMLFormElement).addEventListener("submit", (event) => {
+  /** `onSay` receives a line. `onDone` is called when the keyboard may return to the world. */
+  constructor({ panel, log, form, input }: ChatElements, onSay: (text: string) => void, onDone: () => void) {
+    this.#panel = panel;
+    this.#log = log;
+    this.#input = input;
+    form.addEventListener("submit", (event) => {
       event.preventDefault();
       const text = this.#input.value.trim();
       this.#input.value = "";
@@ -75,7 +89,7 @@ export class ChatPanel {
   #setOpen(open: boolean): void {
     this.#panel.classList.toggle("typing", open);
     this.#log.classList.toggle("open", open);
-    this.#input.placeholder = open ? words.say : words.pressToChat;
+    this.#input.placeholder = open ? pageTexts.say : pageTexts.pressToChat;
     this.#log.scrollTop = this.#log.scrollHeight;
   }
 }
