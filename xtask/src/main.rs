@@ -9,6 +9,7 @@ mod failures;
 
 mod interop;
 mod long;
+mod nats;
 mod peers;
 mod publish;
 mod serve;
@@ -44,6 +45,8 @@ enum Command {
     Interop,
     /// Install the systems that the lab compares with Nowcast (Colyseus) from the npm registry, below target/
     Peers,
+    /// Build nats-server with Go below target/nats, and start three of it as a cluster with JetStream
+    Nats(nats::Args),
     /// Check the tree against its own rules, such as ARCHITECTURE.md's dependency table and the places of `unsafe`
     Tidy,
     /// Build the self-contained release binary with every instrument: target/release/nowcast
@@ -80,6 +83,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Interop => interop::run(),
         Command::Peers => peers::run(),
+        Command::Nats(args) => nats::run(&args),
         Command::Tidy => tidy::run(),
         Command::Build => serve::build_everything(),
         Command::Docs(args) => serve::build_site(&args),
