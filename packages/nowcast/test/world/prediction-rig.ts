@@ -50,6 +50,9 @@ export const kind = (name: string, size: number[]): Kind => ({
 /** Returns the centre and the yaw of a platform at a time, in metres, radians and seconds. */
 export type Course = (seconds: number) => readonly [number, number, number, number];
 
+/** An action that throws the avatar ahead and upward. */
+export const LEAP = { name: "leap", arguments: [], hint: { key: "l", predict: "launch", speed: 2, rise: 7 } };
+
 /** Half edges of the platform. */
 const PLATFORM_HALF = [4, 0.5, 4];
 
@@ -107,6 +110,8 @@ export class Rig {
   #hasGivenUp = false;
   #least = [0, 0];
   #tick = 0;
+  /** The steps of received actions. */
+  readonly #leaps: number[] = [];
   #attributes: Record<string, number | boolean> = {};
   readonly #adjusted = new AdjustedGait();
   readonly #lastAtMs = { up: 0, down: 0 };
@@ -157,6 +162,12 @@ export class Rig {
         },
       },
       countSteps: () => undefined,
+      definition: { version: 1, kinds: [], actions: [LEAP], events: [], assets: [] },
+      act: () => {
+        const step = Math.round(this.predictor.moment);
+        this.#fly("up", () => this.#leaps.push(step));
+        return Promise.resolve();
+      },
     };
     this.source = source as unknown as PredictionSource;
     if (course !== undefined) this.#avatar.position = [0, course(0)[1] + 1.4, 0];
@@ -315,10 +326,24 @@ export class Rig {
     const known = near.slice(0, this.#surroundings.count);
     const platforms = this.#course === undefined ? [] : [this.#platform];
     this.mover.step(person, input, [...known, ...platforms, ...this.hidden]);
+    if (this.#leaps[0] !== undefined && this.#leaps[0] <= step) {
+      this.#leaps.shift();
+      this.#launch(input.yaw);
+    }
     const { px, py, pz } = this.mover;
     if (!this.predictor.predicted(step, this.#pose.position)) return;
     const [x, y, z] = this.#pose.position;
     this.errors.push(Math.hypot(px - x!, py - y!, pz - z!));
+  }
+
+  /** The rules of the action: `avatar:launch(avatar.facing * speed + vector.create(0, rise, 0))`. */
+  #launch(yaw: number): void {
+    const { speed, rise } = LEAP.hint;
+    this.mover.vx = Math.fround(-Math.sin(yaw) * speed);
+    this.mover.vy = rise;
+    this.mover.vz = Math.fround(-Math.cos(yaw) * speed);
+    this.mover.stepsSinceGround = 6;
+    this.mover.stepsSinceJump = this.mover.groundCount = 0;
   }
 
   /** Twenty times a second. */

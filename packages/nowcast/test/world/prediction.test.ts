@@ -5,7 +5,17 @@ import type { Gait } from "../../src/world/prediction/mover.js";
 import { couplePrediction } from "../../src/world/prediction/predictor.js";
 import { Solid } from "../../src/world/prediction/solid.js";
 import type { EntityId, Input } from "../../src/world/world.js";
-import { AHEAD, entityOf, FRAME_MS, kind, PATIENCE_STEPS, percentile, Rig, STILL } from "./prediction-rig.js";
+import {
+  AHEAD,
+  entityOf,
+  FRAME_MS,
+  kind,
+  LEAP,
+  PATIENCE_STEPS,
+  percentile,
+  Rig,
+  STILL,
+} from "./prediction-rig.js";
 import { mulberry32 } from "./random.js";
 
 /** Walks, turns, runs and jumps like a player. */
@@ -119,6 +129,22 @@ describe("one's own avatar", () => {
     expect(rig.shown[2]!).toBeLessThan(z!);
     rig.run(FRAME_MS + 1, () => ({ ...AHEAD, jump: true }));
     expect(rig.shown[1]!).toBeGreaterThan(y! + 0.001);
+  });
+
+  it("leaves the ground in the first frame after an action that launches it, and flies as on the server", () => {
+    const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
+    rig.run(500, () => STILL);
+    rig.run(500, () => AHEAD);
+    const [, y] = rig.shown;
+    const { corrections } = rig.predictor;
+    rig.errors.length = 0;
+    void rig.predictor.act(LEAP.name);
+    rig.run(FRAME_MS + 1, () => AHEAD);
+    expect(rig.shown[1]! - y!).toBeGreaterThan(0.05);
+    rig.run(2_500, () => AHEAD);
+    expect(rig.errors.length).toBeGreaterThan(100);
+    expect(Math.max(...rig.errors)).toBeLessThan(0.001);
+    expect(rig.predictor.corrections).toBe(corrections);
   });
 
   it("takes its first step with ground under its feet when it begins on the ground", () => {

@@ -39,10 +39,12 @@ export interface Binding {
   readonly needs: string | undefined;
   /** An attribute of the local avatar that must not be set. */
   readonly unless: string | undefined;
-  /** The effect on the local player's hands that is shown before the server's answer. */
-  readonly predict: "grab" | "throw" | undefined;
-  /** Speed of a thrown item at full charge, in metres a second. */
+  /** The effect on the hands or on the local avatar that is shown before the server's answer. */
+  readonly predict: "grab" | "throw" | "launch" | undefined;
+  /** Speed of a thrown item at full charge, or of a launched avatar ahead, in metres a second. */
   readonly speed: number;
+  /** Upward speed of a launched avatar, in metres a second. */
+  readonly rise: number;
 }
 
 /** The name of the argument that receives the entity of a hand: "Headsets" in `docs/HEADSETS.md`. */
@@ -71,7 +73,7 @@ function readBinding({ name, arguments: fields, hint }: ActionSource): Binding |
   // Chat commands and the press of a panel have ways of their own.
   if (hint === undefined || hint["command"] !== undefined || hint["ui"] !== undefined) return undefined;
   const field = (hinted: unknown) => fields.find((candidate) => candidate.name === hinted);
-  const { key, label, reach, of, needs, unless, predict, speed } = hint;
+  const { key, label, reach, of, needs, unless, predict, speed, rise } = hint;
   const target = field(hint["target"]);
   const kinds = (Array.isArray(of) ? of : [of]).filter((kind) => typeof kind === "string");
   return {
@@ -91,9 +93,14 @@ function readBinding({ name, arguments: fields, hint }: ActionSource): Binding |
     hand: fields.find((candidate) => candidate.name === HAND && candidate.type.endsWith("?"))?.name,
     needs: typeof needs === "string" ? needs : undefined,
     unless: typeof unless === "string" ? unless : undefined,
-    predict: predict === "grab" || predict === "throw" ? predict : undefined,
-    speed: typeof speed === "number" && Number.isFinite(speed) ? speed : 0,
+    predict: predict === "grab" || predict === "throw" || predict === "launch" ? predict : undefined,
+    speed: finiteOr0(speed),
+    rise: finiteOr0(rise),
   };
+}
+
+function finiteOr0(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
 }
 
 /** A chat command of a world. The server reads the line `/name …`, and answers the player alone. */

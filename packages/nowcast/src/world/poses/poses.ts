@@ -10,6 +10,7 @@ import { multiplyRotations, rotateVector } from "../interpolation/rotation.js";
 import { continueSteps, createPredictor, type Predictor } from "../prediction/predictor.js";
 import type { PredictionSource } from "../prediction/source.js";
 import type { EntityId, Input, WorldRecord } from "../world.js";
+import { Attachments } from "./attachments.js";
 import { type AvatarMotions, MotionPrediction } from "./motion-prediction.js";
 
 /** A prediction of bodies that the local avatar touches, such as `createBodyPredictor` of `@nowcast/predict-rapier`. */
@@ -99,12 +100,15 @@ class WorldPoses implements Poses {
   readonly interpolator: Interpolator;
   readonly predictor: Predictor | undefined;
   readonly #motion: MotionPrediction | undefined;
+  readonly #attachments: Attachments | undefined;
   readonly #world: PosesSource;
   readonly #adjust: PosesOptions["adjustAvatar"];
   readonly #interpolated = { position: new Float64Array(3), quaternion: new Float64Array(4) };
   readonly #predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
   /** Turns the interpolated avatar into the predicted one. */
   readonly #turn = new Float64Array([0, 0, 0, 1]);
+  /** The avatar as it is shown: at its predicted position, and turned as above. */
+  readonly #shown = { position: this.#predicted.position, quaternion: new Float64Array(4) };
   #wasMotion = false;
 
   constructor(world: PosesSource, { predict = true, motions, adjustAvatar, interpolation }: PosesOptions) {
@@ -112,6 +116,7 @@ class WorldPoses implements Poses {
     this.#adjust = adjustAvatar;
     this.interpolator = createInterpolator(world, interpolation);
     this.predictor = predict ? createPredictor(world) : undefined;
+    this.#attachments = predict ? new Attachments(world) : undefined;
     this.#motion = predict && motions ? new MotionPrediction(world, motions) : undefined;
   }
 
@@ -156,10 +161,12 @@ class WorldPoses implements Poses {
     turn.fill(0);
     turn[3] = 1;
     // The body of an avatar that holds an item turns with the item, which is interpolated.
-    if (this.holding !== undefined) return;
-    for (let part = 0; part < 3; part++) turn[part] = -interpolated.quaternion[part]!;
-    turn[3] = interpolated.quaternion[3]!;
-    multiplyRotations(predicted.quaternion, turn, turn);
+    if (this.holding === undefined) {
+      for (let part = 0; part < 3; part++) turn[part] = -interpolated.quaternion[part]!;
+      turn[3] = interpolated.quaternion[3]!;
+      multiplyRotations(predicted.quaternion, turn, turn);
+    }
+    multiplyRotations(turn, interpolated.quaternion, this.#shown.quaternion);
   }
 
   pose(id: EntityId, out: Pose): boolean {
@@ -173,6 +180,7 @@ class WorldPoses implements Poses {
     this.interpolator.close();
     this.predictor?.close();
     this.#motion?.close();
+    this.#attachments?.close();
     this.bodies = undefined;
   }
 
@@ -189,7 +197,9 @@ class WorldPoses implements Poses {
   #predict(id: EntityId, out: Pose): void {
     const [from, to] = [this.#interpolated.position, this.#predicted.position];
     const { position } = out;
-    if (this.#isAttached(id)) {
+    if (id !== this.#world.avatarId && this.#attachments?.place(id, this.#shown, out)) {
+      // It hangs on the avatar, and its place there is known.
+    } else if (this.#isAttached(id)) {
       for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! - from[axis]!;
       rotateVector(this.#turn, position, position);
       for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + to[axis]!;

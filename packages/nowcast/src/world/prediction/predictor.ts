@@ -11,6 +11,7 @@ import { stepOfChange } from "./gait-change.js";
 import { Glide } from "./glide.js";
 import { HeldItemPrediction } from "./held-item-prediction.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
+import { PredictedLaunches } from "./launches.js";
 import { layersOf } from "./layers.js";
 import { type Gait, Mover, quantiseYaw } from "./mover.js";
 import { OtherWalkers } from "./other-walkers.js";
@@ -73,8 +74,8 @@ export interface Predictor {
   /** Writes the shown pose of the local avatar. Returns false for an avatar that cannot be predicted. */
   pose(out: Pose): boolean;
   /**
-   * Sends an action like {@link World.act}. If the world declares an effect on the hands, it is shown at
-   * once: `predict` of `BindingFields` in `docs/WORLDS.md`.
+   * Sends an action like {@link World.act}. If the world declares an effect on the hands or a launch, it is
+   * shown at once: `predict` of `BindingFields` in `docs/WORLDS.md`.
    */
   act(action: string, args?: WorldRecord): Promise<void>;
   /** The item that the local avatar holds, as shown: predicted or, later, from the avatar's attribute `holding`. */
@@ -181,6 +182,7 @@ class StepPredictor implements Predictor {
   /** The assumed ground below an avatar that rests where this client knows no ground. */
   #platform: Solid | undefined;
   readonly #heldItems: HeldItemPrediction;
+  readonly #launches: PredictedLaunches;
   /** The acting avatar, for the prediction of held items. */
   readonly #actor = {
     position: new Float64Array(3),
@@ -197,6 +199,7 @@ class StepPredictor implements Predictor {
     this.#sender = new StepInputSender(this.#history, this.#sink);
     this.#collisionWorld = new CollisionWorld(world, 70);
     this.#others = new OtherWalkers(world);
+    this.#launches = new PredictedLaunches(world);
     this.#carrier = new Carrier(this.#collisionWorld);
     this.#heldItems = new HeldItemPrediction(world, (id, velocity) =>
       this.#coupling?.threw(Math.round(this.moment), id, velocity),
@@ -280,7 +283,13 @@ class StepPredictor implements Predictor {
 
   act(action: string, args: WorldRecord = {}): Promise<void> {
     const done = this.#world.act(action, args);
-    if (this.#walks !== undefined) this.#heldItems.act(action, args, this.#actor, this.#sampledMs);
+    if (this.#walks === undefined) return done;
+    this.#heldItems.act(action, args, this.#actor, this.#sampledMs);
+    // The step that `World.act` sent with the action may be the next one.
+    if (this.#launches.act(action, Math.round(this.moment), this.#wanted.yaw)) {
+      this.#launches.apply(this.step, this.#mover);
+      this.#history.putMover(this.step, this.#mover);
+    }
     return done;
   }
 
@@ -351,13 +360,13 @@ class StepPredictor implements Predictor {
     this.#others.begin(entity.id, walker.mass, layersOf(entity.kind));
     this.#tick = -1;
     this.#carrier.reset();
+    this.#launches.clear();
     this.#acknowledgedTick = -1;
     this.#glide.clear();
     this.#platform = undefined;
     this.#mover.restart(entity.position[0], entity.position[1], entity.position[2]);
     this.#fill();
     this.#gather();
-    // A standing avatar takes its first step with ground under its feet (`spec/MOVEMENT.md`, section 7).
     this.#mover.updateGround(this.#gait, this.#collisionWorld.near, this.#collisionWorld.count);
     this.#sender.restart(this.step);
   }
@@ -392,6 +401,7 @@ class StepPredictor implements Predictor {
       mover.copy(this.#from);
       mover.freeze();
     }
+    this.#launches.apply(step, mover);
     this.#history.putMover(step, mover);
   }
 
@@ -536,7 +546,7 @@ class StepPredictor implements Predictor {
     if (isTeleport) this.#glide.clear();
   }
 
-  /** The avatar rests here on the server: it has no velocity, and stands on known or unknown ground. */
+  /** The avatar rests here on the server, on known or unknown ground. */
   #rest(step: number, x: number, y: number, z: number): void {
     this.corrections++;
     this.#before.copy(this.#mover);
@@ -557,6 +567,7 @@ class StepPredictor implements Predictor {
     this.#gather();
     this.#collisionWorld.advance(this.#tickOf(step));
     mover.updateGround(this.#gait, this.#collisionWorld.near, this.#collisionWorld.count);
+    this.#launches.apply(step, mover);
     this.#history.putMover(step, mover);
     for (let again = step + 1; again <= this.step; again++) this.#move(again, this.#history.input(again));
     this.#others.repeated();

@@ -1,0 +1,136 @@
+/** The places of entities that hang on the own avatar, relative to it. */
+import type { Pose } from "../interpolation/interpolation.js";
+import { multiplyRotations, rotateVector } from "../interpolation/rotation.js";
+import type { Entity, EntityId, World } from "../world.js";
+
+/**
+ * An entity whose place differs from the mean by more than this, in metres, moves relative to the avatar. Positions are rounded to
+ * 1/1,024 m, and rotations to 1/8,192.
+ */
+const STEADY_M = 0.005;
+const STEADY_TURN = 0.004;
+/** Number of received places in a row that make an entity steady; then the weight of a new place in the mean. */
+const STEADY_COUNT = 3;
+const MEAN_SHARE = 1 / 32;
+/** Longest chain of parents that is followed from an entity to the avatar. */
+const PARENTS_MAX = 16;
+const ENTITIES_MAX = 256;
+
+interface Attachment {
+  readonly position: Float64Array;
+  readonly quaternion: Float64Array;
+  /** Received places that agree with the mean. */
+  count: number;
+}
+
+const INVERSE = new Float64Array(4);
+const PLACE = new Float64Array(3);
+const TURN = new Float64Array(4);
+
+/**
+ * Keeps the mean places of entities that hang on the own avatar and do not move relative to it. Interpolated poses of such an
+ * entity and of the avatar do not fit together while the avatar turns, because each of them is interpolated on a straight line.
+ */
+export class Attachments {
+  readonly #world: Pick<World, "on" | "entities" | "avatarId">;
+  readonly #known = new Map<EntityId, Attachment>();
+  readonly #releases: readonly (() => void)[];
+  #avatar: EntityId | undefined;
+
+  constructor(world: Pick<World, "on" | "entities" | "avatarId">) {
+    this.#world = world;
+    this.#releases = [
+      world.on("snapshot", ({ moved }) => this.#onSnapshot(moved)),
+      world.on("change", ({ entity, parts }) => {
+        if (parts.includes("parent")) this.#known.delete(entity.id);
+      }),
+      world.on("despawn", ({ entities }) => {
+        for (const { id } of entities) this.#known.delete(id);
+      }),
+    ];
+  }
+
+  close(): void {
+    for (const release of this.#releases) release();
+    this.#known.clear();
+  }
+
+  /** Writes the pose of an entity that hangs on an avatar at `avatar`. Returns false if its place on the avatar is not steady. */
+  place(id: EntityId, avatar: Pose, out: Pose): boolean {
+    const known = this.#known.get(id);
+    if (known === undefined || known.count < STEADY_COUNT) return false;
+    rotateVector(avatar.quaternion, known.position, PLACE);
+    for (let axis = 0; axis < 3; axis++) out.position[axis] = avatar.position[axis]! + PLACE[axis]!;
+    multiplyRotations(avatar.quaternion, known.quaternion, out.quaternion);
+    return true;
+  }
+
+  #onSnapshot(moved: readonly Entity[]): void {
+    const { avatarId, entities } = this.#world;
+    if (avatarId !== this.#avatar) {
+      this.#avatar = avatarId;
+      this.#known.clear();
+    }
+    const avatar = avatarId === undefined ? undefined : entities.get(avatarId);
+    if (avatar === undefined) return;
+    for (const entity of moved) {
+      // Poses of different steps say nothing about the place on the avatar.
+      const isComparable = entity.parent !== undefined && entity.tick === avatar.tick;
+      if (isComparable && this.#hangsOn(avatar.id, entity)) this.#record(avatar, entity);
+    }
+  }
+
+  #record({ position, rotation }: Entity, entity: Entity): void {
+    for (let part = 0; part < 3; part++) INVERSE[part] = -rotation[part]!;
+    INVERSE[3] = rotation[3];
+    for (let axis = 0; axis < 3; axis++) PLACE[axis] = entity.position[axis]! - position[axis]!;
+    rotateVector(INVERSE, PLACE, PLACE);
+    for (let part = 0; part < 4; part++) TURN[part] = entity.rotation[part]!;
+    multiplyRotations(INVERSE, TURN, TURN);
+    let known = this.#known.get(entity.id);
+    if (known === undefined) {
+      if (this.#known.size >= ENTITIES_MAX) return;
+      known = { position: new Float64Array(3), quaternion: new Float64Array(4), count: 0 };
+      this.#known.set(entity.id, known);
+    }
+    const sign = dot(known.quaternion, TURN) < 0 ? -1 : 1;
+    if (known.count === 0 || !isNear(known, sign)) {
+      known.position.set(PLACE);
+      known.quaternion.set(TURN);
+      known.count = 1;
+      return;
+    }
+    known.count++;
+    const share = Math.max(MEAN_SHARE, 1 / known.count);
+    for (let axis = 0; axis < 3; axis++)
+      known.position[axis]! += (PLACE[axis]! - known.position[axis]!) * share;
+    for (let part = 0; part < 4; part++)
+      known.quaternion[part]! += (sign * TURN[part]! - known.quaternion[part]!) * share;
+    const length = Math.sqrt(dot(known.quaternion, known.quaternion));
+    for (let part = 0; part < 4; part++) known.quaternion[part]! /= length;
+  }
+
+  #hangsOn(avatar: EntityId, { parent }: Entity): boolean {
+    let at = parent;
+    for (let depth = 0; depth < PARENTS_MAX && at !== undefined; depth++) {
+      if (at === avatar) return true;
+      at = this.#world.entities.get(at)?.parent;
+    }
+    return false;
+  }
+}
+
+/** Whether the place in `PLACE` and `TURN` is that of an entity that stays where it was on the avatar. */
+function isNear({ position, quaternion }: Attachment, sign: number): boolean {
+  for (let axis = 0; axis < 3; axis++) {
+    if (Math.abs(PLACE[axis]! - position[axis]!) > STEADY_M) return false;
+  }
+  for (let part = 0; part < 4; part++) {
+    if (Math.abs(sign * TURN[part]! - quaternion[part]!) > STEADY_TURN) return false;
+  }
+  return true;
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  return a[0]! * b[0]! + a[1]! * b[1]! + a[2]! * b[2]! + a[3]! * b[3]!;
+}
