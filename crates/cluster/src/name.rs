@@ -110,8 +110,12 @@ numbers! {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    pub(crate) fn server(name: &str, incarnation: u64) -> ServerId {
+        ServerId { name: Name::new(name).unwrap(), incarnation }
+    }
 
     #[test]
     fn a_name_is_short_and_has_few_characters() {
