@@ -20,6 +20,12 @@ const ABOVE_M = 1.3;
 const POSE: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
 const EARS = new Vector3();
 const AHEAD = new Vector3();
+/** Without specificity, so that the rules of the page take precedence. */
+const LABEL_STYLE = `
+:where(.nowcast-labels) { font: 600 15px system-ui, sans-serif; color: #fff; }
+:where(.nowcast-labels .tag) { border-radius: 1em; padding: 1px 10px 2px; background: rgb(16 22 36 / 58%); }
+:where(.nowcast-labels .bubble) { border-radius: 10px; padding: 4px 10px; background: rgb(16 22 36 / 78%); }
+`;
 const COMFORT: HeadsetComfort = { walks: true, turnsSmoothly: false, narrows: true };
 
 export interface WorldPageOptions extends JoinOptions {
@@ -76,7 +82,9 @@ export class WorldPage {
     this.canvas = this.renderer.domElement;
     this.canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none";
     this.#labels.style.cssText = "position:absolute;inset:0;overflow:hidden;pointer-events:none";
+    this.#labels.className = "nowcast-labels";
     container.append(this.canvas, this.#labels);
+    adoptLabelStyle(container);
     this.world = joinWorld(url, { identity: browserIdentity(), ...join });
     this.world.ready.catch(() => undefined);
     this.poses = createPoses(this.world);
@@ -213,4 +221,17 @@ export class WorldPage {
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
   }
+}
+
+let labelSheet: CSSStyleSheet | undefined;
+
+/** Adds the style of labels to the document or shadow root of the page, once. */
+function adoptLabelStyle(container: HTMLElement): void {
+  const root = container.getRootNode();
+  if (!(root instanceof Document || root instanceof ShadowRoot)) return;
+  if (!labelSheet) {
+    labelSheet = new CSSStyleSheet();
+    labelSheet.replaceSync(LABEL_STYLE);
+  }
+  if (!root.adoptedStyleSheets.includes(labelSheet)) root.adoptedStyleSheets.push(labelSheet);
 }

@@ -302,8 +302,9 @@ const END_CODES: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [CloseCode.behind, "too_slow"],
 ]);
 
-/** Whether one side ended the channel on purpose: `done`, or a code of the application. */
+/** Whether one side ended the channel on purpose: `done`, a code of the application, or the end of this program's endpoint. */
 function isGoodEnd({ code, by }: Closed): boolean {
+  if (by === "us" && code === CloseCode.goingAway) return true;
   return by !== "silence" && (code === CloseCode.done || code >= APPLICATION_CODE_MIN);
 }
 

@@ -107,3 +107,22 @@ it("an iteration ends when the peer closes the channel, and throws when the chan
   others.close(2, "broken");
   await expect(fails).rejects.toMatchObject({ name: "NowcastError" });
 });
+
+it("iterations end when the listener of their program closes", async () => {
+  const listener = await listen({ port: 0 });
+  const service = listener.advertise("tracker");
+  const [ours, theirs] = await Promise.all([
+    connect(`nowcast://127.0.0.1:${listener.port}/tracker`),
+    service.accept(),
+  ]);
+  closing.push(ours);
+  const read = (async () => {
+    const messages: unknown[] = [];
+    for await (const message of theirs!.lane(1)) messages.push(message);
+    return messages;
+  })();
+  ours.lane(1).event(Uint8Array.of(7));
+  await ours.drained();
+  await listener.close();
+  expect(await read).toEqual([{ type: "event", lane: 1, value: Uint8Array.of(7) }]);
+});
