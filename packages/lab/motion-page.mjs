@@ -1,4 +1,5 @@
 // Functions that `motion.mjs` calls in a page.
+import { course } from "./motion-course.mjs";
 import { football } from "./motion-football.mjs";
 import { hands } from "./motion-hands.mjs";
 import { walk } from "./motion-walk.mjs";
@@ -14,5 +15,6 @@ const games = {
   walk: (plan) => walk({ ...plan, nextFrame }),
   football: (plan) => football({ ...plan, nextFrame }),
   hands: (plan) => hands({ ...plan, nextFrame }),
+  course: (plan) => course({ ...plan, nextFrame }),
 };
 Object.assign(globalThis, { games });

@@ -1,13 +1,14 @@
 // Prints the displayed poses as one line of JSON. `nowcast lab motion` runs this on a host of an emulated link.
-// Arguments: `walk`, `football` or `hands`, the room's address, seconds, a seed, half the width of the ground in
+// Arguments: `walk`, `football`, `hands` or `course`, the room's address, seconds, a seed, half the width of the ground in
 // metres; to run in Chromium, also its program and one carrier.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { course } from "./motion-course.mjs";
 import { football } from "./motion-football.mjs";
 import { hands } from "./motion-hands.mjs";
 import { walk, within } from "./motion-walk.mjs";
 
-const GAMES = { walk, football, hands };
+const GAMES = { walk, football, hands, course };
 
 const [name, address, seconds, seed, extent, browser, carrier] = process.argv.slice(2);
 const play = Object.entries(GAMES).find(([game]) => game === name)?.[1];
@@ -15,7 +16,7 @@ const play = Object.entries(GAMES).find(([game]) => game === name)?.[1];
 const carriers = carrier === "webtransport" || carrier === "websocket" ? [carrier] : undefined;
 const isIncomplete = browser !== undefined && carriers === undefined;
 if (!name || !play || !address || extent === undefined || isIncomplete) {
-  throw new Error("motion.mjs walk|football|hands ADDRESS SECONDS SEED EXTENT [BROWSER CARRIER]");
+  throw new Error("motion.mjs walk|football|hands|course ADDRESS SECONDS SEED EXTENT [BROWSER CARRIER]");
 }
 const FRAME_MS = 1000 / 60;
 const SERVER_MS = 20_000;

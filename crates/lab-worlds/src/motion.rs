@@ -4,6 +4,7 @@
 //! Node or Chromium runs the SDK on one host, and the program serves a world on the other. One player walks and predicts, and
 //! another one watches. The displayed poses are compared with the poses that the server later sent for the same time.
 
+mod course;
 mod findings;
 mod football;
 mod hands;
@@ -95,6 +96,9 @@ pub const FOOTBALL: [Conditions; 1] = [Conditions::new(100, 0.05, 1.0, 0)];
 
 /// The links for waving hands.
 pub const HANDS: [Conditions; 2] = [Conditions::new(100, 0.0, 1.0, 0), Conditions::new(100, 0.05, 1.0, 0)];
+
+/// The links for the course with platforms.
+pub const COURSE: [Conditions; 2] = [Conditions::new(100, 0.0, 1.0, 0), Conditions::new(100, 0.05, 1.0, 0)];
 
 /// The ground on which players walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -240,7 +244,9 @@ impl Plan {
     /// # Errors
     /// [`MotionError`] names the missing program.
     pub fn check(&self) -> Result<(), MotionError> {
-        for path in [SCRIPT, Ground::Free.world().0, Ground::Blocks.world().0, football::WORLD.0] {
+        for path in
+            [SCRIPT, Ground::Free.world().0, Ground::Blocks.world().0, football::WORLD.0, course::WORLD.0]
+        {
             if !Path::new(path).exists() {
                 return Err(MotionError::NoScript(path.into()));
             }

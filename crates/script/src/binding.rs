@@ -59,11 +59,12 @@ pub(crate) fn read_binding(
     }
     fields.number("reach")?;
     fields.number("speed")?;
+    fields.number("rise")?;
     read_prediction(fields)?;
     let durable = fields.truth(DURABLE)?.unwrap_or(false);
     fields.nothing_else(&[
         "key", "label", "charge", "pitch", "target", "of", "reach", "needs", "unless", "predict", "speed",
-        DURABLE,
+        "rise", DURABLE,
     ])?;
     let of = read_kinds(fields)?;
     let hint = declared_from_luau(&Luau::Table(fields.table().clone()), &format!("{action}.binding"))?;
@@ -90,12 +91,14 @@ pub(crate) fn read_binding(
 /// Checks `predict`: the effect that clients show before the server has carried out the action.
 fn read_prediction(fields: &Fields<'_>) -> Result<(), String> {
     match fields.text("predict")?.as_deref() {
-        None | Some("throw") => Ok(()),
+        None | Some("throw" | "launch") => Ok(()),
         Some("grab") if fields.text("target")?.is_some() => Ok(()),
         Some("grab") => {
             Err(fields.expected("target", "the argument that names the grabbed entity", "nothing"))
         }
-        Some(other) => Err(fields.expected("predict", "\"grab\" or \"throw\"", &format!("`{other}`"))),
+        Some(other) => {
+            Err(fields.expected("predict", "\"grab\", \"throw\" or \"launch\"", &format!("`{other}`")))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use nowcast_lab::motion::{ALL, Client, FEW, FOOTBALL, Ground, HANDS, Plan};
+use nowcast_lab::motion::{ALL, COURSE, Client, FEW, FOOTBALL, Ground, HANDS, Plan};
 
 use super::links;
 use crate::output;
@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Let a player with a headset wave its hands instead. Measures how others see the hands, and the cost of sending them
     #[arg(long, conflicts_with_all = ["free", "football"])]
     hands: bool,
+    /// Let a player ride platforms, walk over hills and leap instead, with an entity on its avatar
+    #[arg(long, conflicts_with_all = ["free", "football", "hands"])]
+    course: bool,
     /// The browser's program
     #[arg(long, value_name = "PROGRAM", default_value = "/usr/bin/chromium")]
     browser: PathBuf,
@@ -73,6 +76,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (conditions, seconds) = match args {
         Args { football: true, quick, .. } => (FOOTBALL.to_vec(), if *quick { 20 } else { 150 }),
         Args { hands: true, quick, .. } => (HANDS.to_vec(), if *quick { 10 } else { 40 }),
+        Args { course: true, quick, .. } => (COURSE.to_vec(), if *quick { 16 } else { 48 }),
         Args { quick: true, .. } => (FEW.to_vec(), 10),
         _ => (ALL.to_vec(), 40),
     };
@@ -82,7 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         named => named.iter().map(|which| which.client()).collect(),
     };
     let grounds = match args {
-        Args { quick: false, free: false, football: false, hands: false, .. } => {
+        Args { quick: false, free: false, football: false, hands: false, course: false, .. } => {
             vec![Ground::Free, Ground::Blocks]
         }
         _ => vec![Ground::Free],
@@ -101,6 +105,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let progress = &mut |link: &str| output::note(link);
     let report = match args {
         Args { football: true, .. } => plan.run_football(progress)?,
+        Args { course: true, .. } => plan.run_course(progress)?,
         Args { hands: true, .. } => plan.run_hands(progress)?,
         _ => plan.run(progress)?,
     };

@@ -76,3 +76,17 @@ fn hands_of_other_players_are_measured_over_both_links() {
         assert!(row[4]["value"].is_number() && row[7]["value"].is_number(), "{row}");
     }
 }
+
+#[test]
+fn platforms_hills_leaps_and_a_carried_flag_are_measured_over_both_links() {
+    let Some((report, _)) = measure(&["--seconds", "8", "--course"]) else { return };
+    let sections = report["sections"].as_array().unwrap();
+    assert_eq!(sections.len(), 3);
+    assert_eq!(rows(&sections[0]).len(), 8, "{report}");
+    for row in rows(&sections[0]) {
+        assert!(row[5]["value"].is_number(), "{row}");
+    }
+    for row in rows(&sections[1]).iter().chain(rows(&sections[2])) {
+        assert!(row[3]["value"].is_number(), "{row}");
+    }
+}

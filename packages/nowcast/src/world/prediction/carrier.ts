@@ -1,4 +1,5 @@
 /** The body that carries a predicted avatar: it turns the avatar, and is drawn at the time of the avatar's prediction. */
+import type { NumberArray } from "../interpolation/rotation.js";
 import type { EntityId } from "../world.js";
 import type { CollisionWorld } from "./collision-world.js";
 import { STEP_SECONDS } from "./mover.js";
@@ -44,12 +45,15 @@ export class Carrier {
     if (id !== undefined) this.yaw += solid!.spin[1]! * STEP_SECONDS * steps;
   }
 
-  /** Moves `position` to the place at which the body is drawn. Returns false for every other body. */
-  place(id: EntityId, position: { [axis: number]: number }): boolean {
+  /**
+   * Moves `position` to the place at which the body is drawn. `offset` is the correction of the avatar that is not shown yet: the
+   * body moves with the avatar, so that the avatar does not slide over it. Returns false for every other body.
+   */
+  place(id: EntityId, position: { [axis: number]: number }, offset: NumberArray): boolean {
     if (id !== this.#id || this.#share === 0 || Number.isNaN(this.tick)) return false;
     if (!this.#world.placeOf(id, this.tick, PREDICTED)) return false;
     for (let axis = 0; axis < 3; axis++)
-      position[axis]! += (PREDICTED[axis]! - position[axis]!) * this.#share;
+      position[axis]! += (PREDICTED[axis]! + offset[axis]! - position[axis]!) * this.#share;
     return true;
   }
 }

@@ -300,7 +300,7 @@ class StepPredictor implements Predictor {
   place(id: EntityId, position: { [axis: number]: number }): boolean {
     if (this.#walks === undefined) return false;
     if (this.#others.place(id, position, this.#share)) return true;
-    return this.#carrier.place(id, position) || this.#heldItems.place(id, position);
+    return this.#carrier.place(id, position, this.#glide.offset) || this.#heldItems.place(id, position);
   }
 
   predicted(step: number, out: { [axis: number]: number }): boolean {

@@ -1,0 +1,240 @@
+// A player rides platforms, walks over hills and leaps, and another player watches. Both use the SDK as pages do. The script is
+// the same in Node and in a page: `motion.mjs` runs it in either.
+import { createInterpolator, createPoses, joinWorld } from "nowcast/world";
+import { errors, mulberry32, within } from "./motion-walk.mjs";
+
+/** @typedef {import("./motion-walk.mjs").Frame} Frame */
+/** @typedef {import("./motion-walk.mjs").Place} Place */
+/** @typedef {import("nowcast/world").Input} Input */
+
+const JOIN_MS = 20_000;
+/** Time after the way to a part of the course before figures count, and after the last frame. */
+const SETTLE_MS = 2_000;
+const AFTER_MS = 500;
+const STILL_STEPS = 24;
+/** Two leaps are this far apart in time. */
+const LEAP_MS = 2_200;
+/** An avatar that is this much higher has left the ground, in metres. */
+const LEFT_M = 0.005;
+/** Width of the place on a platform on which the player walks, in metres. */
+const STAND_M = 1.5;
+/** Half the width of the hills on which the player walks, in metres. */
+const HILLS_M = 20;
+/** A platform with a smaller z belongs to the straight track, in metres. */
+const BETWEEN_M = 15;
+/** @type {Input} */
+const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+
+/** The place of the flag beside its carrier, in `worlds/course/world.luau`. */
+const FLAG = /** @type {const} */ ([0.4, 0.9, 0.3]);
+
+const PARTS = /** @type {const} */ (["track", "shuttle", "hills", "leap"]);
+
+/**
+ * Compares the displayed poses with the server's on each part of the course.
+ *
+ * @param {import("./motion-walk.mjs").Plan} plan
+ */
+export async function course({ address, seconds, seed, carriers, nextFrame }) {
+  const random = mulberry32(seed);
+  const options = carriers === undefined ? {} : { carriers };
+  const rider = joinWorld(address, { name: "Ada", networkHz: 60, ...options });
+  const watcher = joinWorld(address, { name: "Ben", networkHz: 20, ...options });
+  for (const world of [rider, watcher]) world.on("error", ({ error }) => console.error(error.message));
+  const poses = createPoses(rider);
+  const predictor = /** @type {import("nowcast/world").Predictor} */ (poses.predictor);
+  const interpolator = createInterpolator(watcher);
+  /** @type {Map<number, Place>} */
+  const bySteps = new Map();
+  /** @type {Map<number, Place>} */
+  const byTicks = new Map();
+  // The same beside the platforms of both parts, which move in each step.
+  /** @type {Record<string, Map<number, Place>>} */
+  const beside = { track: new Map(), shuttle: new Map() };
+  rider.on("snapshot", ({ tick, ackedInputSequence, moved }) => {
+    const own = rider.avatar;
+    if (own === undefined || ackedInputSequence === 0) return;
+    if (!moved.includes(own) && tick - own.tick < STILL_STEPS) return;
+    const step = predictor.step + (((ackedInputSequence - predictor.step) << 16) >> 16);
+    bySteps.set(step, [...own.position]);
+    byTicks.set(tick, [...own.position]);
+    for (const [part, places] of Object.entries(beside)) {
+      const platform = platformOf(rider, part);
+      if (platform !== undefined && moved.includes(platform) && moved.includes(own)) {
+        places.set(step, minus(own.position, platform.position));
+      }
+    }
+  });
+  const flagOf = () => [...rider.entities.values()].find(({ parent }) => parent === rider.avatar?.id);
+  const isReady = () => rider.avatar && watcher.entities.has(rider.avatar.id) && flagOf();
+  await within(JOIN_MS, isReady);
+  const { id: avatar } = await rider.joined;
+  const flag = /** @type {import("nowcast/world").Entity} */ (flagOf());
+
+  const pose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
+  const flagPose = { position: /** @type {Place} */ ([0, 0, 0]), quaternion: [0, 0, 0, 1] };
+  /** @type {Record<"flagErrors" | "leapFrames" | "leapMs", number[]>} */
+  const found = { flagErrors: [], leapFrames: [], leapMs: [] };
+  /** @type {Record<string, { own: Frame[], others: Frame[], riding: Frame[], corrections: number }>} */
+  const parts = {};
+  for (const part of PARTS) {
+    const own = /** @type {Frame[]} */ ([]);
+    const others = /** @type {Frame[]} */ ([]);
+    const riding = /** @type {Frame[]} */ ([]);
+    await rider.act("go", { to: part });
+    const startMs = performance.now();
+    const countsMs = startMs + SETTLE_MS;
+    let corrections = predictor.corrections;
+    let [input, changeAtMs, leapAtMs] = [STILL, countsMs, countsMs];
+    /** @type {{ frames: number, readonly atMs: number, readonly y: number } | undefined} */
+    let leap;
+    for (;;) {
+      await nextFrame();
+      const nowMs = performance.now();
+      const counts = nowMs > countsMs;
+      if (nowMs > countsMs + (seconds * 1000) / PARTS.length) break;
+      if (!counts) corrections = predictor.corrections;
+      if (counts && nowMs > changeAtMs && part !== "leap") {
+        input = next(random, part, fromMiddle(pose.position, poses, rider, part));
+        changeAtMs = nowMs + 200 + random() * 600;
+      }
+      if (counts && part === "leap" && nowMs > leapAtMs) {
+        leapAtMs = nowMs + LEAP_MS;
+        leap = { frames: 0, atMs: nowMs, y: pose.position[1] };
+        // A refused action would be an error of the world.
+        poses.act("leap").catch((/** @type {Error} */ error) => console.error(error.message));
+      }
+      poses.input(input);
+      poses.sample(nowMs);
+      if (!poses.pose(avatar, pose)) continue;
+      if (leap !== undefined) {
+        leap.frames++;
+        if (pose.position[1] > leap.y + LEFT_M) {
+          found.leapFrames.push(leap.frames);
+          found.leapMs.push(performance.now() - leap.atMs);
+          leap = undefined;
+        }
+      }
+      if (counts && poses.isPredicted) {
+        own.push({ moment: predictor.moment, position: [...pose.position] });
+        const platform = platformOf(rider, part);
+        if (platform !== undefined && poses.pose(platform.id, flagPose)) {
+          riding.push({ moment: predictor.moment, position: minus(pose.position, flagPose.position) });
+        }
+        if (poses.pose(flag.id, flagPose)) {
+          found.flagErrors.push(distance(flagPose.position, flagOn(pose)));
+        }
+      }
+      interpolator.sample(nowMs);
+      if (counts && interpolator.pose(avatar, pose)) {
+        others.push({ moment: interpolator.tick, position: [...pose.position] });
+      }
+      poses.pose(avatar, pose);
+    }
+    // The next way begins in the step of the last frame.
+    own.pop();
+    riding.pop();
+    parts[part] = { own, others, riding, corrections: predictor.corrections - corrections };
+  }
+  // The last packets in flight have the server's final positions.
+  await new Promise((resolve) => setTimeout(resolve, AFTER_MS));
+  const carrier = rider.stats.link?.carrier ?? "none";
+  poses.close();
+  interpolator.close();
+  rider.close();
+  watcher.close();
+  return {
+    ...found,
+    parts: PARTS.map((name) => ({
+      name,
+      ownErrors: errors(parts[name]?.own ?? [], bySteps),
+      othersErrors: errors(parts[name]?.others ?? [], byTicks),
+      besideErrors: errors(parts[name]?.riding ?? [], beside[name] ?? new Map()),
+      corrections: parts[name]?.corrections ?? 0,
+    })),
+    carrier,
+  };
+}
+
+/**
+ * The place of the shown avatar beside the middle of the platform, or of the hills.
+ *
+ * @param {Readonly<Place>} position
+ * @param {import("nowcast/world").Poses} poses
+ * @param {import("nowcast/world").World} world
+ * @param {string} part
+ * @returns {[x: number, z: number]}
+ */
+function fromMiddle([x, , z], poses, world, part) {
+  const shown = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  const platform = platformOf(world, part);
+  if (platform === undefined || !poses.pose(platform.id, shown)) return [x, z];
+  return [x - (shown.position[0] ?? 0), z - (shown.position[2] ?? 0)];
+}
+
+/**
+ * The platform of a part of the course; `undefined` for the others.
+ *
+ * @param {import("nowcast/world").World} world
+ * @param {string} part
+ */
+function platformOf(world, part) {
+  if (part !== "track" && part !== "shuttle") return undefined;
+  for (const entity of world.entities.values()) {
+    const isOnTrack = entity.position[2] < BETWEEN_M;
+    if (entity.kind.name === "platform" && isOnTrack === (part === "track")) return entity;
+  }
+  return undefined;
+}
+
+/**
+ * @param {Readonly<Place>} a
+ * @param {Readonly<Place>} b
+ * @returns {Place}
+ */
+function minus(a, b) {
+  return [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+}
+
+/**
+ * Stands, walks and runs, and returns before the edge. On platforms, three of four turns are rests.
+ *
+ * @param {() => number} random
+ * @param {string} part
+ * @param {readonly [x: number, z: number]} place
+ * @returns {Input}
+ */
+function next(random, part, [x, z]) {
+  const isHills = part === "hills";
+  const isFar = Math.hypot(x, z) > (isHills ? HILLS_M : STAND_M);
+  /** @type {[number, number, number]} */
+  const draws = [random(), random(), random()];
+  if (isFar) return { ...STILL, forward: 1, yaw: Math.atan2(x, z) };
+  if (draws[0] < (isHills ? 0.2 : 0.75)) return STILL;
+  return {
+    ...STILL,
+    forward: 1,
+    yaw: draws[1] * 6 - 3,
+    run: isHills && draws[2] < 0.5,
+    jump: isHills && draws[2] > 0.85,
+  };
+}
+
+/**
+ * The place of the flag of a shown avatar.
+ *
+ * @param {{ readonly position: Readonly<Place>, readonly quaternion: readonly number[] }} avatar
+ * @returns {Place}
+ */
+function flagOn({ position: [x, y, z], quaternion: [, turn = 0, , w = 1] }) {
+  const [sine, cosine] = [2 * turn * w, 1 - 2 * turn * turn];
+  return [x + cosine * FLAG[0] + sine * FLAG[2], y + FLAG[1], z + cosine * FLAG[2] - sine * FLAG[0]];
+}
+
+/**
+ * @param {Readonly<Place>} a
+ * @param {Readonly<Place>} b
+ */
+function distance(a, b) {
+  return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
