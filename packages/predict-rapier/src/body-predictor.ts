@@ -357,6 +357,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     let isMet = false;
     for (const member of this.#near!.members) {
       if (member === undefined) continue;
+      member.steer(island);
       const isPassing = this.#grasp.apply(island, member, step, input, gait, before);
       if (isPassing) member.touchedStep = Math.max(member.touchedStep, step);
       else isMet ||= island.meets(member.slot, before.px, before.py, before.pz, wide, high);

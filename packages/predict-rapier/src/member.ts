@@ -1,5 +1,5 @@
 /** One body of the island: the server's data about it, and its shown pose. */
-import type { EntityId } from "nowcast/world";
+import { type EntityId, walkerOf } from "nowcast/world";
 import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { type NewsClock, SPEED_MAX, SPIN_MAX, shorten, type Track } from "./tracks.js";
 import { type Numbers, turnBetween, turnBy } from "./turns.js";
@@ -47,6 +47,11 @@ const SHOWN_STEPS = 60;
 const MOVING_STEPS = 360;
 const MOVING_MPS = 0.05;
 
+/** A walker that is slower than this stands, in metres a second. */
+const STANDING_MPS = 0.15;
+/** For this number of steps after a touch, the velocity of a walker may be the effect of a push. */
+const PUSHED_STEPS = 20;
+
 const HISTORY = new Float32Array(STRIDE);
 const EARLIER = new Float32Array(STRIDE);
 const CHANGE = new Float64Array(6);
@@ -71,6 +76,9 @@ export class Member {
   isWrong = false;
   #acknowledgedTick = -1;
   #strikes = 0;
+  /** The horizontal velocity that the player of a walker demands, as far as it is known. */
+  #wishX = 0;
+  #wishZ = 0;
   /** The remaining corrections, in metres and radians. */
   readonly #offset = new Float64Array(6);
   /** Its shown pose before the steps were repeated. */
@@ -85,6 +93,30 @@ export class Member {
     this.id = track.id;
     this.isCalm = !isMoving;
     this.#acknowledgedTick = track.acknowledgedTick;
+    if (isMoving) this.#setWish();
+  }
+
+  /**
+   * Steers a walker as the server does: toward the velocity that its player demands, so that a pushed walker that stands
+   * brakes. Other bodies do not change.
+   */
+  steer(island: Island): void {
+    const walker = island.slots[this.slot]!.form.motion === "walker" && walkerOf(this.track.entity.kind);
+    if (!walker) return;
+    const at = this.slot * STRIDE + 7;
+    const { states } = island;
+    const [dx, dz] = [this.#wishX - states[at]!, this.#wishZ - states[at + 2]!];
+    const change = Math.sqrt(dx * dx + dz * dz);
+    if (change < STANDING_MPS / 10) return;
+    const share = Math.min(1, walker.groundAcceleration / 60 / change);
+    island.setVelocity(this.slot, states[at]! + dx * share, states[at + 1]!, states[at + 2]! + dz * share);
+  }
+
+  #setWish(): void {
+    this.track.velocity(SPEED, 0);
+    const isWalking = Math.hypot(SPEED[0]!, SPEED[2]!) > STANDING_MPS;
+    this.#wishX = isWalking ? SPEED[0]! : 0;
+    this.#wishZ = isWalking ? SPEED[2]! : 0;
   }
 
   /** Distance of the newest update from its prediction, in metres. */
@@ -100,6 +132,8 @@ export class Member {
     const isNews = track.acknowledgedTick > this.#acknowledgedTick;
     if (!isNews && tick - track.acknowledgedTick < quietSteps) return false;
     this.#acknowledgedTick = track.acknowledgedTick;
+    if (!isNews) this.#wishX = this.#wishZ = 0;
+    else if (step - this.touchedStep > PUSHED_STEPS) this.#setWish();
     const acknowledgedStep = isNews ? step + track.acknowledgedTick - tick : step;
     if (acknowledgedStep > step || acknowledgedStep <= newest - STEPS_KEPT) return false;
     island.read(this.slot, acknowledgedStep, HISTORY);
