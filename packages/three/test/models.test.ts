@@ -2,7 +2,7 @@ import { type InstancedMesh, Matrix4, type Object3D, Quaternion, Vector3 } from 
 import { expect, it } from "vitest";
 import { Assets } from "../src/assets.js";
 import { type DrawnKind, describeBody } from "../src/look/body.js";
-import { findClip, gaitNames } from "../src/models/moving-model.js";
+import { findClip, gaitNames, motionNames } from "../src/models/moving-model.js";
 import { createPose, type Pose } from "../src/pose.js";
 import { WorldScene } from "../src/world-scene.js";
 import { describeTriangle, packGlb } from "./glb.js";
@@ -155,4 +155,15 @@ it("has a sea at the declared height, and none without a declaration", () => {
   expect(scene.sea).toBe(-3.2);
   scene.remove(1);
   expect(scene.sea).toBeUndefined();
+});
+
+it("a standing walker with a model makes its gesture, if the model has an animation with its name", () => {
+  const gait = { walkSpeed: 3, runSpeed: 6, acceleration: 40 };
+  const clips = ["Armature|Wave", "Armature|Idle", "Armature|Walk"].map((name) => ({ name }));
+  const chosen = (emote: string | undefined, speed: number): string | undefined =>
+    findClip(clips, motionNames({ emote, motion: { speed } }, gait))?.name;
+  expect(chosen("wave", 0)).toBe("Armature|Wave");
+  expect(chosen("wave", 3)).toBe("Armature|Walk");
+  expect(chosen("bow", 0)).toBe("Armature|Idle");
+  expect(chosen(undefined, 0)).toBe("Armature|Idle");
 });

@@ -5,6 +5,7 @@ import {
   type Devices,
   type EmoteMenu,
   helpLines,
+  InputCollector,
   type IntroCard,
   type KeyBar,
   touchHelpLines,
@@ -26,8 +27,19 @@ export interface CommandParts {
   readonly actions: Actions;
 }
 
+/** Connects the input devices with the commands and the actions of the page. */
+export function createInputs(page: CommandParts): InputCollector {
+  return new InputCollector({
+    command: (command) => runCommand(page, command),
+    press: (trigger, waits) => page.actions.press(trigger, waits),
+    stroke: (trigger) => page.actions.stroke(trigger),
+    release: (trigger) => page.actions.release(trigger),
+    cancel: () => page.actions.cancel(),
+  });
+}
+
 /** Runs the command of a key. On the start screen, commands have no effect. */
-export function runCommand(page: CommandParts, command: Command): void {
+function runCommand(page: CommandParts, command: Command): void {
   if (!page.connection) return;
   switch (command) {
     case "chat":

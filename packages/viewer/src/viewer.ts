@@ -5,7 +5,6 @@ import {
   Devices,
   EmoteMenu,
   Highlights,
-  InputCollector,
   IntroCard,
   KeyBar,
   LocalAvatar,
@@ -19,7 +18,6 @@ import {
 } from "@nowcast/page";
 import type { Headset } from "@nowcast/page/headset";
 import type { WorldScene } from "@nowcast/three";
-import type { Portal } from "nowcast/world";
 import { Appearance } from "./avatar/appearance.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
@@ -29,7 +27,7 @@ import { WorldPanels } from "./hud/world-panels.js";
 import { GyroscopeToggle } from "./input/gyroscope-toggle.js";
 import { TouchPad } from "./input/touch-pad.js";
 import { createActions } from "./page-actions.js";
-import { flipHelp, runCommand, sayLine } from "./page-commands.js";
+import { createInputs, flipHelp, sayLine } from "./page-commands.js";
 import * as elements from "./page-elements.js";
 import { peopleListPageOf } from "./page-people.js";
 import { applySettings } from "./page-settings.js";
@@ -44,7 +42,7 @@ import { Visit } from "./visit.js";
 import { voicePageOf } from "./voice/voice-page.js";
 import { words } from "./words.js";
 import type { Entry, WorldConnection } from "./world-connection.js";
-import { type EventParts, WorldEvents } from "./world-events.js";
+import { clearWorld, type EventParts, WorldEvents } from "./world-events.js";
 
 /** The client, which creates all its parts and connects them. `frame-loop.ts` lists the steps of a frame. */
 export class Viewer implements EventParts {
@@ -53,13 +51,7 @@ export class Viewer implements EventParts {
   readonly stage: Stage;
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
-  readonly inputs = new InputCollector({
-    command: (command) => runCommand(this, command),
-    press: (trigger, waits) => this.actions.press(trigger, waits),
-    stroke: (trigger) => this.actions.stroke(trigger),
-    release: (trigger) => this.actions.release(trigger),
-    cancel: () => this.actions.cancel(),
-  });
+  readonly inputs = createInputs(this);
   readonly avatar = new LocalAvatar(this);
   readonly appearance = new Appearance(this);
   readonly pitch = new PitchSender();
@@ -96,7 +88,7 @@ export class Viewer implements EventParts {
   /** Set while a user wears a headset. */
   headset: Headset | undefined;
   listener: ViewerListener = NO_LISTENER;
-  readonly #portals = new Portals((room) => this.listener.sentTo(room));
+  readonly portals = new Portals((room) => this.listener.sentTo(room));
   readonly #visit: Visit;
 
   constructor(canvas: HTMLCanvasElement, settings: Settings, iceServers: readonly RTCIceServer[] = []) {
@@ -203,14 +195,6 @@ export class Viewer implements EventParts {
     this.camera.jump();
   }
 
-  travel(portal: Portal): void {
-    this.#portals.travel(portal);
-  }
-
-  takeTicket(room: string): string | undefined {
-    return this.#portals.takeTicket(room);
-  }
-
   restart(room: string, world: string): void {
     this.#clear();
     this.console.clear();
@@ -219,18 +203,7 @@ export class Viewer implements EventParts {
   }
 
   #clear(): void {
-    this.scene.clear();
-    this.people.clear();
-    this.peopleList.clear();
-    this.highlights.clear();
-    this.actions.define([]);
-    this.inputs.claimed = this.actions.keys;
+    clearWorld(this);
     this.avatar.forget();
-    this.screens.invalidate();
-    this.picture.setSky(undefined);
-    this.picture.lights.clear();
-    this.camera.setRules(undefined);
-    this.sounds.loops.clear();
-    this.past.update(undefined);
   }
 }

@@ -29,6 +29,7 @@ import type { Hud } from "./hud/hud.js";
 import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
 import type { RulesConsole } from "./hud/rules-console.js";
 import type { TouchPad } from "./input/touch-pad.js";
+import type { Portals } from "./portals.js";
 import type { Picture } from "./scene/picture.js";
 import { SKY_PLACE } from "./scene/world-sky.js";
 import { words } from "./words.js";
@@ -59,12 +60,26 @@ export interface EventParts {
   readonly camera: OrbitCamera;
   readonly sounds: Sounds;
   readonly voice: VoiceToggle;
-  /** Goes through a portal to another room of the server. */
-  travel(portal: Portal): void;
-  /** Returns the ticket with which this page came to a room, once. */
-  takeTicket(room: string): string | undefined;
+  /** The way to another room of the server, and the ticket with which this page came here. */
+  readonly portals: Portals;
   /** Starts again in a room, because another server, with another ground, may answer. */
   restart(room: string, world: string): void;
+}
+
+/** Removes all that the page shows of a world. */
+export function clearWorld(page: EventParts): void {
+  page.scene.clear();
+  page.people.clear();
+  page.peopleList.clear();
+  page.highlights.clear();
+  page.actions.define([]);
+  page.inputs.claimed = page.actions.keys;
+  page.screens.invalidate();
+  page.picture.setSky(undefined);
+  page.picture.lights.clear();
+  page.camera.setRules(undefined);
+  page.sounds.loops.clear();
+  page.past.update(undefined);
 }
 
 /** Passes the events of a world to the parts of the page. */
@@ -104,7 +119,7 @@ export class WorldEvents implements WorldConnectionListener {
     touchPad.offer(buttons);
     keyBar.define(bindings, inputs.keymap);
     intro.update();
-    const ticket = this.#page.takeTicket(this.#room);
+    const ticket = this.#page.portals.takeTicket(this.#room);
     if (ticket !== undefined) this.#page.connection?.arrive(ticket);
   }
 
@@ -145,7 +160,7 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   sentTo(portal: Portal): void {
-    this.#page.travel(portal);
+    this.#page.portals.travel(portal);
   }
 
   refused(action: string, reason: string): void {

@@ -24,6 +24,8 @@ export interface Bearer extends Readonly<Pose> {
   readonly halfHeight: number;
   /** The speeds of a walking player. */
   readonly motion?: { readonly speed: number } | undefined;
+  /** The present gesture of a walking player. */
+  readonly emote?: string | undefined;
 }
 
 /** Duration of a cross-fade between animations, in seconds. */
@@ -105,7 +107,7 @@ export class MovingModel {
     if (!mixer) return;
     const { gait } = bearer.body;
     const speed = bearer.motion?.speed ?? 0;
-    const names = look.animation !== undefined ? [look.animation] : gait ? gaitNames(speed, gait) : [];
+    const names = look.animation !== undefined ? [look.animation] : gait ? motionNames(bearer, gait) : [];
     const clip = findClip(clips, names);
     const next = clip && mixer.clipAction(clip);
     if (next !== this.#playing) {
@@ -131,6 +133,15 @@ export class MovingModel {
     for (const material of this.#own) material.dispose();
     this.#own.length = 0;
   }
+}
+
+/** The names of animations for a walker, the best first: of its gesture while it stands, and of its speed. */
+export function motionNames(
+  { emote, motion }: Pick<Bearer, "emote" | "motion">,
+  gait: { readonly walkSpeed: number; readonly runSpeed: number },
+): readonly string[] {
+  const names = gaitNames(motion?.speed ?? 0, gait);
+  return emote !== undefined && names[0] === "idle" ? [emote, ...names] : names;
 }
 
 /** The names of animations for a speed in metres a second, the best first. */
