@@ -1,6 +1,6 @@
 /** Repeats a recorded walk in which the local avatar runs into another player's avatar. */
 import { readFileSync } from "node:fs";
-import { createPredictor } from "../../src/world/prediction/predictor.js";
+import { createPredictor, type Predictor } from "../../src/world/prediction/predictor.js";
 import type { PredictionSource } from "../../src/world/prediction/source.js";
 import type { Entity, EntityId, Input, Kind } from "../../src/world/world.js";
 import { entityOf, kind } from "./prediction-rig.js";
