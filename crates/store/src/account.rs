@@ -23,6 +23,19 @@ pub struct AccountRecord {
 }
 
 impl AccountRecord {
+    /// Returns the encoded value, without the version of the rules and the revision.
+    pub fn value_bytes(&self) -> Vec<u8> {
+        to_bytes(&self.saved.value)
+    }
+
+    /// Reads the output of [`AccountRecord::value_bytes`]. The bytes are untrusted.
+    ///
+    /// # Errors
+    /// Returns the fault of the bytes.
+    pub fn read_value(bytes: &[u8]) -> Result<Value, String> {
+        from_bytes(bytes)
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of::<AccountRecord>() + self.world.len() + self.account.len() + self.saved.memory_bytes()
     }

@@ -73,7 +73,7 @@ impl Batch {
     }
 
     /// Approximate size in memory; an upper bound of the size of [`Batch::to_bytes`].
-    pub(crate) fn memory_bytes(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         let entries: usize = self.entries.iter().map(Entry::memory_bytes).sum();
         let notes: usize = self.notes.iter().map(|note| size_of::<Note>() + note.bytes.len()).sum();
         let accounts: usize = self.accounts.iter().map(AccountRecord::memory_bytes).sum();
@@ -81,7 +81,7 @@ impl Batch {
     }
 
     /// Appends the next batch, which begins where this one ends.
-    pub(crate) fn extend(&mut self, next: Batch) {
+    pub fn extend(&mut self, next: Batch) {
         (self.through_tick, self.time_ms) = (next.through_tick, next.time_ms);
         self.entries.extend(next.entries);
         self.done.extend(next.done);
@@ -90,7 +90,7 @@ impl Batch {
     }
 
     /// Returns everything except the ticks, the time and the data of accounts, which have their own columns and tables.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut entries = Vec::new();
         journal::encode(&self.entries, &mut entries);
         let saved = Saved {
@@ -141,6 +141,22 @@ impl Batch {
             notes,
             accounts: Vec::new(),
         })
+    }
+
+    /// Reads the output of [`Batch::to_bytes`] with the ticks and the time of the batch. The bytes are untrusted.
+    ///
+    /// # Errors
+    /// Fails if the bytes are damaged or of a newer version, or if the ticks are not in order.
+    pub fn read(from_tick: u64, through_tick: u64, time_ms: u64, bytes: &[u8]) -> Result<Batch, BatchError> {
+        Batch::from_bytes(Span { from_tick, through_tick, time_ms }, bytes)
+    }
+
+    /// Checks whether a store can read the batch back, by its ticks and its time.
+    ///
+    /// # Errors
+    /// Fails if the ticks or the time are not in order or too large.
+    pub fn check(&self) -> Result<(), BatchError> {
+        self.span().check()
     }
 
     pub(crate) fn span(&self) -> Span {

@@ -76,6 +76,12 @@ pub enum Problem {
     /// find new data.
     #[error("{} was removed or replaced while it was open", .0.display())]
     Gone(PathBuf),
+    /// The servers that keep the worlds do not answer, or refuse a request. The text names the server and the cause.
+    #[error("{0}")]
+    Unreachable(String),
+    /// Another server owns the world. The journal refuses everything that this server writes.
+    #[error("another server owns the world")]
+    Fenced,
     /// The disk was too slow: not everything was written within the given time.
     #[error("not everything was written within the given time")]
     Late,
@@ -116,6 +122,8 @@ impl Problem {
             Problem::Gone(_) => {
                 "Put it back, or end the server and start it again. Nothing is stored until then."
             }
+            Problem::Unreachable(_) => "Waiting data is written as soon as they answer.",
+            Problem::Fenced => "Join the room on the server that owns it.",
             Problem::Late => "Check the store's health: the disk is slow, full, or gone.",
             Problem::Closed => "Open it again.",
         }

@@ -80,5 +80,5 @@ pub use snapshot::{
 pub use sqlite::{AccountSummary, Options, Report, SqliteReader, SqliteStore};
 pub use store::{
     Completion, Continuity, Health, Lost, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, MARKS_MAX, Mark,
-    MarkCompletion, MarkKind, Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary,
+    MarkCompletion, MarkKind, Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary, WorldStore,
 };

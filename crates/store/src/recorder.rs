@@ -342,7 +342,11 @@ impl Recorder {
                     // Newer data may have been recorded in the meantime.
                     self.accounts.entry((record.world, record.account)).or_insert(record.saved);
                 }
-                self.needs_snapshot = refused.why != RefusedWhy::Closed;
+                self.needs_snapshot = !matches!(refused.why, RefusedWhy::Closed | RefusedWhy::Fenced);
+                if refused.why == RefusedWhy::Fenced {
+                    // No later record of this owner is stored, so nothing can confirm these changes.
+                    self.then.drain(..).for_each(|then| then(Err(Lost)));
+                }
                 self.give_up_if_gone(store);
             }
         }

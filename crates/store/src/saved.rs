@@ -1,5 +1,7 @@
 //! A stored world: a snapshot, and the later changes.
 
+use std::time::Duration;
+
 use nowcast_world::World;
 use nowcast_world::journal::{self, Entry, Record, ReplayError};
 
@@ -19,6 +21,19 @@ pub enum Moment {
     /// The moment at a time in milliseconds since 1970, exact to a step if the world's clock ran evenly. A moment in the
     /// future stands for the newest stored one.
     TimeMs(u64),
+}
+
+impl Moment {
+    /// Returns the moment that is later by a time.
+    #[must_use]
+    pub fn plus(self, time: Duration) -> Moment {
+        let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        match self {
+            Moment::Last => Moment::Last,
+            Moment::Tick(tick) => Moment::Tick(tick.saturating_add(ticks_in(time_ms))),
+            Moment::TimeMs(at_ms) => Moment::TimeMs(at_ms.saturating_add(time_ms)),
+        }
+    }
 }
 
 /// All data that is needed to rebuild a world. [`SavedWorld::replay`] rebuilds it.
@@ -49,6 +64,22 @@ pub struct Stretch {
     pub through_tick: u64,
     /// The time of the last tick, in milliseconds since 1970.
     pub through_ms: u64,
+}
+
+impl Stretch {
+    /// Divides a world at a moment. `saved` has the changes until `through` at least, and may have later ones.
+    pub fn new(mut saved: SavedWorld, moment: Moment, through: Moment) -> Stretch {
+        let through_tick = tick_of(&saved, through).min(saved.tick);
+        let tick = tick_of(&saved, moment).min(through_tick);
+        let [time_ms, through_ms] = [tick, through_tick].map(|tick| time_at(&saved, tick));
+        // An entry at `through_tick` belongs to the step after the stretch. It is included only if the record ends at that
+        // tick.
+        let is_end = through_tick == saved.tick;
+        let is_next = |entry: &Entry| entry.tick >= tick && (is_end || entry.tick < through_tick);
+        let next = saved.entries().filter(is_next).collect();
+        saved.cut_at(tick);
+        Stretch { saved, time_ms, next, through_tick, through_ms }
+    }
 }
 
 /// The reason why a world cannot be rebuilt.
@@ -148,8 +179,15 @@ impl SavedWorld {
         write_file(self.name.as_str(), &self.snapshot, &batches)
     }
 
+    /// Removes the changes after a moment.
+    #[must_use]
+    pub fn until(mut self, moment: Moment) -> SavedWorld {
+        self.cut_at(tick_of(&self, moment));
+        self
+    }
+
     /// Removes the changes after a tick.
-    pub(crate) fn cut_at(&mut self, tick: u64) {
+    fn cut_at(&mut self, tick: u64) {
         if tick >= self.tick {
             return;
         }
@@ -163,4 +201,45 @@ impl SavedWorld {
             last.notes.retain(|note| note.tick < tick);
         }
     }
+}
+
+/// Returns the tick of a moment.
+fn tick_of(saved: &SavedWorld, moment: Moment) -> u64 {
+    match moment {
+        Moment::Last => saved.tick,
+        Moment::Tick(tick) => tick,
+        Moment::TimeMs(time_ms) => tick_at(saved, time_ms),
+    }
+}
+
+/// Number of steps in this many milliseconds.
+fn ticks_in(time_ms: u64) -> u64 {
+    let ticks = u128::from(time_ms) * u128::from(nowcast_world::STEP_HZ) / 1_000;
+    u64::try_from(ticks).unwrap_or(u64::MAX)
+}
+
+/// Returns the time of a tick. It is the inverse of [`tick_at`], which returns the same tick for this time.
+fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
+    let before = saved.batches.iter().rev().find(|batch| batch.through_tick <= tick);
+    let (since, since_ms) = match before {
+        Some(batch) => (batch.through_tick, batch.time_ms),
+        None => (saved.snapshot.tick, saved.snapshot.time_ms),
+    };
+    let ms = tick.saturating_sub(since).saturating_mul(1_000).div_ceil(u64::from(nowcast_world::STEP_HZ));
+    let next = saved.batches.iter().find(|batch| batch.through_tick > tick);
+    let latest_ms = next.map_or(u64::MAX, |next| next.time_ms.saturating_sub(1).max(since_ms));
+    since_ms.saturating_add(ms).min(latest_ms)
+}
+
+/// Returns the tick at a time, if the world's clock ran evenly between the entries before and after it. Entries with later
+/// times had not happened yet at this time, even if the world was stalled for a long time.
+fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
+    let before = saved.batches.iter().rev().find(|batch| batch.time_ms <= time_ms);
+    let (tick, since_ms) = match before {
+        Some(batch) => (batch.through_tick, batch.time_ms),
+        None => (saved.snapshot.tick, saved.snapshot.time_ms),
+    };
+    let next = saved.batches.iter().find(|batch| batch.time_ms > time_ms);
+    let latest = next.map_or(saved.tick, |next| next.through_tick.saturating_sub(1).max(tick));
+    tick.saturating_add(ticks_in(time_ms.saturating_sub(since_ms))).min(latest)
 }

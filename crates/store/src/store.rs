@@ -8,7 +8,7 @@ use nowcast_world::SavedData;
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::name::WorldName;
-use crate::saved::{Moment, SavedWorld};
+use crate::saved::{Moment, SavedWorld, Stretch};
 use crate::snapshot::{Origin, Snapshot};
 
 /// Stores worlds.
@@ -101,6 +101,46 @@ pub trait Store: Send + Sync {
     fn stats(&self) -> Stats;
 }
 
+/// The store of a server. Besides the records of [`Store`], it shows the past and adds whole worlds. All methods wait for the
+/// disk, or for the servers that keep the worlds.
+pub trait WorldStore: Store {
+    /// Returns the first and the last time of a world's history, in milliseconds since 1970; `None` if there is no such world.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    fn span(&self, world: &WorldName) -> Result<Option<(u64, u64)>, StoreError>;
+
+    /// Returns a world at a moment with the later changes, for the given time or until the journal restarts. Returns `None`
+    /// in the cases of [`Store::load`].
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read, or if a record of the world is damaged.
+    fn load_stretch(
+        &self,
+        world: &WorldName,
+        moment: Moment,
+        next: Duration,
+    ) -> Result<Option<Stretch>, StoreError>;
+
+    /// Returns the time of the next snapshot after a time, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    fn next_snapshot(&self, world: &WorldName, after_ms: u64) -> Result<Option<u64>, StoreError>;
+
+    /// Adds a world from a save file ([`SavedWorld::to_file`]) under an unused name.
+    ///
+    /// # Errors
+    /// Fails if the bytes are not a save file of a world, if a world has the name already, or if the store cannot be written.
+    fn import(&self, world: &WorldName, file: &[u8]) -> Result<(), StoreError>;
+
+    /// Writes the waiting records. It waits for at most the given time. From then on the store accepts nothing.
+    ///
+    /// # Errors
+    /// Returns the reason why not everything was written.
+    fn close(&self, within: Duration) -> Result<(), StoreError>;
+}
+
 /// The relation of a snapshot to the journal before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Continuity {
@@ -145,6 +185,9 @@ pub enum RefusedWhy {
     /// The record is larger than the store can read back, or its ticks are not in order.
     #[error("it is too large, or its ticks are not in order")]
     Invalid,
+    /// Another server owns the world, or no server has claimed it. Nothing of this world can be written any more.
+    #[error("another server owns the world")]
+    Fenced,
     /// The store is closed.
     #[error("the store is closed")]
     Closed,

@@ -29,11 +29,11 @@ pub use reader::{Report, SqliteReader};
 use crate::batch::{BATCH_BYTES_MAX, Batch, TICK_MAX};
 use crate::error::{Problem, StoreError};
 use crate::name::WorldName;
-use crate::saved::{Moment, SavedWorld};
+use crate::saved::{Moment, SavedWorld, Stretch};
 use crate::snapshot::{HOST_BYTES_MAX, Snapshot, WORLD_BYTES_MAX, read_file};
 use crate::store::{
     Completion, Continuity, Health, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, Mark, MarkCompletion, MarkKind,
-    Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary,
+    Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary, WorldStore,
 };
 use queue::{Content, NotTaken, Queue, Work};
 use writer::Writer;
@@ -296,6 +296,33 @@ impl Store for SqliteStore {
 
     fn stats(&self) -> Stats {
         self.queue.stats()
+    }
+}
+
+impl WorldStore for SqliteStore {
+    fn span(&self, world: &WorldName) -> Result<Option<(u64, u64)>, StoreError> {
+        self.reader()?.span(world)
+    }
+
+    fn load_stretch(
+        &self,
+        world: &WorldName,
+        moment: Moment,
+        next: Duration,
+    ) -> Result<Option<Stretch>, StoreError> {
+        self.reader()?.load_stretch(world, moment, next)
+    }
+
+    fn next_snapshot(&self, world: &WorldName, after_ms: u64) -> Result<Option<u64>, StoreError> {
+        self.reader()?.next_snapshot(world, after_ms)
+    }
+
+    fn import(&self, world: &WorldName, file: &[u8]) -> Result<(), StoreError> {
+        SqliteStore::import(self, world, file)
+    }
+
+    fn close(&self, within: Duration) -> Result<(), StoreError> {
+        SqliteStore::close(self, within)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nowcast_world::World;
-use nowcast_world::journal::{Entry, ReplayError};
+use nowcast_world::journal::ReplayError;
 use rusqlite::{OptionalExtension, params};
 
 use crate::batch::{Batch, Span};
@@ -260,9 +260,8 @@ impl SqliteReader {
     }
 
     fn load_world(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, Problem> {
-        let Some(mut saved) = self.load_through(world, moment, moment)? else { return Ok(None) };
-        saved.cut_at(tick_of(&saved, moment));
-        Ok(Some(saved))
+        let saved = self.load_through(world, moment, moment)?;
+        Ok(saved.map(|saved| saved.until(moment)))
     }
 
     fn load_stretch_of(
@@ -271,23 +270,9 @@ impl SqliteReader {
         moment: Moment,
         next: Duration,
     ) -> Result<Option<Stretch>, Problem> {
-        let next_ms = u64::try_from(next.as_millis()).unwrap_or(u64::MAX);
-        let through = match moment {
-            Moment::Last => Moment::Last,
-            Moment::Tick(tick) => Moment::Tick(tick.saturating_add(ticks_in(next_ms))),
-            Moment::TimeMs(time_ms) => Moment::TimeMs(time_ms.saturating_add(next_ms)),
-        };
-        let Some(mut saved) = self.load_through(world, moment, through)? else { return Ok(None) };
-        let through_tick = tick_of(&saved, through).min(saved.tick);
-        let tick = tick_of(&saved, moment).min(through_tick);
-        let [time_ms, through_ms] = [tick, through_tick].map(|tick| time_at(&saved, tick));
-        // An entry at `through_tick` belongs to the step after the stretch. It is included only if the record ends at that
-        // tick.
-        let is_end = through_tick == saved.tick;
-        let is_next = |entry: &Entry| entry.tick >= tick && (is_end || entry.tick < through_tick);
-        let next = saved.entries().filter(is_next).collect();
-        saved.cut_at(tick);
-        Ok(Some(Stretch { saved, time_ms, next, through_tick, through_ms }))
+        let through = moment.plus(next);
+        let saved = self.load_through(world, moment, through)?;
+        Ok(saved.map(|saved| Stretch::new(saved, moment, through)))
     }
 
     /// Loads the newest snapshot before a moment, and the batches until a later moment and a little beyond.
@@ -544,47 +529,6 @@ fn add(saved: &mut SavedWorld, batch: Batch, number: i64) -> Result<(), Problem>
 
 fn missing(number: i64) -> Problem {
     Problem::damaged(format!("batch {number}"), "it is missing")
-}
-
-/// Returns the tick of a moment.
-fn tick_of(saved: &SavedWorld, moment: Moment) -> u64 {
-    match moment {
-        Moment::Last => saved.tick,
-        Moment::Tick(tick) => tick,
-        Moment::TimeMs(time_ms) => tick_at(saved, time_ms),
-    }
-}
-
-/// Number of steps in this many milliseconds.
-fn ticks_in(time_ms: u64) -> u64 {
-    let ticks = u128::from(time_ms) * u128::from(nowcast_world::STEP_HZ) / 1_000;
-    u64::try_from(ticks).unwrap_or(u64::MAX)
-}
-
-/// Returns the time of a tick. It is the inverse of [`tick_at`], which returns the same tick for this time.
-fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
-    let before = saved.batches.iter().rev().find(|batch| batch.through_tick <= tick);
-    let (since, since_ms) = match before {
-        Some(batch) => (batch.through_tick, batch.time_ms),
-        None => (saved.snapshot.tick, saved.snapshot.time_ms),
-    };
-    let ms = tick.saturating_sub(since).saturating_mul(1_000).div_ceil(u64::from(nowcast_world::STEP_HZ));
-    let next = saved.batches.iter().find(|batch| batch.through_tick > tick);
-    let latest_ms = next.map_or(u64::MAX, |next| next.time_ms.saturating_sub(1).max(since_ms));
-    since_ms.saturating_add(ms).min(latest_ms)
-}
-
-/// Returns the tick at a time, if the world's clock ran evenly between the entries before and after it. Entries with later
-/// times had not happened yet at this time, even if the world was stalled for a long time.
-fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
-    let before = saved.batches.iter().rev().find(|batch| batch.time_ms <= time_ms);
-    let (tick, since_ms) = match before {
-        Some(batch) => (batch.through_tick, batch.time_ms),
-        None => (saved.snapshot.tick, saved.snapshot.time_ms),
-    };
-    let next = saved.batches.iter().find(|batch| batch.time_ms > time_ms);
-    let latest = next.map_or(saved.tick, |next| next.through_tick.saturating_sub(1).max(tick));
-    tick.saturating_add(ticks_in(time_ms.saturating_sub(since_ms))).min(latest)
 }
 
 /// Negative numbers are never written. A later check detects such damage.

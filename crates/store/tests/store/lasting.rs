@@ -1,43 +1,17 @@
 //! A world continues after its process has ended.
 
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use nowcast_store::{
-    ActionId, Attempt, Batch, Completion, Continuity, Health, Mark, MarkCompletion, MarkKind, Moment, Origin,
-    Pruned, Refused, Retention, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS, SavedWorld, Snapshot, SqliteStore,
-    Stats, Store, StoreError, Summary, WorldName,
+    Batch, Completion, Continuity, Health, Mark, MarkCompletion, MarkKind, Moment, Pruned, Refused,
+    Retention, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS, SavedWorld, Snapshot, SqliteStore, Stats, Store,
+    StoreError, Summary, WorldName,
 };
 use nowcast_world::journal::Record;
 use nowcast_world::{Command, PlayerId, SavedData};
 
-use super::garden::{self, BEGIN_MS, Story};
-use super::{Folder, PATIENCE, completion, name, seeds};
-
-#[test]
-fn a_world_is_restored_to_the_last_bit_and_continues_identically() {
-    for seed in 0..seeds(3) {
-        let (folder, plaza) = (Folder::new("comes-back"), name("plaza"));
-        let mut story = Story::new(&plaza, seed);
-        let mut store = folder.open();
-        for part in 0..4 {
-            story.play(&store, 150);
-            if part == 1 {
-                story.snapshot(&store);
-            }
-            story.play(&store, 61);
-            story.recorder.flush_all(&story.world, &store, story.now_ms);
-            drop(store);
-            store = folder.open();
-            let saved = store.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
-            let again = Story::resume(&saved, seed);
-            assert_eq!(again.world.tick(), story.world.tick(), "seed {seed}");
-            assert_eq!(again.world.hash(), story.world.hash(), "seed {seed}, part {part}");
-            assert_eq!(saved.snapshot.origin, garden::origin(seed));
-            story = again;
-        }
-    }
-}
+use super::garden::{self, Story};
+use super::{Folder, PATIENCE, conformance, name};
 
 /// A store whose disk loses every snapshot except the first one.
 struct Forgetful<'a>(&'a SqliteStore);
@@ -109,80 +83,6 @@ fn a_snapshot_that_was_lost_leaves_its_mark_in_the_journal() {
 }
 
 #[test]
-fn a_durable_action_is_confirmed_after_it_is_stored_and_happens_once() {
-    let (folder, plaza) = (Folder::new("once"), name("plaza"));
-    let store = folder.open();
-    let mut story = Story::new(&plaza, 1);
-    let ada = PlayerId(1);
-    story.snapshot(&store);
-    story.recorder.apply(&mut story.world, Command::Join { player: ada, name: "Ada".into() }).unwrap();
-    let id = ActionId { client: [9; 16], number: 1 };
-    let act = |story: &mut Story| {
-        let (then, told) = completion();
-        let command = garden::action(ada, "count");
-        let attempt = story.recorder.apply_once(&mut story.world, id, command, then).unwrap();
-        story.world.step();
-        story.recorder.flush(&story.world, &store, story.now_ms);
-        (attempt, told.recv_timeout(PATIENCE).expect("the completion is called"))
-    };
-    assert_eq!(act(&mut story), (Attempt::First, Ok(())));
-    let kept = store.load(&plaza, Moment::Last).unwrap().unwrap();
-    assert_eq!(garden::count(&garden::replay(&kept), 1), 1, "a confirmed action is stored");
-    assert_eq!(act(&mut story), (Attempt::Again, Ok(())));
-    // The process ends without an answer, and the client retries.
-    drop(store);
-    let store = folder.open();
-    let mut story = Story::resume(&store.load(&plaza, Moment::Last).unwrap().unwrap(), 1);
-    let (then, told) = completion();
-    let command = garden::action(ada, "count");
-    let attempt = story.recorder.apply_once(&mut story.world, id, command, then).unwrap();
-    story.recorder.flush(&story.world, &store, story.now_ms);
-    assert_eq!((attempt, told.recv_timeout(PATIENCE).unwrap()), (Attempt::Again, Ok(())));
-    // A snapshot contains the done action, too.
-    story.snapshot(&store);
-    store.commit(PATIENCE).unwrap();
-    let saved = store.load(&plaza, Moment::Last).unwrap().unwrap();
-    assert!(saved.batches.is_empty() && saved.once().contains(id));
-    assert_eq!(garden::count(&garden::replay(&saved), 1), 1);
-}
-
-#[test]
-fn notes_of_a_host_come_back_in_order_after_its_snapshot() {
-    let (folder, plaza) = (Folder::new("notes"), name("plaza"));
-    let store = folder.open();
-    let mut story = Story::new(&plaza, 1);
-    story.snapshot(&store);
-    for number in 0..10u8 {
-        story.recorder.note(&story.world, vec![number]);
-        story.play(&store, 2);
-    }
-    story.recorder.flush_all(&story.world, &store, story.now_ms);
-    store.commit(PATIENCE).unwrap();
-    let saved = store.load(&plaza, Moment::Last).unwrap().unwrap();
-    assert_eq!(saved.snapshot.host, b"host");
-    let notes: Vec<_> = saved.notes().map(|note| (note.tick, note.bytes[0])).collect();
-    assert_eq!(notes, (0..10).map(|number| (2 * u64::from(number), number)).collect::<Vec<_>>());
-}
-
-#[test]
-fn a_world_at_rest_costs_no_bytes_and_its_clock_continues() {
-    let (folder, plaza) = (Folder::new("rest"), name("plaza"));
-    let store = folder.open();
-    let mut story = Story::new(&plaza, 1);
-    story.snapshot(&store);
-    for _ in 0..600 {
-        story.world.step();
-        story.recorder.flush(&story.world, &store, story.now_ms);
-    }
-    store.commit(PATIENCE).unwrap();
-    let before = store.stats().batch_bytes;
-    let saved = store.load(&plaza, Moment::Last).unwrap().unwrap();
-    assert_eq!((saved.tick, saved.batches.len()), (600, 0));
-    // The batch before the snapshot records that the snapshot changed the world.
-    assert!(before < 100, "{before} bytes");
-}
-
-#[test]
 fn a_snapshot_is_due_after_a_minute_of_life_or_an_hour_of_rest() {
     let (folder, plaza) = (Folder::new("due"), name("plaza"));
     let store = folder.open();
@@ -207,59 +107,43 @@ fn a_snapshot_is_due_after_a_minute_of_life_or_an_hour_of_rest() {
 }
 
 #[test]
+fn a_world_is_restored_to_the_last_bit_and_continues_identically() {
+    let folder = Folder::new("worlds-are-restored");
+    conformance::worlds_are_restored(&|| Box::new(folder.open()));
+}
+
+#[test]
+fn a_durable_action_is_confirmed_after_it_is_stored_and_happens_once() {
+    let folder = Folder::new("durable-actions-happen-once");
+    conformance::durable_actions_happen_once(&|| Box::new(folder.open()));
+}
+
+#[test]
+fn notes_of_a_host_come_back_in_order_after_its_snapshot() {
+    let folder = Folder::new("notes-come-back");
+    conformance::notes_come_back(&|| Box::new(folder.open()));
+}
+
+#[test]
+fn a_world_at_rest_costs_no_bytes_and_its_clock_continues() {
+    let folder = Folder::new("rest-costs-no-bytes");
+    conformance::rest_costs_no_bytes(&|| Box::new(folder.open()));
+}
+
+#[test]
 fn a_used_token_and_a_ban_outlive_the_process_and_end_in_time() {
-    let folder = Folder::new("marks");
-    let mark = |key: &[u8], expires_ms| Mark {
-        kind: MarkKind::TokenUsed,
-        key: key.to_vec(),
-        note: String::new(),
-        expires_ms,
-    };
-    let is_new = |store: &dyn Store, mark: Mark, now_ms| {
-        let (tell, told) = channel();
-        store
-            .mark(mark, now_ms, Box::new(move |outcome| tell.send(outcome).expect("the test waits")))
-            .unwrap();
-        told.recv_timeout(PATIENCE).expect("the completion is called").expect("the action is stored")
-    };
-    let store = folder.open();
-    assert!(is_new(&store, mark(b"a", BEGIN_MS + 1_000), BEGIN_MS));
-    assert!(!is_new(&store, mark(b"a", BEGIN_MS + 1_000), BEGIN_MS + 10), "used a second time");
-    let ban = Mark {
-        kind: MarkKind::Ban,
-        key: b"mallory".to_vec(),
-        note: "spam".into(),
-        expires_ms: u64::MAX >> 1,
-    };
-    assert!(is_new(&store, ban.clone(), BEGIN_MS));
-    drop(store);
-    let store = folder.open();
-    assert!(!is_new(&store, mark(b"a", BEGIN_MS + 1_000), BEGIN_MS + 20), "after a restart, too");
-    assert!(is_new(&store, mark(b"b", BEGIN_MS + 1_000), BEGIN_MS + 20));
-    assert_eq!(store.marks(MarkKind::Ban, BEGIN_MS).unwrap(), std::slice::from_ref(&ban));
-    assert_eq!(store.marks(MarkKind::TokenUsed, BEGIN_MS + 999).unwrap().len(), 2);
-    assert_eq!(store.marks(MarkKind::TokenUsed, BEGIN_MS + 1_000).unwrap(), []);
-    assert_eq!(store.prune(&Default::default(), BEGIN_MS + 1_000).unwrap().marks, 2);
-    store.unmark(MarkKind::Ban, &ban.key, Vec::new()).unwrap();
-    store.commit(PATIENCE).unwrap();
-    assert_eq!(store.marks(MarkKind::Ban, BEGIN_MS).unwrap(), []);
+    let folder = Folder::new("marks-end-in-time");
+    conformance::marks_end_in_time(&|| Box::new(folder.open()));
 }
 
 #[test]
 fn a_list_shows_the_stored_worlds() {
-    let folder = Folder::new("list");
-    let store = folder.open();
-    assert!(store.list().unwrap().is_empty());
-    for (index, world) in ["plaza", "attic"].into_iter().enumerate() {
-        let mut story = Story::new(&name(world), index as u64);
-        story.play(&store, 90);
-        story.snapshot(&store);
-    }
-    store.commit(PATIENCE).unwrap();
-    let list = store.list().unwrap();
-    assert_eq!(list.iter().map(|world| world.name.as_str()).collect::<Vec<_>>(), ["attic", "plaza"]);
-    let plaza = &list[1];
-    assert_eq!((plaza.tick, plaza.snapshots, plaza.created_ms), (90, 2, BEGIN_MS));
-    assert_eq!(plaza.origin, Origin { seed: 0, ..garden::origin(0) });
-    assert!(plaza.bytes > 0 && plaza.batches > 0 && plaza.changed_ms > plaza.created_ms);
+    let folder = Folder::new("worlds-are-listed");
+    conformance::worlds_are_listed(&|| Box::new(folder.open()));
+}
+
+#[test]
+fn the_data_of_an_account_comes_back_after_a_restart() {
+    let folder = Folder::new("accounts-come-back");
+    conformance::accounts_come_back(&|| Box::new(folder.open()));
 }

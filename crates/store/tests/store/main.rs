@@ -1,6 +1,7 @@
 //! Scenarios for the guarantees of the store.
 
 mod bad_input;
+mod conformance;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod garden;

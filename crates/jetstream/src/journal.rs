@@ -1,0 +1,331 @@
+//! The stream of one world.
+
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::message::{PublishMessage, StreamMessage};
+use async_nats::jetstream::stream::{
+    Config, DiscardPolicy, LastRawMessageErrorKind, RawMessageError, Stream,
+};
+use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use nowcast_cluster::{Epoch, FRAME_BYTES_MAX, Frame, Head, Release, ServerId, SnapshotRef};
+use nowcast_store::{Problem, WorldName};
+
+use crate::bucket::{from_hex, hex};
+use crate::{ClusterError, Link};
+
+/// Messages that are requested at the same time.
+const READ_AHEAD: usize = 32;
+
+/// Attempts to become the owner of a journal to which others write at the same time.
+const CLAIM_TRIES: u32 = 16;
+
+/// Bytes of a message besides its payload.
+const HEADER_BYTES: usize = 1_024;
+
+/// The header of a snapshot's message with its time, in milliseconds since 1970.
+const TIME_HEADER: &str = "Nowcast-Time-Ms";
+
+/// The header of a snapshot's message with the bytes of the journal since the previous snapshot.
+const BYTES_HEADER: &str = "Nowcast-Journal-Bytes";
+
+/// The header of a snapshot's message with the number of batches since the previous snapshot.
+const BATCHES_HEADER: &str = "Nowcast-Journal-Batches";
+
+/// The stream of one world: heads of owners, batches, and notes of snapshots. Each append states the sequence number of the
+/// last message, so two owners cannot both write.
+#[derive(Clone)]
+pub(crate) struct Journal {
+    link: Link,
+    stream: Stream,
+    name: String,
+    subject: String,
+}
+
+/// The right to append, as the journal's last message gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    pub(crate) epoch: Epoch,
+    /// The sequence number of the last message.
+    pub(crate) last: u64,
+    /// The number of the last batch.
+    pub(crate) batch_number: u64,
+    pub(crate) tick: u64,
+    pub(crate) has_snapshot: bool,
+}
+
+/// A note of a snapshot in the journal.
+#[derive(Clone, Debug)]
+pub(crate) struct Note {
+    /// The sequence number of the message.
+    pub(crate) sequence: u64,
+    pub(crate) snapshot: SnapshotRef,
+    /// The time of the snapshot, in milliseconds since 1970.
+    pub(crate) time_ms: u64,
+    /// Bytes and number of the batches since the previous snapshot.
+    pub(crate) since: (u64, u64),
+}
+
+/// The reason why a message was not appended.
+#[derive(Debug)]
+pub(crate) enum AppendError {
+    /// Another owner has appended a message.
+    Fenced,
+    /// The message is larger than NATS accepts.
+    TooLarge,
+    /// NATS did not answer, or cannot write. The message may have been appended.
+    Failed(String),
+}
+
+/// A message with its sequence number.
+pub(crate) type Numbered = (u64, Frame);
+
+impl Journal {
+    /// Opens the stream of a world, or makes it.
+    pub(crate) async fn open(link: &Link, world: &WorldName) -> Result<Journal, ClusterError> {
+        let (name, subject) = names(link, world);
+        let stream = link
+            .open_stream(Config {
+                name: name.clone(),
+                subjects: vec![format!("{subject}.>")],
+                discard: DiscardPolicy::New,
+                ..Config::default()
+            })
+            .await?;
+        Ok(Journal { link: link.clone(), stream, name, subject })
+    }
+
+    /// Returns the stream of a world, if there is one.
+    pub(crate) async fn find(link: &Link, world: &WorldName) -> Result<Option<Journal>, ClusterError> {
+        let (name, subject) = names(link, world);
+        let found = link.find_stream(&name).await?;
+        Ok(found.map(|stream| Journal { link: link.clone(), stream, name, subject }))
+    }
+
+    /// Returns the names of all worlds with a stream.
+    pub(crate) async fn worlds(link: &Link) -> Result<Vec<WorldName>, ClusterError> {
+        let names = link.context().stream_names();
+        let names: Vec<String> = names
+            .try_collect()
+            .await
+            .map_err(|error| ClusterError::request("cannot list the streams", error))?;
+        let prefix = link.name("world-");
+        let world = |name: &String| {
+            let text = String::from_utf8(from_hex(name.strip_prefix(&prefix)?)?).ok()?;
+            WorldName::new(&text).ok()
+        };
+        let mut worlds: Vec<WorldName> = names.iter().filter_map(world).collect();
+        worlds.sort();
+        Ok(worlds)
+    }
+
+    /// Returns the sequence numbers of the first and the last message, as the leader knows them.
+    pub(crate) async fn bounds(&self) -> Result<(u64, u64), Problem> {
+        let info = self.stream.get_info().await.map_err(|error| self.failed("cannot be read", &error))?;
+        Ok((info.state.first_sequence, info.state.last_sequence))
+    }
+
+    /// Returns a message, if it is there.
+    pub(crate) async fn frame(&self, sequence: u64) -> Result<Option<Frame>, Problem> {
+        let found = self.found(self.stream.get_raw_message(sequence).await)?;
+        found.map(|message| self.parse(&message)).transpose()
+    }
+
+    /// Returns the newest note of a snapshot.
+    pub(crate) async fn last_snapshot(&self) -> Result<Option<Note>, Problem> {
+        let subject = format!("{}.snapshot", self.subject);
+        let found = self.found(self.stream.get_last_raw_message_by_subject(&subject).await)?;
+        found.map(|message| self.note(&message)).transpose()
+    }
+
+    /// Returns all notes of snapshots, the oldest first.
+    pub(crate) async fn snapshots(&self) -> Result<Vec<Note>, Problem> {
+        let subject = format!("{}.snapshot", self.subject);
+        let (mut notes, mut from) = (Vec::new(), 1);
+        loop {
+            let next = self.stream.raw_message_builder().sequence(from).next_by_subject(&subject);
+            let Some(message) = self.found(next.send().await)? else { return Ok(notes) };
+            from = message.sequence + 1;
+            notes.push(self.note(&message)?);
+        }
+    }
+
+    /// Returns the messages with these numbers. A missing message is damage.
+    pub(crate) async fn read(&self, from: u64, through: u64) -> Result<Vec<Numbered>, Problem> {
+        let reads = (from..=through).map(|sequence| async move {
+            let frame = self.frame(sequence).await?.ok_or_else(|| self.missing(sequence))?;
+            Ok::<_, Problem>((sequence, frame))
+        });
+        futures_util::stream::iter(reads).buffered(READ_AHEAD).try_collect().await
+    }
+
+    fn found(
+        &self,
+        message: Result<StreamMessage, RawMessageError>,
+    ) -> Result<Option<StreamMessage>, Problem> {
+        match message {
+            Ok(message) => Ok(Some(message)),
+            Err(error) => match error.kind() {
+                LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                LastRawMessageErrorKind::JetStream(answer)
+                    if answer.error_code() == ErrorCode::NO_MESSAGE_FOUND =>
+                {
+                    Ok(None)
+                }
+                _ => Err(self.failed("cannot be read", &error)),
+            },
+        }
+    }
+
+    fn parse(&self, message: &StreamMessage) -> Result<Frame, Problem> {
+        Frame::decode(&message.payload).map_err(|error| self.damaged(message.sequence, &error))
+    }
+
+    fn note(&self, message: &StreamMessage) -> Result<Note, Problem> {
+        let Frame::Snapshot(snapshot) = self.parse(message)? else {
+            return Err(self.damaged(message.sequence, &"it is not the note of a snapshot"));
+        };
+        let number = |name: &str| {
+            let text = message.headers.get(name).and_then(|value| value.as_str().parse().ok());
+            text.ok_or_else(|| self.damaged(message.sequence, &format!("its header {name} is missing")))
+        };
+        let since = (number(BYTES_HEADER)?, number(BATCHES_HEADER)?);
+        Ok(Note { sequence: message.sequence, snapshot, time_ms: number(TIME_HEADER)?, since })
+    }
+
+    /// Appends the note of a snapshot.
+    pub(crate) async fn append_note(&self, note: &Note, last: u64) -> Result<u64, AppendError> {
+        let headers =
+            [(TIME_HEADER, note.time_ms), (BYTES_HEADER, note.since.0), (BATCHES_HEADER, note.since.1)];
+        self.publish(&Frame::Snapshot(note.snapshot), last, &headers).await
+    }
+
+    /// Appends a frame without further data.
+    pub(crate) async fn append(&self, frame: &Frame, last: u64) -> Result<u64, AppendError> {
+        self.publish(frame, last, &[]).await
+    }
+
+    /// Appends a message, if `last` is the number of the last message. Returns the number of the new one. If the message
+    /// itself was appended by an earlier attempt, that counts as success. No two owners write equal messages, because each
+    /// message has the epoch of its owner.
+    async fn publish(&self, frame: &Frame, last: u64, headers: &[(&str, u64)]) -> Result<u64, AppendError> {
+        let mut bytes = Vec::new();
+        frame.encode(&mut bytes);
+        if bytes.len() > FRAME_BYTES_MAX || bytes.len() + HEADER_BYTES > self.link.payload_bytes_max() {
+            return Err(AppendError::TooLarge);
+        }
+        let kind = match frame {
+            Frame::Snapshot(_) => "snapshot",
+            Frame::Batch(_) => "batch",
+            Frame::Head(_) | Frame::Resume(_) => "head",
+        };
+        let payload = Bytes::from(bytes);
+        let mut message = PublishMessage::build()
+            .payload(payload.clone())
+            .expected_stream(&self.name)
+            .expected_last_sequence(last);
+        for (name, number) in headers {
+            message = message.header(*name, number.to_string().as_str());
+        }
+        let failed = |error: &dyn std::fmt::Display| AppendError::Failed(format!("{}: {error}", self.name));
+        let sent = self.link.context().send_publish(format!("{}.{kind}", self.subject), message).await;
+        match sent.map_err(|error| failed(&error))?.await {
+            Ok(ack) => Ok(ack.sequence),
+            Err(error) => match error.kind() {
+                PublishErrorKind::WrongLastSequence => self.find_own(&payload, last + 1).await,
+                PublishErrorKind::MaxPayloadExceeded => Err(AppendError::TooLarge),
+                _ => Err(failed(&error)),
+            },
+        }
+    }
+
+    /// Decides whether the message with a number is this one, which an earlier attempt appended.
+    async fn find_own(&self, payload: &Bytes, sequence: u64) -> Result<u64, AppendError> {
+        match self.found(self.stream.get_raw_message(sequence).await) {
+            Ok(Some(found)) if found.payload == *payload => Ok(sequence),
+            Ok(Some(_)) => Err(AppendError::Fenced),
+            // An old leader may have answered, which does not know the message yet.
+            Ok(None) => {
+                Err(AppendError::Failed(format!("{}: message {sequence} cannot be read yet", self.name)))
+            }
+            Err(problem) => Err(AppendError::Failed(problem.to_string())),
+        }
+    }
+
+    /// Appends the head of a new owner, so that the owner before cannot append any more. Without an epoch, the one after that
+    /// of the last owner is taken.
+    pub(crate) async fn claim(&self, owner: ServerId, epoch: Option<Epoch>) -> Result<Claim, Problem> {
+        let mut why = "others claim it at the same time".to_owned();
+        for _ in 0..CLAIM_TRIES {
+            let (_, last) = self.bounds().await?;
+            let newest = match last {
+                0 => Epoch(0),
+                last => self.frame(last).await?.ok_or_else(|| self.missing(last))?.epoch(),
+            };
+            let epoch = epoch.unwrap_or(newest.next());
+            let mut claim = self.claim_after(last).await?;
+            claim.epoch = epoch;
+            let head = Head { epoch, owner, release: Release::CURRENT, hand_over: None };
+            // An attempt before may have appended this head.
+            let is_ours = last > 0 && self.frame(last).await? == Some(Frame::Head(head.clone()));
+            if is_ours {
+                claim.last = last;
+                return Ok(claim);
+            }
+            if epoch <= newest {
+                return Err(Problem::Fenced);
+            }
+            match self.append(&Frame::Head(head), last).await {
+                Ok(last) => return Ok(Claim { last, ..claim }),
+                Err(AppendError::Failed(cause)) => why = cause,
+                Err(AppendError::Fenced | AppendError::TooLarge) => {}
+            }
+        }
+        Err(Problem::Unreachable(format!("{} cannot be claimed: {why}", self.name)))
+    }
+
+    /// Returns where the journal stands after a message: the newest batch or snapshot up to it says so.
+    async fn claim_after(&self, last: u64) -> Result<Claim, Problem> {
+        let has_snapshot = self.last_snapshot().await?.is_some();
+        let claim = Claim { epoch: Epoch(0), last, batch_number: 0, tick: 0, has_snapshot };
+        let mut sequence = last;
+        while sequence > 0 {
+            match self.frame(sequence).await? {
+                Some(Frame::Batch(batch)) => {
+                    return Ok(Claim { batch_number: batch.number, tick: batch.through_step, ..claim });
+                }
+                Some(Frame::Snapshot(snapshot)) => {
+                    return Ok(Claim { batch_number: snapshot.batch_number, tick: snapshot.step, ..claim });
+                }
+                Some(Frame::Head(_) | Frame::Resume(_)) => sequence -= 1,
+                None if has_snapshot => return Err(self.missing(sequence)),
+                None => return Ok(claim),
+            }
+        }
+        Ok(claim)
+    }
+
+    /// Removes all messages before a number. Returns how many were removed.
+    pub(crate) async fn purge_before(&self, sequence: u64) -> Result<u64, Problem> {
+        let purged = self.stream.purge().sequence(sequence).await;
+        Ok(purged.map_err(|error| self.failed("cannot be purged", &error))?.purged)
+    }
+
+    fn missing(&self, sequence: u64) -> Problem {
+        self.damaged(sequence, &"it is missing: messages were deleted or purged by hand")
+    }
+
+    pub(crate) fn damaged(&self, sequence: u64, what: &dyn std::fmt::Display) -> Problem {
+        Problem::Damaged { place: format!("message {sequence} of {}", self.name), what: what.to_string() }
+    }
+
+    fn failed(&self, what: &str, error: &dyn std::fmt::Display) -> Problem {
+        Problem::Unreachable(format!("{} {what}: {error}", self.name))
+    }
+}
+
+/// The name of a world's stream, and the beginning of its subjects.
+fn names(link: &Link, world: &WorldName) -> (String, String) {
+    let key = hex(world.as_str().as_bytes());
+    (link.name(&format!("world-{key}")), link.subject(&format!("world.{key}")))
+}
