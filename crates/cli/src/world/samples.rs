@@ -91,7 +91,9 @@ impl Sample {
                 sample!("capture-the-flag": "world.luau", "field.luau", "tests/match.luau")
             }
             Sample::ObstacleRace => {
-                sample!("obstacle-race": "world.luau", "course.luau", "tests/race.luau")
+                sample!(
+                    "obstacle-race": "world.luau", "course.luau", "lookout.luau", "tests/lookout.luau", "tests/race.luau"
+                )
             }
             Sample::Builders => {
                 sample!("builders": "world.luau", "tests/building.luau", "tests/palette.luau")
