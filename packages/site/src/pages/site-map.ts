@@ -91,6 +91,7 @@ export const SECTIONS: readonly Section[] = [
         file: "docs/concepts/which-protocol.md",
       },
       { address: "concepts/storage", title: "Storage of worlds", file: "docs/STORAGE.md" },
+      { address: "concepts/cluster", title: "Worlds in NATS JetStream", file: "docs/CLUSTER.md" },
       { address: "concepts/architecture", title: "Architecture", file: "ARCHITECTURE.md" },
     ],
   },
