@@ -19,8 +19,18 @@ impl Fault {
         format!("{folder}/{file}:{line}:{}: {rest}", column(text, &self.message))
     }
 
-    /// Adds a hint how to correct the fault, if the text of the line shows the cause.
+    /// Adds a hint how to correct the fault, if the text of the line shows the cause. The place of the fault becomes a place
+    /// in the text that the author wrote, if a compiler made the module.
     pub(crate) fn explained(self, sources: &Sources) -> Fault {
+        let explained = self.with_hint(sources);
+        let place = explained.file.as_deref().zip(explained.line);
+        match place.and_then(|(file, line)| sources.origin(file, line)) {
+            Some(origin) => Fault { file: Some(origin.file), line: Some(origin.line), ..explained },
+            None => explained,
+        }
+    }
+
+    fn with_hint(self, sources: &Sources) -> Fault {
         if self.kind == FaultKind::State && self.line.is_none() {
             return match assigned_at(sources, &self.message) {
                 Some((file, line)) => Fault { file: Some(file), line: Some(line), ..self },

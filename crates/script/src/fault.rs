@@ -74,7 +74,7 @@ impl Fault {
                 text if text == NO_MEMORY => (FaultKind::Memory, OUT_OF_MEMORY.into()),
                 text => (FaultKind::Runtime, text),
             },
-            other => (FaultKind::Runtime, format!("a {} was raised as an error", other.type_name())),
+            other => (FaultKind::Runtime, raised_text(other)),
         };
         let place = place.or_else(|| place_on_stack(lua));
         Fault::at(place, kind.unwrap_or(found), message)
@@ -112,6 +112,17 @@ pub(crate) fn place_on_stack(lua: &mlua::Lua) -> Option<(String, u32)> {
     });
     let (file, line) = frames.flatten().next()?;
     Some((file, u32::try_from(line).ok()?))
+}
+
+/// Describes an error that is no text. An object with `name` and `message`, as `new Error()` makes it in TypeScript, has
+/// its own description. Calls no function of the script.
+fn raised_text(raised: &mlua::Value) -> String {
+    let field = |name: &str| raised.as_table()?.raw_get::<Option<mlua::String>>(name).ok()?;
+    match (field("name"), field("message")) {
+        (Some(name), Some(message)) => format!("{}: {}", name.to_string_lossy(), message.to_string_lossy()),
+        (None, Some(message)) => message.to_string_lossy(),
+        _ => format!("a {} was raised as an error", raised.type_name()),
+    }
 }
 
 fn read_error(error: &mlua::Error, place: &mut Place) -> (FaultKind, String) {

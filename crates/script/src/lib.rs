@@ -73,6 +73,7 @@ mod reference;
 mod sandbox;
 mod scenario;
 mod script;
+mod source_map;
 mod sources;
 mod stop;
 mod suggest;
@@ -92,11 +93,13 @@ pub use library::{LIBRARY, module_of_nowcast};
 pub use limits::{LINE_BYTES_MAX, Limits};
 pub use live::{Live, PROBATION_STEPS, Report, ResumeError, Version};
 pub use reference::{
-    Arity, arguments_of, library_modules, library_types, names_of, reference, test_types, world_types,
+    Arity, arguments_of, library_modules, library_types, names_of, reference, test_types,
+    typescript_reference, typescript_types, world_types,
 };
 pub use sandbox::{Sandbox, global_names};
 pub use scenario::{Outcome, Scenario};
 pub use script::Script;
+pub use source_map::{Origin, text_hash};
 pub use sources::{MAIN, Sources};
 pub use stop::Stop;
 pub use suggest::{closest, instead};

@@ -2,13 +2,16 @@
 
 mod fields;
 mod library;
+mod notation;
 mod testing;
+mod typescript;
 
 use std::fmt::Write as _;
 
 use fields::{FIELDS, PANEL};
 use library::LIBRARY;
 use testing::TESTING;
+pub use typescript::{typescript_reference, typescript_types};
 
 /// One name of the API.
 struct Entry {
@@ -80,13 +83,13 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "event",
-                "(name: string, fields: { [string]: any }) -> ()",
-                "Declares the fields of an event of `world.emit`, with types as for attributes. Undeclared events may be sent too; declared ones are checked and cost fewer bytes.",
+                "(name: string, fields: { [string]: any }) -> string",
+                "Declares the fields of an event of `world.emit`, with types as for attributes, and returns the name. Undeclared events may be sent too; declared ones are checked and cost fewer bytes.",
             ),
             entry(
                 "timer",
-                "(name: string, fn: (data: any) -> ()) -> ()",
-                "Declares the function of a timer.",
+                "(name: string, fn: (data: any) -> ()) -> string",
+                "Declares the function of a timer, and returns the name.",
             ),
             entry(
                 "after",
@@ -226,6 +229,11 @@ const SECTIONS: [Section; 5] = [
             ),
             entry("all", "(self: Kind) -> { Entity }", "All entities of this kind, oldest first."),
             entry("count", "(self: Kind) -> number", "Number of its entities."),
+            entry(
+                "is",
+                "(self: Kind, entity: Entity?) -> boolean",
+                "Whether an entity is of this kind; false for nil and for a removed entity.",
+            ),
         ],
     },
     Section {

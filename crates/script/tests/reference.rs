@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use nowcast_script::{library_types, reference, test_types, world_types};
+use nowcast_script::{
+    library_types, reference, test_types, typescript_reference, typescript_types, world_types,
+};
 
 const BEGIN: &str = "<!-- reference: made by crates/script/src/reference.rs -->\n";
 const END: &str = "\n<!-- end of the reference -->";
@@ -38,4 +40,23 @@ fn the_types_of_the_sample_worlds_are_current() {
     for (name, types) in library_types() {
         is_current(&root().join(format!("worlds/.nowcast/{name}.luau")), &types);
     }
+}
+
+#[test]
+fn the_types_for_worlds_in_typescript_are_current() {
+    is_current(&root().join("packages/world-script/types/api.d.ts"), &typescript_types());
+}
+
+const PAGE: &str = "# The API of worlds in TypeScript\n\n\
+    This page lists the types of the names that [worlds in TypeScript](../tutorials/world-in-typescript.md) use. The descriptions are those of\n\
+    [the reference for Luau](../WORLDS.md#reference), so values in them have the notation of Luau: `{ radius = 60 }` is `{ radius: 60 }`, and nil is\n\
+    `undefined`.\n\n\
+    <!-- made by crates/script/src/reference/typescript.rs -->\n\n";
+
+#[test]
+fn the_reference_for_typescript_is_current() {
+    is_current(
+        &root().join("docs/reference/world-typescript.md"),
+        &format!("{PAGE}{}", typescript_reference()),
+    );
 }

@@ -36,17 +36,31 @@ export function checkFolder(folder: string): void {
   }
 }
 
-/** Makes the world by the program, and adds the file that lets npm start it. */
-export function makeWorld(program: string, folder: string, template: string, version: string): void {
+/**
+ * Makes the world by the program. Adds the file that lets npm start it, unless the program has written one.
+ *
+ * @param template the sample in Luau, or undefined for a world in TypeScript
+ */
+export function makeWorld(
+  program: string,
+  folder: string,
+  template: string | undefined,
+  version: string,
+): void {
   checkFolder(folder);
   // The program makes the folder itself.
   if (existsSync(folder)) rmdirSync(folder);
-  const made = spawnSync(program, ["new", folder, "--template", template], {
-    encoding: "utf8",
-    stdio: ["ignore", "ignore", "pipe"],
-  });
+  const made = spawnSync(
+    program,
+    ["new", folder, ...(template === undefined ? ["--typescript"] : ["--template", template])],
+    {
+      encoding: "utf8",
+      stdio: ["ignore", "ignore", "pipe"],
+    },
+  );
   if (made.error !== undefined) throw new CreateError(explainStart(program, made.error).message);
   if (made.status !== 0) throw new CreateError(made.stderr.trim().replace(/^error: /, ""));
+  if (template === undefined) return;
   const manifest = {
     name: basename(resolve(folder)),
     private: true,
@@ -74,10 +88,31 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Starts the server of the folder. Its output goes to this terminal. */
-export function startServer(program: string, port: string, options: Options): ChildProcess {
-  const open = options.open ? ["--open"] : [];
-  return spawn(program, ["serve", options.folder, "--port", port, ...open, ...options.serve], {
+/** Installs the compiler of a world in TypeScript. Throws if npm fails; the world can still be served. */
+export function installPackages(folder: string, npm = "npm"): void {
+  // On Windows, npm is a command of the shell.
+  const shell = process.platform === "win32";
+  const { status, error } = spawnSync(npm, ["install", "--no-audit", "--no-fund"], {
+    cwd: folder,
     stdio: "inherit",
+    shell,
   });
+  if (status === 0) return;
+  throw new CreateError(
+    `the compiler was not installed (${error?.message ?? `npm ended with ${status}`}). ` +
+      `Try again: cd ${folder} && npm install && npm run dev`,
+  );
+}
+
+/** Starts the server of the folder, and the compiler of a world in TypeScript. The output goes to this terminal. */
+export function startServer(
+  program: string,
+  port: string,
+  options: Options,
+  isTypeScript: boolean,
+): ChildProcess {
+  const flags = ["--port", port, ...(options.open ? ["--open"] : []), ...options.serve];
+  if (!isTypeScript) return spawn(program, ["serve", options.folder, ...flags], { stdio: "inherit" });
+  const compiler = join(resolve(options.folder), "node_modules/@nowcast/world-script/dist/main.js");
+  return spawn(process.execPath, [compiler, "dev", options.folder, ...flags], { stdio: "inherit" });
 }

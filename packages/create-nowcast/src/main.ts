@@ -3,8 +3,16 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { explainStart, ProgramError, programPath, VERSION as SERVER_VERSION } from "nowcast-server";
-import { checkFolder, checkVersions, freePort, makeWorld, startServer } from "./create.js";
-import { CreateError, HELP, type Options, readOptions, TEMPLATES } from "./options.js";
+import { checkFolder, checkVersions, freePort, installPackages, makeWorld, startServer } from "./create.js";
+import {
+  CreateError,
+  HELP,
+  LANGUAGES,
+  type Language,
+  type Options,
+  readLanguage,
+  readOptions,
+} from "./options.js";
 
 const OWN_MANIFEST = new URL("../package.json", import.meta.url);
 const VERSION = (JSON.parse(readFileSync(OWN_MANIFEST, "utf8")) as { version: string }).version;
@@ -16,19 +24,20 @@ async function main(args: readonly string[]): Promise<void> {
   checkVersions(VERSION, SERVER_VERSION);
   const program = programPath();
   checkFolder(options.folder);
-  const template = options.template ?? (await askForTemplate());
-  makeWorld(program, options.folder, template, VERSION);
-  say(
-    `Made ${options.folder}. Its rules are in ${options.folder}/world.luau: a saved change takes effect at once.`,
-  );
-  say(`Later: cd ${options.folder} && npm install && npm start\n`);
-  if (options.start) await serve(program, options);
+  const language = options.language ?? (await askForLanguage());
+  const isTypeScript = language === "TypeScript";
+  makeWorld(program, options.folder, isTypeScript ? undefined : options.template, VERSION);
+  const rules = `${options.folder}/world.${isTypeScript ? "ts" : "luau"}`;
+  say(`Made ${options.folder}. Its rules are in ${rules}: a saved change takes effect at once.`);
+  say(`Later: cd ${options.folder} && npm install && npm ${isTypeScript ? "run dev" : "start"}\n`);
+  if (isTypeScript && options.start) installPackages(options.folder);
+  if (options.start) await serve(program, options, isTypeScript);
 }
 
-async function serve(program: string, options: Options): Promise<void> {
+async function serve(program: string, options: Options, isTypeScript: boolean): Promise<void> {
   const port = options.port ?? String(await freePort());
   if (options.port === undefined && port !== "7777") say(`Port 7777 is taken, so the server uses ${port}.`);
-  const server = startServer(program, port, options);
+  const server = startServer(program, port, options, isTypeScript);
   server.on("error", (error) => fail(explainStart(program, error)));
   process.on("SIGINT", () => undefined);
   for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, () => server.kill(signal));
@@ -38,13 +47,14 @@ async function serve(program: string, options: Options): Promise<void> {
 }
 
 /** The one question. Without a terminal, the default is taken. */
-async function askForTemplate(): Promise<string> {
-  const first = TEMPLATES[0]!;
-  if (!process.stdin.isTTY || !process.stdout.isTTY) return first;
+async function askForLanguage(): Promise<Language> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return LANGUAGES[0]!;
   const lines = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = (await lines.question(`Start from which world? ${TEMPLATES.join(", ")} [${first}] `)).trim();
+  const answer = await lines.question(
+    `Write the rules in which language? ${LANGUAGES.join(", ")} [${LANGUAGES[0]}] `,
+  );
   lines.close();
-  return answer === "" ? first : answer;
+  return readLanguage(answer);
 }
 
 function say(text: string): void {

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { checkFolder, checkVersions, freePort, makeWorld } from "../src/create.js";
-import { readOptions } from "../src/options.js";
+import { checkFolder, checkVersions, freePort, installPackages, makeWorld } from "../src/create.js";
+import { readLanguage, readOptions } from "../src/options.js";
 
 let folder: string;
 
@@ -45,6 +45,7 @@ describe("arguments", () => {
     ]);
     expect(options).toEqual({
       folder: "park",
+      language: "Luau",
       template: "football",
       start: true,
       open: false,
@@ -56,10 +57,33 @@ describe("arguments", () => {
   it("may be missing", () => {
     expect(readOptions([])).toMatchObject({
       folder: "my-world",
-      template: undefined,
+      language: undefined,
+      template: "minimal",
       start: true,
       open: true,
     });
+  });
+
+  it("choose the language, and exclude each other", () => {
+    expect(readOptions(["park", "--typescript"]).language).toBe("TypeScript");
+    expect(readOptions(["--luau", "park"]).language).toBe("Luau");
+    expect(() => readOptions(["--luau", "--typescript"])).toThrow("exclude each other");
+    expect(() => readOptions(["--typescript", "--template", "football"])).toThrow("a sample in Luau");
+  });
+
+  it.each([
+    ["", "Luau"],
+    ["luau", "Luau"],
+    ["TypeScript\n", "TypeScript"],
+    ["t", "TypeScript"],
+  ])("an answer %j is a language", (answer, language) => {
+    expect(readLanguage(answer)).toBe(language);
+  });
+
+  it("an answer that is no language is refused", () => {
+    expect(() => readLanguage("Rust")).toThrow(
+      "there is no Rust for rules; nothing was made. Answer Luau or TypeScript.",
+    );
   });
 
   it("with two folders, or a flag without its value, are refused with the cure", () => {
@@ -96,6 +120,25 @@ describe("the folder", () => {
       scripts: { start: "nowcast serve . --open" },
       devDependencies: { "nowcast-server": "1.2.3" },
     });
+  });
+
+  it("in TypeScript keeps the files of npm that the program has made", () => {
+    const world = join(folder, "world");
+    const making = program(
+      'test "$1 $3" = "new --typescript" && mkdir "$2" && echo made > "$2/package.json"',
+    );
+    makeWorld(making, world, undefined, "1.2.3");
+    expect(readFileSync(join(world, "package.json"), "utf8")).toBe("made\n");
+  });
+
+  it("in TypeScript stays if npm fails, and the error has the command to try again", () => {
+    const world = join(folder, "world");
+    mkdirSync(world);
+    expect(() => installPackages(world, program("exit 1"))).toThrow(
+      `npm ended with 1). Try again: cd ${world} && npm install && npm run dev`,
+    );
+    expect(() => installPackages(world, program('test "$1" = install && touch installed'))).not.toThrow();
+    expect(existsSync(join(world, "installed"))).toBe(true);
   });
 
   it("is not made if the program refuses, and the program's error is shown", () => {

@@ -28,7 +28,7 @@ const CHECKED = ["sh", "bash", "lua", "ts", "js"];
 /**
  * Pages whose code other tests run: `crates/nowcast/tests/readme.rs`, `crates/wire/tests/second_reader.py`,
  * `crates/replication/tests/motion_reader.py`,
- * `packages/page/test/package/packed.test.ts`, `packages/react/test/readme.test.ts`, `crates/ffi/tests/c_programs.rs`
+ * `packages/page/test/package/packed.test.ts`, `packages/world-script/test/played.test.ts`, `packages/react/test/readme.test.ts`, `crates/ffi/tests/c_programs.rs`
  * and `bindings/python/tests/test_examples.py`.
  */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
@@ -39,6 +39,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "packages/react/README.md": ["tsx"],
   "docs/how-to/c-and-cpp.md": ["c", "cpp"],
   "docs/how-to/python.md": ["python"],
+  "docs/tutorials/world-in-typescript.md": ["typescript"],
 };
 
 const folder = mkdtempSync(join(tmpdir(), "nowcast-blocks-"));

@@ -12,8 +12,16 @@ use super::{Places, VERSION, copy, copy_folder, write};
 use crate::step;
 
 /// The folders below `packages/` that are published.
-const PACKAGES: [&str; 7] =
-    ["nowcast", "three", "page", "react", "predict-rapier", "nowcast-server", "create-nowcast"];
+const PACKAGES: [&str; 8] = [
+    "nowcast",
+    "three",
+    "page",
+    "react",
+    "predict-rapier",
+    "nowcast-server",
+    "world-script",
+    "create-nowcast",
+];
 /// Files and folders of a package that are published, besides those that `package.json` names.
 const ALWAYS: [&str; 2] = ["package.json", "README.md"];
 /// The tables of `package.json` that name dependencies of users.
@@ -21,7 +29,7 @@ const DEPENDENCIES: [&str; 2] = ["dependencies", "peerDependencies"];
 
 /// Packs all packages into `out/npm`.
 pub(super) fn make_all(places: &Places, programs: &[Program], licences: &Path) -> anyhow::Result<()> {
-    for package in ["@nowcast/predict-rapier", "nowcast-server", "create-nowcast"] {
+    for package in ["@nowcast/predict-rapier", "nowcast-server", "@nowcast/world-script", "create-nowcast"] {
         step::run(&["npm", "run", "--silent", "build", "--workspace", package])?;
     }
     for program in programs {

@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use nowcast_script::{
-    Advice, Assets, Fault, Forgotten, Limits, Scenario, Script, Sources, advice, forgotten, missing_assets,
-    unknown_names,
+    Advice, Assets, Fault, Forgotten, Limits, Origin, Scenario, Script, Sources, advice, forgotten,
+    missing_assets, unknown_names,
 };
 use nowcast_script_check::{Finding, check};
 use nowcast_server::world::Definition;
 use nowcast_server::{read_assets, read_world};
 
+use super::typescript::refuse_outdated;
 use crate::output;
 
 /// Check a world: its kinds, actions, scripts, assets and tests
@@ -74,6 +75,7 @@ fn files_of(dir: &Path) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
 
 fn check_once(dir: &Path) -> anyhow::Result<ExitCode> {
     let folder = Folder { path: dir.display().to_string(), sources: read_world(dir)? };
+    refuse_outdated(dir, &folder.sources)?;
     let script = match Script::load(&folder.sources, Limits::DEFAULT) {
         Ok(script) => script,
         Err(fault) => {
@@ -148,7 +150,15 @@ impl Folder {
     }
 
     fn warn_at(&self, file: &str, line: u32, message: Arguments<'_>) {
-        output::note(format_args!("{}/{file}:{line}: warning: {message}", self.path.trim_end_matches('/')));
+        let folder = self.path.trim_end_matches('/');
+        match self.sources.origin(file, line) {
+            Some(Origin { file, line, column }) => {
+                output::note(format_args!("{folder}/{file}:{line}:{column}: warning: {message}"));
+            }
+            // A line that only the compiler has is not the author's mistake.
+            None if self.sources.made_from(file).is_some() && line > 0 => {}
+            None => output::note(format_args!("{folder}/{file}:{line}: warning: {message}")),
+        }
     }
 }
 

@@ -13,3 +13,4 @@ mod restore;
 mod salvage;
 pub(crate) mod samples;
 pub(crate) mod test;
+mod typescript;

@@ -8,9 +8,10 @@ use nowcast_script::{library_types, test_types, world_types};
 use nowcast_server::is_world_name;
 
 use super::samples::Sample;
+use super::typescript;
 use crate::output;
 
-/// Make a new world: a folder with rules in Luau, tests, and types for editors
+/// Make a new world: a folder with rules in Luau or TypeScript, tests, and types for editors
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The folder to create; it must not exist. The world is served under the name of the folder if this name consists of 1 to
@@ -19,6 +20,9 @@ pub(crate) struct Args {
     /// Sample to start from
     #[arg(long, value_enum, default_value_t = Sample::Minimal)]
     template: Sample,
+    /// Write the rules in TypeScript: a ball, a goal and a score. The npm package @nowcast/world-script compiles them to Luau
+    #[arg(long, conflicts_with = "template")]
+    typescript: bool,
 }
 
 /// Tells editors where the types of `@nowcast/…` are.
@@ -29,6 +33,31 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         bail!("{} exists already; nothing was changed", args.dir.display());
     }
     check_name(&args.dir)?;
+    if args.typescript {
+        make_typescript(&args.dir)?
+    } else {
+        make_luau(args)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn make_typescript(dir: &Path) -> anyhow::Result<()> {
+    let name = dir.file_name().map_or_else(|| "world".into(), |name| name.to_string_lossy());
+    for (path, text) in typescript::files(&name) {
+        write(&dir.join(path), &text)?;
+    }
+    let dir = dir.display();
+    output::line(format_args!(
+        "made {dir}; its rules are in {dir}/world.ts\n  \
+         cd {dir} && npm install    installs the compiler, once\n  \
+         npm run dev    compiles, serves the world and opens it; a saved file takes effect at once\n  \
+         npm run check    reports mistakes with file and line\n  \
+         npm test       plays its tests"
+    ))?;
+    Ok(())
+}
+
+fn make_luau(args: &Args) -> anyhow::Result<()> {
     for (path, text) in args.template.files() {
         write(&args.dir.join(path), text)?;
     }
@@ -49,7 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
          nowcast check {dir}    reports mistakes with file and line\n  \
          nowcast test {dir}     plays its tests"
     ))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Checks that a world can be served under the name of its folder. Otherwise the world is not created.

@@ -7,6 +7,7 @@ use std::time::Instant;
 use nowcast_script::{Limits, Scenario};
 use nowcast_server::read_world;
 
+use super::typescript::refuse_outdated;
 use crate::output;
 
 /// Play worlds by the cases in their tests/, thousands of steps a second
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn play_world(dir: &Path, args: &Args, tally: &mut Tally) -> anyhow::Result<()> {
     let sources = read_world(dir)?;
+    refuse_outdated(dir, &sources)?;
     let tests: Vec<_> =
         sources.iter().map(|(path, _)| path.to_owned()).filter(|path| path.starts_with("tests/")).collect();
     for test in tests {

@@ -102,8 +102,11 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
         }
         Luau::Table(table) => {
             let inner = Fields::of(&table, &format!("{}.{name}", fields.path));
-            let ty: String =
-                table.raw_get(1).map_err(|_| wrong("a table that does not begin with a type"))?;
+            // TypeScript has no tables with both an order and names, so the type may also have a name.
+            let first: Luau = table.raw_get(1).map_err(|error| error.to_string())?;
+            let ty = if first.is_nil() { inner.luau("type")? } else { first };
+            let ty = ty.as_string().map(|text| text.to_string_lossy());
+            let ty = ty.ok_or_else(|| wrong("a table that does not begin with a type"))?;
             let mut written = type_of(&ty).ok_or_else(|| wrong(&format!("\"{ty}\"")))?;
             let bounds = (inner.double("min")?, inner.double("max")?, inner.double("step")?);
             if let (Some(min), Some(max), step) = bounds {
@@ -120,7 +123,7 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
             } else if bounds.0.is_some() || bounds.1.is_some() || bounds.2.is_some() {
                 return Err(format!("{}: `min` and `max` go together, with `step`", inner.path));
             }
-            inner.nothing_else(&["min", "max", "step", "default", "formerly"])?;
+            inner.nothing_else(&["type", "min", "max", "step", "default", "formerly"])?;
             let default = Some(inner.value("default")?).filter(|default| !matches!(default, Value::Nil));
             let formerly = inner.names_of("formerly")?;
             Ok(AttributeType { ty: written, default, special: special_of(&ty), formerly })

@@ -120,6 +120,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("Kind:spawn", A_BODY, "", "Rock:spawn {}", 100),
     R::of("Kind:all", "1 per 16 entities of the world", "", "Crate:all()", 125),
     R::of("Kind:count", "1 per 16 entities of the world", "", "Crate:count()", 125),
+    R::of("Kind:is", CALL, "", "return Crate:is(crate)", 0),
     R::of("entity.id", CALL, "", "return crate.id", 0),
     R::of("entity.alive", CALL, "", "return crate.alive", 0),
     R::of("entity.kind", CALL, "", "return crate.kind", 0),

@@ -41,6 +41,9 @@ pub enum FolderError {
     /// The folder has no main module.
     #[error("{} is no world: it has no {MAIN} (`nowcast new DIR` makes a world)", .0.display())]
     NoWorld(PathBuf),
+    /// The folder has rules in TypeScript that were not compiled.
+    #[error("{} has world.ts, but no {MAIN}: compile it with `npm install` and `npm run build` in the folder", .0.display())]
+    NotBuilt(PathBuf),
     /// The system reported an error.
     #[error("cannot read {}: {cause}", path.display())]
     Io {
@@ -115,13 +118,20 @@ pub enum FolderError {
     AssetName(PathBuf),
 }
 
-/// Reads every module of a world's folder, with its path in the folder. Skips hidden files and files that are not Luau.
+/// The folder with packages of npm, which a world in TypeScript has.
+const PACKAGES: &str = "node_modules";
+
+/// Reads every module of a world's folder, with its path in the folder. Skips hidden files, packages of npm, and files that
+/// are not Luau.
 ///
 /// # Errors
 /// [`FolderError`] names the file and the problem.
 pub fn read_world(folder: &Path) -> Result<Sources, FolderError> {
     let root = Root::of(folder)?;
     if !folder.join(MAIN).is_file() {
+        if folder.join("world.ts").is_file() {
+            return Err(FolderError::NotBuilt(folder.to_owned()));
+        }
         return Err(FolderError::NoWorld(folder.to_owned()));
     }
     let Limits { modules_max, module_bytes_max, .. } = Limits::DEFAULT;
@@ -216,7 +226,7 @@ impl Root {
                 .checked_sub(1)
                 .ok_or_else(|| FolderError::TooManyFiles { folder: self.0.clone(), max: FILES_MAX })?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with('.') {
+            if name.starts_with('.') || name == PACKAGES {
                 continue;
             }
             let kind = entry.file_type().map_err(|error| io(&path, &error))?;
@@ -404,10 +414,13 @@ mod tests {
             std::fs::write(path, text).unwrap();
         };
         assert_eq!(read_world(&folder), Err(FolderError::NoWorld(folder.clone())));
+        write("world.ts", b"// rules");
+        assert_eq!(read_world(&folder), Err(FolderError::NotBuilt(folder.clone())));
         write("world.luau", b"-- rules");
         write("parts/door.luau", b"return {}");
         write(".nowcast/world.luau", b"types");
         write("README.md", b"text");
+        write("node_modules/package/index.luau", b"return {}");
         let sources = read_world(&folder).unwrap();
         let paths: Vec<_> = sources.iter().map(|(path, _)| path.to_owned()).collect();
         assert_eq!(paths, ["parts/door.luau", "world.luau"]);

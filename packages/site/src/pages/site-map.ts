@@ -33,6 +33,11 @@ export const SECTIONS: readonly Section[] = [
         title: "Your first world in ten steps",
         file: "docs/tutorials/first-world.md",
       },
+      {
+        address: "tutorials/world-in-typescript",
+        title: "A world in TypeScript",
+        file: "docs/tutorials/world-in-typescript.md",
+      },
       { address: "tutorials/first-page", title: "Your first page", file: "docs/tutorials/first-page.md" },
       {
         address: "tutorials/first-channel",
@@ -56,6 +61,11 @@ export const SECTIONS: readonly Section[] = [
       { address: "how-to/sdk", title: "Use the TypeScript SDK", file: "packages/nowcast/README.md" },
       { address: "how-to/three", title: "Draw with three.js", file: "packages/three/README.md" },
       { address: "how-to/page-parts", title: "Build a page of parts", file: "packages/page/README.md" },
+      {
+        address: "how-to/world-script",
+        title: "Compile worlds in TypeScript",
+        file: "packages/world-script/README.md",
+      },
       { address: "how-to/react", title: "Use React", file: "packages/react/README.md" },
       { address: "how-to/react-display", title: "A display in React", file: "examples/react/README.md" },
       {
@@ -99,6 +109,11 @@ export const SECTIONS: readonly Section[] = [
     title: "Reference",
     pages: [
       { address: "reference/luau", title: "Luau", file: "docs/WORLDS.md", section: "Reference" },
+      {
+        address: "reference/world-typescript",
+        title: "Worlds in TypeScript",
+        file: "docs/reference/world-typescript.md",
+      },
       {
         address: "reference/typescript",
         title: "TypeScript",

@@ -1,0 +1,2 @@
+/// <reference path="./language.d.ts" />
+/// <reference path="./api.d.ts" />
