@@ -21,7 +21,7 @@ declare module "@nowcast/world" {
   /** Calls `fn` at "start" (), "step" (dt: seconds), "join" (player), "arrive" (player, data: a table, empty if the player was sent without data, from: the name of the room from which `send_to` sent the player; called after "join"), "leave" (player), "program_join" and "program_leave" (player: a program, see "Owners"), "message" (player, text) or "upgrade" (from: the number of the version that ran before, nil if unknown). If any `fn` returns false for a message, the message is not sent to anybody. */
   export function on<E extends keyof WorldHooks>(this: void, event: E, fn: WorldHooks[E]): void;
 
-  /** Declares an action of players, with types of its arguments as for attributes. Arguments that do not fit are refused before `fn` is called. `binding` says how people give it: a key, a label, a target. */
+  /** Declares an action of players, with types of its arguments as for attributes. Arguments that do not fit are refused before `fn` is called. `binding` says how players trigger it: a key, a label, a target. */
   export function action<const A extends AttributeTypes>(this: void, name: string, argumentTypes: A, fn: (this: void, player: Player, values: Values<A>) => void, binding?: BindingFields): void;
 
   /** Declares a chat command, such as `/give`, while modules are loaded: `fn` receives the player and the arguments in their order, and may return an answer for the player. Arguments that do not fit are answered by name before `fn` is called. At most 64 commands. See "Commands". */
@@ -60,6 +60,15 @@ declare module "@nowcast/world" {
   /** Sets the sky and the light of all pages, or of one player's: `time` is the hour of the day from 0 to 24, and `fog` is 0 (none) to 1 (thick). Pages glide to another hour within two seconds. nil returns to the page's own light. */
   export function sky(this: void, fields?: { time?: number; fog?: number }, player?: Player): void;
 
+  /** Sets a light in the picture of all pages, or of one player's, until it is changed or, with nil, removed. A world has at most 32 lights; pages draw the 8 nearest ones of each type. */
+  export function light(this: void, name: string, fields?: LightFields, player?: Player): void;
+
+  /** Sets the camera of all pages, or of one player's, until it is changed. nil returns to the page's own camera. It never enters bodies. */
+  export function camera(this: void, fields?: CameraFields, player?: Player): void;
+
+  /** Shakes the picture of all pages, of one player's, or of those within `radius` metres of `near`: with a `strength` from 0 to 1 (0.5), for `seconds` (0.5; at most 10). Pages of people who prefer reduced motion do not shake. */
+  export function shake(this: void, fields?: { strength?: number; seconds?: number; near?: Vector; radius?: number }, player?: Player): void;
+
   /** All players in the order in which they joined, or those with a tag: a team. Programs are not included. */
   export function players(this: void, tag?: string): Player[];
 
@@ -87,7 +96,7 @@ declare module "@nowcast/world" {
   /** All entities that overlap a shape, sensors too, oldest first. */
   export function overlap(this: void, at: Vector, shape: ShapeFields, options?: Filter): Entity[];
 
-  /** Calls `fn`, and returns its results. Meanwhile `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` use the positions that this player saw when it gave its action, at most half a second ago. The player's own avatar and entities that hang on it are where they are now. Everything else is that of now, and changes that `fn` makes happen now. Calls cannot be nested. Needs `world.settings { rewind = true }`. */
+  /** Calls `fn`, and returns its results. Meanwhile `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` use the positions that this player saw when it triggered its action, at most half a second ago. The player's own avatar and the entities attached to it have their present positions. All other values are the present ones, and changes by `fn` take effect at once. Calls cannot be nested. Needs `world.settings { rewind = true }`. */
   export function rewound<T>(this: void, player: Player, fn: (this: void) => T): T;
 
   /** Joins two bodies, and returns the joint's number. */
@@ -167,7 +176,7 @@ declare module "@nowcast/world" {
     /** The player that owns it; nil for the server. Setting it changes the owner. */
     owner?: Player;
 
-    /** The entity whose pose it follows. Dynamic bodies cannot have a parent. Setting `position` changes the pose relative to the parent. */
+    /** The entity whose pose it follows. Dynamic bodies other than walkers cannot have a parent; a walker with a parent sits there, and does not walk. Setting `position` changes the pose relative to the parent. */
     parent?: Entity;
 
     /** A saved table of an entity or a player. Clients never receive it. */
@@ -179,10 +188,16 @@ declare module "@nowcast/world" {
     /** The input of a player (read only), or of a walker without a player (set it to make the walker walk). */
     input: { forward: number; right: number; yaw: number; run: boolean; jump: boolean };
 
+    /** Where a player or an entity looks: `yaw` and `pitch` (up) in radians, and the `direction` of length 1. The pitch of a player is known if its kind of walker has `pitch = true`, and is 0 otherwise. Read only. */
+    readonly look: { yaw: number; pitch: number; direction: Vector };
+
+    /** Whether a walker stood on ground in its last step; false for other entities. Read only. */
+    readonly is_on_ground: boolean;
+
     /** Read only; see `tag`. */
     readonly tags: readonly string[];
 
-    /** Removes it, its joints, and the entities that hang on it. */
+    /** Removes it, its joints, and the entities attached to it. */
     despawn(): void;
 
     /** Changes its velocity at once, by newton seconds, at a place in the world or at its centre. */
@@ -257,6 +272,9 @@ declare module "@nowcast/world" {
     /** Makes the avatar of a player. An earlier avatar is removed. */
     spawn_avatar<A extends AttributeTypes>(kind: Kind<A>, fields?: SpawnFields & Partial<Values<A>>): EntityOf<A>;
 
+    /** Lets the input of a player move another entity, such as a drone or a vehicle, which becomes its avatar. The former avatar stays: a walker stands still, or with `seat` (a place relative to the entity) sits there and moves along. `player:control(person)` returns to it. See "Vehicles and drones". */
+    control(entity: Entity, options?: { seat?: Vector }): void;
+
     /** Writes a line of at most 400 bytes into the chat of one player, without a speaker. */
     tell(text: string): void;
 
@@ -275,7 +293,7 @@ declare module "@nowcast/world" {
     /** Its name. */
     name: string;
 
-    /** Sets the value of a part on every screen, or on one player's, whose own value has priority; nil returns to the declared one. A text shows a text, a number or a boolean, a bar a number, a list at most 16 texts. A button shows a text, and false turns it off. Texts have at most 200 bytes. */
+    /** Sets the value of a part on every screen, or on one player's, whose own value has priority; nil returns to the declared one. A text shows a text, a number or a boolean, a bar a number, a list at most 16 texts. A button or an input shows a text, and false turns it off; a picture shows a file. Texts have at most 200 bytes. */
     set(part: string, value: any, player?: Player): void;
 
     /** Shows the panel to all players, or to one. A panel with `at = "entity"` hangs over an entity. */
@@ -327,7 +345,7 @@ declare module "@nowcast/world" {
     at?: Vector;
   }
 
-  /** Metres, kilograms, seconds. A person is 1.8 m high, walks 3.2 m/s, runs 6.4 m/s and jumps with 4.95 m/s. */
+  /** Metres, kilograms, seconds. A person is 1.8 m high, walks 3.2 m/s, runs 6.4 m/s and jumps with 4.95 m/s. With `adjustable = true` each walker has the attributes `speed` and `jump` (factors from 0 to 8 in steps of 1/64; 1) and `frozen` (false), which your rules set and pages predict. With `pitch = true` it has the attribute `pitch`, how far up its player looks, for `look`. */
   export interface WalkerFields {
     height?: number;
     radius?: number;
@@ -337,9 +355,11 @@ declare module "@nowcast/world" {
     ground_acceleration?: number;
     air_acceleration?: number;
     jump_speed?: number;
+    adjustable?: boolean;
+    pitch?: boolean;
   }
 
-  /** `by` is "player", "program" or "anyone"; without it only your script gives one away. An owner moves it with at most `speed` metres a second (10), turns it with `turn` radians a second (12), within `reach` metres of its avatar (without an avatar: of the place where it got it), inside of the box `area`. A target outside of these is moved to their edge, or with `beyond = "refuse"` refused. An owner may set `attributes`, and make up to `spawns` entities (0). When the owner leaves, `leave` decides: "release" (to the server), "keep" (the player that left still owns it) or "despawn". */
+  /** `by` is "player", "program" or "anyone"; without it, only your script sets an owner. An owner moves it with at most `speed` metres a second (10), turns it with `turn` radians a second (12), within `reach` metres of its avatar (without an avatar: of the place where it became the owner), inside of the box `area`. A target outside of these is moved to their edge, or with `beyond = "refuse"` refused. An owner may set `attributes`, and make up to `spawns` entities (0). When the owner leaves, `leave` decides: "release" (to the server), "keep" (the player that left still owns it) or "despawn". */
   export interface OwnerFields {
     by?: "player" | "program" | "anyone";
     speed?: number;
@@ -368,14 +388,14 @@ declare module "@nowcast/world" {
     speed?: number;
   }
 
-  /** `help` is one sentence. Each of at most 8 `arguments` is a table with a name, a type ("text", "number", "integer", "bool" or "player", each followed by `?` if it may be missing), and `min`, `max`, `one_of` (a list of words) or `default`: `{ "count", "integer", min = 1, max = 9, default = 1 }`. A last text is the rest of the line; other texts with spaces stand in quotes. A player is named by the beginning of its name. A player needs one of the `roles`, if there are any. */
+  /** `help` is one sentence. Each of at most 8 `arguments` is a table with a name, a type ("text", "number", "integer", "bool" or "player", each followed by `?` if it may be missing), and `min`, `max`, `one_of` (a list of words) or `default`: `{ "count", "integer", min = 1, max = 9, default = 1 }`. A text at the end takes the rest of the line; other texts with spaces need quotes. The beginning of its name identifies a player. A player needs one of the `roles`, if there are any. */
   export interface CommandFields {
     help?: string;
     arguments?: readonly CommandArgument[];
     roles?: string[];
   }
 
-  /** `at` is "top_left" (the default), "top", "top_right", "left", "center", "right", "bottom_left", "bottom", "bottom_right" or "entity". With `open = false`, players see the panel only after `show`; a panel over an entity always begins so. */
+  /** `at` is "top_left" (the default), "top", "top_right", "left", "center", "right", "bottom_left", "bottom", "bottom_right" or "entity". With `open = false`, players see the panel only after `show`; a panel over an entity is always hidden at first. */
   export interface PanelFields {
     at?: "top_left" | "top" | "top_right" | "left" | "center" | "right" | "bottom_left" | "bottom" | "bottom_right" | "entity";
     title?: string;
@@ -383,15 +403,15 @@ declare module "@nowcast/world" {
     parts: PartFields[];
   }
 
-  /** Begins with its type: "text", "button", "bar" or "list". `text` is the first value of a text or a button, `label` stands before the value, `max` is the number at which a bar is full (1). `press` is called when a player presses a button or the `row` of a list that it sees. */
+  /** Begins with its type: "text", "button", "bar", "list", "input" or "picture". `text` is the first value of a text, a button or an input, or the file of a picture, as in "assets/coin.png"; `label` stands before the value, and describes a picture. `max` is the number at which a bar is full (1), the largest number of characters of an input (100; at most 200), or the largest width of a picture in pixels (128; 8 to 512). `press` is called when a player presses a button or the `row` of a list that it sees, or sends the `text` of an input. */
   export interface PartFields {
-    type: "text" | "button" | "bar" | "list";
+    type: "text" | "button" | "bar" | "list" | "input" | "picture";
     name: string;
     text?: string;
     label?: string;
     color?: string;
     max?: number;
-    press?: (this: void, player: Player, row?: number) => void;
+    press?: (this: void, player: Player, given: any) => void;
   }
 
   /** `at` is the place of the sound, or `on` the entity to which it is attached; without both it is heard everywhere. `volume` is 0 to 1 (1), `pitch` 0.25 to 4 (1), and `fade` the seconds to fade in and out, 0 to 10 (0). */
@@ -402,6 +422,31 @@ declare module "@nowcast/world" {
     volume?: number;
     pitch?: number;
     fade?: number;
+  }
+
+  /** `type` is "point" (the default: a lamp), "spot" (a cone) or "sun" (parallel rays from far away). A lamp or a cone is `at` a place, or `on` an entity, with `at` relative to the entity. `direction` is that of the rays of a cone or a sun. `color` is a colour such as "#ffcc88" (white), `brightness` 0 to 100 (1), `range` the metres that the light reaches (12; at most 100), and `angle` half the opening of a cone in radians (0.5; 0.05 to 1.5). */
+  export interface LightFields {
+    type?: "point" | "spot" | "sun";
+    at?: Vector;
+    on?: Entity;
+    direction?: Vector;
+    color?: string;
+    brightness?: number;
+    range?: number;
+    angle?: number;
+  }
+
+  /** `mode` is "follow" (the default: behind the avatar), "first_person", or "fixed": `at` a place, and it looks at the place `look_at` or at the entity `on`. `on` lets a camera that follows, follow this entity instead of the avatar. `distance` is that from the avatar in metres, and players change it between `min` and `max`; all are at most 60. `fov` is the vertical field of view in degrees, 20 to 110. The camera glides to a fixed place within `seconds` (0; at most 60). */
+  export interface CameraFields {
+    mode?: "follow" | "first_person" | "fixed";
+    at?: Vector;
+    look_at?: Vector;
+    on?: Entity;
+    distance?: number;
+    min?: number;
+    max?: number;
+    fov?: number;
+    seconds?: number;
   }
 
   /** `scale` is a vector or one number; `yaw` or `rotation` is the orientation. */
@@ -417,7 +462,7 @@ declare module "@nowcast/world" {
     tags?: string[];
   }
 
-  /** "fixed", "ball", "hinge" and "slider" (`axis`, from `min` to `max`, driven by `speed` with `strength`), "spring" (`length`, `stiffness`, `damping`). Each anchor is relative to its body. */
+  /** "fixed", "ball", "hinge" and "slider" (`axis`, from `min` to `max`, driven by `speed` with `strength`), "rope" (at most `length` apart), "spring" (`length`, `stiffness`, `damping`). Each anchor is relative to its body. */
   export interface JointFields {
     type?: "fixed" | "ball" | "hinge" | "slider" | "spring";
     axis?: Vector;
@@ -513,7 +558,7 @@ declare module "@nowcast/test" {
   /** A bot makes an entity of its own. */
   export function spawn(this: void, player: Player, kind: Kind, at: Vector, attributes?: { [key: string]: any }): void;
 
-  /** A bot gives an action. */
+  /** A bot triggers an action. */
   export function act(this: void, player: Player, action: string, arguments?: any): void;
 
   /** A bot that joined comes from the room `from` ("elsewhere") with this data: see "Portals". */
@@ -540,11 +585,14 @@ declare module "@nowcast/test" {
   /** The events of this name that were sent so far. */
   export function events(this: void, name: string): { name: string; to?: Entity; payload: any }[];
 
-  /** A bot presses a button of a panel, or a row of a list. */
-  export function press(this: void, player: Player, panel: string, part: string, row?: number): void;
+  /** A bot presses a button of a panel, or a row of a list, or sends the text of an input. */
+  export function press(this: void, player: Player, panel: string, part: string, given?: number | string): void;
 
   /** The value of a part that a bot sees: nil for the declared one. Without `part`, whether the rules showed (true, or the number of the entity) or hid (false) the panel. */
   export function panel(this: void, player: Player, panel: string, part?: string): any;
+
+  /** The light of this name that all players see, or one alone: its `light` is the type. */
+  export function light(this: void, name: string, player?: Player): { [key: string]: any } | undefined;
 
   /** The loop of this name that plays for all players, or for one alone: its `loop` is the file. */
   export function loop(this: void, name: string, player?: Player): { [key: string]: any } | undefined;

@@ -7,7 +7,7 @@ use super::notation::{Member, Parameter, Ty, read};
 use super::{Entry, LIBRARY, SECTIONS, Section, TESTING};
 
 /// Names of players that other entities do not have.
-const OF_PLAYERS: [&str; 12] = [
+const OF_PLAYERS: [&str; 13] = [
     "avatar",
     "name",
     "is_program",
@@ -20,6 +20,7 @@ const OF_PLAYERS: [&str; 12] = [
     "kick",
     "ban",
     "send_to",
+    "control",
 ];
 
 /// Declarations with types that Luau does not have: the owner and the name of the entry, and the declaration.
@@ -118,7 +119,9 @@ const DECLARED: [(&str, &str, &str); 31] = [
 ];
 
 /// Types of fields that are more exact than those of Luau: the owner, the name of the field, and the type.
-const FIELDS: [(&str, &str, &str); 21] = [
+const FIELDS: [(&str, &str, &str); 23] = [
+    ("LightFields", "type", "\"point\" | \"spot\" | \"sun\""),
+    ("CameraFields", "mode", "\"follow\" | \"first_person\" | \"fixed\""),
     ("KindFields", "attributes", "AttributeTypes"),
     ("KindFields", "interest", "Interest"),
     ("KindFields", "formerly", "string | string[]"),
@@ -151,7 +154,8 @@ const FIELDS: [(&str, &str, &str); 21] = [
 ];
 
 /// Fields that only TypeScript needs, because its tables do not have both an order and names.
-const ADDED: [(&str, &str); 1] = [("PartFields", "type: \"text\" | \"button\" | \"bar\" | \"list\"")];
+const ADDED: [(&str, &str); 1] =
+    [("PartFields", "type: \"text\" | \"button\" | \"bar\" | \"list\" | \"input\" | \"picture\"")];
 
 /// Names that TypeScript reserves. Such a function is declared under another name, and exported under its own.
 const RESERVED: [&str; 1] = ["case"];
