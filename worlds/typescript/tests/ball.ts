@@ -1,5 +1,6 @@
 import * as test from "@nowcast/test";
 import * as world from "@nowcast/world";
+import { state } from "../world";
 
 function theBall() {
   const ball = world.tagged("ball")[0];
@@ -13,7 +14,7 @@ test.case("a ball in the goal counts once, and comes back", () => {
   const ball = theBall();
   ball.position = vector.create(0, 1, -12);
   test.wait(0.2);
-  test.equal(world.state.goals, 1);
+  test.equal(state.goals, 1);
   test.equal(test.screen("score"), 1);
   test.equal(
     test.events("goal").map((event) => event.payload.goals),
