@@ -3,6 +3,7 @@
 use crate::advice::unrequired;
 use crate::fault::{Fault, FaultKind};
 use crate::forgotten::tokens;
+use crate::source_map::Origin;
 use crate::sources::Sources;
 
 impl Fault {
@@ -16,7 +17,10 @@ impl Fault {
         };
         let text = sources.line(file, line).unwrap_or_default();
         let rest = Fault { file: None, line: None, ..self.clone() };
-        format!("{folder}/{file}:{line}:{}: {rest}", column(text, &self.message))
+        match sources.origin(file, line) {
+            Some(Origin { file, line, column }) => format!("{folder}/{file}:{line}:{column}: {rest}"),
+            None => format!("{folder}/{file}:{line}:{}: {rest}", column(text, &self.message)),
+        }
     }
 
     /// Adds a hint how to correct the fault, if the text of the line shows the cause. The place of the fault becomes a place

@@ -117,7 +117,7 @@ pub(crate) fn place_on_stack(lua: &mlua::Lua) -> Option<(String, u32)> {
 /// Describes an error that is no text. An object with `name` and `message`, as `new Error()` makes it in TypeScript, has
 /// its own description. Calls no function of the script.
 fn raised_text(raised: &mlua::Value) -> String {
-    let field = |name: &str| raised.as_table()?.raw_get::<Option<mlua::String>>(name).ok()?;
+    let field = |name: &str| raised.as_table()?.raw_get::<Option<mlua::LuaString>>(name).ok()?;
     match (field("name"), field("message")) {
         (Some(name), Some(message)) => format!("{}: {}", name.to_string_lossy(), message.to_string_lossy()),
         (None, Some(message)) => message.to_string_lossy(),

@@ -315,3 +315,46 @@ fn a_fault_without_a_file_is_not_joined_to_the_name_of_the_folder() {
     };
     assert_eq!(fault.in_folder("m28/", &sources), "m28: world.state.cb is a function");
 }
+
+#[test]
+fn an_error_that_is_an_object_has_the_message_of_the_object() {
+    for (raised, words) in [
+        ("{ name = 'RangeError', message = 'too far' }", "world.luau:2: RangeError: too far"),
+        ("{ message = 'too far' }", "world.luau:2: too far"),
+        ("{ message = 3 }", "world.luau:2: a table was raised as an error"),
+        (
+            "setmetatable({}, { __index = function() error('never called') end })",
+            "world.luau:2: a table was raised",
+        ),
+    ] {
+        let told = told(&format!("world.on('start', function() error({raised}, 0) end)"));
+        assert!(told.starts_with(words), "{raised}: {told}");
+    }
+}
+
+#[test]
+fn an_error_of_a_compiled_module_has_the_place_in_its_source() {
+    // The map says that the second line is line 17 of world.ts.
+    let map = "eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbIndvcmxkLnRzIl0sIm5hbWVzIjpbXSwibWFwcGluZ3MiOiI7QUFnQkEifQ==";
+    let told = told(&format!(
+        "world.on('start', function() error('no ball') end)\n--# sourceMappingURL=data:application/json;base64,{map}\n"
+    ));
+    assert_eq!(told, "world.ts:17: no ball");
+}
+
+#[test]
+fn a_kind_knows_its_entities_and_names_are_returned_by_their_declarations() {
+    let rules = "
+        local Ball = world.kind('ball', { attributes = { heat = { type = 'f32', min = 0, max = 1, default = 0.5 } } })
+        local Door = world.kind('door', {})
+        local goal, bell = world.event('goal', {}), world.timer('bell', print)
+        world.command('give', { arguments = { { name = 'count', type = 'integer', min = 1 } } }, print)
+        world.ui.panel('hud', { parts = { { type = 'text', name = 'coins' } } })
+        world.on('start', function()
+            local ball = Ball:spawn({})
+            assert(Ball:is(ball) and not Door:is(ball) and not Ball:is(nil) and not Ball:is({}))
+            ball:despawn()
+            assert(not Ball:is(ball) and goal == 'goal' and bell == 'bell')
+        end)";
+    assert_eq!(told(rules), "");
+}
