@@ -372,7 +372,7 @@ declare module "@nowcast/world" {
     leave?: "release" | "keep" | "despawn";
   }
 
-  /** `key` is a letter or a digit, "left" or "right" (mouse), `label` a word or two. These name arguments: `charge` grows from its minimum to its maximum while the key is held, up to a second; `pitch` receives how far the player looks up; `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` ("grab" or "throw", with `speed` in metres a second) lets pages show its effect on the hands at once: see "Actions". */
+  /** `key` is a letter or a digit, "left" or "right" (mouse), `label` a word or two. These name arguments: `charge` grows from its minimum to its maximum while the key is held, up to a second; `pitch` receives how far the player looks up; `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` ("grab", "throw" or "launch", with `speed` ahead and `rise` upward in metres a second) lets pages show its effect on the hands or the avatar at once: see "Actions". */
   export interface BindingFields {
     key?: string;
     label?: string;
@@ -386,6 +386,7 @@ declare module "@nowcast/world" {
     durable?: boolean;
     predict?: "grab" | "throw";
     speed?: number;
+    rise?: number;
   }
 
   /** `help` is one sentence. Each of at most 8 `arguments` is a table with a name, a type ("text", "number", "integer", "bool" or "player", each followed by `?` if it may be missing), and `min`, `max`, `one_of` (a list of words) or `default`: `{ "count", "integer", min = 1, max = 9, default = 1 }`. A text at the end takes the rest of the line; other texts with spaces need quotes. The beginning of its name identifies a player. A player needs one of the `roles`, if there are any. */
