@@ -119,7 +119,7 @@ const DECLARED: [(&str, &str, &str); 31] = [
 ];
 
 /// Types of fields that are more exact than those of Luau: the owner, the name of the field, and the type.
-const FIELDS: [(&str, &str, &str); 23] = [
+const FIELDS: [(&str, &str, &str); 21] = [
     ("LightFields", "type", "\"point\" | \"spot\" | \"sun\""),
     ("CameraFields", "mode", "\"follow\" | \"first_person\" | \"fixed\""),
     ("KindFields", "attributes", "AttributeTypes"),
@@ -148,8 +148,6 @@ const FIELDS: [(&str, &str, &str); 23] = [
     ("JointFields", "type", "\"fixed\" | \"ball\" | \"hinge\" | \"slider\" | \"spring\""),
     ("MoveFields", "easing", "\"in_out\" | \"linear\" | \"in\" | \"out\""),
     ("Filter", "motion", "\"dynamic\" | \"fixed\" | \"kinematic\" | \"sensor\""),
-    ("settings", "interest", "Interest"),
-    ("setup", "keys", "readonly string[]"),
     ("Entity", "tags", "readonly string[]"),
 ];
 
