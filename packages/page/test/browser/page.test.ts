@@ -31,7 +31,7 @@ const PARTS = [
   ".chat input",
   ".stick-hint",
   ".touch button",
-  ".score",
+  "main > .board",
 ];
 
 const meeting = new OneBlockWorld();
