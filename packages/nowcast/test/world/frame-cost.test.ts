@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 const SCRIPT = fileURLToPath(new URL("../../frame-cost.mjs", import.meta.url));
 const FLAGS = ["--single-threaded", "--expose-gc", "--max-semi-space-size=64"];
 
-it("a_frame_with_300_entities_makes_no_garbage_except_the_events_of_snapshots", async () => {
+it("a_frame_with_300_entities_makes_no_objects_except_the_events_of_snapshots", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [...FLAGS, SCRIPT, "--check"]);
   expect(stdout).toMatch(/garbage: [\d.]+ bytes a frame/);
 });

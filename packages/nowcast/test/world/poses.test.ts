@@ -236,3 +236,17 @@ it("an avatar with a step function glides to the server's pose after a push", ()
   expect(errors.at(-1)).toBeLessThan(0.11);
   poses.close();
 });
+
+it("a new avatar keeps the direction in which the world placed it until the page gives an input", () => {
+  const walker = { ...kind("person", [1, 1, 1]), walker: {} };
+  const world = new FakeWorld(walker);
+  world.entities.get(AVATAR)!.rotation = [0, Math.sin(0.5), 0, Math.cos(0.5)];
+  const poses = posesOf(world, {});
+  world.welcome();
+  poses.sample(performance.now());
+  expect(world.newest?.[1].yaw).toBeCloseTo(1, 2);
+  poses.input({ ...STILL, yaw: -2 });
+  poses.sample(performance.now() + 3 * STEP_MS);
+  expect(world.newest?.[1].yaw).toBeCloseTo(-2, 2);
+  poses.close();
+});

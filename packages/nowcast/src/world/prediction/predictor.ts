@@ -154,6 +154,8 @@ class StepPredictor implements Predictor {
   readonly #glide = new Glide();
   readonly #shown = new Float64Array(3);
   readonly #wanted = createInput();
+  /** The avatar at the time of the newest call of {@link Predictor.input}. */
+  #inputAvatar: EntityId | undefined;
   /** The input of a step that differs from the wanted one. */
   readonly #steered = createInput();
   /** Whether the jump key was pressed and released before a step could read it. */
@@ -227,6 +229,7 @@ class StepPredictor implements Predictor {
   input(input: Input): void {
     const wanted = this.#wanted;
     writeInput(input, wanted);
+    this.#inputAvatar = this.#world.avatarId;
     wanted.forward = f(wanted.forward);
     wanted.right = f(wanted.right);
     wanted.yaw = quantiseYaw(wanted.yaw);
@@ -351,6 +354,11 @@ class StepPredictor implements Predictor {
     const nowMs = this.#now();
     this.#startMs ??= nowMs - this.step * STEP_MS;
     this.step = Math.max(this.step + 1, Math.floor((nowMs - this.#startMs) / STEP_MS));
+    // Until the page gives an input for this avatar, the avatar keeps the direction in which the world placed it.
+    if (this.#inputAvatar !== entity.id) {
+      const [, y, , w] = entity.rotation;
+      this.#wanted.yaw = quantiseYaw(2 * Math.atan2(y, w));
+    }
     this.#history.putInput(this.step, this.#wanted);
     if (!this.#sender.begin(this.step, this.#wanted)) {
       this.#walks = undefined;
