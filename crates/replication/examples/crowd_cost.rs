@@ -8,7 +8,8 @@
 //! valgrind --tool=callgrind --toggle-collect='*serve_client*' target/release/examples/crowd_cost 300 9000 60
 //! ```
 //!
-//! Arguments: clients, things, measured steps. A fourth argument `late` delays acknowledgements by up to half a second.
+//! Arguments: clients, things, measured steps. Further arguments: `late` delays acknowledgements by up to half a second; with
+//! `all` each client sees all entities.
 
 use std::collections::VecDeque;
 use std::env;
@@ -63,7 +64,8 @@ fn main() {
         env::args().nth(at).map_or(default, |word| word.parse().expect("arguments are whole numbers"))
     };
     let (count, things, steps) = (number(1, 300), number(2, 9_000), number(3, 60) as u32);
-    let is_late = env::args().nth(4).is_some_and(|word| word == "late");
+    let has_word = |wanted: &str| env::args().skip(4).any(|word| word == wanted);
+    let (is_late, sees_all) = (has_word("late"), has_word("all"));
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
     let half = (count as f32 * AVATAR_SQUARE_METRES).sqrt() / 2.0;
     let mut avatars: Vec<Avatar> = (0..count)
@@ -78,7 +80,12 @@ fn main() {
         .map(|[x, y, z]| [(x - row / 2.0) * THING_PITCH_METRES, y, (z - row / 2.0) * THING_PITCH_METRES])
         .collect();
     let far_metres = RADIUS_METRES / 2.0;
-    let rates = Arc::new(RateTable::new(far_metres, UpdateRates::far(far_metres)));
+    let far_metres = if sees_all { f32::INFINITY } else { far_metres };
+    let mut rates = RateTable::new(far_metres, UpdateRates::far(far_metres));
+    let of_avatars = rates.add_for_movers(UpdateRates::far(far_metres));
+    let rates = Arc::new(rates);
+    let scene =
+        Scene { reach: if sees_all { Reach::Always } else { Reach::Within(RADIUS_METRES) }, of_avatars };
     let mut clients: Vec<Client> = (0..count)
         .map(|avatar| Client {
             set: InterestSet::new(avatar as u32),
@@ -105,7 +112,7 @@ fn main() {
             avatar.position[0] += avatar.yaw.sin() * METRES_PER_STEP;
             avatar.position[2] += avatar.yaw.cos() * METRES_PER_STEP;
         }
-        publish(step, &mut grid, &mut history, &avatars, &rest);
+        publish(step, &scene, &mut grid, &mut history, &avatars, &rest);
         let snapshot = grid.grid_snapshot();
         for client in &mut clients {
             let is_due = (step + client.avatar as u32).is_multiple_of(ROUND_STEPS);
@@ -138,16 +145,29 @@ fn main() {
     println!("repeated a round      {:.2}", sum(|stats| stats.repeated));
 }
 
+/// The replication of the entities.
+struct Scene {
+    reach: Reach,
+    of_avatars: RatesId,
+}
+
 #[inline(never)]
-fn publish(step: u32, grid: &mut InterestGrid, history: &mut History, avatars: &[Avatar], rest: &[[f32; 3]]) {
+fn publish(
+    step: u32,
+    scene: &Scene,
+    grid: &mut InterestGrid,
+    history: &mut History,
+    avatars: &[Avatar],
+    rest: &[[f32; 3]],
+) {
     let quantization = Quantization::within(Some(0.01), Some(0.001));
     let placed = |id: usize, position: [f32; 3]| Placed {
         id: id as u32 + 1,
         position,
-        reach: Reach::Within(RADIUS_METRES),
+        reach: scene.reach,
         size: 0.4,
         quantization,
-        rates: RatesId::default(),
+        rates: if id < avatars.len() { scene.of_avatars } else { RatesId::default() },
     };
     let rotation = |at: usize| {
         let half = avatars.get(at).map_or(0.0, |avatar| avatar.yaw / 2.0);

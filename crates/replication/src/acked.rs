@@ -6,7 +6,7 @@ use crate::FRAMES_KEPT;
 pub(crate) type Baselines = [Option<u32>; 3];
 
 /// The newest acknowledged frame of a group, and the acknowledged frames among the 63 steps before it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Acked {
     newest: u32,
     /// Bit `n` stands for the frame `n` steps before the newest. If bit 0 is clear, there is no frame.
@@ -61,6 +61,69 @@ impl Acked {
         if wanted <= AGE_MAX / 2 && has(wanted) && has(2 * wanted) {
             return [Some(newest), Some(before(wanted)), Some(before(2 * wanted))];
         }
+        let evenly_spaced = ages & even_bits(ages) & !1;
+        if let Some(gap) = nearest(evenly_spaced, wanted, Tie::Upper) {
+            return [Some(newest), Some(before(gap)), Some(before(2 * gap))];
+        }
+        let Some(gap) = nearest(ages & !1, wanted, Tie::Upper) else {
+            return [Some(newest), None, None];
+        };
+        let older = ages & u64::MAX.checked_shl(gap + 1).unwrap_or(0);
+        [Some(newest), Some(before(gap)), nearest(older, 2 * gap, Tie::Lower).map(before)]
+    }
+}
+
+/// The bits at even places: bit `n` of the result is bit `2 * n`.
+fn even_bits(bits: u64) -> u64 {
+    let bits = bits & 0x5555_5555_5555_5555;
+    let bits = (bits | bits >> 1) & 0x3333_3333_3333_3333;
+    let bits = (bits | bits >> 2) & 0x0F0F_0F0F_0F0F_0F0F;
+    let bits = (bits | bits >> 4) & 0x00FF_00FF_00FF_00FF;
+    let bits = (bits | bits >> 8) & 0x0000_FFFF_0000_FFFF;
+    (bits | bits >> 16) & 0x0000_0000_FFFF_FFFF
+}
+
+/// The choice between two bits that are equally near.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tie {
+    Upper,
+    Lower,
+}
+
+/// Returns the set bit that is nearest to `place`.
+fn nearest(bits: u64, place: u32, tie: Tie) -> Option<u32> {
+    let above = bits.checked_shr(place).filter(|above| *above != 0);
+    let above = above.map(|above| place + above.trailing_zeros());
+    let below = bits & !u64::MAX.checked_shl(place).unwrap_or(0);
+    let below = (below != 0).then(|| below.ilog2());
+    match (above, below) {
+        (Some(above), Some(below)) => {
+            let (up, down) = (above - place, place - below);
+            let is_above = up < down || up == down && tie == Tie::Upper;
+            Some(if is_above { above } else { below })
+        }
+        (above, below) => above.or(below),
+    }
+}
+
+// All stored frames of a group that always moves are possible baselines.
+const _: () = assert!(FRAMES_KEPT as u32 == AGE_MAX + 1);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Searches baselines gap by gap.
+    fn searched(acked: &Acked, tick: u32, usable: u64) -> Baselines {
+        let (newest, ages) = (acked.newest, acked.ages & usable);
+        if ages & 1 == 0 {
+            return [None; 3];
+        }
+        let wanted = tick.wrapping_sub(newest).clamp(1, AGE_MAX / 2);
+        let before = |age: u32| newest.wrapping_sub(age);
+        let has = |age: u32| ages >> age & 1 == 1;
         // Gaps sorted by their difference from the wanted gap. Of two equal differences, the wider gap comes first.
         let mut gaps = (0..AGE_MAX).flat_map(move |off| [wanted + off, wanted.saturating_sub(off)]);
         let even = gaps.clone().find(|gap| (1..=AGE_MAX / 2).contains(gap) && has(*gap) && has(2 * gap));
@@ -73,14 +136,23 @@ impl Acked {
         let oldest = (gap + 1..=AGE_MAX).filter(|age| has(*age)).min_by_key(|age| age.abs_diff(2 * gap));
         [Some(newest), Some(before(gap)), oldest.map(before)]
     }
-}
 
-// All stored frames of a group that always moves are possible baselines.
-const _: () = assert!(FRAMES_KEPT as u32 == AGE_MAX + 1);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
+    proptest! {
+        #[test]
+        fn baselines_equal_those_of_a_search(
+            newest: u32,
+            ahead in 0u32..100,
+            picks: [u64; 3],
+            rarely: bool,
+        ) {
+            let ages = if rarely { picks[0] & picks[1] & picks[2] } else { picks[0] } | 1;
+            let acked = Acked { newest, ages };
+            let tick = newest.wrapping_add(ahead);
+            for usable in [u64::MAX, picks[1] | 1, picks[2] | 1, 0xFFFF, !1] {
+                prop_assert_eq!(acked.baselines(tick, usable), searched(&acked, tick, usable));
+            }
+        }
+    }
 
     fn of(ticks: impl IntoIterator<Item = u32>) -> Acked {
         let mut acked = Acked::default();

@@ -20,6 +20,9 @@ const SHARED_MAX: usize = 32;
 /// baseline costs a few bits, a new encoding costs many times as much time.
 const OLDER_STEPS_MAX: u32 = 6;
 
+/// Maximum number of regroupings that are remembered: those of the steps of a round in a large crowd.
+const REGROUPED_MAX: usize = 256;
+
 /// Maximum number of encoders kept for reuse. More than this number of threads encode at once only on large machines.
 const ENCODERS_KEPT: usize = 8;
 
@@ -31,8 +34,10 @@ pub struct Frames {
     groups: Vec<GroupFrames>,
     /// The groups of each section.
     sections: HashMap<SectionId, Vec<u16>, IdHash>,
-    /// A number that changes whenever the set of groups of a section changes.
+    /// A number that grows whenever the set of groups of a section changes.
     version: u64,
+    /// The sections whose groups changed last, with the version since which they have their groups, oldest first.
+    regrouped: VecDeque<(u64, SectionId)>,
     encoders: Arc<Encoders>,
 }
 
@@ -83,7 +88,12 @@ struct Shared {
 struct Made {
     /// The ticks of the baselines.
     baselines: Baselines,
+    /// The number of ticks for which the first baseline stayed valid.
+    unchanged_ticks: u32,
     bytes: Arc<[u8]>,
+    /// The acknowledged frames of the viewer that took it last. Most viewers have acknowledged the same frames, and take it
+    /// without choosing baselines.
+    acked: Acked,
     /// The number of viewers that took it from another viewer.
     uses: u32,
 }
@@ -95,6 +105,8 @@ pub(crate) type Bounds = [[f32; 3]; 2];
 #[derive(Debug)]
 pub(crate) struct Delta {
     pub(crate) baselines: Baselines,
+    /// The number of ticks for which the first baseline stayed valid.
+    pub(crate) unchanged_ticks: u32,
     pub(crate) bytes: Arc<[u8]>,
     /// Whether it was encoded for this viewer.
     pub(crate) is_new: bool,
@@ -124,6 +136,10 @@ impl ApplyDelta for Frames {
         }
         self.version += u64::from(!delta.sections.is_empty());
         for (section, groups) in &delta.sections {
+            if self.regrouped.len() == REGROUPED_MAX {
+                self.regrouped.pop_front();
+            }
+            self.regrouped.push_back((self.version, *section));
             if groups.is_empty() {
                 self.sections.remove(section);
             } else {
@@ -139,7 +155,18 @@ impl Frames {
         self.tick
     }
 
-    /// A number that changes whenever the set of groups of a section changes.
+    /// Whether a section of the list, which is in order, may have other groups than at `version`.
+    pub(crate) fn are_regrouped(&self, sections: &[SectionId], version: u64) -> bool {
+        if version >= self.version {
+            return version != self.version;
+        }
+        // Entries before the oldest one may be forgotten, also of its version.
+        let knows_all = self.regrouped.front().is_some_and(|(oldest, _)| *oldest <= version);
+        let mut newer = self.regrouped.iter().rev().take_while(|(of, _)| *of > version);
+        !knows_all || newer.any(|(_, section)| sections.binary_search(section).is_ok())
+    }
+
+    /// A number that grows whenever the set of groups of a section changes.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -237,20 +264,18 @@ impl GroupFrames {
     /// viewer takes an encoding against almost as good baselines, rather than making one of its own.
     pub(crate) fn delta(&self, acked: &Acked, encoders: &Encoders) -> Option<Delta> {
         let newest = self.kept.back()?;
-        let wanted = match acked.newest() {
-            // A motion row shows how the body moves, so an older row adds nothing.
-            Some(have) if newest.quantization.is_motion() => {
-                [(self.usable_before(have) & 1 == 1).then_some(have), None, None]
-            }
-            Some(have) => acked.baselines(newest.frame.tick(), self.usable_before(have)),
-            None => [None; 3],
-        };
-        let shared = || newest.shared.lock().expect("nobody panics while holding it");
-        if let Some(delta) = shared().take(wanted, acked) {
+        let lock = || newest.shared.lock().expect("nobody panics while holding it");
+        let mut shared = lock();
+        if let Some(delta) = shared.take_again(acked) {
+            return Some(delta);
+        }
+        let wanted = self.best_baselines(newest, acked);
+        if let Some(delta) = shared.take(wanted, acked) {
             return Some(delta);
         }
         // The frame is encoded without holding the lock. Two threads may encode the same frame at once, which is cheaper
         // than waiting.
+        drop(shared);
         let mut frames = [None; 3];
         for (frame, tick) in frames.iter_mut().zip(wanted.iter().flatten()) {
             *frame = Some(&self.kept(*tick)?.frame);
@@ -258,8 +283,26 @@ impl GroupFrames {
         let count = wanted.iter().flatten().count();
         let frames = frames.map(|frame| frame.unwrap_or(&newest.frame));
         let bytes = encoders.encode(&newest.frame, newest.quantization, &frames[..count]);
-        shared().put(wanted, &bytes);
-        Some(Delta { baselines: wanted, bytes, is_new: true })
+        let unchanged_ticks = wanted[0]
+            .filter(|_| !newest.quantization.is_motion())
+            .and_then(|tick| Some(self.valid_until(tick)?.wrapping_sub(tick)))
+            .unwrap_or(0);
+        let made = Made { baselines: wanted, unchanged_ticks, bytes, acked: *acked, uses: 0 };
+        let delta = made.delta(true);
+        lock().put(made);
+        Some(delta)
+    }
+
+    /// Returns the best baselines of the newest frame for a viewer.
+    fn best_baselines(&self, newest: &Kept, acked: &Acked) -> Baselines {
+        match acked.newest() {
+            // A motion row shows how the body moves, so an older row adds nothing.
+            Some(have) if newest.quantization.is_motion() => {
+                [(self.usable_before(have) & 1 == 1).then_some(have), None, None]
+            }
+            Some(have) => acked.baselines(newest.frame.tick(), self.usable_before(have)),
+            None => [None; 3],
+        }
     }
 
     #[cfg(test)]
@@ -269,6 +312,13 @@ impl GroupFrames {
 }
 
 impl Shared {
+    /// Returns the encoding that a viewer with the same acknowledged frames took last.
+    fn take_again(&mut self, acked: &Acked) -> Option<Delta> {
+        let made = self.made.iter_mut().find(|made| made.acked == *acked)?;
+        made.uses += 1;
+        Some(made.delta(false))
+    }
+
     /// Returns an encoding against the wanted baselines, or against others that the viewer has acknowledged and that are
     /// almost as good.
     fn take(&mut self, wanted: Baselines, acked: &Acked) -> Option<Delta> {
@@ -287,11 +337,12 @@ impl Shared {
         })?;
         let made = &mut self.made[at];
         made.uses += 1;
-        Some(Delta { baselines: made.baselines, bytes: Arc::clone(&made.bytes), is_new: false })
+        made.acked = *acked;
+        Some(made.delta(false))
     }
 
     /// Stores an encoding. If there are too many, it replaces the least used one, of which the oldest.
-    fn put(&mut self, baselines: Baselines, bytes: &Arc<[u8]>) {
+    fn put(&mut self, made: Made) {
         if self.is_retired {
             return;
         }
@@ -299,7 +350,14 @@ impl Shared {
             let least = self.made.iter().enumerate().min_by_key(|(_, made)| made.uses).map(|(at, _)| at);
             self.made.remove(least.unwrap_or_default());
         }
-        self.made.push(Made { baselines, bytes: Arc::clone(bytes), uses: 0 });
+        self.made.push(made);
+    }
+}
+
+impl Made {
+    fn delta(&self, is_new: bool) -> Delta {
+        let Self { baselines, unchanged_ticks, .. } = *self;
+        Delta { baselines, unchanged_ticks, bytes: Arc::clone(&self.bytes), is_new }
     }
 }
 

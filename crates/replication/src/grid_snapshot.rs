@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::section::{Cell, IdHash, Policy, Section, SectionId, cell_of, leave_metres, stir_metres};
+use crate::section::{Cell, IdHash, Policy, Ranges, Section, SectionId, cell_of, stir_metres};
 use crate::snapshot_pool::ApplyDelta;
 
 /// All sections of a world with their entities at one step; see [`crate::InterestGrid::grid_snapshot`].
@@ -113,31 +113,32 @@ impl GridSnapshot {
     }
 
     /// Calls `visit` for every section that `player` with this eye may see, and possibly for some sections that it cannot
-    /// see. Without an eye, distance hides nothing.
+    /// see, with the ranges of the section. Without an eye, distance hides nothing, and there are no ranges.
     pub(crate) fn visit_near(
         &self,
         player: u32,
         eye: Option<[f32; 3]>,
-        mut visit: impl FnMut(SectionId, &Section),
+        mut visit: impl FnMut(SectionId, &Section, Option<Ranges>),
     ) {
         let owned = self.owned.get(&player).into_iter().flat_map(BTreeMap::values);
-        owned.for_each(|(id, section)| visit(*id, section));
+        owned.for_each(|(id, section)| visit(*id, section, None));
         for Layer { policy, side, cells } in &self.layers {
             let Some((eye, radius)) = eye.zip(policy.radius()) else {
-                cells.values().for_each(|(id, section)| visit(*id, section));
+                cells.values().for_each(|(id, section)| visit(*id, section, None));
                 continue;
             };
-            let reach = leave_metres(radius) + side;
+            let ranges = Ranges::of(radius);
+            let reach = ranges.leave_metres + side;
             let [low, high] = [-reach, reach].map(|by| key(cell_of(eye.map(|at| at + by), *side)));
             if i64::from(high[0]) - i64::from(low[0]) >= cells.len() as i64 {
-                cells.values().for_each(|(id, section)| visit(*id, section));
+                cells.values().for_each(|(id, section)| visit(*id, section, Some(ranges)));
                 continue;
             }
             for x in low[0]..=high[0] {
                 let row = cells.range([x, low[1], low[2]]..=[x, high[1], high[2]]);
                 for (cell, (id, section)) in row {
                     if (low[2]..=high[2]).contains(&cell[2]) {
-                        visit(*id, section);
+                        visit(*id, section, Some(ranges));
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! The sections of a [`GridSnapshot`] that one client sees.
 
 use crate::grid_snapshot::GridSnapshot;
-use crate::section::{NewSection, Policy, Section, SectionId, enter_metres, leave_metres};
+use crate::section::{NewSection, Policy, Ranges, Section, SectionId, enter_metres};
 
 /// The sections that one client sees, and therefore receives. [`InterestSet::refresh`] returns the sections that
 /// entered and left.
@@ -27,7 +27,7 @@ struct Near {
     /// Its distance from the eye, in metres.
     away: f32,
     /// Number of entities.
-    len: usize,
+    len: u32,
     /// Whether it is so near that it comes into sight.
     enters: bool,
 }
@@ -101,8 +101,8 @@ impl InterestSet {
         self.looked = Some(looked);
         let mut near = std::mem::take(&mut self.near);
         near.clear();
-        grid_snapshot.visit_near(self.player, self.eye, |id, section| {
-            near.extend(self.near(id, section));
+        grid_snapshot.visit_near(self.player, self.eye, |id, section, ranges| {
+            near.extend(self.near(id, section, ranges));
         });
         near.sort_unstable_by_key(|near| near.id);
         let left = self.remove_out_of_range(grid_snapshot, &near);
@@ -112,12 +112,11 @@ impl InterestSet {
     }
 
     /// Returns a section if it is so near that it stays in sight.
-    fn near(&self, id: SectionId, section: &Section) -> Option<Near> {
+    fn near(&self, id: SectionId, section: &Section, ranges: Option<Ranges>) -> Option<Near> {
         let away = self.eye.map_or(0.0, |eye| section.distance(eye));
-        let radius = section.policy.radius().filter(|_| self.eye.is_some());
-        let is_within = |reach: fn(f32) -> f32| radius.is_none_or(|radius| away <= reach(radius));
-        let enters = is_within(enter_metres);
-        (enters || is_within(leave_metres)).then_some(Near { id, away, len: section.len(), enters })
+        let enters = ranges.is_none_or(|ranges| away <= ranges.enter_metres);
+        let stays = enters || ranges.is_none_or(|ranges| away <= ranges.leave_metres);
+        stays.then_some(Near { id, away, len: section.len() as u32, enters })
     }
 
     /// Removes the sections that are not among `near`, which is in the order of the ids.
@@ -149,11 +148,12 @@ impl InterestSet {
         self.is_behind = false;
         for Near { id, len, .. } in near {
             // A section larger than the maximum of one step is added alone.
-            if count > 0 && count + *len > entities_max {
+            let len = *len as usize;
+            if count > 0 && count + len > entities_max {
                 self.is_behind = true;
                 break;
             }
-            count += *len;
+            count += len;
             self.add(*id);
             entered.push(*id);
         }

@@ -59,21 +59,23 @@ impl RecordHead {
             false => depth > 0 && !before.is_motion && before.times() == self.times(),
         });
         let flags = if is_alike { ALIKE } else { 0 } | if self.is_motion { MOTION } else { 0 };
-        put_varint(out, u32::from(self.group) << GROUP_SHIFT | flags | depth);
+        let mut head = HeadBytes::new();
+        head.put(u32::from(self.group) << GROUP_SHIFT | flags | depth);
         if !is_alike {
-            put_varint(out, payload_tick.wrapping_sub(self.tick));
+            head.put(payload_tick.wrapping_sub(self.tick));
         }
         if !is_alike || self.is_motion {
             for baseline in self.baselines.iter().flatten() {
-                put_varint(out, self.tick.wrapping_sub(*baseline));
+                head.put(self.tick.wrapping_sub(*baseline));
             }
             match self.quantization {
-                Some(quantization) => put_varint(out, quantization.to_number()),
+                Some(quantization) => head.put(quantization.to_number()),
                 None if self.is_motion => {}
-                None => put_varint(out, self.unchanged_ticks),
+                None => head.put(self.unchanged_ticks),
             }
         }
-        put_varint(out, delta.len() as u32);
+        head.put(delta.len() as u32);
+        out.extend_from_slice(&head.bytes[..head.len]);
         out.extend_from_slice(delta);
     }
 
@@ -187,12 +189,30 @@ impl<'a> PayloadReader<'a> {
     }
 }
 
-fn put_varint(out: &mut Vec<u8>, mut value: u32) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
+/// The bytes of a record's head, collected before they are appended at once.
+struct HeadBytes {
+    bytes: [u8; VARINTS_MAX * VARINT_BYTES_MAX],
+    len: usize,
+}
+
+/// Maximum number of numbers in a head: group, age, three baselines, unchanged ticks, length.
+const VARINTS_MAX: usize = 7;
+const VARINT_BYTES_MAX: usize = 5;
+
+impl HeadBytes {
+    fn new() -> Self {
+        Self { bytes: [0; VARINTS_MAX * VARINT_BYTES_MAX], len: 0 }
     }
-    out.push(value as u8);
+
+    fn put(&mut self, mut value: u32) {
+        while value >= 0x80 {
+            self.bytes[self.len] = value as u8 | 0x80;
+            self.len += 1;
+            value >>= 7;
+        }
+        self.bytes[self.len] = value as u8;
+        self.len += 1;
+    }
 }
 
 #[cfg(test)]
@@ -249,7 +269,9 @@ mod tests {
         #[test]
         fn records_share_times_only_with_a_previous_record_of_their_depth(group: u16, depth in 0u32..4) {
             let mut payload = vec![0; HEAD_BYTES];
-            put_varint(&mut payload, u32::from(group) << GROUP_SHIFT | ALIKE | depth);
+            let mut head = HeadBytes::new();
+            head.put(u32::from(group) << GROUP_SHIFT | ALIKE | depth);
+            payload.extend_from_slice(&head.bytes[..head.len]);
             payload.push(0);
             let mut reader = PayloadReader::new(&payload).unwrap();
             prop_assert_eq!(reader.record(), Err(PayloadError::Range("group")));

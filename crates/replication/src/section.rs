@@ -178,12 +178,25 @@ pub(crate) fn enter_metres(radius: f32) -> f32 {
     radius + 1.75 * MARGIN * Reach::cell_metres(radius) + 2.0 * stir_metres(radius)
 }
 
+/// The distances at which sections with one radius enter and leave the interest set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ranges {
+    pub(crate) enter_metres: f32,
+    pub(crate) leave_metres: f32,
+}
+
+impl Ranges {
+    pub(crate) fn of(radius: f32) -> Self {
+        Self { enter_metres: enter_metres(radius), leave_metres: leave_metres(radius) }
+    }
+}
+
 /// An eye that moved less than this on each axis keeps its interest set, in metres.
 pub(crate) fn stir_metres(radius: f32) -> f32 {
     (STIR * Reach::cell_metres(radius)).max(STIR_METRES_MIN)
 }
 
 /// Distance at which a section leaves the interest set.
-pub(crate) fn leave_metres(radius: f32) -> f32 {
+fn leave_metres(radius: f32) -> f32 {
     enter_metres(radius) + 0.5 * Reach::cell_metres(radius)
 }

@@ -3,7 +3,8 @@
 /// Maximum number of distance classes of one [`UpdateRates`].
 pub const RATE_CLASSES_MAX: usize = 4;
 
-/// Names one of the [`UpdateRates`] of a [`RateTable`]. The default names the rates of entities that declare none.
+/// Names one of the [`UpdateRates`] of a [`RateTable`], and whether the entities mostly move. The default names the rates of
+/// entities that declare none and mostly rest. A group holds entities of one id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct RatesId(pub u16);
 
@@ -62,7 +63,8 @@ impl UpdateRates {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RateTable {
     far_metres: f32,
-    rates: Vec<UpdateRates>,
+    /// The rates, and whether they are those of entities that mostly move.
+    rates: Vec<(UpdateRates, bool)>,
 }
 
 impl Default for RateTable {
@@ -76,11 +78,22 @@ impl RateTable {
     /// Makes a table with the rates of entities that declare none. Entities beyond `far_metres` count as far in
     /// [`crate::ViewerStats::oldest_steps`].
     pub fn new(far_metres: f32, default: UpdateRates) -> Self {
-        Self { far_metres, rates: vec![default] }
+        Self { far_metres, rates: vec![(default, false)] }
     }
 
-    /// Adds rates, unless the table has them already. Returns their id. If the table is full, it is the id of the default.
+    /// Adds rates of entities that mostly rest, unless the table has them already. Returns their id. If the table is full, it
+    /// is the id of the default.
     pub fn add(&mut self, rates: UpdateRates) -> RatesId {
+        self.add_for((rates, false))
+    }
+
+    /// Adds rates of entities that mostly move, such as avatars. They share no group with entities that mostly rest: a group
+    /// is encoded as a whole, and its resting entities would be encoded again with every step of the others.
+    pub fn add_for_movers(&mut self, rates: UpdateRates) -> RatesId {
+        self.add_for((rates, true))
+    }
+
+    fn add_for(&mut self, rates: (UpdateRates, bool)) -> RatesId {
         let at = self.rates.iter().position(|known| *known == rates).unwrap_or_else(|| {
             self.rates.push(rates);
             self.rates.len() - 1
@@ -90,7 +103,7 @@ impl RateTable {
 
     /// Returns the rates of an id. For an unknown id, returns the default.
     pub(crate) fn of(&self, id: RatesId) -> &UpdateRates {
-        self.rates.get(usize::from(id.0)).unwrap_or(&self.rates[0])
+        &self.rates.get(usize::from(id.0)).unwrap_or(&self.rates[0]).0
     }
 
     /// The distance beyond which an entity counts as far, in metres.
@@ -122,6 +135,8 @@ mod tests {
         let rare = UpdateRates::new(&[(f32::INFINITY, Interval::Steps(15))]);
         assert_eq!([table.add(rare), table.add(rare)], [RatesId(1); 2]);
         assert_eq!(table.of(RatesId(1)), &rare);
+        assert_eq!([table.add_for_movers(rare), table.add_for_movers(rare)], [RatesId(2); 2]);
+        assert_eq!((table.of(RatesId(2)), table.add(rare)), (&rare, RatesId(1)));
         assert_eq!(table.of(RatesId(9)), &UpdateRates::far(128.0), "an unknown id");
     }
 }

@@ -49,15 +49,14 @@ pub struct Viewer {
     round_tick: Option<u32>,
     /// Counts how often groups became visible, to recognise packets from before a group became visible again.
     arrivals: u32,
-    /// Groups to send, the most urgent last, as their places in `known`.
-    wanted: Vec<u16>,
+    /// Groups to send, the most urgent last.
+    wanted: Vec<Wish>,
     /// Packets in flight, in the order of their numbers.
     awaited: VecDeque<Awaited>,
     /// The number of groups in these packets.
     awaited_records: usize,
-    /// Memory of finished packets and of the last sorting, for reuse.
+    /// Memory of finished packets, for reuse.
     spare: Vec<Vec<Sent>>,
-    urgencies: Vec<(f32, u16)>,
     /// Whether the viewer needs a payload with the tick even if nothing moved.
     wants_tick: bool,
     /// The viewer's two newest inputs, each with the tick from which it was applied. The older input is needed because an
@@ -120,10 +119,29 @@ struct Awaited {
     records: Vec<Sent>,
 }
 
+/// A group to send: its urgency, and in the lowest 16 bits its place in the list of visible groups. Whole numbers are sorted
+/// faster than pairs. Places break ties between equal urgencies.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Wish(u64);
+
+impl Wish {
+    /// Takes a place below [`GROUPS_MAX`](crate::GROUPS_MAX).
+    fn new(urgency: f32, place: usize) -> Self {
+        // The bits of numbers that are not negative are ordered like the numbers.
+        Self(u64::from(urgency.max(0.0).to_bits()) << u16::BITS | place as u64)
+    }
+
+    fn place(self) -> usize {
+        usize::from(self.0 as u16)
+    }
+}
+
 /// A group in a packet.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     group: u16,
+    /// The place of the group in the list of visible groups when the packet was filled. Most groups keep their places.
+    place: u16,
     arrival: u32,
     tick: u32,
 }
@@ -141,7 +159,6 @@ impl Viewer {
         bytes_of(&self.known)
             + self.interest_set.as_ref().map_or(0, bytes_of)
             + bytes_of(&self.wanted)
-            + bytes_of(&self.urgencies)
             + bytes_of(&self.spare)
             + self.awaited.capacity() * size_of::<Awaited>()
             + records.map(bytes_of).sum::<usize>()
@@ -172,8 +189,13 @@ impl Viewer {
     pub fn begin_round(&mut self, frames: &Frames, eye: Option<[f32; 3]>) {
         self.wants_tick = true;
         self.bytes_left = self.bytes_per_round_max;
-        if self.version != Some(frames.version()) {
-            self.refresh_visible(frames);
+        let is_current = self.version.is_some_and(|version| match &self.interest_set {
+            Some(sections) => !frames.are_regrouped(sections, version),
+            None => version == frames.version(),
+        });
+        match is_current {
+            true => self.version = Some(frames.version()),
+            false => self.refresh_visible(frames),
         }
         self.stats.oldest_steps = [0; 3];
         let before = self.round_tick.replace(frames.tick());
@@ -224,26 +246,22 @@ impl Viewer {
         self.version = Some(frames.version());
     }
 
-    fn find(&mut self, group: u16) -> Option<&mut Known> {
-        let at = self.known.binary_search_by_key(&group, |known| known.group).ok()?;
-        Some(&mut self.known[at])
-    }
-
     /// Returns the group of a record, if the group has been visible since the record was sent.
     fn find_sent(&mut self, sent: Sent) -> Option<&mut Known> {
-        self.find(sent.group).filter(|known| known.arrival == sent.arrival)
+        let place = usize::from(sent.place);
+        let at = match self.known.get(place).filter(|known| known.group == sent.group) {
+            Some(_) => place,
+            None => self.known.binary_search_by_key(&sent.group, |known| known.group).ok()?,
+        };
+        Some(&mut self.known[at]).filter(|known| known.arrival == sent.arrival)
     }
 
     fn sort(&mut self) {
-        let Self { known, urgencies, wanted, .. } = self;
+        let Self { known, wanted, .. } = self;
         let is_wanted = known.iter().enumerate().filter(|(_, known)| known.is_wanted);
-        urgencies.clear();
-        // There are at most as many places as groups, so 16 bits hold each place.
-        urgencies.extend(is_wanted.map(|(place, known)| (known.urgency, place as u16)));
-        // Places break ties between equal urgencies, which avoids the memory of a stable sort.
-        urgencies.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         wanted.clear();
-        wanted.extend(urgencies.iter().map(|(_, place)| *place));
+        wanted.extend(is_wanted.map(|(place, known)| Wish::new(known.urgency, place)));
+        wanted.sort_unstable();
     }
 
     /// Records that the viewer's input of this number is applied from the step `tick` on. Call it before the frames of that
@@ -279,7 +297,7 @@ impl Viewer {
         let mut at = self.wanted.len();
         while at > 0 && misfits < MISFITS_MAX && !self.is_spent() {
             at -= 1;
-            let place = usize::from(self.wanted[at]);
+            let place = self.wanted[at].place();
             let Some((head, delta)) = self.record(frames, place) else {
                 self.settle_wish(at);
                 continue;
@@ -296,7 +314,9 @@ impl Viewer {
             self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(out.len() - before));
             let known = &mut self.known[place];
             known.sent = Some(head.tick);
-            records.push(Sent { group: head.group, arrival: known.arrival, tick: head.tick });
+            // There are at most as many places as groups, so 16 bits hold each place.
+            let (group, place, tick) = (head.group, place as u16, head.tick);
+            records.push(Sent { group, place, arrival: known.arrival, tick });
             self.settle_wish(at);
         }
         if self.is_spent() {
@@ -341,12 +361,9 @@ impl Viewer {
         if *sent == Some(tick) || acked.newest() == Some(tick) {
             return None;
         }
-        let Delta { baselines, bytes, is_new } = group_frames.delta(acked, frames.encoders())?;
+        let Delta { baselines, unchanged_ticks, bytes, is_new } =
+            group_frames.delta(acked, frames.encoders())?;
         self.stats.encoded += u64::from(is_new);
-        let unchanged_ticks = baselines[0]
-            .filter(|_| !newest.quantization.is_motion())
-            .and_then(|tick| Some(group_frames.valid_until(tick)?.wrapping_sub(tick)))
-            .unwrap_or(0);
         debug_assert!(bytes.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
         let quantization = baselines[0].is_none().then_some(newest.quantization);
         let is_motion = newest.quantization.is_motion();
@@ -354,7 +371,7 @@ impl Viewer {
     }
 
     fn settle_wish(&mut self, at: usize) {
-        let known = &mut self.known[usize::from(self.wanted.remove(at))];
+        let known = &mut self.known[self.wanted.remove(at).place()];
         (known.is_wanted, known.urgency) = (false, 0.0);
     }
 
