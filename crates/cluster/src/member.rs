@@ -239,6 +239,15 @@ impl Member {
         }
     }
 
+    /// Handles a read that was not answered in time.
+    pub fn handle_unread(&mut self, now: Time, name: Name) {
+        if name == self.name {
+            self.next_at = Some(now + self.config.lease / 8);
+        } else if let Some(seen) = self.others.get_mut(&name) {
+            seen.is_asked = false;
+        }
+    }
+
     /// Handles the outcome of an update.
     pub fn handle_stored(&mut self, now: Time, name: Name, stored: Stored<Revision>) {
         if name == self.name {
@@ -262,16 +271,19 @@ impl Member {
             self.next_at = None;
             self.continue_life(now);
         }
-        if !self.covers(now) {
-            return;
-        }
-        let waits: Vec<Name> = (self.others.iter())
+        let due: Vec<Name> = (self.others.iter())
             .filter(|(_, seen)| !seen.is_asked && seen.entry.phase != ServerPhase::Dead)
             .filter(|(_, seen)| seen.since + self.wait(seen.entry.lease) <= now)
             .map(|(name, _)| *name)
             .collect();
-        for name in waits {
+        let judges = self.covers(now);
+        for name in due {
             let Some(seen) = self.others.get_mut(&name) else { continue };
+            if !judges {
+                // A server without a lease judges nobody, and observes anew.
+                seen.since = now;
+                continue;
+            }
             seen.is_asked = true;
             let entry = ServerEntry { phase: ServerPhase::Dead, ..seen.entry.clone() };
             self.requests.push_back(ServerRequest::Update { entry, expected: seen.revision });
@@ -339,17 +351,18 @@ impl Member {
             }
             (Life::Member { .. }, _) => self.next_at = Some(soon),
             (Life::Ended, _) => {}
+            // A read of the past changes nothing.
+            (Life::Waiting { revision: known, .. }, Some((revision, _))) if known >= revision => {
+                self.next_at = Some(soon);
+            }
+            (Life::Waiting { .. }, None) => self.next_at = Some(soon),
             (_, None) => self.enter(now, 1, Revision(0)),
             (_, Some((revision, entry))) if entry.phase == ServerPhase::Dead => {
                 self.enter(now, entry.id.incarnation + 1, revision);
             }
-            (life, Some((revision, entry))) => {
-                let since = match life {
-                    Life::Waiting { revision: known, since, .. } if known >= revision => since,
-                    _ => now,
-                };
+            (_, Some((revision, entry))) => {
                 let (incarnation, lease) = (entry.id.incarnation, entry.lease);
-                self.life = Life::Waiting { revision, incarnation, lease, since };
+                self.life = Life::Waiting { revision, incarnation, lease, since: now };
                 self.next_at = Some(soon);
             }
         }

@@ -184,7 +184,8 @@ impl Node {
     /// Handles the answer to a request.
     pub fn handle_answer(&mut self, now: Time, answer: Answer) {
         match answer {
-            Answer::Server(name, found) => self.member.handle_entry(now, name, found.unwrap_or(None), true),
+            Answer::Server(name, Ok(found)) => self.member.handle_entry(now, name, found, true),
+            Answer::Server(name, Err(_)) => self.member.handle_unread(now, name),
             Answer::ServerStored(name, stored) => self.member.handle_stored(now, name, stored),
             Answer::Room { room, life, answer } => {
                 if self.rooms.get(&room).is_some_and(|slot| slot.life == life) {

@@ -145,7 +145,10 @@ impl Goal {
         if let Goal::Claim { requires } = self {
             return claim(context, me, requires, current, attempt).map(Some);
         }
-        let Some(current) = current else { return Ok(None) };
+        let Some(current) = current else {
+            let is_release = matches!(self, Goal::Release { .. });
+            return if is_release { Err(EndedWhy::Released) } else { Ok(None) };
+        };
         let mut wanted = current.clone();
         match *self {
             Goal::Claim { .. } => {}
