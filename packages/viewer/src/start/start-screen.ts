@@ -67,7 +67,7 @@ export class StartScreen {
     this.#screen.classList.add("ready");
     // The field does not get the focus on touch screens, because the on-screen keyboard would open and hide
     // the page.
-    if (!window.matchMedia("(pointer: coarse)").matches) this.#name.focus();
+    if (!window.matchMedia("(pointer: coarse)").matches) this.#name.focus({ preventScroll: true });
   }
 
   hide(): void {
