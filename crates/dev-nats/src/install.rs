@@ -46,10 +46,11 @@ pub fn install(folder: &Path) -> Result<PathBuf, Error> {
     }
     let go = find_go().ok_or(Error::NoGo)?;
     let program = program(folder);
-    let bin = program.parent().expect("the program lies in a folder of its own");
-    std::fs::create_dir_all(bin).map_err(io(format!("cannot make {}", bin.display())))?;
+    // Other processes may build at the same time, and must never start a half-written program.
+    let bin = folder.join(format!("building-{}", std::process::id()));
+    std::fs::create_dir_all(&bin).map_err(io(format!("cannot make {}", bin.display())))?;
     let bin = bin.canonicalize().map_err(io(format!("cannot find {}", bin.display())))?;
-    eprintln!("building nats-server {VERSION} with {} into {}, once", go.display(), bin.display());
+    eprintln!("building nats-server {VERSION} with {} into {}, once", go.display(), folder.display());
     let module = format!("{MODULE}@v{VERSION}");
     let mut build = Command::new(&go)
         .args(["install", "-trimpath", &module])
@@ -67,6 +68,12 @@ pub fn install(folder: &Path) -> Result<PathBuf, Error> {
         let why = if last.is_empty() { status.to_string() } else { last };
         return Err(Error::Build(why));
     }
+    let home = program.parent().expect("the program lies in a folder of its own");
+    std::fs::create_dir_all(home).map_err(io(format!("cannot make {}", home.display())))?;
+    std::fs::rename(bin.join("nats-server"), &program)
+        .map_err(io(format!("cannot move nats-server to {}", program.display())))?;
+    // An empty folder that stays does no harm.
+    let _ = std::fs::remove_dir(&bin);
     Ok(program)
 }
 
