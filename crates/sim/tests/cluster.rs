@@ -120,3 +120,10 @@ fn a_starting_server_ignores_reads_of_the_past() {
 fn an_owner_that_wakes_after_its_successor_began_shows_nothing() {
     live(&[104, 260]);
 }
+
+/// The source of a hand-over had no lease when its last batch was acknowledged. It confirmed the batch when its lease was renewed,
+/// although the target was running by then.
+#[test]
+fn a_source_confirms_nothing_while_the_journal_decides() {
+    live(&[9_644]);
+}

@@ -168,12 +168,20 @@ impl Room {
         context.member.covers(context.now) && !self.append.as_ref().is_some_and(|append| append.is_refused)
     }
 
+    /// Whether acknowledged batches may be confirmed. After the flush of a hand-over, the target may run already.
+    fn may_confirm(&self, context: &Context<'_>) -> bool {
+        let is_owner = match &self.role {
+            Role::Owner(source) => !source.as_ref().is_some_and(Source::is_deciding),
+            _ => false,
+        };
+        is_owner && self.may_act(context)
+    }
+
     pub(crate) fn poll_event(&mut self, context: &Context<'_>) -> Option<RoomEvent> {
         if let Some(event) = self.events.pop_front() {
             return Some(event);
         }
-        let is_owner = matches!(self.role, Role::Owner(_)) && self.may_act(context);
-        let number = if is_owner { self.confirmed.pop_front() } else { None };
+        let number = if self.may_confirm(context) { self.confirmed.pop_front() } else { None };
         number.map(|number| RoomEvent::Confirm { number })
     }
 
@@ -383,7 +391,11 @@ impl Room {
         match append.frame {
             Frame::Head(head) => self.own(head),
             Frame::Batch(batch) => {
-                if !context.config.has(Mutant::ConfirmEarly) {
+                if context.config.has(Mutant::ConfirmEarly) {
+                } else if self.may_confirm(context) {
+                    self.events.extend(self.confirmed.drain(..).map(|number| RoomEvent::Confirm { number }));
+                    self.events.push_back(RoomEvent::Confirm { number: batch.number });
+                } else {
                     self.confirmed.push_back(batch.number);
                 }
                 self.marks.push_back((batch.number, sequence));
