@@ -136,7 +136,8 @@ mod tests {
         assert_eq!([table.add(rare), table.add(rare)], [RatesId(1); 2]);
         assert_eq!(table.of(RatesId(1)), &rare);
         assert_eq!([table.add_for_movers(rare), table.add_for_movers(rare)], [RatesId(2); 2]);
-        assert_eq!((table.of(RatesId(2)), table.add(rare)), (&rare, RatesId(1)));
+        assert_eq!(table.of(RatesId(2)), &rare);
+        assert_eq!(table.add(rare), RatesId(1));
         assert_eq!(table.of(RatesId(9)), &UpdateRates::far(128.0), "an unknown id");
     }
 }

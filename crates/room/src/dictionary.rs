@@ -50,14 +50,17 @@ impl Dictionary {
         let default_rates = definition.update_rates.as_deref().map(update_rates);
         let default_rates = default_rates.unwrap_or_else(|| UpdateRates::far(far_metres));
         let mut rates = RateTable::new(far_metres, default_rates);
-        let replication = definition.kinds.iter().map(|kind| KindReplication {
-            interest: definition.interest_of(kind),
-            size: kind.body.as_ref().map_or(0.0, |body| body.shape.reach()),
-            quantization: Quantization::within(kind.precision, kind.rotation_precision),
-            rates: kind
-                .update_rates
-                .as_deref()
-                .map_or_else(RatesId::default, |of| rates.add(update_rates(of))),
+        let replication = definition.kinds.iter().map(|kind| {
+            let of_kind = kind.update_rates.as_deref().map_or(default_rates, update_rates);
+            KindReplication {
+                interest: definition.interest_of(kind),
+                size: kind.body.as_ref().map_or(0.0, |body| body.shape.reach()),
+                quantization: Quantization::within(kind.precision, kind.rotation_precision),
+                rates: match kind.walker {
+                    Some(_) => rates.add_for_movers(of_kind),
+                    None => rates.add(of_kind),
+                },
+            }
         });
         let replication = replication.collect();
         let actions = definition.actions.iter().map(|action| Action {
