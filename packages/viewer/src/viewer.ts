@@ -179,22 +179,6 @@ export class Viewer implements EventParts {
     this.#visit.applySettings(before);
   }
 
-  /** Called when a headset begins to show the world. */
-  headsetBegan(headset: Headset): void {
-    if (headset.isOver) return;
-    this.headset = headset;
-    this.avatar.forget();
-    this.hud.setPrompt("");
-  }
-
-  /** Called when the page shows the world again. */
-  headsetEnded(): void {
-    if (this.own) this.camera.face(this.own);
-    this.headset = undefined;
-    this.stage.resize();
-    this.camera.jump();
-  }
-
   restart(room: string, world: string): void {
     this.#clear();
     this.console.clear();

@@ -1,4 +1,4 @@
-import type { HeadsetPage } from "@nowcast/page/headset";
+import type { Headset, HeadsetPage } from "@nowcast/page/headset";
 import type { Viewer } from "../viewer.js";
 
 /** The viewer as the page of a headset. */
@@ -19,6 +19,22 @@ export function headsetPageOf(viewer: Viewer): HeadsetPage {
     },
     act: (action, args) => viewer.connection?.act(action, args),
     flipMicrophone: () => void viewer.voice.flipMicrophone(),
-    ended: () => viewer.headsetEnded(),
+    ended: () => showOnPage(viewer),
   };
+}
+
+/** Shows the world in a headset instead of on the page. */
+export function showInHeadset(viewer: Viewer, headset: Headset): void {
+  if (headset.isOver) return;
+  viewer.headset = headset;
+  viewer.avatar.forget();
+  viewer.hud.setPrompt("");
+}
+
+/** Shows the world on the page again. */
+function showOnPage(viewer: Viewer): void {
+  if (viewer.own) viewer.camera.face(viewer.own);
+  viewer.headset = undefined;
+  viewer.stage.resize();
+  viewer.camera.jump();
 }

@@ -2,7 +2,7 @@
 import { element } from "../dom.js";
 import type { Viewer } from "../viewer.js";
 import { words } from "../words.js";
-import { headsetPageOf } from "./headset-page.js";
+import { headsetPageOf, showInHeadset } from "./headset-page.js";
 
 /** Whether the user can enter with a headset; if not, the reason. */
 export type HeadsetState = "ready" | "insecure" | "unknown" | "missing";
@@ -56,7 +56,7 @@ export class XrToggle {
         }),
         import("@nowcast/page/headset"),
       ]);
-      viewer.headsetBegan(await Headset.begin(headsetPageOf(viewer), session));
+      showInHeadset(viewer, await Headset.begin(headsetPageOf(viewer), session));
     } catch (error) {
       viewer.hud.say(words.vrFailed(error instanceof Error ? error.message : String(error)));
     } finally {
