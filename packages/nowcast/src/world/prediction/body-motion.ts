@@ -61,8 +61,10 @@ export class BodyMotion {
     for (let axis = 0; axis < 3; axis++)
       position[axis] = this.#position[axis]! + this.velocity[axis]! * seconds;
     for (let part = 0; part < 4; part++) turn[part] = this.#turn[part]!;
-    const rate = length(this.spin);
-    if (rate === 0 || seconds === 0) return;
+    const { spin } = this;
+    // Most bodies do not turn, and `Math.hypot` allocates.
+    if (seconds === 0 || (spin[0] === 0 && spin[1] === 0 && spin[2] === 0)) return;
+    const rate = length(spin);
     const sine = Math.sin((rate * seconds) / 2) / rate;
     multiply(
       this.spin[0]! * sine,

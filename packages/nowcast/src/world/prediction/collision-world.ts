@@ -110,7 +110,7 @@ export class CollisionWorld {
   ): void {
     this.#order();
     this.count = 0;
-    this.#movedNear.length = 0;
+    let moved = 0;
     for (let at = 0; at < this.#ordered.length && this.count < NEAR_MAX; at++) {
       const met = this.#ordered[at]!;
       const dx = met.x - px;
@@ -120,9 +120,10 @@ export class CollisionWorld {
       // This also excludes a body with an invalid position.
       const isNear = dx * dx + dy * dy + dz * dz <= far * far;
       if (!isNear || met.id === own || met.id === held || others?.owns(met.id)) continue;
-      if (met.motion?.moves) this.#movedNear.push(met);
+      if (met.motion?.moves) this.#movedNear[moved++] = met;
       for (const solid of met.solids) if (this.count < NEAR_MAX) this.near[this.count++] = solid;
     }
+    this.#movedNear.length = moved;
   }
 
   /**

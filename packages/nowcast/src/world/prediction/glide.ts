@@ -21,8 +21,10 @@ export class Glide {
 
   /** The length of the remaining correction, in metres. */
   get lengthM(): number {
-    const [x, y, z] = [this.offset[0]!, this.offset[1]!, this.offset[2]!];
-    // `Math.hypot` allocates.
+    // `Math.hypot` and destructuring allocate.
+    const x = this.offset[0]!;
+    const y = this.offset[1]!;
+    const z = this.offset[2]!;
     return Math.sqrt(x * x + y * y + z * z);
   }
 

@@ -219,8 +219,10 @@ export class HeldItemPrediction {
     solids: readonly Solid[],
     count: number,
   ): void {
+    const middle = { px: place[0]!, py: place[1]!, pz: place[2]! };
+    const size = { radius, height: 2 * radius };
     for (let at = 0; at < count; at++) {
-      this.#contact.measure(solids[at]!, place[0]!, place[1]!, place[2]!, radius, 2 * radius);
+      this.#contact.measure(solids[at]!, middle, size);
       if (this.#contact.gap > 0) continue;
       velocity.fill(0);
       return;

@@ -94,6 +94,10 @@ export class Mover {
   #cosine = 1;
   #wishX = 0;
   #wishZ = 0;
+  /** The results of `#walk` and `#drift`. */
+  #changeX = 0;
+  #changeY = 0;
+  #changeZ = 0;
 
   /** Sets the state to rest in the air. */
   restart(x: number, y: number, z: number): void {
@@ -141,8 +145,9 @@ export class Mover {
     const ground = this.#ground();
     this.stepsSinceGround = ground >= 0 ? 0 : Math.min(this.stepsSinceGround + 1, STEPS_COUNTED_MAX);
     this.stepsSinceJump = Math.min(this.stepsSinceJump + 1, STEPS_COUNTED_MAX);
-    if (ground >= 0) this.#walk(gait, ground);
-    else this.#drift(gait);
+    if (ground >= 0) this.#walk(ground);
+    else this.#drift();
+    this.#accelerate(gait, ground >= 0);
     const isOverEdge =
       ground < 0 && this.stepsSinceGround < Math.min(this.stepsSinceJump, GROUND_MEMORY_STEPS);
     if (isOverEdge && this.vy > 0) this.vy = 0;
@@ -167,13 +172,7 @@ export class Mover {
     } else {
       this.vy = f(this.vy - fall);
     }
-    const speed = length(this.vx, this.vy, this.vz);
-    if (speed > SPEED_MAX) {
-      const share = f(SPEED_MAX / speed);
-      this.vx = f(this.vx * share);
-      this.vy = f(this.vy * share);
-      this.vz = f(this.vz * share);
-    }
+    this.#limitSpeed();
     collisions?.collide(this, gait, solids, count);
     this.#travel(gait, solids, count);
     this.updateGround(gait, solids, count);
@@ -185,25 +184,28 @@ export class Mover {
   }
 
   /** Finds the ground at the walker's current position. */
-  updateGround({ radius, height }: Gait, solids: readonly Solid[], count = solids.length): void {
+  updateGround(gait: Pick<Gait, "radius" | "height">, solids: readonly Solid[], count = solids.length): void {
     const contact = this.#contact;
     this.groundCount = 0;
     this.carrier = undefined;
     for (let at = 0; at < count && this.groundCount < GROUNDS_MAX; at++) {
       const solid = solids[at]!;
-      contact.measure(solid, this.px, this.py, this.pz, radius, height);
+      contact.measure(solid, this, gait);
       if (contact.gap >= TOUCH_DISTANCE || contact.y < WALKABLE_COSINE) continue;
       const to = 3 * this.groundCount++;
       this.grounds[to] = contact.x;
       this.grounds[to + 1] = contact.y;
       this.grounds[to + 2] = contact.z;
-      solid.carry(this.px, this.py, this.pz, this.groundVelocities, to);
+      solid.carry(this, this.groundVelocities, to);
       if (solid.moves) this.carrier = solid;
     }
   }
 
   #travel(gait: Gait, solids: readonly Solid[], count: number): void {
-    const way = length(f(this.vx * STEP_SECONDS), f(this.vy * STEP_SECONDS), f(this.vz * STEP_SECONDS));
+    const x = f(this.vx * STEP_SECONDS);
+    const y = f(this.vy * STEP_SECONDS);
+    const z = f(this.vz * STEP_SECONDS);
+    const way = f(Math.sqrt(f(f(f(x * x) + f(y * y)) + f(z * z))));
     const stride = f(gait.radius * STRIDE_SHARE);
     let strides = 1;
     while (strides < STRIDES_MAX && way > f(stride * strides)) strides++;
@@ -216,14 +218,17 @@ export class Mover {
     }
   }
 
-  #pushOut({ radius, height }: Gait, solids: readonly Solid[], count: number): void {
+  #pushOut(gait: Gait, solids: readonly Solid[], count: number): void {
     const contact = this.#contact;
     for (let push = 0; push < PUSHES_MAX; push++) {
-      let [nx, ny, nz, gap] = [0, 1, 0, 0];
+      let nx = 0;
+      let ny = 1;
+      let nz = 0;
+      let gap = 0;
       let met: Solid | undefined;
       for (let at = 0; at < count; at++) {
         const solid = solids[at]!;
-        contact.measure(solid, this.px, this.py, this.pz, radius, height);
+        contact.measure(solid, this, gait);
         if (contact.gap >= gap || (solid.isGroundOnly && contact.y < WALKABLE_COSINE)) continue;
         nx = contact.x;
         ny = contact.y;
@@ -236,7 +241,7 @@ export class Mover {
       this.py = f(this.py - f(ny * gap));
       this.pz = f(this.pz - f(nz * gap));
       const carried = this.#carried;
-      met.carry(this.px, this.py, this.pz, carried);
+      met.carry(this, carried);
       const vx = f(this.vx - carried[0]!);
       const vy = f(this.vy - carried[1]!);
       const vz = f(this.vz - carried[2]!);
@@ -288,18 +293,20 @@ export class Mover {
     this.#wishZ = f(z * speed);
   }
 
-  #walk(gait: Gait, ground: number): void {
+  /** Sets the desired change of velocity on a supporting surface. */
+  #walk(ground: number): void {
     const nx = this.grounds[ground]!;
     const ny = this.grounds[ground + 1]!;
     const nz = this.grounds[ground + 2]!;
-    const [wishX, wishZ] = [this.#wishX, this.#wishZ];
+    const wishX = this.#wishX;
+    const wishZ = this.#wishZ;
     const into = f(f(f(wishX * nx) + f(0 * ny)) + f(wishZ * nz));
     let tx = f(wishX - f(nx * into));
     let ty = f(0 - f(ny * into));
     let tz = f(wishZ - f(nz * into));
-    const speed = length(wishX, 0, wishZ);
+    const speed = f(Math.sqrt(f(f(wishX * wishX) + f(wishZ * wishZ))));
     if (speed > 0) {
-      const along = length(tx, ty, tz);
+      const along = f(Math.sqrt(f(f(f(tx * tx) + f(ty * ty)) + f(tz * tz))));
       const stretch = f(speed / (along > LENGTH_MIN ? along : LENGTH_MIN));
       tx = f(tx * stretch);
       ty = f(ty * stretch);
@@ -310,21 +317,25 @@ export class Mover {
     const dy = f(ty - f(this.vy - groundVelocities[ground + 1]!));
     const dz = f(tz - f(this.vz - groundVelocities[ground + 2]!));
     const beside = f(f(f(dx * nx) + f(dy * ny)) + f(dz * nz));
-    this.#accelerate(
-      f(dx - f(nx * beside)),
-      f(dy - f(ny * beside)),
-      f(dz - f(nz * beside)),
-      f(gait.groundAcceleration * STEP_SECONDS),
-    );
+    this.#changeX = f(dx - f(nx * beside));
+    this.#changeY = f(dy - f(ny * beside));
+    this.#changeZ = f(dz - f(nz * beside));
   }
 
-  #drift(gait: Gait): void {
-    const [dx, dz] = [f(this.#wishX - this.vx), f(this.#wishZ - this.vz)];
-    this.#accelerate(dx, 0, dz, f(gait.airAcceleration * STEP_SECONDS));
+  /** Sets the desired change of velocity in the air. */
+  #drift(): void {
+    this.#changeX = f(this.#wishX - this.vx);
+    this.#changeY = 0;
+    this.#changeZ = f(this.#wishZ - this.vz);
   }
 
-  #accelerate(dx: number, dy: number, dz: number, most: number): void {
-    const change = length(dx, dy, dz);
+  /** Changes the velocity as desired, limited by the walker's acceleration. */
+  #accelerate(gait: Gait, isOnGround: boolean): void {
+    const most = f((isOnGround ? gait.groundAcceleration : gait.airAcceleration) * STEP_SECONDS);
+    let dx = this.#changeX;
+    let dy = this.#changeY;
+    let dz = this.#changeZ;
+    const change = f(Math.sqrt(f(f(f(dx * dx) + f(dy * dy)) + f(dz * dz))));
     if (change > most) {
       const share = f(most / change);
       dx = f(dx * share);
@@ -355,12 +366,18 @@ export class Mover {
     else this.#turn(-sine, -cosine);
   }
 
+  #limitSpeed(): void {
+    const { vx, vy, vz } = this;
+    const speed = f(Math.sqrt(f(f(f(vx * vx) + f(vy * vy)) + f(vz * vz))));
+    if (!(speed > SPEED_MAX)) return;
+    const share = f(SPEED_MAX / speed);
+    this.vx = f(vx * share);
+    this.vy = f(vy * share);
+    this.vz = f(vz * share);
+  }
+
   #turn(sine: number, cosine: number): void {
     this.#sine = sine;
     this.#cosine = cosine;
   }
-}
-
-function length(x: number, y: number, z: number): number {
-  return f(Math.sqrt(f(f(f(x * x) + f(y * y)) + f(z * z))));
 }

@@ -102,11 +102,14 @@ class Other {
 }
 
 export class OtherWalkers {
+  /** Time since the last frame, in seconds. */
+  frameS = 0;
   readonly #others = new Map<EntityId, Other>();
   /** The same in an array, because the iterator of a map is garbage in each frame. */
   readonly #all: Other[] = [];
   readonly #near: Other[] = [];
   readonly #contact = new Contact();
+  readonly #place = { px: 0, py: 0, pz: 0 };
   readonly #releases: readonly (() => void)[];
   readonly #world: Pick<World, "on" | "entities">;
   #own: EntityId | undefined;
@@ -150,13 +153,18 @@ export class OtherWalkers {
     reach: number,
     elsewhere?: Pick<PredictionCoupling, "owns">,
   ): void {
-    this.#near.length = 0;
+    let count = 0;
     for (const other of this.#all) {
-      if (this.#near.length >= NEAR_MAX) return;
-      const [x, y, z] = other.since === undefined ? other.acknowledged : other.state;
-      const isNear = Math.abs(x! - px) < reach && Math.abs(y! - py) < reach && Math.abs(z! - pz) < reach;
-      if (isNear && !elsewhere?.owns(other.id)) this.#near.push(other);
+      if (count >= NEAR_MAX) break;
+      const place = other.since === undefined ? other.acknowledged : other.state;
+      const isNear =
+        Math.abs(place[0]! - px) < reach &&
+        Math.abs(place[1]! - py) < reach &&
+        Math.abs(place[2]! - pz) < reach;
+      if (isNear && !elsewhere?.owns(other.id)) this.#near[count++] = other;
     }
+    // An array that is emptied first would get new memory in each frame.
+    this.#near.length = count;
   }
 
   /** Appends the near avatars as grounds. Returns the new number of solids. */
@@ -220,13 +228,13 @@ export class OtherWalkers {
     return isWrong;
   }
 
-  /** Advances the drawn positions by a frame of this duration, in seconds. */
-  advance(frameS: number): void {
+  /** Advances the drawn positions by {@link OtherWalkers.frameS}. */
+  advance(): void {
     for (const other of this.#all) {
       if (other.since === undefined && other.weight === 0) continue;
-      const change = other.since === undefined ? -frameS / LEAVE_S : frameS / ENTER_S;
+      const change = other.since === undefined ? -this.frameS / LEAVE_S : this.frameS / ENTER_S;
       other.weight = Math.min(1, Math.max(0, other.weight + change));
-      other.glide.advance(frameS);
+      other.glide.advance(this.frameS);
     }
   }
 
@@ -246,7 +254,7 @@ export class OtherWalkers {
   #meet(other: Other, mover: Mover, gait: Gait, solids: readonly Solid[], count: number): void {
     const { solid, state } = other;
     const contact = this.#contact;
-    contact.measure(solid, mover.px, mover.py, mover.pz, gait.radius, gait.height);
+    contact.measure(solid, mover, gait);
     const { x, y, z, gap } = contact;
     const isMet = Math.abs(y) < ABOVE_COSINE && gap < CONTACT_M;
     if (other.since === undefined) {
@@ -254,7 +262,8 @@ export class OtherWalkers {
       if (!this.#isLook) this.#enter(other);
     }
     const most = other.gait.groundAcceleration * STEP_S;
-    const [dx, dz] = [other.wishX - state[3]!, other.wishZ - state[5]!];
+    const dx = other.wishX - state[3]!;
+    const dz = other.wishZ - state[5]!;
     const change = Math.sqrt(dx * dx + dz * dz);
     const share = change > most ? most / change : 1;
     let vx = state[3]! + dx * share;
@@ -303,11 +312,15 @@ export class OtherWalkers {
   #stopAtWalls(other: Other, solids: readonly Solid[], count: number): void {
     const { state, gait } = other;
     const contact = this.#contact;
+    const place = this.#place;
     other.wallX = other.wallZ = 0;
     for (let at = 0; at < count; at++) {
       const solid = solids[at]!;
       if (solid.isGroundOnly) continue;
-      contact.measure(solid, state[0]!, state[1]!, state[2]!, gait.radius, gait.height);
+      place.px = state[0]!;
+      place.py = state[1]!;
+      place.pz = state[2]!;
+      contact.measure(solid, place, gait);
       if (contact.gap >= 0 || contact.y >= ABOVE_COSINE) continue;
       state[0]! -= contact.x * contact.gap;
       state[2]! -= contact.z * contact.gap;
@@ -342,8 +355,10 @@ export class OtherWalkers {
     }
     if (!isNews && !rests) return false;
     if (step < since) return this.#isElsewhere(other, since, tick + since - step);
-    const [x, y, z] = [0, 1, 2].map((axis) => acknowledged[axis]! - other.stored(step, axis));
-    if (Math.hypot(x!, y!, z!) <= TOLERANCE_M) return false;
+    const dx = acknowledged[0]! - other.stored(step, 0);
+    const dy = acknowledged[1]! - other.stored(step, 1);
+    const dz = acknowledged[2]! - other.stored(step, 2);
+    if (Math.sqrt(dx * dx + dy * dy + dz * dz) <= TOLERANCE_M) return false;
     this.#correct(other, step, rests);
     return true;
   }
@@ -353,7 +368,7 @@ export class OtherWalkers {
     other.motion.at(tick, PLACE, TURN);
     const dx = PLACE[0]! - other.stored(since, 0);
     const dz = PLACE[2]! - other.stored(since, 2);
-    return Math.hypot(dx, dz) > TOLERANCE_M;
+    return Math.sqrt(dx * dx + dz * dz) > TOLERANCE_M;
   }
 
   #correct(other: Other, step: number, rests: boolean): void {

@@ -262,7 +262,8 @@ class StepPredictor implements Predictor {
     this.#share = Math.min(1, Math.max(0, steps - this.step));
     this.#lookAhead();
     this.#glide.advance(this.#frameS);
-    this.#others.advance(this.#frameS);
+    this.#others.frameS = this.#frameS;
+    this.#others.advance();
     this.#show();
     this.#carrier.tick = this.#tickOf(this.moment) ?? Number.NaN;
     this.#carrier.frameS = this.#frameS;

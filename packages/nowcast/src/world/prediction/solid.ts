@@ -14,6 +14,13 @@ const HALF_STEP_SECONDS = f(f(1 / 60) * 0.5);
 /** The extent of a solid: `half` is the size of a box, cylinder or cone; `triangles` enclose a hull or are a surface. */
 export type SolidForm = "box" | "cylinder" | "cone" | "hull" | "surface";
 
+/** The middle of a walker, in metres. Numbers in fields make no garbage, unlike numbers in arguments. */
+export interface WalkerPlace {
+  readonly px: number;
+  readonly py: number;
+  readonly pz: number;
+}
+
 /**
  * A body whose surface is at the distance `radius` outside of its form. For a sphere, the form is a
  * box whose extents are 0; for a capsule, a box with only one extent above 0.
@@ -66,7 +73,7 @@ export class Solid {
   }
 
   /** Writes the velocity that the solid gives to a walker at this place. */
-  carry(px: number, py: number, pz: number, out: Float32Array, at = 0): void {
+  carry({ px, py, pz }: WalkerPlace, out: Float32Array, at = 0): void {
     if (!this.moves) {
       out[at] = out[at + 1] = out[at + 2] = 0;
       return;
@@ -113,12 +120,15 @@ export class Contact {
   gap = 0;
   readonly #axis = new AxisContact();
 
-  /**
-   * Measures the distance between a solid and a walker of this radius and height, with its middle
-   * at (px, py, pz).
-   */
-  measure(solid: Solid, px: number, py: number, pz: number, radius: number, height: number): void {
+  /** Measures the distance between a solid and a walker of this radius and height, in metres, at this place. */
+  measure(
+    solid: Solid,
+    place: WalkerPlace,
+    size: { readonly radius: number; readonly height: number },
+  ): void {
     const { center, axes, half } = solid;
+    const { px, py, pz } = place;
+    const { radius, height } = size;
     const reach = f(f(height * 0.5) - radius);
     const fx = f(px - center[0]!);
     const fy = f(f(py - reach) - center[1]!);

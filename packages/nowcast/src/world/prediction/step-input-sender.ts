@@ -94,17 +94,18 @@ export class StepInputSender {
     if (sinceMs < dueMs - 1 || this.#changes.length === 0) return;
     while (this.#changes.length > 1 && step - this.#changes[0]! > AGO_STEPS_MAX) this.#changes.shift();
     const changes = this.#message;
-    changes.length = 0;
+    let count = 0;
     for (let at = this.#changes.length - 1; at >= 0; at--) {
       const from = this.#changes[at]!;
       // The newest change stays, because it is still in force. The server no longer remembers the
       // steps of old changes.
       const held = at === this.#changes.length - 1 ? step : from;
-      const change = this.#changeAt(changes.length);
+      const change = this.#changeAt(count);
       change.ago = Math.min(step - from, AGO_TOLD_MAX);
       writeInput(this.#history.input(held), change);
-      changes.push(change);
+      changes[count++] = change;
     }
+    changes.length = count;
     if (!this.#sink.stepInputs?.inputAtStep(step & 0xffff, changes)) return;
     this.#sentAtMs = nowMs;
     this.#repeats = Math.max(0, this.#repeats - 1);
