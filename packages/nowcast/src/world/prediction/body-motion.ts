@@ -61,19 +61,12 @@ export class BodyMotion {
     for (let axis = 0; axis < 3; axis++)
       position[axis] = this.#position[axis]! + this.velocity[axis]! * seconds;
     for (let part = 0; part < 4; part++) turn[part] = this.#turn[part]!;
-    const { spin } = this;
-    // Most bodies do not turn, and `Math.hypot` allocates.
-    if (seconds === 0 || (spin[0] === 0 && spin[1] === 0 && spin[2] === 0)) return;
-    const rate = length(spin);
+    const rate = length(this.spin);
+    if (rate === 0 || seconds === 0) return;
     const sine = Math.sin((rate * seconds) / 2) / rate;
-    multiply(
-      this.spin[0]! * sine,
-      this.spin[1]! * sine,
-      this.spin[2]! * sine,
-      Math.cos((rate * seconds) / 2),
-      this.#turn,
-      turn,
-    );
+    for (let axis = 0; axis < 3; axis++) OPERAND[axis] = this.spin[axis]! * sine;
+    OPERAND[3] = Math.cos((rate * seconds) / 2);
+    multiply(OPERAND, this.#turn, turn);
   }
 
   #put(tick: number, position: NumberArray, turn: NumberArray): void {
@@ -90,26 +83,40 @@ export class BodyMotion {
 
   /** The rotation from the known pose to another one, over `1 / perS` seconds. */
   #setSpin(turn: NumberArray, perS: number): void {
-    const from = this.#turn;
-    multiply(turn[0]!, turn[1]!, turn[2]!, turn[3]!, [-from[0]!, -from[1]!, -from[2]!, from[3]!], DELTA);
+    for (let axis = 0; axis < 3; axis++) OPERAND[axis] = -this.#turn[axis]!;
+    OPERAND[3] = this.#turn[3]!;
+    multiply(turn, OPERAND, DELTA);
     const sign = DELTA[3]! < 0 ? -1 : 1;
-    const sine = Math.hypot(DELTA[0]!, DELTA[1]!, DELTA[2]!);
+    const sine = length(DELTA);
     const scale = sine < 1e-9 ? 0 : (sign * 2 * Math.atan2(sine, sign * DELTA[3]!) * perS) / sine;
     for (let axis = 0; axis < 3; axis++) this.spin[axis] = DELTA[axis]! * scale;
   }
 }
 
-const DELTA = [0, 0, 0, 1];
+/** Scratch space, because array literals and numbers in arguments are garbage. */
+const OPERAND = new Float64Array(4);
+const DELTA = new Float64Array(4);
 
-/** Writes the rotation `other`, followed by (x, y, z, w). */
-function multiply(x: number, y: number, z: number, w: number, other: NumberArray, out: NumberArray): void {
-  const [a, b, c, d] = [other[0]!, other[1]!, other[2]!, other[3]!];
+/** Writes the rotation `second`, followed by `first`. */
+function multiply(first: NumberArray, second: NumberArray, out: NumberArray): void {
+  const x = first[0]!;
+  const y = first[1]!;
+  const z = first[2]!;
+  const w = first[3]!;
+  const a = second[0]!;
+  const b = second[1]!;
+  const c = second[2]!;
+  const d = second[3]!;
   out[0] = w * a + x * d + y * c - z * b;
   out[1] = w * b - x * c + y * d + z * a;
   out[2] = w * c + x * b - y * a + z * d;
   out[3] = w * d - x * a - y * b - z * c;
 }
 
+/** The length of the first three numbers. `Math.hypot` allocates. */
 function length(vector: Float64Array): number {
-  return Math.hypot(vector[0]!, vector[1]!, vector[2]!);
+  const x = vector[0]!;
+  const y = vector[1]!;
+  const z = vector[2]!;
+  return Math.sqrt(x * x + y * y + z * z);
 }
