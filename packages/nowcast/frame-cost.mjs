@@ -15,8 +15,8 @@ const FRAMES_PER_SNAPSHOT = 3;
 const FRAME_MS = 1000 / 60;
 /** The clock of frames. A browser calls a page with a number that exists already, as whole milliseconds do here. */
 const clockMs = () => Math.round(frame * FRAME_MS);
-/** A frame makes none. A client at rest reports its step every half second, which is 8 bytes a frame. */
-const FRAME_BYTES_MAX = 12;
+/** A frame makes none. A client at rest reports its step every half second, which is about 3 bytes a frame. */
+const FRAME_BYTES_MAX = 8;
 /** The event of a snapshot has 56 bytes. */
 const SNAPSHOT_BYTES_MAX = 120;
 /** Frames before the measurement, in which the engine compiles the code. */
