@@ -125,7 +125,7 @@ impl<V: Weigh> UpdatableQueue<V> {
     /// use nowcast_queue::{Bounds, Key, UpdatableQueue};
     ///
     /// let mut queue = UpdatableQueue::new(Bounds::default());
-    /// (0..1_000).for_each(|key| drop(queue.put(Key::state(key), vec![])));
+    /// (1..=1_000).for_each(|key| drop(queue.put(Key::state(key), vec![])));
     /// while queue.pop().is_some() {}
     /// queue.shrink_to(10);
     /// assert!(queue.capacity() < 100);
