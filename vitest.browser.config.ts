@@ -25,7 +25,8 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/test/browser/**/*.test.ts"],
+    // `cargo xtask test` runs the folders `browser`. `npm run screenshots` takes pictures for people to look at.
+    include: ["packages/*/test/{browser,screenshots}/**/*.test.ts"],
     fileParallelism: false,
     testTimeout: 900_000,
     hookTimeout: 900_000,

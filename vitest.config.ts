@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           name: "packages",
           include: ["packages/*/{src,test}/**/*.test.{ts,tsx}"],
-          exclude: ["**/node_modules/**", "**/test/browser/**", "packages/lab/**"],
+          exclude: ["**/node_modules/**", "**/test/{browser,screenshots}/**", "packages/lab/**"],
         },
       },
       {

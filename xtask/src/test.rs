@@ -234,7 +234,7 @@ fn browser_tests() -> anyhow::Result<()> {
     let chromium = chromium.to_string_lossy();
     let env = [("NOWCAST_BIN", &*binary), ("NOWCAST_ECHO", &echo), ("NOWCAST_CHROMIUM", &chromium)];
     let line = ["--config", "vitest.browser.config.ts"];
-    let first = vitest(&line, &env)?;
+    let first = vitest(&[&line[..], &["test/browser"]].concat(), &env)?;
     if first.is_empty() {
         return Ok(());
     }

@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
-import { launchBrowser, Visitor } from "./browser.js";
+import { launchBrowser, Visitor } from "../browser/browser.js";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const SCREENSHOTS = `${ROOT}/target/screenshots`;
