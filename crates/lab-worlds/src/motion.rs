@@ -8,6 +8,7 @@ mod course;
 mod findings;
 mod football;
 mod hands;
+mod scene;
 
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

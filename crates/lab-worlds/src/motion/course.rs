@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use super::findings::cell;
-use super::{Client, Conditions, MotionError, Plan};
+use super::scene::{Trial, note_lateness};
+use super::{MotionError, Plan};
 use nowcast_lab_report::{Cell, Column, Report, Section, Table};
 
 /// The folder of the world, and its room.
@@ -46,18 +47,10 @@ struct Found {
     program: String,
 }
 
-struct Run {
-    of: Conditions,
-    client: Client,
-    found: Found,
-    is_trustworthy: bool,
-}
+type Run = Trial<Found>;
 
-impl Run {
-    fn label(&self) -> [Cell; 2] {
-        let doubt = if self.is_trustworthy { "" } else { " †" };
-        [Cell::text(format!("{}{doubt}", self.of.name())), Cell::text(self.client.name())]
-    }
+fn label(run: &Run) -> [Cell; 2] {
+    [Cell::text(run.link()), Cell::text(run.client.name())]
 }
 
 impl Plan {
@@ -66,16 +59,7 @@ impl Plan {
     /// # Errors
     /// [`MotionError`]
     pub fn run_course(&self, progress: &mut dyn FnMut(&str)) -> Result<Report, MotionError> {
-        self.check()?;
-        let mut runs = Vec::new();
-        for of in &self.conditions {
-            for client in &self.clients {
-                progress(&format!("course: {}, {}", of.name(), client.name()));
-                let (found, is_trustworthy) = self.play("course", WORLD, of, *client)?;
-                runs.push(Run { of: *of, client: *client, found, is_trustworthy });
-            }
-        }
-        Ok(self.report_course(&runs))
+        Ok(self.report_course(&self.play_scene("course", WORLD, progress)?))
     }
 
     fn report_course(&self, runs: &[Run]) -> Report {
@@ -87,9 +71,7 @@ impl Plan {
             self.seconds,
             programs.join("; "),
         ));
-        if runs.iter().any(|run| !run.is_trustworthy) {
-            report.note("† The relay was late: do not trust these figures.");
-        }
+        note_lateness(runs, &mut report);
         report.section(errors(runs));
         report.section(leaps(runs));
         report.section(flags(runs));
@@ -118,7 +100,7 @@ fn errors(runs: &[Run]) -> Section {
     ]);
     for run in runs {
         for part in &run.found.parts {
-            let [link, client] = run.label();
+            let [link, client] = label(run);
             table.row(vec![
                 link,
                 client,
@@ -151,7 +133,7 @@ fn leaps(runs: &[Run]) -> Section {
         Column::number("leaps", ""),
     ]);
     for run in runs {
-        let [link, client] = run.label();
+        let [link, client] = label(run);
         table.row(vec![
             link,
             client,
@@ -179,7 +161,7 @@ fn flags(runs: &[Run]) -> Section {
         Column::number("frames", ""),
     ]);
     for run in runs {
-        let [link, client] = run.label();
+        let [link, client] = label(run);
         table.row(vec![
             link,
             client,
@@ -195,6 +177,7 @@ fn flags(runs: &[Run]) -> Section {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Client;
     use super::*;
     use crate::motion::COURSE;
 
@@ -225,7 +208,7 @@ mod tests {
             server: None,
             command: "nowcast".into(),
         };
-        let run = Run { of: COURSE[0], client: Client::Node, found, is_trustworthy: true };
+        let run = Trial { of: COURSE[0], client: Client::Node, found, is_trustworthy: true };
         let report = plan.report_course(&[run]);
         let rows = &report.sections[0].tables[0].rows;
         assert_eq!(rows.len(), 2);

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use super::findings::{cell, percentile};
-use super::{Client, Conditions, MotionError, Plan};
+use super::scene::{Trial, note_lateness};
+use super::{MotionError, Plan};
 use nowcast_lab_report::{Axis, Cell, Chart, Column, LineChart, Report, Section, Series, Table};
 
 /// The folder of the world, and its room.
@@ -73,18 +74,10 @@ struct Match {
     program: String,
 }
 
-struct Run {
-    of: Conditions,
-    client: Client,
-    found: Match,
-    is_trustworthy: bool,
-}
+type Run = Trial<Match>;
 
-impl Run {
-    fn name(&self) -> String {
-        let doubt = if self.is_trustworthy { "" } else { " †" };
-        format!("{}, {}{doubt}", self.client.name(), self.of.name())
-    }
+fn name(run: &Run) -> String {
+    format!("{}, {}", run.client.name(), run.link())
 }
 
 impl Plan {
@@ -93,16 +86,7 @@ impl Plan {
     /// # Errors
     /// [`MotionError`]
     pub fn run_football(&self, progress: &mut dyn FnMut(&str)) -> Result<Report, MotionError> {
-        self.check()?;
-        let mut runs = Vec::new();
-        for of in &self.conditions {
-            for client in &self.clients {
-                progress(&format!("football: {}, {}", of.name(), client.name()));
-                let (found, is_trustworthy) = self.play("football", WORLD, of, *client)?;
-                runs.push(Run { of: *of, client: *client, found, is_trustworthy });
-            }
-        }
-        Ok(self.report_football(&runs))
+        Ok(self.report_football(&self.play_scene("football", WORLD, progress)?))
     }
 
     fn report_football(&self, runs: &[Run]) -> Report {
@@ -115,9 +99,7 @@ impl Plan {
             self.seconds,
             programs.join("; "),
         ));
-        if runs.iter().any(|run| !run.is_trustworthy) {
-            report.note("† The relay was late: do not trust these figures.");
-        }
+        note_lateness(runs, &mut report);
         report.section(agreement(runs));
         for run in runs {
             report.section(record(run));
@@ -155,7 +137,7 @@ fn agreement(runs: &[Run]) -> Section {
         let off: Vec<f64> = prompt.iter().map(|kick| kick.off_m()).collect();
         let behind: Vec<f64> = kicks.iter().map(|kick| kick.behind_ms).collect();
         table.row(vec![
-            Cell::text(run.name()),
+            Cell::text(name(run)),
             Cell::count(kicks.len()),
             Cell::count(kicks.iter().filter(|kick| kick.is_counted).count()),
             share(kicks.iter().filter(|kick| kick.agrees()).count(), kicks.len()),
@@ -174,7 +156,7 @@ fn agreement(runs: &[Run]) -> Section {
 
 /// Returns a section with every kick of a match.
 fn record(run: &Run) -> Section {
-    let mut section = Section::new(format!("Every kick: {}", run.name()));
+    let mut section = Section::new(format!("Every kick: {}", name(run)));
     let points = |is_counted: bool| {
         let kicks = run.found.kicks.iter().filter(move |kick| kick.is_counted == is_counted);
         kicks.map(|kick| (kick.shown_m, kick.judged_m)).collect()
@@ -220,6 +202,7 @@ fn record(run: &Run) -> Section {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Client;
     use super::*;
     use crate::motion::FOOTBALL;
 
@@ -256,7 +239,7 @@ mod tests {
             server: None,
             command: "nowcast".into(),
         };
-        let run = Run { of: FOOTBALL[0], client: Client::Node, found, is_trustworthy: true };
+        let run = Trial { of: FOOTBALL[0], client: Client::Node, found, is_trustworthy: true };
         let report = plan.report_football(&[run]);
         let row = &report.sections[0].tables[0].rows[0];
         let values: Vec<f64> = row[1..6].iter().filter_map(Cell::value).collect();

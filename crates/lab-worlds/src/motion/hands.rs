@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use super::findings::cell;
-use super::{Client, Conditions, MotionError, Plan, football};
+use super::scene::{Trial, note_lateness};
+use super::{MotionError, Plan, football};
 use nowcast_lab_report::{Cell, Column, Report, Section, Table};
 
 /// The findings of the script, in metres, milliseconds and bytes.
@@ -18,12 +19,7 @@ struct Found {
     program: String,
 }
 
-struct Run {
-    of: Conditions,
-    client: Client,
-    found: Found,
-    is_trustworthy: bool,
-}
+type Run = Trial<Found>;
 
 impl Plan {
     /// Lets one player wave both hands while another one watches, over each link with each client, instead of walking.
@@ -31,17 +27,8 @@ impl Plan {
     /// # Errors
     /// [`MotionError`]
     pub fn run_hands(&self, progress: &mut dyn FnMut(&str)) -> Result<Report, MotionError> {
-        self.check()?;
-        let mut runs = Vec::new();
-        for of in &self.conditions {
-            for client in &self.clients {
-                progress(&format!("hands: {}, {}", of.name(), client.name()));
-                // This world has heads and hands. No other entity moves in it before a player kicks the ball.
-                let (found, is_trustworthy) = self.play("hands", football::WORLD, of, *client)?;
-                runs.push(Run { of: *of, client: *client, found, is_trustworthy });
-            }
-        }
-        Ok(self.report_hands(&runs))
+        // This world has heads and hands. No other entity moves in it before a player kicks the ball.
+        Ok(self.report_hands(&self.play_scene("hands", football::WORLD, progress)?))
     }
 
     fn report_hands(&self, runs: &[Run]) -> Report {
@@ -53,9 +40,7 @@ impl Plan {
             self.seconds,
             programs.join("; "),
         ));
-        if runs.iter().any(|run| !run.is_trustworthy) {
-            report.note("† The relay was late: do not trust these figures.");
-        }
+        note_lateness(runs, &mut report);
         report.section(section(runs));
         report
     }
@@ -78,11 +63,11 @@ fn section(runs: &[Run]) -> Section {
         Column::number("received max", "kB/s"),
         Column::number("frames", ""),
     ]);
-    for Run { of, client, found, is_trustworthy } in runs {
-        let doubt = if *is_trustworthy { "" } else { " †" };
+    for run in runs {
+        let found = &run.found;
         table.row(vec![
-            Cell::text(format!("{}{doubt}", of.name())),
-            Cell::text(client.name()),
+            Cell::text(run.link()),
+            Cell::text(run.client.name()),
             cell(&found.head_errors, 0.99, 100.0, 2),
             cell(&found.hand_errors, 0.5, 100.0, 2),
             cell(&found.hand_errors, 0.99, 100.0, 2),

@@ -47,8 +47,8 @@ export {
   type PosesSource,
   type PredictedBodies,
 } from "./poses/poses.js";
-export { createPredictor, type Predictor } from "./prediction/predictor.js";
-export type { PredictionSource, PredictorOptions } from "./prediction/source.js";
+export { createPredictor } from "./prediction/predictor.js";
+export type { PredictionSource, Predictor, PredictorOptions } from "./prediction/source.js";
 export type { EntityOf, WorldOf, WorldTypes } from "./typed-world.js";
 export {
   type Action,

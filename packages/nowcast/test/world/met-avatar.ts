@@ -1,7 +1,7 @@
 /** Repeats a recorded walk in which the local avatar runs into another player's avatar. */
 import { readFileSync } from "node:fs";
-import { createPredictor, type Predictor } from "../../src/world/prediction/predictor.js";
-import type { PredictionSource } from "../../src/world/prediction/source.js";
+import { createPredictor } from "../../src/world/prediction/predictor.js";
+import type { PredictionSource, Predictor } from "../../src/world/prediction/source.js";
 import type { Entity, EntityId, Input, Kind } from "../../src/world/world.js";
 import { entityOf, kind } from "./prediction-rig.js";
 

@@ -3,9 +3,9 @@
 import { AdjustedGait, readWalker } from "../../src/world/describe/walker.js";
 import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
 import { Mover } from "../../src/world/prediction/mover.js";
-import { createPredictor, type Predictor } from "../../src/world/prediction/predictor.js";
+import { createPredictor } from "../../src/world/prediction/predictor.js";
 import { Solid } from "../../src/world/prediction/solid.js";
-import type { PredictionSource } from "../../src/world/prediction/source.js";
+import type { PredictionSource, Predictor } from "../../src/world/prediction/source.js";
 import type { InputChange } from "../../src/world/steps.js";
 import type { Entity, EntityId, Input, Kind } from "../../src/world/world.js";
 import { mulberry32 } from "./random.js";

@@ -1,10 +1,10 @@
 //! The sending end of a lane. It binds values and events to packets at the last moment, and again after losses.
 
+mod bulk;
 mod outcome;
 mod retransmit;
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use nowcast_queue::{Key, UpdatableQueue};
 
@@ -228,22 +228,6 @@ impl SendLane {
         let is_new = self.retransmissions.is_empty() && self.jobs.is_empty() && self.deferred.is_empty();
         let leads = |(key, waiting): (Key, &Waiting)| key.is_event() && waiting.length <= bytes_max;
         is_new && self.queue.peek().is_some_and(leads)
-    }
-
-    /// Returns the time at which a bulk lane may send again.
-    pub(crate) fn next_at(&mut self, now: Time) -> Option<Time> {
-        let per_second = f64::from(self.config.bytes_per_second_max?);
-        let missing = -self.tokens(now, per_second);
-        (missing > 0.0).then(|| now + Duration::from_secs_f64(missing / per_second + 1e-5))
-    }
-
-    fn may_send(&mut self, now: Time) -> bool {
-        let Some(per_second) = self.config.bytes_per_second_max else { return true };
-        self.tokens(now, f64::from(per_second)) >= 0.0
-    }
-
-    fn tokens(&mut self, now: Time, per_second: f64) -> f64 {
-        self.bucket.tokens(now, per_second, (per_second / 50.0).max(1_200.0))
     }
 
     /// Number of messages that wait to be sent for the first time.

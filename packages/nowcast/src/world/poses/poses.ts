@@ -7,8 +7,8 @@ import {
   type Pose,
 } from "../interpolation/interpolation.js";
 import { multiplyRotations, rotateVector } from "../interpolation/rotation.js";
-import { continueSteps, createPredictor, type Predictor } from "../prediction/predictor.js";
-import type { PredictionSource } from "../prediction/source.js";
+import { continueSteps, createPredictor } from "../prediction/predictor.js";
+import type { PredictionSource, Predictor } from "../prediction/source.js";
 import type { EntityId, Input, WorldRecord } from "../world.js";
 import { Attachments } from "./attachments.js";
 import { type AvatarMotions, MotionPrediction } from "./motion-prediction.js";
