@@ -68,7 +68,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The addresses with credentials, separated by commas, as `nowcast serve --cluster` takes them.
+    /// The addresses with credentials, separated by commas.
     pub fn address(&self) -> String {
         let of = |server: &Server| format!("nats://{USER}:{PASSWORD}@127.0.0.1:{}", server.port);
         self.servers.iter().map(of).collect::<Vec<_>>().join(",")
