@@ -15,7 +15,7 @@ pub enum RecordError {
         /// The version that this program reads.
         reads: u8,
     },
-    /// The record is of no version. A program other than Nowcast wrote it.
+    /// The first byte of the record is the version of no format. A program other than Nowcast wrote it.
     #[error("it is not a record of Nowcast: another program wrote into this bucket or stream")]
     Foreign,
     /// The record ends inside of a field.

@@ -239,7 +239,7 @@ impl Node {
         self.follow_member(now);
     }
 
-    /// Finds a room for a client. If the room has no living holder, a server is chosen and asked to claim it. `random` selects
+    /// Finds a room for a client. If no server with a valid lease holds it, a server is chosen and asked to claim it. `random` selects
     /// the candidates.
     pub fn find(&mut self, now: Time, room: Name, requires: &Arc<[Name]>, random: u64) -> Found {
         if let Some((standing, _)) = self.standing(now, room)

@@ -26,7 +26,7 @@ pub struct PeerMessage {
 /// target's epoch; others of another epoch are ignored.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PeerBody {
-    /// Asks the receiver to claim a room that has no living owner. The directory shows the outcome.
+    /// Asks the receiver to claim a room that no server with a valid lease holds. The directory shows the outcome.
     Claim {
         /// The tags that the room requires.
         requires: Arc<[Name]>,

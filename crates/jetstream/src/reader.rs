@@ -13,8 +13,8 @@ use crate::shelf::{Shelf, object_name};
 /// Messages that are read at once.
 const PART: u64 = 256;
 
-/// Loads the newest snapshot before a moment, and the batches until a later moment and a little beyond. `last` is the number
-/// of the last message.
+/// Loads the newest snapshot at or before a moment, and the batches after it, up to and including the first that reaches a
+/// later moment. `last` is the number of the last message.
 pub(crate) async fn load_through(
     journal: &Journal,
     shelf: &Shelf,

@@ -182,7 +182,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "overlap",
                 "(at: vector, shape: ShapeFields, options: Filter?) -> { Entity }",
-                "All entities that overlap a shape, sensors too, oldest first.",
+                "All entities that overlap a shape, including sensors; oldest first.",
             ),
             entry(
                 "rewound",

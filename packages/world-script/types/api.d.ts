@@ -93,7 +93,7 @@ declare module "@nowcast/world" {
   /** The first body that a shape hits when it moves from `at` in a direction, within `reach` metres, or nil. Distance 0 means that they overlap from the beginning. */
   export function shapecast(this: void, at: Vector, shape: ShapeFields, direction: Vector, reach: number, options?: Filter): Hit | undefined;
 
-  /** All entities that overlap a shape, sensors too, oldest first. */
+  /** All entities that overlap a shape, including sensors; oldest first. */
   export function overlap(this: void, at: Vector, shape: ShapeFields, options?: Filter): Entity[];
 
   /** Calls `fn`, and returns its results. Meanwhile `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` use the positions that this player saw when it triggered its action, at most half a second ago. The player's own avatar and the entities attached to it have their present positions. All other values are the present ones, and changes by `fn` take effect at once. Calls cannot be nested. Needs `world.settings { rewind = true }`. */
@@ -372,7 +372,7 @@ declare module "@nowcast/world" {
     leave?: "release" | "keep" | "despawn";
   }
 
-  /** `key` is a letter or a digit, "left" or "right" (mouse), `label` a word or two. These name arguments: `charge` grows from its minimum to its maximum while the key is held, up to a second; `pitch` receives how far the player looks up; `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` ("grab", "throw" or "launch", with `speed` ahead and `rise` upward in metres a second) lets pages show its effect on the hands or the avatar at once: see "Actions". */
+  /** `key` is a letter or a digit, "left" or "right" (mouse), `label` a word or two. `charge`, `pitch` and `target` each name an argument of the action. `charge` grows from its minimum to its maximum while the key is held, up to a second. `pitch` receives how far the player looks up. `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5); `of` limits targets to a kind, or to a list of kinds or their names. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` ("grab", "throw" or "launch", with `speed` ahead and `rise` upward in metres a second) lets pages show its effect on the hands or the avatar at once: see "Actions". */
   export interface BindingFields {
     key?: string;
     label?: string;
@@ -384,12 +384,12 @@ declare module "@nowcast/world" {
     needs?: string;
     unless?: string;
     durable?: boolean;
-    predict?: "grab" | "throw";
+    predict?: "grab" | "throw" | "launch";
     speed?: number;
     rise?: number;
   }
 
-  /** `help` is one sentence. Each of at most 8 `arguments` is a table with a name, a type ("text", "number", "integer", "bool" or "player", each followed by `?` if it may be missing), and `min`, `max`, `one_of` (a list of words) or `default`: `{ "count", "integer", min = 1, max = 9, default = 1 }`. A text at the end takes the rest of the line; other texts with spaces need quotes. The beginning of its name identifies a player. A player needs one of the `roles`, if there are any. */
+  /** `help` is one sentence. Each of at most 8 `arguments` is a table with a name, a type ("text", "number", "integer", "bool" or "player", each followed by `?` if it may be missing), and `min`, `max`, `one_of` (a list of words) or `default`: `{ "count", "integer", min = 1, max = 9, default = 1 }`. A text at the end takes the rest of the line; other texts with spaces need quotes. The beginning of its name identifies a player. If `roles` is set, only players with one of these roles may use the command. */
   export interface CommandFields {
     help?: string;
     arguments?: readonly CommandArgument[];
@@ -535,7 +535,7 @@ declare module "@nowcast/test" {
   function case_(this: void, name: string, fn: (this: void) => void): void;
   export { case_ as case };
 
-  /** Lets a bot join, with roles, and with an account. The case keeps the saved data of accounts. */
+  /** Lets a bot join, with roles, and with an account. The saved data of an account lasts until the case ends. */
   export function join(this: void, name?: string, roles?: readonly string[], account?: string): TestPlayer;
 
   /** Lets a bot leave. */
@@ -679,7 +679,7 @@ declare module "@nowcast/inventory" {
   /** Declares an item, while modules are loaded: its `label`, how many fit into one slot (`stack`, 99), and for a tool the function `use`. */
   export function item(this: void, name: string, options?: { label?: string; stack?: number; use?: (this: void, player: Player, aim: { target?: Entity; pitch: number }) => void }): void;
 
-  /** Gives items to a player (1), and returns how many fitted. */
+  /** Gives a player `count` items (1 by default), and returns how many fit. */
   export function give(this: void, player: Player, name: string, count?: number): number;
 
   /** Takes items (1) from a player, all or none, and returns whether they were there. */

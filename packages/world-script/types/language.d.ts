@@ -11,9 +11,9 @@ interface Vector {
   readonly add: LuaAdditionMethod<Vector, Vector>;
   /** The difference. */
   readonly sub: LuaSubtractionMethod<Vector, Vector>;
-  /** The product with a number, or number by number with a vector. */
+  /** Multiplies by a number, or component by component by a vector. */
   readonly mul: LuaMultiplicationMethod<Vector | number, Vector>;
-  /** The quotient by a number, or number by number by a vector. */
+  /** Divides by a number, or component by component by a vector. */
   readonly div: LuaDivisionMethod<Vector | number, Vector>;
   /** The vector in the opposite direction. */
   readonly unm: LuaNegationMethod<Vector>;

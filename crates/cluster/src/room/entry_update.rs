@@ -18,7 +18,7 @@ const RETRY: Duration = Duration::from_millis(50);
 /// The change of the entry that is wanted.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Goal {
-    /// This server becomes the owner of a room without a living holder.
+    /// This server becomes the owner of a room that no server with a valid lease holds.
     Claim { requires: Arc<[crate::name::Name]> },
     /// The owner names the target of a hand-over.
     Mark { epoch: Epoch, to: ServerId },

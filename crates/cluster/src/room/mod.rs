@@ -128,7 +128,7 @@ impl Room {
         }
     }
 
-    /// Begins to claim a room without a living holder.
+    /// Begins to claim a room that no server with a valid lease holds.
     pub(crate) fn claim(context: &Context<'_>, me: ServerId, requires: Arc<[Name]>) -> Room {
         let mut room = Room::new(me, Role::Claiming);
         room.entry.begin(Goal::Claim { requires });

@@ -95,7 +95,7 @@ pub(super) const LIBRARY: [Section; 9] = [
             entry(
                 "give",
                 "(player: Entity, name: string, count: number?) -> number",
-                "Gives items to a player (1), and returns how many fitted.",
+                "Gives a player `count` items (1 by default), and returns how many fit.",
             ),
             entry(
                 "take",

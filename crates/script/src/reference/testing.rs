@@ -14,7 +14,7 @@ pub(super) const TESTING: Section = Section {
         entry(
             "join",
             "(name: string?, roles: { string }?, account: string?) -> Entity",
-            "Lets a bot join, with roles, and with an account. The case keeps the saved data of accounts.",
+            "Lets a bot join, with roles, and with an account. The saved data of an account lasts until the case ends.",
         ),
         entry("leave", "(player: Entity) -> ()", "Lets a bot leave."),
         entry(

@@ -136,7 +136,7 @@ const FIELDS: [(&str, &str, &str); 21] = [
     ("OwnerFields", "beyond", "\"refuse\""),
     ("OwnerFields", "leave", "\"release\" | \"keep\" | \"despawn\""),
     ("BindingFields", "of", "Kind | string | readonly (Kind | string)[]"),
-    ("BindingFields", "predict", "\"grab\" | \"throw\""),
+    ("BindingFields", "predict", "\"grab\" | \"throw\" | \"launch\""),
     ("CommandFields", "arguments", "readonly CommandArgument[]"),
     (
         "PanelFields",

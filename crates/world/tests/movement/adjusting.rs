@@ -1,4 +1,4 @@
-//! Walkers whose rules change their speeds, or freeze them.
+//! Walkers whose speed is changed, or that are frozen, by the rules of a world.
 
 use nowcast_world::movement::Mover;
 use nowcast_world::{

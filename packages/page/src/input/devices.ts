@@ -20,7 +20,7 @@ export class Devices {
   readonly #abort = new AbortController();
   #isTouching = window.matchMedia("(pointer: coarse)").matches;
 
-  /** `stick` and `knob` show the stick under a thumb. Without them, the stick works unseen. */
+  /** `stick` and `knob` show the stick under a thumb. If they are omitted, the stick works but is not drawn. */
   constructor(
     canvas: HTMLCanvasElement,
     inputs: InputCollector,

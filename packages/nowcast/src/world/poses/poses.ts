@@ -30,7 +30,7 @@ export interface PosesOptions {
    */
   readonly motions?: AvatarMotions | undefined;
   /**
-   * Changes the pose of the local avatar in each frame, before entities on it follow. `pose` is the predicted pose if
+   * Changes the pose of the local avatar in each frame, before the poses of entities attached to it are computed. `pose` is the predicted pose if
    * `isPredicted`, and otherwise the interpolated one. Returns whether the written pose is shown as a prediction.
    */
   readonly adjustAvatar?: ((pose: Pose, isPredicted: boolean, nowMs: number) => boolean) | undefined;
