@@ -98,12 +98,17 @@ export class StartScreen {
     this.#worlds.querySelector("ul")?.replaceChildren(...worlds.map((world) => this.#createCard(world)));
   }
 
-  /** A picture, the name, the goal, and the number of people. */
+  /** A picture or the initial of the name, the name, the goal, and the number of people. */
   #createCard({ name, rooms, goal, picture, players: people = 0 }: WorldListing): HTMLLIElement {
     const button = document.createElement("button");
     button.type = "button";
     button.dataset["world"] = name;
-    if (picture !== undefined) {
+    if (picture === undefined) {
+      const initial = document.createElement("i");
+      initial.textContent = name.slice(0, 1);
+      initial.setAttribute("aria-hidden", "true");
+      button.append(initial);
+    } else {
       const image = document.createElement("img");
       Object.assign(image, { src: picture.pathname, alt: "", width: 480, height: 270 });
       button.append(image);
