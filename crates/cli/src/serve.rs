@@ -53,7 +53,8 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 7777)]
     port: u16,
 
-    /// Address or name to listen on; 0.0.0.0 is every address of this machine [default: loopback in both families]
+    /// Address or name to listen on; 0.0.0.0 is every IPv4 address of this machine, :: every address of both families [default:
+    /// loopback in both families]
     #[arg(long)]
     host: Option<String>,
 
@@ -202,6 +203,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let docs = args.docs.is_some();
     let config = Config { logs: Some(logs.0.clone()), ..config(args)? };
     let advice = Encryption::of(&config);
+    let how_to_open = if config.entry.key.is_some() {
+        "Every client needs a token: add ?token=TOKEN to an address; nowcast token makes one."
+    } else {
+        "Open it in two browser tabs: both are in the same world."
+    };
     let kept = match &config.data {
         Some(folder) => format!("Worlds are stored in {}.", folder.display()),
         None => "Worlds are not stored.".to_owned(),
@@ -224,7 +230,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         announce(format_args!(
             "Nowcast is at {address}\n\
              {documents}{others}\
-             Open it in two browser tabs: both are in the same world. Worlds: {}. /r/NAME is the room of that world,\n\
+             {how_to_open} Worlds: {}. /r/NAME is the room of that world,\n\
              and every other /r/NAME a room of its own that shows {first}.\n\
              Programs join at {}/{first}, stock WebSocket clients at {}/ws/{first} (spec/PLAIN.md).\n\
              {kept} Ctrl-C ends it.",
@@ -385,7 +391,7 @@ fn with_flag(error: BindError) -> anyhow::Error {
         BindError::Sockets(Sockets::Taken { free, .. }) => format!(", such as --port {free}"),
         BindError::Sockets(Sockets::Forbidden { .. }) => ", such as --port 7777".into(),
         BindError::Sockets(Sockets::NoSuchAddress { .. }) => {
-            ", such as --host 127.0.0.1, or on all with --host 0.0.0.0".into()
+            ", such as --host 127.0.0.1, or on all with --host ::".into()
         }
         BindError::Sockets(Sockets::UdpTaken { .. }) => ": --no-webtransport".into(),
         BindError::Config(advice) if advice.contains("anonymous entry") => {
