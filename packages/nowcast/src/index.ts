@@ -1,6 +1,6 @@
 /** Channels: four verbs over any carrier, newest state first, events never lost. */
 
-export type { CarrierKind } from "./carrier/carrier.js";
+export type { CarrierKind, CarrierWrapper, OpenCarrier } from "./carrier/carrier.js";
 export type { Channel, ChannelEvents, Entry } from "./channel/channel.js";
 export type { CommandOptions, EventOptions, Lane } from "./channel/lane.js";
 export type {

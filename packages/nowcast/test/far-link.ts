@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer, connect as dial, type Socket } from "node:net";
-import { mulberry32 } from "./world/random.js";
+import { CLEAR_LINK, createRandom, EmulatedLink } from "../src/impair/index.js";
 
 /** The effect of a link on its packets. */
 export interface LinkPlan {
@@ -23,8 +23,9 @@ export class FarLink {
     this.#close = close;
   }
 
-  static async open(to: number, plan: LinkPlan): Promise<FarLink> {
-    const random = mulberry32(plan.seed ?? 1);
+  static async open(to: number, { oneWayMs, loss = 0, againMs = 0, seed = 1 }: LinkPlan): Promise<FarLink> {
+    const random = createRandom(seed);
+    const conditions = { ...CLEAR_LINK, delayMs: oneWayMs, loss };
     const sockets = new Set<Socket>();
     const server = createServer((near) => {
       const far = dial(to, "127.0.0.1");
@@ -34,7 +35,7 @@ export class FarLink {
       ] as const) {
         sockets.add(from);
         from.setNoDelay(true);
-        carry(from, onto, plan, random);
+        carry(from, onto, new EmulatedLink(conditions, random, { type: "stream", resendMs: againMs }));
         from.on("error", () => onto.destroy());
         from.on("close", () => onto.destroy());
       }
@@ -51,18 +52,16 @@ export class FarLink {
   }
 }
 
-function carry(from: Socket, onto: Socket, plan: LinkPlan, random: () => number): void {
-  const { oneWayMs, loss = 0, againMs = 0 } = plan;
+function carry(from: Socket, onto: Socket, link: EmulatedLink): void {
   const waiting: { dueMs: number; bytes: Buffer }[] = [];
-  let lastMs = 0;
   const deliver = (): void => {
     while (waiting.length > 0 && waiting[0]!.dueMs <= performance.now()) onto.write(waiting.shift()!.bytes);
     if (waiting.length > 0) setTimeout(deliver, Math.max(1, waiting[0]!.dueMs - performance.now()));
   };
   from.on("data", (bytes: Buffer) => {
-    const isLost = random() < loss;
-    lastMs = Math.max(lastMs, performance.now() + oneWayMs + (isLost ? againMs : 0));
-    waiting.push({ dueMs: lastMs, bytes });
-    if (waiting.length === 1) setTimeout(deliver, Math.max(1, lastMs - performance.now()));
+    // A stream loses nothing.
+    const dueMs = link.send(performance.now(), bytes.length)!;
+    waiting.push({ dueMs, bytes });
+    if (waiting.length === 1) setTimeout(deliver, Math.max(1, dueMs - performance.now()));
   });
 }

@@ -54,6 +54,7 @@ export default defineConfig({
       alias: [
         { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
         { find: /^nowcast-session$/, replacement: `${SDK}/session/index.ts` },
+        { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
       ],
     },
     build: { chunkSizeWarningLimit: 4_000 },

@@ -52,5 +52,10 @@ export interface OpenCarrier {
   close(code: number, reason: string): void;
 }
 
+/** Puts something between a session and each of its carriers, such as the bad link of `nowcast/impair`. */
+export interface CarrierWrapper {
+  wrap(carrier: OpenCarrier): OpenCarrier;
+}
+
 /** Opens a carrier, or fails. Gives up when `signal` aborts. */
 export type OpenCarrierKind = (kind: CarrierKind, signal: AbortSignal) => Promise<OpenCarrier>;

@@ -1,5 +1,5 @@
 /** `connect`: opens the best available carrier, and another one if it fails (`spec/CARRIERS.md`, section 6). */
-import type { CarrierKind, OpenCarrier } from "../carrier/carrier.js";
+import type { CarrierKind, CarrierWrapper, OpenCarrier } from "../carrier/carrier.js";
 import { forAnyCarrier, PROPERTIES } from "../carrier/carrier.js";
 import { openWebSocket } from "../carrier/websocket.js";
 import { hasWebTransport, openWebTransport } from "../carrier/webtransport.js";
@@ -30,6 +30,8 @@ export interface ConnectOptions {
    * own small client.
    */
   readonly WebSocket?: WebSocketConstructor | undefined;
+  /** A bad link for this connection, in both directions: an `Impairment` of `nowcast/impair`. */
+  readonly impair?: CarrierWrapper | undefined;
 }
 
 /**
@@ -147,7 +149,12 @@ class Endpoint implements Offers {
     signal.throwIfAborted();
   }
 
-  readonly open = (kind: CarrierKind, signal: AbortSignal): Promise<OpenCarrier> => {
+  readonly open = async (kind: CarrierKind, signal: AbortSignal): Promise<OpenCarrier> => {
+    const carrier = await this.#open(kind, signal);
+    return this.#options.impair?.wrap(carrier) ?? carrier;
+  };
+
+  #open(kind: CarrierKind, signal: AbortSignal): Promise<OpenCarrier> {
     const { webtransport } = this.#discovery;
     if (kind === "websocket") {
       const scheme = this.#address.isEncrypted ? "wss" : "ws";
@@ -158,7 +165,7 @@ class Endpoint implements Offers {
     }
     const url = addressUrl({ ...this.#address, port: webtransport.port }, "https", this.#query);
     return openWebTransport(url, webtransport.certificateHashes, signal);
-  };
+  }
 
   get #query(): Record<string, string | undefined> {
     return this.#isResuming ? { resume: "1" } : { token: this.#options.token };

@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { CarrierKind } from "../carrier/carrier.js";
+import type { CarrierKind, CarrierWrapper } from "../carrier/carrier.js";
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { Identity } from "../identity/identity.js";
@@ -410,6 +410,8 @@ export interface JoinOptions {
   readonly identity?: Identity | undefined;
   /** The carriers that a session may use, the best first. By default, all available carriers. */
   readonly carriers?: readonly CarrierKind[] | undefined;
+  /** A bad link for this connection, in both directions: an `Impairment` of `nowcast/impair`. Only for sessions. */
+  readonly impair?: CarrierWrapper | undefined;
 }
 
 /**

@@ -1,6 +1,8 @@
-/** One direction of an emulated link: a queue before a narrow hop, then delay, jitter and loss. */
-import { createRandom } from "./random.js";
+/** One direction of an emulated link in virtual time, on the SDK's `EmulatedLink`. */
+import { createRandom, EmulatedLink, type LinkConditions } from "nowcast/impair";
 import type { Timeline } from "./timeline.js";
+
+export { QUEUE_BYTES_MAX } from "nowcast/impair";
 
 export interface LinkSettings {
   /** The round trip without jitter and queueing. Half of it is the delay of one direction. */
@@ -12,38 +14,40 @@ export interface LinkSettings {
   readonly kilobitsPerSecond: number;
 }
 
-/** Maximum bytes that wait before the narrow hop. Further packets are dropped. */
-export const QUEUE_BYTES_MAX = 64 * 1024;
-
 export class Link {
-  settings: LinkSettings;
-  /** Bytes that entered the link, with headers. */
-  bytes = 0;
   readonly #timeline: Timeline;
-  readonly #random: () => number;
-  #freeAtUs = 0;
-  #lastArrivalUs = 0;
+  readonly #link: EmulatedLink;
+  #settings: LinkSettings;
 
   constructor(timeline: Timeline, settings: LinkSettings, seed: number) {
     this.#timeline = timeline;
-    this.settings = settings;
-    this.#random = createRandom(seed);
+    this.#settings = settings;
+    this.#link = new EmulatedLink(conditionsOf(settings), createRandom(seed));
+  }
+
+  get settings(): LinkSettings {
+    return this.#settings;
+  }
+
+  set settings(settings: LinkSettings) {
+    this.#settings = settings;
+    this.#link.conditions = conditionsOf(settings);
+  }
+
+  /** Bytes that entered the link, with headers. */
+  get bytes(): number {
+    return this.#link.bytes;
   }
 
   /** Sends a packet. Returns false if it will not arrive; a sender must not use that knowledge. */
   send(bytes: number, deliver: () => void): boolean {
-    const { roundTripMs, jitterMs, loss, kilobitsPerSecond } = this.settings;
-    const [fate, jitter] = [this.#random(), this.#random()];
-    const bytesPerUs = kilobitsPerSecond / 8_000;
-    const { nowUs } = this.#timeline;
-    const waitingBytes = Math.max(0, this.#freeAtUs - nowUs) * bytesPerUs;
-    this.bytes += bytes;
-    if (waitingBytes + bytes > QUEUE_BYTES_MAX) return false;
-    this.#freeAtUs = Math.max(nowUs, this.#freeAtUs) + bytes / bytesPerUs;
-    if (fate < loss) return false;
-    const arrivalUs = this.#freeAtUs + (roundTripMs / 2 + jitter * jitterMs) * 1_000;
-    this.#lastArrivalUs = Math.max(this.#lastArrivalUs, arrivalUs);
-    this.#timeline.at(this.#lastArrivalUs, deliver);
+    const arrivalMs = this.#link.send(this.#timeline.nowUs / 1_000, bytes);
+    if (arrivalMs === undefined) return false;
+    this.#timeline.at(arrivalMs * 1_000, deliver);
     return true;
   }
+}
+
+function conditionsOf({ roundTripMs, jitterMs, loss, kilobitsPerSecond }: LinkSettings): LinkConditions {
+  return { delayMs: roundTripMs / 2, jitterMs, loss, burst: 1, kilobitsPerSecond };
 }

@@ -1,9 +1,10 @@
 /** The updatable queue: two sessions of the SDK, as they run in a browser, over datagrams. */
+
+import { createRandom } from "nowcast/impair";
 import { CARRIER_TRAITS, Session } from "nowcast-session";
 import { DATAGRAM_HEADER_BYTES } from "./datagrams.js";
 import type { Link } from "./link.js";
 import { type Deliver, EVENT_BYTES, type LoadMessage, STATE_BYTES, type Transport } from "./load.js";
-import { createRandom } from "./random.js";
 import type { Timeline } from "./timeline.js";
 
 /** Events have priority over states. */

@@ -27,14 +27,14 @@ export function beginConnectAttempt(url: string, options: JoinOptions): ConnectA
 /** Opens a session, unless `end` comes first. */
 export async function connectSession(
   url: string,
-  { token, carriers, WebSocket }: JoinOptions,
+  { token, carriers, WebSocket, impair }: JoinOptions,
   end: AbortSignal,
 ): Promise<Channel> {
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(noSession()), HANDSHAKE_MS_MAX);
   try {
     const signal = AbortSignal.any([end, limit.signal]);
-    return await connect(url, { token, carriers, WebSocket, signal });
+    return await connect(url, { token, carriers, WebSocket, impair, signal });
   } finally {
     clearTimeout(timer);
   }

@@ -1,4 +1,4 @@
-/** SplitMix32. Its only state is the seed. */
+/** SplitMix32: numbers from 0 to 1, not 1 itself. Its only state is the seed. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
