@@ -20,10 +20,13 @@ pub(crate) fn install_packages() -> anyhow::Result<()> {
     step::run(&["npm", "install", "--no-save", "--no-fund", "--no-audit", "--loglevel=error"])
 }
 
-/// Builds `packages/viewer/dist`.
+/// Builds `packages/viewer/dist` and `packages/studio/dist`, which are part of the program.
 pub(crate) fn build() -> anyhow::Result<()> {
     install_packages()?;
-    step::run(&["npm", "run", "--silent", "build", "--workspace", "@nowcast/viewer"])
+    for package in ["@nowcast/viewer", "@nowcast/studio"] {
+        step::run(&["npm", "run", "--silent", "build", "--workspace", package])?;
+    }
+    Ok(())
 }
 
 /// Builds the packages that are published, and the web client.

@@ -1,0 +1,277 @@
+/** The answers of the studio's interface (`docs/reference/studio.md`). */
+
+/** A value of a world, as JSON. */
+export type Value = null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value };
+export type Vector = readonly [number, number, number];
+
+export interface Session {
+  readonly role: "inspector" | "editor";
+  readonly name: string | null;
+  readonly server: string;
+}
+
+export interface RoomSummary {
+  readonly name: string;
+  readonly world: string;
+  readonly players: number;
+  readonly playersMax: number;
+}
+
+export interface WorldSummary {
+  readonly name: string;
+  readonly version: number | null;
+  readonly fault: string | null;
+  readonly rooms: readonly string[];
+}
+
+export interface Rooms {
+  readonly rooms: readonly RoomSummary[];
+  readonly worlds: readonly WorldSummary[];
+  readonly roomsMax: number;
+}
+
+export interface Kind {
+  readonly id: number;
+  readonly name: string;
+  readonly count: number;
+  readonly body: string | null;
+  readonly attributes: readonly { readonly name: string; readonly type: string; readonly default: Value }[];
+}
+
+export interface Room {
+  readonly name: string;
+  readonly world: string;
+  readonly tick: number;
+  readonly version: number;
+  readonly entities: number;
+  readonly players: number;
+  readonly awake: number;
+  readonly kinds: readonly Kind[];
+  readonly stored: boolean;
+}
+
+export interface Row {
+  readonly id: number;
+  readonly kind: string;
+  readonly position: Vector;
+  readonly tags: readonly string[];
+  readonly owner: number | null;
+  readonly parent: number | null;
+  readonly label: string | null;
+}
+
+export interface Rows {
+  readonly tick: number;
+  readonly total: number;
+  readonly rows: readonly Row[];
+  readonly next: number | null;
+}
+
+export interface Pose {
+  readonly position: Vector;
+  readonly rotation?: readonly [number, number, number, number];
+}
+
+export interface Entity {
+  readonly tick: number;
+  readonly id: number;
+  readonly kind: string;
+  readonly pose: Pose;
+  readonly scale: Value;
+  readonly velocity: { readonly linear: Vector; readonly angular: Vector };
+  readonly parent: number | null;
+  readonly owner: number | null;
+  readonly tags: readonly string[];
+  readonly attributes: { readonly [name: string]: Value };
+  readonly private: Value;
+  readonly changedTick: number;
+  readonly body: {
+    readonly motion: string;
+    readonly asleep: boolean;
+    readonly mass: number;
+    readonly parts: number;
+    readonly onGround: boolean;
+  } | null;
+  readonly contacts: readonly number[];
+  readonly joints: readonly { readonly id: number; readonly kind: string; readonly other: number }[];
+  readonly children: readonly number[];
+  readonly player: number | null;
+}
+
+export interface StatePlayer {
+  readonly id: number;
+  readonly name: string;
+  readonly program: boolean;
+  readonly avatar: number | null;
+  readonly tags: readonly string[];
+  readonly roles: readonly string[];
+  readonly private: Value;
+  readonly saved: { readonly version: number; readonly value: Value } | null;
+  readonly account: string | null;
+  readonly behindMs: number | null;
+}
+
+export interface State {
+  readonly tick: number;
+  readonly state: { readonly [key: string]: Value };
+  readonly players: readonly StatePlayer[];
+  readonly timers: number;
+  readonly keptBytes: number;
+}
+
+export type Command =
+  | { readonly type: "set_attribute"; readonly entity: number; readonly name: string; readonly value: Value }
+  | { readonly type: "set_private"; readonly entity: number; readonly value: Value }
+  | { readonly type: "set_state"; readonly key: string; readonly value: Value }
+  | { readonly type: "set_saved"; readonly player: number; readonly value: Value }
+  | { readonly type: "spawn"; readonly kind: string; readonly pose: Pose }
+  | { readonly type: "despawn"; readonly entity: number }
+  | { readonly type: "move"; readonly entity: number; readonly pose: Pose };
+
+export interface CommandResult {
+  readonly ok: boolean;
+  readonly id?: number;
+  readonly message?: string;
+}
+
+export interface Client {
+  readonly player: number;
+  readonly name: string;
+  readonly carrier: "session" | "plain";
+  readonly role: readonly string[];
+  readonly networkHz: number;
+  readonly behindMs: number | null;
+  readonly rttMs: number | null;
+  readonly lossPerMille: number | null;
+  readonly rateBytes: number | null;
+  readonly queuedBytes: number | null;
+  readonly queued: number | null;
+  readonly superseded: number | null;
+}
+
+export interface LogLine {
+  readonly n: number;
+  readonly tick: number;
+  readonly type: "print" | "error" | "rules" | "chat" | "event";
+  readonly text?: string;
+  readonly file?: string;
+  readonly line?: number;
+  readonly name?: string;
+  readonly data?: Value;
+}
+
+export interface Log {
+  readonly lines: readonly LogLine[];
+  readonly next: number;
+  readonly dropped: number;
+}
+
+export interface Step {
+  readonly tick: number;
+  readonly totalUs: number;
+  readonly phases: { readonly [name: string]: number };
+}
+
+export interface Profile {
+  readonly tick: number;
+  readonly budgetUs: number;
+  readonly steps: readonly Step[];
+  readonly slowest: readonly Step[];
+  readonly hooks: readonly { readonly name: string; readonly calls: number; readonly us: number }[];
+  readonly work: number | null;
+  readonly workMax: number | null;
+}
+
+export interface MetricsHistory {
+  readonly intervalMs: number;
+  readonly times: readonly number[];
+  readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
+}
+
+export interface SourceEntry {
+  readonly path: string;
+  readonly bytes: number;
+  readonly revision: string;
+  readonly text: boolean;
+}
+
+export interface SourceFolder {
+  readonly files: readonly SourceEntry[];
+  readonly writable: boolean;
+  readonly why: string | null;
+  readonly version: number | null;
+}
+
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+  readonly revision: string;
+}
+
+export interface Diagnostic {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly severity: "error" | "warning";
+  readonly message: string;
+}
+
+export interface Check {
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface WorldFault {
+  readonly fault: string | null;
+  readonly file?: string | null;
+  readonly line?: number | null;
+  readonly version: number | null;
+}
+
+export interface StoredStep {
+  readonly tick: number;
+  readonly timeMs: number;
+}
+
+export interface History {
+  readonly stored: boolean;
+  readonly from: StoredStep | null;
+  readonly to: StoredStep | null;
+}
+
+export interface Moment {
+  readonly id: string;
+  readonly room: string;
+  readonly world: string;
+  readonly tick: number;
+  readonly exact: boolean;
+  readonly expiresInS: number;
+  readonly through: number;
+}
+
+export interface Differences {
+  readonly spawned: readonly Row[];
+  readonly despawned: readonly Row[];
+  readonly changed: readonly {
+    readonly id: number;
+    readonly kind: string;
+    readonly members: readonly { readonly name: string; readonly a: Value; readonly b: Value }[];
+  }[];
+  readonly state: readonly { readonly key: string; readonly a: Value; readonly b: Value }[];
+  readonly players: readonly { readonly id: number; readonly name: string; readonly in: "a" | "b" }[];
+  readonly total: number;
+}
+
+export interface Replay {
+  readonly from: number;
+  readonly until: number;
+  readonly reached: number;
+  readonly exact: boolean;
+  readonly errors: readonly {
+    readonly tick: number;
+    readonly file?: string | null;
+    readonly line?: number | null;
+    readonly message: string;
+  }[];
+  readonly printed: readonly string[];
+  readonly differences: Differences;
+}

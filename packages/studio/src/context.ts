@@ -1,0 +1,28 @@
+import type { StudioApi } from "./api/studio-api.js";
+import type { Session } from "./api/types.js";
+
+/** The parts of the studio that every tab uses. */
+export interface Context {
+  readonly api: StudioApi;
+  readonly session: Session;
+  /** The chosen room; `undefined` if no room is open. */
+  readonly room: string | undefined;
+  /** The world that the chosen room shows, or the first world. */
+  readonly world: string | undefined;
+  /** Shows a message at the foot of the page; `problem` stays until the next message. */
+  say(text: string, type?: "note" | "problem"): void;
+  /** Runs a request of the user, and shows its error. Returns false if it failed. */
+  attempt(run: () => Promise<unknown>): Promise<boolean>;
+  /** Opens a place of a file in the tab `Code`. */
+  openCode(file: string, line: number): void;
+  /** Opens a step of the history in the tab `Time`. */
+  openStep(tick: number): void;
+}
+
+/** A tab of the studio. Its panel is made when the tab is opened for the first time. */
+export interface Tab {
+  readonly panel: HTMLElement;
+  /** The tab is visible from now on, or the room was changed while it is visible. */
+  shown(): void;
+  hidden(): void;
+}

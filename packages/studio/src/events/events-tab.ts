@@ -1,0 +1,89 @@
+import { lineChart } from "../chart.js";
+import type { Context, Tab } from "../context.js";
+import { button, field, make, setText } from "../dom.js";
+import { Poll } from "../poll.js";
+import { LOG_TYPES, type LogType, LogView } from "./log-view.js";
+
+const LOG_INTERVAL_MS = 500;
+const METRICS_INTERVAL_MS = 5_000;
+
+/** The log of a room as it grows, and the metrics of the server over the last hour. */
+export class EventsTab implements Tab {
+  readonly panel = make("div", { class: "sheet" });
+  readonly #context: Context;
+  readonly #log: LogView;
+  readonly #dropped = make("span", { class: "muted", role: "status" });
+  readonly #plots = make("div", { class: "cards" });
+  readonly #polls: readonly Poll[];
+  #room: string | undefined;
+  #after = 0;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#log = new LogView((file, line) => context.openCode(file, line));
+    const failed = (error: unknown) => void context.attempt(() => Promise.reject(error));
+    this.#polls = [
+      new Poll(() => this.#readLog(), LOG_INTERVAL_MS, failed),
+      new Poll(() => this.#readMetrics(), METRICS_INTERVAL_MS, failed),
+    ];
+    this.panel.append(
+      make("section", {}, make("h2", {}, "Log"), this.#filters(), this.#log.element),
+      make("section", {}, make("h2", {}, "Metrics of the last hour"), this.#plots),
+    );
+  }
+
+  shown(): void {
+    if (this.#context.room !== this.#room) {
+      this.#room = this.#context.room;
+      this.#after = 0;
+      this.#log.clear();
+    }
+    for (const poll of this.#polls) poll.start();
+  }
+
+  hidden(): void {
+    for (const poll of this.#polls) poll.stop();
+  }
+
+  #filters(): HTMLElement {
+    const types = new Set<LogType>(LOG_TYPES);
+    const text = make("input", { type: "search", placeholder: "contains", spellcheck: "false" });
+    const apply = (): void => {
+      this.#log.filter = { types, text: text.value };
+      this.#log.show();
+    };
+    text.addEventListener("input", apply);
+    const boxes = LOG_TYPES.map((type) => {
+      const box = make("input", { type: "checkbox", checked: true });
+      box.addEventListener("change", () => {
+        if (box.checked) types.add(type);
+        else types.delete(type);
+        apply();
+      });
+      return make("label", {}, box, ` ${type}`);
+    });
+    return make(
+      "div",
+      { class: "row" },
+      ...boxes,
+      field("Text", text),
+      button("Clear", () => this.#log.clear()),
+      this.#dropped,
+    );
+  }
+
+  async #readLog(): Promise<void> {
+    const room = this.#room;
+    if (room === undefined) return;
+    const { lines, next, dropped } = await this.#context.api.log(room, this.#after);
+    if (room !== this.#room) return;
+    this.#after = next;
+    this.#log.add(lines);
+    setText(this.#dropped, dropped === 0 ? "" : `${dropped} older lines were dropped`);
+  }
+
+  async #readMetrics(): Promise<void> {
+    const { series } = await this.#context.api.metrics();
+    this.#plots.replaceChildren(...series.map(({ name, values }) => lineChart(name, values, "")));
+  }
+}

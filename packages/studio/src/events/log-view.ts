@@ -1,0 +1,81 @@
+import type { LogLine } from "../api/types.js";
+import { button, make } from "../dom.js";
+import { shortText } from "../value.js";
+
+export const LOG_TYPES = ["print", "error", "rules", "chat", "event"] as const;
+export type LogType = LogLine["type"];
+
+/** Lines that are kept in the page. */
+const LINES_MAX = 2_000;
+/** Lines that are drawn. */
+const DRAWN_MAX = 400;
+
+export interface LogFilter {
+  readonly types: ReadonlySet<LogType>;
+  readonly text: string;
+}
+
+/** The text of a line, with the name and the data of events. */
+export function lineText({ text, name, data, file, line }: LogLine): string {
+  const parts: string[] = [];
+  if (file !== undefined) parts.push(line === undefined ? file : `${file}:${line}`);
+  if (name !== undefined) parts.push(name);
+  if (text !== undefined) parts.push(text);
+  if (data !== undefined && data !== null) parts.push(shortText(data, 300));
+  return parts.join(" ");
+}
+
+export function matches(line: LogLine, { types, text }: LogFilter): boolean {
+  return types.has(line.type) && lineText(line).toLowerCase().includes(text.toLowerCase());
+}
+
+/** A list of lines that follows the newest line, unless the user scrolled back. */
+export class LogView {
+  readonly element = make("div", { class: "log", role: "log", "aria-label": "Log", tabindex: "0" });
+  filter: LogFilter = { types: new Set(LOG_TYPES), text: "" };
+  readonly #openCode: (file: string, line: number) => void;
+  #lines: LogLine[] = [];
+
+  constructor(openCode: (file: string, line: number) => void) {
+    this.#openCode = openCode;
+  }
+
+  add(lines: readonly LogLine[]): void {
+    if (lines.length === 0) return;
+    this.#lines.push(...lines);
+    if (this.#lines.length > LINES_MAX) this.#lines = this.#lines.slice(-LINES_MAX);
+    this.show();
+  }
+
+  clear(): void {
+    this.#lines = [];
+    this.show();
+  }
+
+  /** Draws the newest lines that pass the filter. */
+  show(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    const isAtEnd = scrollTop + clientHeight >= scrollHeight - 20;
+    const shown = this.#lines.filter((line) => matches(line, this.filter)).slice(-DRAWN_MAX);
+    this.element.replaceChildren(...shown.map((line) => this.#line(line)));
+    if (isAtEnd) this.element.scrollTop = this.element.scrollHeight;
+    else this.element.scrollTop = scrollTop;
+  }
+
+  #line(line: LogLine): HTMLElement {
+    const { type, tick, file, line: number } = line;
+    const text = make("span");
+    if (file !== undefined && number !== undefined) {
+      text.append(button(`${file}:${number}`, () => this.#openCode(file, number), { class: "link" }));
+      const { file: _file, line: _line, ...rest } = line;
+      text.append(` ${lineText(rest)}`);
+    } else text.append(lineText(line));
+    return make(
+      "p",
+      { class: type },
+      make("span", { class: "step" }, String(tick)),
+      make("span", {}, type),
+      text,
+    );
+  }
+}

@@ -1,0 +1,189 @@
+/** The 3D view of a room. Loaded when the tab `World` is opened, because three.js is large. */
+import { castAt, createPose, Sun, startLoop, WorldView } from "@nowcast/three";
+import { joinWorld, type World } from "nowcast/world";
+import { Color, Object3D, PerspectiveCamera, Raycaster, Scene, Vector2, Vector3, WebGLRenderer } from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { TransformControls } from "three/addons/controls/TransformControls.js";
+import type { Vector } from "../api/types.js";
+import { make } from "../dom.js";
+
+/** A press that moves less than this is a click, in pixels. */
+const CLICK_PX = 5;
+const PIXEL_RATIO_MAX = 1.5;
+
+export interface RoomViewListener {
+  /** The user clicked an entity; `undefined` for the empty space. */
+  picked(id: number | undefined): void;
+  /** The user dragged the selected entity to this place. */
+  moved(id: number, position: Vector): void;
+}
+
+export interface RoomViewOptions {
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly canMove: boolean;
+}
+
+export class RoomView {
+  readonly element = make("div", { class: "room-view" });
+  readonly world: World;
+  readonly #view: WorldView;
+  readonly #renderer = new WebGLRenderer({ antialias: true });
+  readonly #scene = new Scene();
+  readonly #camera = new PerspectiveCamera(55, 1, 0.1, 1_000);
+  readonly #controls: OrbitControls;
+  readonly #gizmo: TransformControls;
+  readonly #handle = new Object3D();
+  readonly #sun = new Sun();
+  readonly #listener: RoomViewListener;
+  readonly #canMove: boolean;
+  readonly #observer: ResizeObserver;
+  readonly #pose = createPose();
+  readonly #goal = new Vector3();
+  #stopLoop: (() => void) | undefined;
+  #selected: number | undefined;
+  #followed: number | undefined;
+  #isDragging = false;
+
+  constructor({ url, token, canMove }: RoomViewOptions, listener: RoomViewListener) {
+    this.#listener = listener;
+    this.#canMove = canMove;
+    const labels = make("div", { class: "labels", "aria-hidden": "true" });
+    const canvas = this.#renderer.domElement;
+    canvas.setAttribute("aria-label", "Picture of the room");
+    canvas.setAttribute("role", "img");
+    this.element.append(canvas, labels);
+    this.world = joinWorld(url, { role: "program", name: "Studio", token });
+    this.world.ready.catch(() => undefined);
+    this.#view = new WorldView(this.world, { labels });
+    this.#camera.position.set(14, 14, 18);
+    this.#controls = new OrbitControls(this.#camera, canvas);
+    this.#controls.enableDamping = true;
+    this.#controls.maxDistance = 400;
+    this.#gizmo = new TransformControls(this.#camera, canvas);
+    this.#gizmo.size = 0.8;
+    this.#gizmo.addEventListener("dragging-changed", ({ value }) => this.#dragging(value === true));
+    this.#renderer.shadowMap.enabled = true;
+    this.#renderer.setPixelRatio(Math.min(PIXEL_RATIO_MAX, window.devicePixelRatio));
+    this.#scene.background = new Color("#bcd7f0");
+    this.#scene.add(this.#view.group, this.#sun.group, this.#handle, this.#gizmo.getHelper());
+    this.#listenForClicks(canvas);
+    this.#observer = new ResizeObserver(() => this.#resize());
+    this.#observer.observe(this.element);
+  }
+
+  /** Draws frames until `stop`. */
+  start(): void {
+    this.#resize();
+    this.#stopLoop ??= startLoop(this.#renderer, ({ nowMs, seconds }) => this.#frame(nowMs, seconds));
+  }
+
+  stop(): void {
+    this.#stopLoop?.();
+    this.#stopLoop = undefined;
+  }
+
+  /** Highlights an entity, and offers to move it. */
+  select(id: number | undefined): void {
+    this.#selected = id;
+    this.#view.scene.highlight(id);
+    if (id !== undefined && this.#canMove && this.#place(id)) this.#gizmo.attach(this.#handle);
+    else this.#gizmo.detach();
+  }
+
+  /** Turns the camera to an entity, and keeps it there until the user turns it elsewhere. */
+  follow(id: number | undefined): void {
+    this.#followed = id;
+  }
+
+  dispose(): void {
+    this.stop();
+    this.#observer.disconnect();
+    this.#gizmo.dispose();
+    this.#controls.dispose();
+    this.#view.dispose();
+    this.world.close();
+    this.#renderer.dispose();
+    this.element.remove();
+  }
+
+  #frame(nowMs: number, seconds: number): void {
+    this.#view.sample(nowMs);
+    if (this.#followed !== undefined && this.#view.pose(this.#followed, this.#pose)) {
+      const { x, y, z } = this.#pose;
+      this.#goal.set(x, y, z).sub(this.#controls.target);
+      this.#goal.multiplyScalar(Math.min(1, seconds * 6));
+      this.#controls.target.add(this.#goal);
+      this.#camera.position.add(this.#goal);
+    }
+    if (this.#selected !== undefined && !this.#isDragging && !this.#place(this.#selected)) {
+      this.#gizmo.detach();
+    }
+    this.#controls.update();
+    this.#view.update(nowMs, seconds, this.#camera);
+    const { x, y, z } = this.#controls.target;
+    this.#sun.aim(this.#camera, x, y, z);
+    this.#renderer.render(this.#scene, this.#camera);
+  }
+
+  /** Puts the handle of the gizmo at an entity. */
+  #place(id: number): boolean {
+    if (!this.#view.pose(id, this.#pose)) return false;
+    this.#handle.position.set(this.#pose.x, this.#pose.y, this.#pose.z);
+    return true;
+  }
+
+  #dragging(isDragging: boolean): void {
+    this.#controls.enabled = !isDragging;
+    this.#isDragging = isDragging;
+    if (isDragging || this.#selected === undefined) return;
+    const { x, y, z } = this.#handle.position;
+    this.#listener.moved(this.#selected, [x, y, z]);
+  }
+
+  #listenForClicks(canvas: HTMLCanvasElement): void {
+    let [fromX, fromY] = [0, 0];
+    canvas.addEventListener("pointerdown", ({ offsetX, offsetY }) => {
+      [fromX, fromY] = [offsetX, offsetY];
+    });
+    canvas.addEventListener("pointerup", ({ offsetX, offsetY }) => {
+      if (this.#isDragging || Math.hypot(offsetX - fromX, offsetY - fromY) > CLICK_PX) return;
+      this.#listener.picked(this.#pick(offsetX, offsetY));
+    });
+  }
+
+  /** The nearest entity under a point of the picture. */
+  #pick(x: number, y: number): number | undefined {
+    const { clientWidth, clientHeight } = this.element;
+    const ray = new Raycaster();
+    ray.setFromCamera(new Vector2((x / clientWidth) * 2 - 1, 1 - (y / clientHeight) * 2), this.#camera);
+    const { origin, direction } = ray.ray;
+    let found: number | undefined;
+    let nearest = 1_000;
+    for (const prop of this.#view.scene.all) {
+      const distance = castAt(
+        prop,
+        0,
+        origin.x,
+        origin.y,
+        origin.z,
+        direction.x,
+        direction.y,
+        direction.z,
+        nearest,
+      );
+      if (distance >= nearest) continue;
+      nearest = distance;
+      found = prop.id;
+    }
+    return found;
+  }
+
+  #resize(): void {
+    const { clientWidth, clientHeight } = this.element;
+    if (clientWidth === 0 || clientHeight === 0) return;
+    this.#renderer.setSize(clientWidth, clientHeight, false);
+    this.#camera.aspect = clientWidth / clientHeight;
+    this.#camera.updateProjectionMatrix();
+  }
+}

@@ -1,0 +1,181 @@
+import type { Kind, Room, Vector } from "../api/types.js";
+import type { Context, Tab } from "../context.js";
+import { button, choice, make, setText } from "../dom.js";
+import { Poll } from "../poll.js";
+import { EntityPanel, sendCommands } from "./entity-panel.js";
+import { EntityTree } from "./entity-tree.js";
+import type { RoomView } from "./room-view.js";
+import { readSearch } from "./search.js";
+import { StatePanel } from "./state-panel.js";
+
+const INTERVAL_MS = 1_000;
+/** A search begins this long after the last key. */
+const TYPING_MS = 200;
+
+/** Rooms, their entities as a tree and as a picture, and all values. */
+export class WorldTab implements Tab {
+  readonly panel: HTMLElement;
+  readonly #context: Context;
+  readonly #tree: EntityTree;
+  readonly #side = make("div", { class: "side" });
+  readonly #about = make("p", { class: "muted about", role: "status" });
+  readonly #stage = make("div", { class: "stage" });
+  readonly #poll: Poll;
+  readonly #search = make("input", {
+    type: "search",
+    "aria-label": "Search entities",
+    placeholder: "search, kind:block, tag:red, attribute:hp=3, near:0,0,0,5",
+    spellcheck: "false",
+  });
+  readonly #spawn = make("div", { class: "row" });
+  #kinds: readonly Kind[] = [];
+  #state: StatePanel;
+  #entity: EntityPanel | undefined;
+  #selected: number | undefined;
+  #view: RoomView | undefined;
+  #room: string | undefined;
+  #isShown = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+    const failed = (error: unknown) => void context.attempt(() => Promise.reject(error));
+    this.#tree = new EntityTree(context.api, ({ id }) => this.#select(id), failed);
+    this.#state = new StatePanel(context);
+    this.#poll = new Poll(() => this.#update(), INTERVAL_MS, failed);
+    let typing: ReturnType<typeof setTimeout> | undefined;
+    this.#search.addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = setTimeout(() => this.#startSearch(), TYPING_MS);
+    });
+    this.panel = make(
+      "div",
+      { class: "world-tab" },
+      make("div", { class: "tree" }, this.#search, this.#about, this.#tree.list.element, this.#spawn),
+      this.#stage,
+      this.#side,
+    );
+  }
+
+  shown(): void {
+    this.#isShown = true;
+    if (this.#context.room !== this.#room) this.#open(this.#context.room);
+    this.#view?.start();
+    this.#poll.start();
+  }
+
+  hidden(): void {
+    this.#isShown = false;
+    this.#poll.stop();
+    this.#view?.stop();
+  }
+
+  #open(room: string | undefined): void {
+    this.#room = room;
+    this.#kinds = [];
+    this.#view?.dispose();
+    this.#view = undefined;
+    this.#state = new StatePanel(this.#context);
+    this.#select(undefined);
+    this.#tree.setPlace(room === undefined ? undefined : { type: "room", room });
+    if (room !== undefined) void this.#loadView(room);
+  }
+
+  async #loadView(room: string): Promise<void> {
+    const { RoomView } = await import("./room-view.js");
+    if (this.#room !== room) return;
+    const { api, session } = this.#context;
+    const url = new URL(`/r/${encodeURIComponent(room)}`, window.location.href).href;
+    try {
+      this.#view = new RoomView(
+        { url, token: api.token, canMove: session.role === "editor" },
+        {
+          picked: (id) => this.#select(id),
+          moved: (id, position) => this.#move(room, id, position),
+        },
+      );
+    } catch {
+      this.#stage.replaceChildren(
+        make("p", { class: "muted" }, "This browser has no WebGL, so there is no picture."),
+      );
+      return;
+    }
+    this.#stage.replaceChildren(this.#view.element);
+    if (this.#isShown) this.#view.start();
+    if (this.#selected !== undefined) this.#view.select(this.#selected);
+  }
+
+  #startSearch(): void {
+    if (this.#room === undefined) return;
+    this.#tree.search(readSearch(this.#search.value));
+    void this.#poll.now();
+  }
+
+  async #update(): Promise<void> {
+    const { api } = this.#context;
+    const room = this.#room;
+    if (room === undefined) return setText(this.#about, "no room is open");
+    const about = await api.room(room);
+    if (room !== this.#room) return;
+    this.#showAbout(about);
+    this.#tree.setKinds(about.kinds);
+    await this.#tree.update();
+    if (this.#entity) await this.#entity.update();
+    else this.#state.show(await api.state({ type: "room", room }));
+  }
+
+  #showAbout({ tick, entities, awake, version, kinds }: Room): void {
+    const { found } = this.#tree;
+    const count = found === undefined ? `${entities.toLocaleString("en")} entities` : `${found} found`;
+    setText(this.#about, `${count}, ${awake} awake, step ${tick}, rules ${version}`);
+    if (this.#kinds.length === kinds.length || this.#context.session.role !== "editor") return;
+    this.#kinds = kinds;
+    const chosen = choice(
+      kinds.map(({ name }) => [name, name] as const),
+      () => undefined,
+      { "aria-label": "Kind to spawn" },
+    );
+    this.#spawn.replaceChildren(
+      chosen,
+      button("Spawn", () => this.#spawnKind(chosen.value)),
+    );
+  }
+
+  async #spawnKind(kind: string): Promise<void> {
+    const room = this.#room;
+    if (room === undefined) return;
+    await this.#context.attempt(async () => {
+      const pose = { position: [0, 3, 0] as const };
+      const id = await sendCommands(this.#context.api, room, [{ type: "spawn", kind, pose }]);
+      this.#select(id);
+      this.#context.say(`${kind} #${id} is above the origin`);
+    });
+    void this.#poll.now();
+  }
+
+  #move(room: string, id: number, position: Vector): void {
+    void this.#context.attempt(() =>
+      sendCommands(this.#context.api, room, [{ type: "move", entity: id, pose: { position } }]),
+    );
+  }
+
+  #select(id: number | undefined): void {
+    this.#selected = id;
+    this.#tree.select(id);
+    this.#view?.select(id);
+    if (id === undefined || this.#room === undefined) {
+      this.#entity = undefined;
+      this.#view?.follow(undefined);
+      this.#side.replaceChildren(this.#state.element);
+      return;
+    }
+    const place = { type: "room", room: this.#room } as const;
+    const isEditor = this.#context.session.role === "editor";
+    this.#entity = new EntityPanel(this.#context.api, place, id, isEditor, {
+      select: (other) => this.#select(other),
+      follow: (other) => this.#view?.follow(other),
+      problem: (error) => void this.#context.attempt(() => Promise.reject(error)),
+    });
+    this.#side.replaceChildren(this.#entity.element);
+    void this.#entity.update();
+  }
+}

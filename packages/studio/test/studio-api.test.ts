@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { errorText, StudioApi, StudioError } from "../src/api/studio-api.js";
+import { linePath, roundUp } from "../src/chart.js";
+import { lineText, matches } from "../src/events/log-view.js";
+import { readValue, shortText, stepsText } from "../src/value.js";
+import { readSearch } from "../src/world/search.js";
+
+interface Request {
+  readonly url: string;
+  readonly method: string | undefined;
+  readonly headers: Record<string, string>;
+  readonly body: unknown;
+}
+
+function apiWith(status: number, answer: unknown): { readonly api: StudioApi; readonly requests: Request[] } {
+  const requests: Request[] = [];
+  const api = new StudioApi("/studio/api", async (url, { method, headers, body }) => {
+    const sent = body === undefined ? undefined : JSON.parse(String(body));
+    requests.push({ url, method, headers: headers as Record<string, string>, body: sent });
+    return new Response(JSON.stringify(answer), { status });
+  });
+  return { api, requests };
+}
+
+describe("the client of the studio's interface", () => {
+  it("names_of_rooms_and_files_are_escaped_in_addresses", async () => {
+    const { api, requests } = apiWith(200, {});
+    await api.room("a/b?c");
+    await api.file("w", "lib/a b.luau");
+    await api.entities({ type: "room", room: "r" }, { kind: "a&b", tag: undefined }, { limit: 5 });
+    expect(requests.map(({ url }) => url)).toEqual([
+      "/studio/api/rooms/a%2Fb%3Fc",
+      "/studio/api/worlds/w/files/lib/a%20b.luau",
+      "/studio/api/rooms/r/entities?kind=a%26b&limit=5",
+    ]);
+  });
+
+  it("the_token_is_a_header_and_changes_are_json", async () => {
+    const { api, requests } = apiWith(200, { results: [] });
+    api.token = "secret";
+    await api.command("r", [{ type: "despawn", entity: 3 }]);
+    const { method, headers, body, url } = requests[0]!;
+    expect(method).toBe("POST");
+    expect(headers).toEqual({ Authorization: "Bearer secret", "Content-Type": "application/json" });
+    expect(body).toEqual({ commands: [{ type: "despawn", entity: 3 }] });
+    expect(url).not.toContain("secret");
+  });
+
+  it("a_save_states_the_revision_that_was_edited", async () => {
+    const { api, requests } = apiWith(200, { revision: "b" });
+    await api.save("w", "world.luau", "x", "a");
+    expect(requests[0]!.headers["If-Match"]).toBe('"a"');
+    await api.save("w", "world.luau", "x", undefined);
+    expect(requests[1]!.headers["If-Match"]).toBeUndefined();
+  });
+
+  it("a_refusal_has_its_code_its_cure_and_the_revision", async () => {
+    const error = { code: "changed", message: "the file changed", cure: "read it again", revision: "c" };
+    const refused = await apiWith(412, { error })
+      .api.save("w", "a.luau", "", "a")
+      .catch((thrown: unknown) => thrown);
+    expect(refused).toBeInstanceOf(StudioError);
+    expect(refused).toMatchObject({ status: 412, code: "changed", revision: "c" });
+    expect(errorText(refused)).toBe("the file changed. read it again");
+    const api = new StudioApi("", async () => new Response("<html>", { status: 502 }));
+    expect(errorText(await api.rooms().catch((thrown: unknown) => thrown))).toBe("the server answered 502");
+  });
+});
+
+describe("texts of the studio", () => {
+  it("a_search_has_words_and_named_parts", () => {
+    expect(readSearch("  ")).toBeUndefined();
+    expect(readSearch("red ball kind:block t:goal a:hp=3")).toEqual({
+      search: "red ball",
+      kind: "block",
+      tag: "goal",
+      attribute: "hp=3",
+    });
+    expect(readSearch("#12 near:0,1,2,5")).toEqual({ search: "#12", near: "0,1,2,5" });
+  });
+
+  it("an_edited_value_is_json_and_text_stays_text", () => {
+    expect(readValue("[1, 2, 3]", null)).toEqual([1, 2, 3]);
+    expect(readValue("5", 4)).toBe(5);
+    expect(readValue("5", "four")).toBe("5");
+    expect(readValue('"a"', "b")).toBe("a");
+    expect(() => readValue("five", 4)).toThrow(/not a value/);
+    expect(shortText("x".repeat(90))).toHaveLength(80);
+    expect(stepsText(-7_260)).toBe("2 min 1 s");
+  });
+
+  it("a_filter_searches_names_data_and_places_of_lines", () => {
+    const line = { n: 1, tick: 2, type: "event", name: "goal", data: { team: "red" } } as const;
+    expect(lineText(line)).toBe('goal {"team":"red"}');
+    expect(matches(line, { types: new Set(["event"]), text: "RED" })).toBe(true);
+    expect(matches(line, { types: new Set(["print"]), text: "" })).toBe(false);
+    expect(lineText({ n: 1, tick: 2, type: "error", file: "world.luau", line: 3, text: "no" })).toBe(
+      "world.luau:3 no",
+    );
+  });
+
+  it("a_line_of_a_plot_has_gaps_for_missing_values_and_a_round_scale", () => {
+    expect(linePath([0, 5, null, 10], 30, 10, 10)).toBe("M0.0 10.0L10.0 5.0M30.0 0.0");
+    expect([0, 3, 10, 0.07, 1_234].map(roundUp)).toEqual([1, 5, 10, 0.1, 2_000]);
+  });
+});
