@@ -10,6 +10,7 @@
 
 pub mod everything;
 
+pub use nowcast_lab_cluster as cluster;
 #[cfg(feature = "peers")]
 pub use nowcast_lab_codecs as codec;
 pub use nowcast_lab_links::{foreign, freshness, ipc, lag, latency, link, local, peers, soak, trial};

@@ -1,6 +1,7 @@
 //! `nowcast lab …` runs the instruments.
 
 mod browser;
+mod cluster;
 mod codec;
 mod crash;
 mod freshness;
@@ -30,7 +31,7 @@ const AFTER_HELP: &str = "\
 Begin with `nowcast lab report --quick`: all of it in less than ten minutes, as one page.
 
 Those over emulated links (report, latency, freshness, lag --where remote, browser, motion, load --asteroids, link) run real programs on real \
-kernels' network stacks; they need Linux, and root or unprivileged user namespaces. `freshness --simulated`, `soak`, \
+kernels' network stacks; they need Linux, and root or unprivileged user namespaces. `freshness --simulated`, `soak`, `cluster`, \
 `crash`, `store`, `load`, `lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
 
 #[derive(clap::Subcommand)]
@@ -47,6 +48,7 @@ enum Instrument {
     Link(link::Args),
     Load(load::Args),
     Soak(soak::Args),
+    Cluster(cluster::Args),
     Crash(crash::Args),
     Store(store::Args),
     /// The other process of an instrument; the instruments start it themselves
@@ -92,6 +94,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Instrument::Report(args) => report::run(&args),
         Instrument::Load(args) => load::run(&args),
         Instrument::Soak(args) => soak::run(&args),
+        Instrument::Cluster(args) => cluster::run(&args),
         Instrument::Crash(args) => crash::run(&args),
         Instrument::Store(args) => store::run(&args),
     }
