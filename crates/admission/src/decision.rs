@@ -307,6 +307,8 @@ pub struct Admission {
     own_pages: Option<OwnPages>,
     state: Mutex<State>,
     keeper: OnceLock<Arc<dyn UsedTokenStore>>,
+    /// The pages of the other servers of a cluster.
+    peers: Mutex<Named>,
 }
 
 #[derive(Debug)]
@@ -342,7 +344,14 @@ impl Admission {
         );
         let used = UsedTokens::new(limits.used_tokens_max);
         let state = State { addresses, used, refused: [0; AdmissionRefusal::WORDS.len()] };
-        Arc::new(Admission { policy, named, own_pages, state: Mutex::new(state), keeper: OnceLock::new() })
+        Arc::new(Admission {
+            policy,
+            named,
+            own_pages,
+            state: Mutex::new(state),
+            keeper: OnceLock::new(),
+            peers: Mutex::default(),
+        })
     }
 
     /// Loads the used single-use tokens of a store, up to [`Limits::used_tokens_max`], and stores further used tokens there.
@@ -356,6 +365,12 @@ impl Admission {
         }
         // A second store would duplicate the first one, so it is ignored.
         let _ = self.keeper.set(keeper);
+    }
+
+    /// Also admits the pages at these origins, which are those of the other servers of a cluster. Replaces the origins of an
+    /// earlier call.
+    pub fn admit_pages_of(&self, origins: &[String]) {
+        *self.peers.lock().unwrap_or_else(PoisonError::into_inner) = Named::new(origins);
     }
 
     /// Returns the policy.
@@ -470,7 +485,9 @@ impl Admission {
             }
         }
         let Some(origin) = page.origin else { return Ok(()) };
+        let is_of_peer = || self.peers.lock().unwrap_or_else(PoisonError::into_inner).has(origin);
         let is_allowed = self.named.has(origin)
+            || is_of_peer()
             || match self.own_pages {
                 Some(own) => own.is_own(origin, page.host),
                 None => self.policy.origins.is_empty(),

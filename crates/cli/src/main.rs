@@ -2,6 +2,8 @@
 
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod bots;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod decode;
 mod generate;
 mod host;
@@ -56,6 +58,8 @@ enum Command {
     Check(world::check::Args),
     Test(world::test::Args),
     World(world::kept::Args),
+    #[cfg(feature = "cluster")]
+    Cluster(cluster::Args),
     #[cfg(all(feature = "lab", target_os = "linux"))]
     Bots(bots::Args),
     /// Measure Nowcast and other programs on this machine
@@ -91,6 +95,8 @@ fn main() -> ExitCode {
         Command::Check(args) => world::check::run(&args),
         Command::Test(args) => world::test::run(&args),
         Command::World(args) => world::kept::run(args),
+        #[cfg(feature = "cluster")]
+        Command::Cluster(args) => cluster::run(args),
         #[cfg(all(feature = "lab", target_os = "linux"))]
         Command::Bots(args) => bots::run(&args),
         #[cfg(all(feature = "lab", target_os = "linux"))]

@@ -156,6 +156,33 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "data")]
     no_data: bool,
 
+    /// Addresses of the nats-servers of a cluster, which keeps the worlds instead of a folder: nats://USER:PASSWORD@HOST:PORT,
+    /// several separated by commas (docs/CLUSTER.md)
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "NATS", conflicts_with_all = ["data", "no_data"])]
+    cluster: Option<String>,
+
+    /// Name of the cluster. All its servers give the same name
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "NAME", default_value = "nowcast", requires = "cluster")]
+    cluster_name: String,
+
+    /// Name of this server in its cluster. No other running server may have it [default: the port]
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "NAME", requires = "cluster")]
+    cluster_server: Option<String>,
+
+    /// Origin at which clients reach this server, such as http://10.0.0.1:7777, when another server sends them here [default:
+    /// http://localhost with the port]
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "ORIGIN", requires = "cluster", value_parser = parse_origin)]
+    cluster_address: Option<String>,
+
+    /// Milliseconds without an answer of NATS after which the rooms of this server wait and other servers may take them
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "MS", default_value_t = 2_000, requires = "cluster", value_parser = clap::value_parser!(u64).range(500..=60_000))]
+    cluster_lease: u64,
+
     /// Hours of history of stored worlds (`nowcast world replay`)
     #[arg(long, value_name = "HOURS", default_value_t = Retention::default().keep.as_secs() / 3_600)]
     keep_hours: u64,
@@ -210,6 +237,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let kept = match &config.data {
         Some(folder) => format!("Worlds are stored in {}.", folder.display()),
+        #[cfg(feature = "cluster")]
+        None if config.cluster.is_some() => "Worlds are stored in the cluster.".to_owned(),
         None => "Worlds are not stored.".to_owned(),
     };
     let names: Vec<String> = config.worlds.iter().map(|world| world.name.clone()).collect();
@@ -347,12 +376,27 @@ fn config(args: Args) -> anyhow::Result<Config> {
         bytes_max: args.keep_mb.saturating_mul(1 << 20),
     };
     let docs = args.docs.map(documents).transpose()?;
-    let data = if args.no_data { None } else { Some(data::folder(args.data)?) };
+    #[cfg(feature = "cluster")]
+    let cluster = args.cluster.map(|addresses| nowcast_server::cluster::ClusterConfig {
+        addresses,
+        name: args.cluster_name,
+        replicas: 3,
+        server: args.cluster_server.unwrap_or_else(|| format!("server-{}", args.port)),
+        client_address: args.cluster_address.unwrap_or_else(|| format!("http://localhost:{}", args.port)),
+        lease: Duration::from_millis(args.cluster_lease),
+    });
+    #[cfg(feature = "cluster")]
+    let keeps_folder = cluster.is_none();
+    #[cfg(not(feature = "cluster"))]
+    let keeps_folder = true;
+    let data = if args.no_data || !keeps_folder { None } else { Some(data::folder(args.data)?) };
     Ok(Config {
         worlds,
         services: vec![measuring::service(args.expose.contains(&Page::Lab))],
         hosts,
         data,
+        #[cfg(feature = "cluster")]
+        cluster,
         docs,
         retention,
         port: args.port,
@@ -399,6 +443,8 @@ fn with_flag(error: BindError) -> anyhow::Error {
         }
         BindError::Store(_) => " (--data DIR chooses another folder, --no-data stores no worlds)".into(),
         BindError::World(WorldError::BadName(_)) => ": give it another, --world NAME=DIR".into(),
+        #[cfg(feature = "cluster")]
+        BindError::Cluster(_) => String::new(),
         BindError::World(_)
         | BindError::Config(_)
         | BindError::Certificate(_)

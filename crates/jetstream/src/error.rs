@@ -77,6 +77,14 @@ pub enum ClusterError {
         /// The difference.
         why: String,
     },
+    /// A running server has the name of this server.
+    #[error(
+        "another running server of the cluster has the name {name}. Give each server its own --cluster-server"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
     /// A request to JetStream failed.
     #[error("{what}: {why}. Check the nats-servers and their logs")]
     Request {

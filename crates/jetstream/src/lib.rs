@@ -30,6 +30,8 @@
 //! ```
 
 mod bucket;
+mod control;
+mod directory;
 mod envelope;
 mod error;
 mod journal;
@@ -42,7 +44,9 @@ mod store;
 mod writer;
 
 pub use bucket::{Bucket, ChangeError, Entry};
+pub use control::{ControlAnswer, ControlRequest, answer_requests};
+pub use directory::Directory;
 pub use error::ClusterError;
 pub use link::{Link, LinkOptions};
-pub use member::{Directory, Member, MemberOptions, RoomLease, TakeError};
+pub use member::{Member, MemberOptions, Place, RoomLease, TakeError};
 pub use store::{JetStreamStore, StoreOptions};

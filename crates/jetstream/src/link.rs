@@ -129,6 +129,10 @@ impl Link {
         &self.options
     }
 
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     pub(crate) fn context(&self) -> &jetstream::Context {
         &self.context
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nowcast_store::{Store as _, StoreError};
+use nowcast_store::StoreError;
 use nowcast_world::SavedData;
 use tokio::sync::Notify;
 

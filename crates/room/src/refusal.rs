@@ -71,6 +71,14 @@ pub enum Refusal {
     /// The stored world of the room cannot be loaded.
     #[error("the world of room '{0}' cannot be loaded; the server's log has the cause and the cure")]
     NotLoaded(String),
+    /// Another server of the cluster owns the room.
+    #[error("another server of the cluster has room '{room}'")]
+    Elsewhere {
+        /// The name of the room.
+        room: String,
+        /// The address of the same request at the owner.
+        address: String,
+    },
     /// The client asks for the history of a room, but is no editor.
     #[error("viewing history requires the role 'editor'")]
     NotEditor,
@@ -188,6 +196,7 @@ impl Refusal {
             ),
             Self::NotLoaded(_) => row("full", 503, "not_loaded", READ_THE_LOG),
             Self::PastNotLoaded { .. } => row("full", 503, "past_not_loaded", READ_THE_LOG),
+            Self::Elsewhere { .. } => row("full", 307, "elsewhere", "follow the Location of this answer"),
             Self::NotEditor => row("unauthorised", 403, "not_editor", "use a token with the role 'editor'"),
             Self::NoStore => row("no_such_name", 404, "not_kept", "enter the room itself"),
             Self::NotKept(_) => row("no_such_name", 503, "not_kept", "enter the room itself"),

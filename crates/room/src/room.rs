@@ -36,7 +36,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nowcast_world::{Command as WorldCommand, STEP_HZ};
-use tracing::info;
+use tracing::{info, warn};
 
 use self::chat::RoomChat;
 use self::context::RoomContext;
@@ -56,12 +56,19 @@ use crate::asked_room::AskedRoom;
 use crate::client_sink::StepChanges;
 use crate::dictionary::Dictionary;
 use crate::lobby::Lobby;
+use crate::ownership::RoomLease;
 use crate::recorded_world::RecordedWorld;
 use crate::rooms::Rooms;
 
 /// Maximum steps that a room catches up after a delay. Further steps are skipped. On a machine that is too slow, the world
 /// therefore runs slower, but its clients stay up to date.
 const CATCH_UP_STEPS_MAX: u32 = 6;
+
+/// Maximum time that a room of a cluster waits until its last records are stored.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The notice to clients while the lease of their server is over.
+const WAITS_FOR_CLUSTER: &str = "the server cannot reach its cluster, so this world waits";
 
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 
@@ -87,6 +94,8 @@ pub(crate) struct Room {
     was_used: bool,
     /// The number of the server's bans when the room last applied them.
     bans_seen: u64,
+    /// Whether the clients know that the room waits for the lease of its server.
+    has_waited: bool,
 }
 
 impl Room {
@@ -147,6 +156,7 @@ impl Room {
             past,
             was_used: false,
             bans_seen: 0,
+            has_waited: false,
         };
         if room.past.is_none() {
             // The replay changed no data that is not stored.
@@ -165,6 +175,20 @@ impl Room {
             if self.context.rooms.is_stopping() {
                 return;
             }
+            match self.lease() {
+                RoomLease::Held => self.has_waited = false,
+                RoomLease::Waiting => {
+                    self.wait_for_lease();
+                    due = self.next_due(due);
+                    continue;
+                }
+                RoomLease::Leaving if self.leave() => return,
+                RoomLease::Leaving => {}
+                RoomLease::Lost => {
+                    info!(room = self.context.name, "another server owns the room now");
+                    return;
+                }
+            }
             let now = Instant::now();
             let is_empty = self.members.is_empty() && self.context.rooms.is_deserted(&self.context.name);
             self.context.lobby.note_empty(is_empty);
@@ -180,6 +204,7 @@ impl Room {
                     // The world is recorded before the room leaves the list, because the next room of its name continues
                     // from the stored world.
                     self.world.record_all();
+                    self.release();
                     if self.context.rooms.close_if_deserted(&self.context.name) {
                         self.world.end_recording();
                         return;
@@ -187,6 +212,53 @@ impl Room {
                 }
             }
             due = self.next_due(due);
+        }
+    }
+
+    /// Whether this server may step the room now. A room that shows history needs no owner.
+    fn lease(&self) -> RoomLease {
+        match self.context.rooms.persistence.ownership() {
+            Some(ownership) if self.past.is_none() => ownership.lease(&self.context.name),
+            _ => RoomLease::Held,
+        }
+    }
+
+    /// Tells the clients once that the world waits for the cluster.
+    fn wait_for_lease(&mut self) {
+        if !std::mem::replace(&mut self.has_waited, true) {
+            info!(room = self.context.name, "the room waits, because the lease of this server is over");
+            for Member { client, .. } in &self.members.seated {
+                client.notice(WAITS_FOR_CLUSTER);
+            }
+        }
+    }
+
+    /// Stores the world and gives the room to the server to which it moves. Returns false if the world cannot be stored in
+    /// time. Then the room goes on.
+    fn leave(&mut self) -> bool {
+        let persistence = Arc::clone(&self.context.rooms.persistence);
+        let (Some(ownership), Some(store)) = (persistence.ownership(), persistence.store()) else {
+            return false;
+        };
+        self.world.record_all();
+        if let Err(error) = store.commit(RELEASE_PATIENCE) {
+            warn!(room = self.context.name, %error, "the room does not move");
+            ownership.stay(&self.context.name);
+            return false;
+        }
+        info!(room = self.context.name, tick = self.tick, "the room moves to another server");
+        self.world.end_recording();
+        ownership.release(&self.context.name);
+        true
+    }
+
+    /// Releases an empty room to the other servers of a cluster, after everything is stored. If a client enters in the
+    /// meantime, the room ends as a lost one, and the client joins again.
+    fn release(&self) {
+        let persistence = &self.context.rooms.persistence;
+        let (Some(ownership), Some(store)) = (persistence.ownership(), persistence.store()) else { return };
+        if self.past.is_none() && self.lease() == RoomLease::Held && store.commit(RELEASE_PATIENCE).is_ok() {
+            ownership.release(&self.context.name);
         }
     }
 

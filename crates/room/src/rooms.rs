@@ -291,8 +291,14 @@ impl Rooms {
         worlds
     }
 
+    /// Returns the numbers of open rooms that show the present, and of their players.
+    pub fn count(&self) -> (usize, usize) {
+        let open = self.lock();
+        (present(&open).count(), present(&open).map(|(_, room)| room.seats).sum())
+    }
+
     /// Whether a room of this name is open.
-    pub(crate) fn is_open(&self, name: &str) -> bool {
+    pub fn is_open(&self, name: &str) -> bool {
         self.lock().contains_key(name)
     }
 

@@ -58,6 +58,9 @@ pub struct Config {
     /// The folder of the stored worlds (`docs/STORAGE.md`). Only one process may use it at a time. Without a folder, a
     /// world ends with its room.
     pub data: Option<PathBuf>,
+    /// The cluster that keeps the worlds instead of a folder (`docs/CLUSTER.md`). Its servers own different rooms.
+    #[cfg(feature = "cluster")]
+    pub cluster: Option<crate::cluster::ClusterConfig>,
     /// The retention of the stored history of these worlds.
     pub retention: Retention,
     /// The folder of the documents, built for the address `/docs/`, where they are served. Pages of rooms may then be shown in
@@ -86,6 +89,8 @@ impl Default for Config {
             timeouts: Timeouts::default(),
             exposed: Exposed::default(),
             data: None,
+            #[cfg(feature = "cluster")]
+            cluster: None,
             retention: Retention::default(),
             docs: None,
             logs: None,
@@ -225,6 +230,12 @@ impl Config {
         }
         if self.hosts.is_empty() {
             return Err("there is no address to listen on".into());
+        }
+        #[cfg(feature = "cluster")]
+        if self.cluster.is_some() && self.data.is_some() {
+            return Err(
+                "worlds are kept in a cluster or in a folder, not in both: leave out one of them".into()
+            );
         }
         self.entry.check(&self.hosts).map_err(|error| error.to_string())?;
         let Limits { rooms_max, players_max, connections_max, connections_per_address_max, .. } = self.limits;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, LOCATION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
@@ -39,6 +39,11 @@ impl IntoResponse for PlainRefusal {
     fn into_response(self) -> Response {
         let mut response = (status(&self.0), format!("{}\n", self.0.line())).into_response();
         response.headers_mut().insert(CACHE_CONTROL, "no-store".parse().expect("the text is a header value"));
+        if let Refusal::Elsewhere { address, .. } = &self.0
+            && let Ok(address) = address.parse()
+        {
+            response.headers_mut().insert(LOCATION, address);
+        }
         if response.status() == StatusCode::UPGRADE_REQUIRED {
             response.headers_mut().extend(upgrade_required_headers());
         }
@@ -66,7 +71,18 @@ pub(crate) async fn join(
     Path(room): Path<String>,
     request: Request,
 ) -> Result<Response, PlainRefusal> {
-    upgrade(&shared, &room, request).map_err(|refusal| {
+    let elsewhere = match &shared.cluster {
+        Some(node) => node.locate(&room).await,
+        None => None,
+    };
+    let joined = match elsewhere {
+        Some(origin) => {
+            let address = request.uri().path_and_query().map_or("", |path| path.as_str());
+            Err(Refusal::Elsewhere { address: format!("{origin}{address}"), room: room.clone() })
+        }
+        None => upgrade(&shared, &room, request),
+    };
+    joined.map_err(|refusal| {
         shared.metrics.refuse(refusal.label());
         debug!(room, %refusal, "join refused");
         PlainRefusal(refusal)

@@ -55,6 +55,11 @@
 mod account;
 mod client;
 mod closing;
+#[cfg(feature = "cluster")]
+pub mod cluster;
+#[cfg(not(feature = "cluster"))]
+#[path = "cluster_off.rs"]
+mod cluster;
 mod config;
 mod connection;
 mod docs;

@@ -24,6 +24,7 @@ use tokio::time::{interval, sleep, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
+use crate::cluster::Node;
 use crate::config::Config;
 use crate::connection::{Connection, ConnectionPermit};
 use crate::docs::DocumentFiles;
@@ -54,6 +55,10 @@ pub enum BindError {
     /// The folder of the stored worlds cannot be opened.
     #[error(transparent)]
     Store(#[from] Box<StoreError>),
+    /// The cluster cannot be entered.
+    #[cfg(feature = "cluster")]
+    #[error(transparent)]
+    Cluster(#[from] crate::cluster::JoinError),
     /// The sockets cannot be opened.
     #[error(transparent)]
     Sockets(#[from] nowcast::BindError),
@@ -99,7 +104,8 @@ impl Server {
             config.docs.as_deref().map(DocumentFiles::open).transpose().map_err(BindError::Config)?;
         let config = Arc::new(config);
         let certificates = Certificates::new(&config.certificate)?;
-        let persistence = Arc::new(PersistenceThread::open(config.data.as_deref()).map_err(Box::new)?);
+        let (persistence, cluster) = open_store(&config).await?;
+        let persistence = Arc::new(persistence);
         let mut metrics = Metrics::new(config.logs.as_ref());
         metrics.watch_store(StoreFigures(Arc::clone(&persistence)));
         let metrics = Arc::new(metrics);
@@ -118,8 +124,17 @@ impl Server {
             })
             .unzip();
         let io = IoThreads::start(config.io_threads).map_err(BindError::Threads)?;
-        let shared =
-            Shared { config, io, metrics, rooms, sessions, services: open, documents, _watchers: watchers };
+        let shared = Shared {
+            config,
+            io,
+            metrics,
+            rooms,
+            sessions,
+            cluster,
+            services: open,
+            documents,
+            _watchers: watchers,
+        };
         let shared = Arc::new(shared);
         let quic = match udp.is_empty() {
             true => None,
@@ -154,6 +169,10 @@ impl Server {
             accepting.spawn(services::serve(service, accepted));
         }
         let rooms = &self.shared.rooms;
+        #[cfg(feature = "cluster")]
+        if let Some(node) = &self.shared.cluster {
+            node.serve(&self.shared);
+        }
         accepting.spawn(watch_store(Arc::clone(&rooms.persistence), rooms.config.retention));
         for listener in self.listeners {
             let certificates = Arc::clone(&self.shared.sessions.certificates);
@@ -188,6 +207,11 @@ impl Server {
         let (ended, ()) = tokio::join!(timeout_at(until.into(), ended), closed);
         if ended.is_err() {
             warn!("some clients did not end in time");
+        }
+        #[cfg(feature = "cluster")]
+        if let Some(node) = self.shared.cluster.clone() {
+            // The panic handler reports a task that panicked.
+            let _ = spawn_blocking(move || node.leave()).await;
         }
         drop(self.quic);
     }
@@ -232,6 +256,16 @@ async fn close_store(rooms: Arc<Rooms>, until: Instant) {
 
 /// Interval between checks of the store.
 const STORE_LOOK: Duration = Duration::from_secs(1);
+
+/// Opens the store of the worlds: that of a cluster, or a folder.
+async fn open_store(config: &Config) -> Result<(PersistenceThread, Option<Arc<Node>>), BindError> {
+    #[cfg(feature = "cluster")]
+    if let Some(cluster) = &config.cluster {
+        let (persistence, node) = crate::cluster::join(cluster).await?;
+        return Ok((persistence, Some(node)));
+    }
+    Ok((PersistenceThread::open(config.data.as_deref()).map_err(Box::new)?, None))
+}
 
 /// Prunes the store when pruning is due. Logs a problem of the store when the problem begins.
 async fn watch_store(persistence: Arc<PersistenceThread>, retention: Retention) {

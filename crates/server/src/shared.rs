@@ -7,6 +7,7 @@ use nowcast::admission::Admission;
 use nowcast::{Acceptor, Certificates, IoThreads};
 use nowcast_room::Rooms;
 
+use crate::cluster::Node;
 use crate::config::Config;
 use crate::docs::DocumentFiles;
 use crate::metrics::Metrics;
@@ -21,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) rooms: Arc<Rooms>,
     pub(crate) sessions: Sessions,
+    /// The part of the server that belongs to its cluster.
+    pub(crate) cluster: Option<Arc<Node>>,
     /// The services besides rooms.
     pub(crate) services: Vec<OpenService>,
     /// The documents, if this server serves them.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nowcast::admission::{AdmissionRefusal, SingleUse, UsedToken, UsedTokenStore};
 use nowcast_room::{ClientKey, PersistenceThread, hex, now_ms, read_hex};
-use nowcast_store::{Mark, MarkKind, Store};
+use nowcast_store::{Mark, MarkKind};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::warn;

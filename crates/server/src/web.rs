@@ -63,7 +63,8 @@ async fn lab(State(shared): State<Arc<Shared>>, request: Request) -> Response {
 }
 
 fn page(path: &str, shared: &Shared, request: &Request) -> Response {
-    let mut policy = policy_for(Host::of(request), shared.sessions.udp_port);
+    let others = shared.cluster.as_ref().map(|node| node.addresses()).unwrap_or_default();
+    let mut policy = policy_for(Host::of(request), shared.sessions.udp_port, &others);
     if shared.documents.is_some() {
         // The first page of the documents shows a room in a frame.
         policy = policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'").into();
@@ -78,15 +79,26 @@ fn page(path: &str, shared: &Shared, request: &Request) -> Response {
 }
 
 /// Returns the content security policy for a page that was requested at this host. The page also connects to the port of
-/// WebTransport. Behind a relay, or in a container with mapped ports, that port differs from the port of the page.
-fn policy_for(host: Option<&str>, udp_port: Option<u16>) -> Cow<'static, str> {
+/// WebTransport. Behind a relay, or in a container with mapped ports, that port differs from the port of the page. In a
+/// cluster, the page also connects to the origins of the other servers.
+fn policy_for(host: Option<&str>, udp_port: Option<u16>, others: &[String]) -> Cow<'static, str> {
     let authority = host.and_then(|host| host.parse::<Authority>().ok());
-    let (Some(authority), Some(port)) = (authority, udp_port) else { return POLICY.into() };
-    if authority.port_u16() == Some(port) {
+    let own = authority.zip(udp_port).filter(|(authority, port)| authority.port_u16() != Some(*port));
+    let own = own.map(|(authority, port)| format!(" https://{}:{port}", authority.host()));
+    let others = others.iter().filter_map(|origin| origin.split_once("://"));
+    let others = others.filter(|(_, place)| {
+        place.parse::<Authority>().is_ok_and(|read| !place.contains(';') && read.as_str() == *place)
+    });
+    let others = others.map(|(scheme, place)| {
+        let websocket =
+            if scheme == "http" { format!(" http://{place} ws://{place}") } else { String::new() };
+        format!(" https://{place} wss://{place}{websocket}")
+    });
+    let places: String = own.into_iter().chain(others).collect();
+    if places.is_empty() {
         return POLICY.into();
     }
-    let other = format!("connect-src 'self' https://{}:{port};", authority.host());
-    POLICY.replace("connect-src 'self';", &other).into()
+    POLICY.replace("connect-src 'self';", &format!("connect-src 'self'{places};")).into()
 }
 
 /// Serves a file of the client.
@@ -246,8 +258,19 @@ mod tests {
             ("world.example:7777", "connect-src 'self';"),
             ("not a host; script-src *", "connect-src 'self';"),
         ] {
-            assert!(policy_for(Some(host), Some(7_777)).contains(allowed), "{host}");
+            assert!(policy_for(Some(host), Some(7_777), &[]).contains(allowed), "{host}");
         }
-        assert_eq!(policy_for(Some("world.example:8080"), None), POLICY);
+        assert_eq!(policy_for(Some("world.example:8080"), None, &[]), POLICY);
+    }
+
+    #[test]
+    fn a_page_of_a_cluster_may_connect_to_the_other_servers() {
+        let others =
+            ["http://10.0.0.2:7777", "https://c.example", "http://x;script-src *"].map(str::to_owned);
+        let policy = policy_for(Some("10.0.0.1:7777"), Some(7_777), &others);
+        let allowed = "connect-src 'self' https://10.0.0.2:7777 wss://10.0.0.2:7777 http://10.0.0.2:7777 \
+             ws://10.0.0.2:7777 https://c.example wss://c.example;";
+        assert!(policy.contains(allowed), "{policy}");
+        assert!(!policy.contains("script-src *"), "{policy}");
     }
 }

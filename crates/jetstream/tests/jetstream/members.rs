@@ -2,14 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-use nowcast_cluster::{Epoch, Name, ServerPhase};
-use nowcast_jetstream::{Directory, Link, LinkOptions, Member, MemberOptions, RoomLease, TakeError};
+use nowcast_cluster::{Epoch, Name, ServerEntry, ServerPhase};
+use nowcast_jetstream::{
+    Bucket, ClusterError, ControlAnswer, ControlRequest, Directory, Link, LinkOptions, Member, MemberOptions,
+    Place, RoomLease, TakeError, answer_requests,
+};
 
 use super::{PATIENCE, block_on, own_name, shared};
 
 const LEASE: Duration = Duration::from_millis(1_500);
 
 fn join(address: &str, options: &LinkOptions, name: &str) -> Member {
+    try_join(address, options, name).expect("no other server has the name")
+}
+
+fn try_join(address: &str, options: &LinkOptions, name: &str) -> Result<Member, ClusterError> {
     let member = MemberOptions {
         name: Name::new(name).expect("the name is valid"),
         client_address: format!("http://{name}.example:7777"),
@@ -17,7 +24,7 @@ fn join(address: &str, options: &LinkOptions, name: &str) -> Member {
     };
     block_on(async {
         let link = Link::connect(address, options.clone()).await.expect("the servers answer");
-        Member::join(&link, member).await.expect("the buckets can be made")
+        Member::join(&link, member).await
     })
 }
 
@@ -39,9 +46,10 @@ fn a_room_has_one_owner_and_the_next_owner_has_a_later_epoch() {
     assert_eq!((north.lease("plaza"), south.lease("plaza")), (RoomLease::Held, RoomLease::Lost));
     let refused = south.take("plaza").unwrap_err();
     assert!(matches!(refused, TakeError::Elsewhere { owner } if owner == north.id()), "{refused}");
-    assert_eq!(south.address_of("plaza").as_deref(), Some("http://north.example:7777"));
+    let place = |member: &Member, room: &str| block_on(member.place_of(room)).expect("the servers answer");
+    assert_eq!(place(&south, "plaza"), Place::At("http://north.example:7777".to_owned()));
     wait_until("the first server sees the second one", || north.addresses() == ["http://south.example:7777"]);
-    assert_eq!((north.address_of("plaza"), north.address_of("attic")), (None, None));
+    assert_eq!((place(&north, "plaza"), place(&north, "attic")), (Place::Here, Place::Nowhere));
 
     north.release("plaza");
     assert_eq!(north.lease("plaza"), RoomLease::Lost);
@@ -59,16 +67,77 @@ fn a_room_has_one_owner_and_the_next_owner_has_a_later_epoch() {
 }
 
 #[test]
-fn a_server_whose_name_another_process_took_loses_its_lease_and_its_rooms() {
+fn a_room_that_was_handed_over_belongs_to_the_target_alone() {
+    let Some(address) = shared() else { return };
+    let options = own_name();
+    let (north, south) = (join(&address, &options, "north"), join(&address, &options, "south"));
+    north.take("plaza").unwrap();
+    let name = |name| Name::new(name).expect("the name is valid");
+    assert!(matches!(north.hand_over("plaza", name("west")), Err(TakeError::NoServer(_))));
+    wait_until("the first server sees the second one", || north.server(name("south")).is_ok());
+    north.hand_over("plaza", name("south")).unwrap();
+    assert_eq!((north.lease("plaza"), north.owned()), (RoomLease::Lost, Vec::new()));
+    assert!(matches!(north.take("plaza"), Err(TakeError::Elsewhere { owner }) if owner == south.id()));
+    assert_eq!(south.take("plaza").unwrap(), Epoch(3), "the hand-over has an epoch of its own");
+    assert_eq!(south.owned(), [name("plaza")]);
+}
+
+#[test]
+fn the_name_of_a_running_server_is_refused_and_is_free_after_its_end() {
     let Some(address) = shared() else { return };
     let options = own_name();
     let first = join(&address, &options, "north");
-    assert_eq!(first.take("plaza").unwrap(), Epoch(1));
-    let second = join(&address, &options, "north");
-    assert_eq!((first.id().incarnation, second.id().incarnation), (1, 2));
-    wait_until("the first process notices the second one", || !first.has_lease());
-    assert_eq!(first.lease("plaza"), RoomLease::Lost);
-    assert!(matches!(first.take("attic"), Err(TakeError::NoLease)));
-    assert_eq!(second.take("plaza").unwrap(), Epoch(2));
-    assert!(second.has_lease());
+    let refused = try_join(&address, &options, "north").err().expect("the name is taken");
+    assert!(refused.to_string().contains("--cluster-server"), "{refused}");
+    drop(first);
+    assert_eq!(join(&address, &options, "north").id().incarnation, 2);
+}
+
+#[test]
+fn a_server_whose_life_another_server_ended_loses_its_rooms_and_enters_again() {
+    let Some(address) = shared() else { return };
+    let options = own_name();
+    let north = join(&address, &options, "north");
+    north.take("plaza").unwrap();
+    let link = block_on(Link::connect(&address, options)).unwrap();
+    block_on(async {
+        let servers = Bucket::open(&link, "servers").await.unwrap();
+        loop {
+            let entry = servers.get("north").await.unwrap().expect("the server has entered");
+            let mut bytes = Vec::new();
+            let living = ServerEntry::decode(&entry.value.expect("the entry has a value")).unwrap();
+            ServerEntry { phase: ServerPhase::Dead, ..living }.encode(&mut bytes);
+            // The server may renew its lease at the same time.
+            if servers.set("north", bytes, entry.revision).await.is_ok() {
+                break;
+            }
+        }
+    });
+    wait_until("the server enters again", || north.id().incarnation == 2 && north.has_lease());
+    assert_eq!((north.lease("plaza"), north.owned()), (RoomLease::Lost, Vec::new()));
+    assert_eq!(north.take("plaza").unwrap(), Epoch(2));
+}
+
+#[test]
+fn a_request_to_a_server_is_answered_and_one_to_no_server_fails() {
+    let Some(address) = shared() else { return };
+    let options = own_name();
+    let north = Name::new("north").expect("the name is valid");
+    block_on(async {
+        let link = Link::connect(&address, options).await.unwrap();
+        let asked = ControlRequest::Move { room: "plaza".into(), target: "south".into() };
+        assert!(asked.send(&link, north).await.is_err(), "nobody listens");
+        tokio::spawn(answer_requests(link.clone(), north, |request| async move {
+            ControlAnswer::Done { text: format!("{request:?}") }
+        }));
+        let answered = async {
+            loop {
+                if let Ok(answer) = asked.send(&link, north).await {
+                    return answer;
+                }
+            }
+        };
+        let answer = tokio::time::timeout(PATIENCE, answered).await.expect("the server listens");
+        assert_eq!(answer, ControlAnswer::Done { text: format!("{asked:?}") });
+    });
 }

@@ -36,6 +36,8 @@ use crate::endpoint::{Discovery, RefusalAnswer, datagrams};
 
 /// Maximum size of an answer. Usual answers have a few hundred bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
+/// Maximum number of times that endpoints of a cluster send a client on. Then the client stays at the last one.
+const MOVES_MAX: usize = 4;
 /// Timeout of one request, or of opening one carrier.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -51,6 +53,8 @@ pub(super) struct Remote {
 /// The endpoint's answer, and the address that it came from.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
+    /// The endpoint that made the offer, if the service has moved there.
+    at: Option<Box<Remote>>,
     ip: IpAddr,
     pub(super) websocket: bool,
     webtransport: Option<(u16, Vec<CertificateHash>)>,
@@ -69,12 +73,35 @@ impl Offer {
 }
 
 impl Remote {
-    /// Requests the endpoint's offer.
+    /// Requests the endpoint's offer. In a cluster, the endpoint may name another one, which is asked then.
     pub(super) async fn ask(&self, opening: Opening) -> Result<Offer, ConnectError> {
-        timeout(OPEN_TIMEOUT, self.ask_patiently(opening)).await.map_err(|_| self.silent())?
+        let mut at = self.clone();
+        let mut moves = 0;
+        loop {
+            let asked = timeout(OPEN_TIMEOUT, at.ask_patiently(opening)).await;
+            let (mut offer, moved) = asked.map_err(|_| at.silent())??;
+            match moved {
+                Some(origin) if moves < MOVES_MAX => at = at.moved_to(&origin)?,
+                Some(_) | None => {
+                    offer.at = (at.place() != self.place()).then(|| Box::new(at));
+                    return Ok(offer);
+                }
+            }
+            moves += 1;
+        }
     }
 
-    async fn ask_patiently(&self, opening: Opening) -> Result<Offer, ConnectError> {
+    /// Returns the same service at another endpoint.
+    fn moved_to(&self, origin: &str) -> Result<Remote, ConnectError> {
+        let url = Url::parse(origin).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let place = url.as_ref().and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
+        let (host, port) = place.ok_or_else(|| self.nonsense("an invalid origin of a moved service"))?;
+        let host = host.trim_matches(['[', ']']).to_owned();
+        let address = Address { host, port: Some(port), name: self.address.name.clone() };
+        Ok(Remote { address, port, ..self.clone() })
+    }
+
+    async fn ask_patiently(&self, opening: Opening) -> Result<(Offer, Option<String>), ConnectError> {
         let stream = self.dial().await?;
         let ip = stream.peer_addr().map_err(|error| self.unreachable(&error))?.ip();
         let is_plain = self.address.is_here() || self.trust == Trust::Announced;
@@ -99,7 +126,7 @@ impl Remote {
         let hashes = if self.trust == Trust::Announced { announced } else { known };
         // Other machines are reached over TLS, even if the request was not encrypted.
         let websocket = answer.websocket || (answer.secure_websocket && !self.address.is_here());
-        Ok(Offer { ip, websocket, webtransport, hashes })
+        Ok((Offer { at: None, ip, websocket, webtransport, hashes }, answer.moved))
     }
 
     /// Opens a carrier of this kind.
@@ -109,16 +136,17 @@ impl Remote {
         kind: CarrierKind,
         opening: Opening,
     ) -> Result<Box<dyn Carrier>, ConnectError> {
+        let at = offer.at.as_deref().unwrap_or(self);
         let open = async {
             match kind {
-                CarrierKind::WebTransport => self.open_webtransport(offer, opening).await,
-                CarrierKind::WebSocket => self.open_websocket(offer, opening).await,
+                CarrierKind::WebTransport => at.open_webtransport(offer, opening).await,
+                CarrierKind::WebSocket => at.open_websocket(offer, opening).await,
                 CarrierKind::SharedMemory | CarrierKind::LocalSocket => {
                     Err(self.nonsense("a carrier for one machine to another machine"))
                 }
             }
         };
-        timeout(OPEN_TIMEOUT, open).await.map_err(|_| self.silent())?
+        timeout(OPEN_TIMEOUT, open).await.map_err(|_| at.silent())?
     }
 
     async fn open_webtransport(

@@ -27,6 +27,12 @@ pub struct Discovery {
     /// The WebTransport endpoint, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webtransport: Option<WebTransportOffer>,
+    /// The origin of the endpoint that has the service now, such as `http://10.0.0.2:7777`. A client asks there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<String>,
+    /// The origins of endpoints that a client asks if this one does not answer any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
 }
 
 /// A WebTransport endpoint.
@@ -67,6 +73,8 @@ impl Discovery {
             websocket: true,
             secure_websocket: false,
             webtransport,
+            moved: None,
+            others: Vec::new(),
         }
     }
 

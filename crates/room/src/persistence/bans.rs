@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use nowcast_limits::network_of;
-use nowcast_store::{Mark, MarkCompletion, MarkKind, SqliteStore, Store, UtcTime, read_duration};
+use nowcast_store::{Mark, MarkCompletion, MarkKind, UtcTime, WorldStore, read_duration};
 use nowcast_world::text::sanitize;
 use nowcast_world_protocol::is_room_name;
 use ring::digest::{SHA256, digest};
@@ -272,7 +272,7 @@ impl Bans {
             return Err(BanError::Full);
         }
         match self.persistence.store() {
-            Some(store) => keep_ban(&store, &ban, then)?,
+            Some(store) => keep_ban(&*store, &ban, then)?,
             None => then(Ok(true)),
         }
         bans.insert(ban.key(), ban);
@@ -342,7 +342,7 @@ impl Ban {
 ///
 /// # Errors
 /// Fails if the store has no space now.
-fn keep_ban(store: &SqliteStore, ban: &Ban, then: MarkCompletion) -> Result<(), BanError> {
+fn keep_ban(store: &dyn WorldStore, ban: &Ban, then: MarkCompletion) -> Result<(), BanError> {
     store.mark(ban.to_mark(), now_ms(), then).map_err(|_| BanError::NotTaken)
 }
 

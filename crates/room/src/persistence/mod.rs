@@ -17,13 +17,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_store::{
-    FileError, Health, Moment, Options, Problem, Retention, SavedWorld, SqliteStore, Stats, Store,
-    StoreError, Stretch, WorldName,
+    FileError, Health, Moment, Options, Problem, Retention, SavedWorld, SqliteStore, Stats, StoreError,
+    Stretch, WorldName, WorldStore,
 };
 use nowcast_world::PlayerId;
 use tracing::{info, warn};
 
 use crate::client_key::ClientKey;
+use crate::ownership::Ownership;
 
 pub use bans::{ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy};
 pub(crate) use bans::{BanRequest, Bans, Known};
@@ -73,12 +74,14 @@ pub(crate) struct LookBack {
 /// Owns the store of a server, if the server has one.
 #[derive(Default)]
 pub struct PersistenceThread {
-    store: Mutex<Option<Arc<SqliteStore>>>,
+    store: Mutex<Option<Arc<dyn WorldStore>>>,
     worlds: AtomicUsize,
     /// Number of open rooms whose worlds are stored.
     recorded: Arc<AtomicUsize>,
     /// The last world that could not be loaded.
     trouble: Mutex<Option<(Instant, String)>>,
+    /// The owners of rooms, if this server belongs to a cluster.
+    ownership: Option<Arc<dyn Ownership>>,
 }
 
 impl PersistenceThread {
@@ -88,19 +91,42 @@ impl PersistenceThread {
     /// [`StoreError`] if the folder or its database cannot be opened.
     pub fn open(folder: Option<&Path>) -> Result<Self, StoreError> {
         let Some(folder) = folder else { return Ok(Self::default()) };
-        let store = SqliteStore::open(folder, Options::default())?;
-        let worlds = store.list()?.len();
+        let persistence = Self::with_store(Arc::new(SqliteStore::open(folder, Options::default())?))?;
+        let worlds = persistence.worlds.load(Ordering::Relaxed);
         info!(folder = %folder.display(), worlds, "worlds are kept");
+        Ok(persistence)
+    }
+
+    /// Stores worlds in a store that is open already.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot list its worlds.
+    pub fn with_store(store: Arc<dyn WorldStore>) -> Result<Self, StoreError> {
+        let worlds = store.list()?.len();
         Ok(Self {
-            store: Mutex::new(Some(Arc::new(store))),
+            store: Mutex::new(Some(store)),
             worlds: AtomicUsize::new(worlds),
             recorded: Arc::default(),
             trouble: Mutex::default(),
+            ownership: None,
         })
     }
 
+    /// Stores worlds in the store of a cluster, whose servers own different rooms.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot list its worlds.
+    pub fn in_cluster(store: Arc<dyn WorldStore>, ownership: Arc<dyn Ownership>) -> Result<Self, StoreError> {
+        Ok(Self { ownership: Some(ownership), ..Self::with_store(store)? })
+    }
+
+    /// Returns the owners of rooms, if this server belongs to a cluster.
+    pub fn ownership(&self) -> Option<&Arc<dyn Ownership>> {
+        self.ownership.as_ref()
+    }
+
     /// Returns the store, or `None` without a folder or after the end of the server.
-    pub fn store(&self) -> Option<Arc<SqliteStore>> {
+    pub fn store(&self) -> Option<Arc<dyn WorldStore>> {
         self.lock().clone()
     }
 
@@ -121,7 +147,8 @@ impl PersistenceThread {
                 Some(format!("worlds are not stored: {cause}. {cure}"))
             }
         });
-        of_store.or_else(|| {
+        let of_cluster = || self.ownership.as_ref().and_then(|ownership| ownership.trouble());
+        of_store.or_else(of_cluster).or_else(|| {
             let trouble = self.lock_trouble().clone();
             trouble.filter(|(at, _)| at.elapsed() < TROUBLE_REMEMBERED).map(|(_, text)| text)
         })
@@ -135,7 +162,7 @@ impl PersistenceThread {
     /// Loads the stored world of a room. Blocks on the disk.
     pub(crate) fn load(
         &self,
-        store: &SqliteStore,
+        store: &dyn WorldStore,
         name: &WorldName,
     ) -> Result<Option<SavedWorld>, StoreError> {
         // The room may have closed a moment ago, and its last writes may still wait.
@@ -146,16 +173,15 @@ impl PersistenceThread {
     /// Loads a room's world at a moment, or at the first stored moment. Blocks on the disk.
     pub(crate) fn load_past(
         &self,
-        store: &SqliteStore,
+        store: &dyn WorldStore,
         name: &WorldName,
         moment: Moment,
         next: Duration,
     ) -> Result<Option<LookBack>, StoreError> {
         store.commit(LOAD_PATIENCE)?;
-        let reader = store.reader()?;
-        let Some(span) = reader.span(name)? else { return Ok(None) };
-        let stretch = match reader.load_stretch(name, moment, next)? {
-            None => reader.load_stretch(name, Moment::TimeMs(span.0), next)?,
+        let Some(span) = store.span(name)? else { return Ok(None) };
+        let stretch = match store.load_stretch(name, moment, next)? {
+            None => store.load_stretch(name, Moment::TimeMs(span.0), next)?,
             found => found,
         };
         Ok(stretch.map(|stretch| LookBack { span, stretch }))
@@ -163,15 +189,14 @@ impl PersistenceThread {
 
     /// Returns the time of the first snapshot of a room's world after a given time. Blocks on the disk.
     pub(crate) fn next_past(&self, name: &WorldName, after_ms: u64) -> Option<u64> {
-        let reader = self.store()?.reader().ok()?;
-        reader.next_snapshot(name, after_ms).unwrap_or_else(|error| {
+        self.store()?.next_snapshot(name, after_ms).unwrap_or_else(|error| {
             warn!(%error, "the next snapshot cannot be found");
             None
         })
     }
 
     /// Stores a world under its name, which must be free. Blocks on the disk.
-    pub(crate) fn copy(&self, store: &SqliteStore, saved: &SavedWorld) -> Result<(), CopyError> {
+    pub(crate) fn copy(&self, store: &dyn WorldStore, saved: &SavedWorld) -> Result<(), CopyError> {
         if !self.take_place() {
             return Err(CopyError::Full);
         }
@@ -203,11 +228,15 @@ impl PersistenceThread {
     /// Stores a world under another name, so that a new world can use the present name. Blocks on the disk.
     pub(crate) fn set_aside(
         &self,
-        store: &SqliteStore,
-        name: &WorldName,
-        tick: u64,
+        store: &dyn WorldStore,
+        saved: &SavedWorld,
     ) -> Result<WorldName, StoreError> {
-        let file = store.reader()?.export(name, Moment::Last)?;
+        let SavedWorld { name, tick, .. } = saved;
+        let file = saved.to_file().map_err(|error| StoreError {
+            file: "the save file".into(),
+            world: Some(name.clone()),
+            problem: Problem::Damaged { place: "the world".to_owned(), what: error.to_string() },
+        })?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -254,7 +283,7 @@ impl PersistenceThread {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<SqliteStore>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<dyn WorldStore>>> {
         // The value is only replaced as a whole, so poisoning is ignored.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }

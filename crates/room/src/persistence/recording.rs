@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use nowcast_script::Sources;
 use nowcast_store::{
-    AccountRecord, ActionId, Completion, HOST_BYTES_MAX, Once, Origin, Recorder, SqliteStore,
+    AccountRecord, ActionId, Completion, HOST_BYTES_MAX, Once, Origin, Recorder, WorldStore,
 };
 use nowcast_world::{Command, PlayerId, SavedData, World};
 use tracing::warn;
@@ -15,7 +15,7 @@ use crate::client_key::ClientKey;
 
 /// Records a room's world. No call blocks on a disk.
 pub(crate) struct Recording {
-    store: Arc<SqliteStore>,
+    store: Arc<dyn WorldStore>,
     recorder: Recorder,
     share: JournalShare,
     offered: String,
@@ -31,7 +31,7 @@ pub(crate) struct Recording {
 
 impl Recording {
     pub(crate) fn new(
-        store: Arc<SqliteStore>,
+        store: Arc<dyn WorldStore>,
         recorder: Recorder,
         share: JournalShare,
         offered: &str,

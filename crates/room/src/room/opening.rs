@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nowcast_script::{Fault, Limits, Live, ResumeError, Sources};
-use nowcast_store::{Recorder, ReturnError, SavedWorld, SqliteStore, StoreError, WorldName};
+use nowcast_store::{Recorder, ReturnError, SavedWorld, StoreError, WorldName, WorldStore};
 use nowcast_world::journal::Record;
 use nowcast_world::journal::ReplayError;
 use nowcast_world::{Command, Input, PlayerId, RestoreError, World};
@@ -13,6 +13,7 @@ use tracing::{error, info, warn};
 use super::members::{HeldSeat, standing};
 use crate::closing::Closing;
 use crate::lobby::Lobby;
+use crate::ownership::NotOwned;
 use crate::persistence::{HostState, PersistenceThread, Recording, now_ms, origin};
 use crate::recorded_world::{Engine, RecordedWorld};
 use crate::refusal::Refusal;
@@ -47,6 +48,8 @@ pub(super) enum OpenError {
     Unfit { room: String, cause: String },
     /// The requested history cannot be shown.
     Past(Refusal),
+    /// Another server of the cluster owns the room, or the owner cannot be found.
+    NotOwned(NotOwned),
 }
 
 impl From<StoreError> for OpenError {
@@ -64,6 +67,12 @@ impl OpenError {
                 rooms.troubles.failed(&format!("the world {world} does not begin: {fault}"));
                 return;
             }
+            Self::NotOwned(NotOwned::Elsewhere) => {
+                info!(room, "another server owns the room");
+                // A client that joins again is told the address of the owner.
+                return lobby.end(&Closing::RoomGone);
+            }
+            Self::NotOwned(NotOwned::Failed(cause)) => cause,
             Self::Past(refusal) => {
                 info!(room, %refusal, "history cannot be shown");
                 return lobby.end(&Closing::Refused(refusal));
@@ -87,7 +96,10 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
         return Ok(Opened::new(RecordedWorld::new(engine, None), seen));
     };
     let name = WorldName::new(room).expect("a room's name is short and can be printed");
-    let Some(saved) = rooms.persistence.load(&store, &name)? else {
+    if let Some(ownership) = rooms.persistence.ownership() {
+        ownership.take(room).map_err(OpenError::NotOwned)?;
+    }
+    let Some(saved) = rooms.persistence.load(&*store, &name)? else {
         let (engine, seen) = begin(offered, rooms)?;
         if !rooms.persistence.take_place() {
             warn!(
@@ -112,7 +124,7 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
     };
     let Some(resumed) = resumed else {
         let (engine, seen) = begin(offered, rooms)?;
-        let aside = rooms.persistence.set_aside(&store, &name, saved.tick)?;
+        let aside = rooms.persistence.set_aside(&*store, &saved)?;
         warn!(
             room,
             world = offered.name,
@@ -146,7 +158,7 @@ fn begun(
     engine: Engine,
     seen: u64,
     name: WorldName,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn WorldStore>,
     offered: &Offered,
     rooms: &Rooms,
 ) -> Opened {
@@ -177,7 +189,7 @@ impl Resumed {
         self,
         saved: &SavedWorld,
         state: &HostState,
-        store: Arc<SqliteStore>,
+        store: Arc<dyn WorldStore>,
         offered: &Offered,
         rooms: &Rooms,
     ) -> Opened {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nowcast_script::Assets;
-use nowcast_store::{At, Batch, Moment, SavedWorld, SqliteStore, Stretch, UtcTime, WorldName};
+use nowcast_store::{At, Batch, Moment, SavedWorld, Stretch, UtcTime, WorldName, WorldStore};
 use nowcast_world::journal::{Entry, Record};
 use nowcast_world::{PlayerId, STEP_HZ, Value};
 use nowcast_world_protocol::is_room_name;
@@ -126,7 +126,7 @@ fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> R
         Refusal::PastNotLoaded { room: name.to_string(), cause: "the server's log has the reason".into() }
     };
     let store = rooms.persistence.store().ok_or(Refusal::NoStore)?;
-    let found = rooms.persistence.load_past(&store, name, moment, NEXT);
+    let found = rooms.persistence.load_past(&*store, name, moment, NEXT);
     let Some(LookBack { span, stretch }) = found.map_err(|error| failed(error.to_string()))? else {
         return Err(Refusal::NotKept(name.to_string()));
     };
@@ -273,7 +273,7 @@ impl Room {
         };
         let tick = self.world.world().tick();
         let name = WorldName::new(new).expect("a room's name is short and can be printed");
-        let copied = copy_closed(&self.context.rooms, &store, new, &past.saved_at(name, tick));
+        let copied = copy_closed(&self.context.rooms, &*store, new, &past.saved_at(name, tick));
         copied.map(|()| UtcTime(past.at_ms(tick)))
     }
 
@@ -378,7 +378,7 @@ impl Room {
 }
 
 /// Stores a world under the name of a room that is not open.
-fn copy_closed(rooms: &Rooms, store: &SqliteStore, new: &str, saved: &SavedWorld) -> Result<(), String> {
+fn copy_closed(rooms: &Rooms, store: &dyn WorldStore, new: &str, saved: &SavedWorld) -> Result<(), String> {
     if rooms.is_open(new) {
         return Err("a room of that name has players: choose another name".into());
     }

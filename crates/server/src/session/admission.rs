@@ -72,7 +72,14 @@ pub(crate) async fn answer(
         }
     };
     let Some(key) = key else {
-        return (headers(origin), describe(&shared, &asking).to_json()).into_response();
+        let moved = match &shared.cluster {
+            Some(node) if !shared.services.iter().any(|service| service.name() == room) => {
+                node.locate(&room).await
+            }
+            _ => None,
+        };
+        let offer = Discovery { moved, ..describe(&shared, &asking) };
+        return (headers(origin), offer.to_json()).into_response();
     };
     let Some(on_upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
         return not_upgraded(&shared, UpgradeError::Version);
@@ -116,6 +123,8 @@ fn describe(shared: &Shared, asking: &ConnectRequest<'_>) -> Discovery {
     let Sessions { certificates, udp_port, admission, .. } = &shared.sessions;
     let hashes = certificates.hashes();
     let offer = Discovery::new(asking.name, udp_port.map(|port| (port, hashes.as_slice())));
+    let others = shared.cluster.as_ref().map(|node| node.addresses()).unwrap_or_default();
+    let offer = Discovery { others, ..offer };
     if admission.wants_encryption(asking.peer) { offer.over_tls_alone() } else { offer }
 }
 

@@ -10,7 +10,8 @@ import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
 import type { WebSocketConstructor } from "../websocket/websocket.js";
 import { type Address, addressUrl, readAddress } from "./address.js";
 import type { Offers } from "./carrier-migrator.js";
-import { type Discovery, discover } from "./discovery.js";
+import type { Discovery } from "./discovery.js";
+import { findEndpoint } from "./endpoints.js";
 import { openFirst } from "./race.js";
 
 export interface ConnectOptions {
@@ -76,12 +77,22 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
 
 /** The record of the endpoint, and functions that open carriers to it. */
 class Endpoint implements Offers {
-  readonly #address: Address;
+  /** The address that the program gave. */
+  readonly #given: Address;
+  /** The endpoint that has the service now. */
+  #address: Address;
   readonly #options: ConnectOptions;
-  #discovery: Discovery = { websocket: true, isOverTlsAlone: false, webtransport: undefined };
+  #discovery: Discovery = {
+    websocket: true,
+    isOverTlsAlone: false,
+    webtransport: undefined,
+    moved: undefined,
+    others: [],
+  };
   #isResuming = false;
 
   constructor(address: Address, options: ConnectOptions) {
+    this.#given = address;
     this.#address = address;
     this.#options = options;
   }
@@ -124,7 +135,9 @@ class Endpoint implements Offers {
   }
 
   async ask(signal: AbortSignal): Promise<void> {
-    this.#discovery = await discover(this.#address, this.#query, signal);
+    const found = await findEndpoint(this.#given, this.#address, this.#query, signal);
+    this.#address = found.address;
+    this.#discovery = found.discovery;
   }
 
   /**

@@ -1,12 +1,13 @@
 /** Requests the carriers that an endpoint offers (`spec/CARRIERS.md`, section 2). */
 import { type ErrorCode, NowcastError } from "../errors/nowcast-error.js";
-import { type Address, addressUrl } from "./address.js";
+import { type Address, addressUrl, readAddress } from "./address.js";
 
 const ANSWER_BYTES_MAX = 65_536;
 const ANSWER_MS_MAX = 10_000;
 const HASHES_MAX = 8;
 const HASH_BYTES = 32;
 const WORDS_MAX = 300;
+const OTHERS_MAX = 16;
 
 /** The error codes of section 2, each with the SDK's error code. */
 const REFUSALS = [
@@ -28,6 +29,10 @@ export interface Discovery {
   readonly webtransport:
     | { readonly port: number; readonly certificateHashes: readonly Uint8Array<ArrayBuffer>[] }
     | undefined;
+  /** The endpoint that has the service now, if it is another one. */
+  readonly moved: Address | undefined;
+  /** The endpoints that may be asked if this one does not answer any more. */
+  readonly others: readonly Address[];
 }
 
 /**
@@ -69,7 +74,22 @@ export async function discover(
     websocket: answer["websocket"] === true,
     isOverTlsAlone: answer["secure_websocket"] === true,
     webtransport: readWebTransport(answer["webtransport"]),
+    moved: readOrigin(answer["moved"], address),
+    others: (Array.isArray(answer["others"]) ? answer["others"] : [])
+      .slice(0, OTHERS_MAX)
+      .map((origin) => readOrigin(origin, address))
+      .filter((other) => other !== undefined),
   };
+}
+
+/** Reads the origin of another endpoint of a cluster, such as `http://10.0.0.2:7777`. */
+function readOrigin(origin: unknown, { name }: Address): Address | undefined {
+  if (typeof origin !== "string") return undefined;
+  try {
+    return readAddress(`${origin}/nowcast/${name}`);
+  } catch {
+    throw new NowcastError("peer-misbehaved", "the endpoint names an invalid origin of another endpoint");
+  }
 }
 
 /**

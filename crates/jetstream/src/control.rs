@@ -1,0 +1,108 @@
+//! Requests between the servers of a cluster, and from the operator's commands. They travel as requests of NATS, whose
+//! credentials authenticate them.
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use nowcast_cluster::Name;
+use nowcast_wire::{Effort, Limits, Wire};
+
+use crate::{ClusterError, Link};
+
+/// Maximum time for the answer to a request. Moving a room includes the storage of its snapshot.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+const LIMITS: Limits = Limits { memory_bytes_max: 64 << 10, ..Limits::MESSAGE };
+
+/// A request to one server.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+pub enum ControlRequest {
+    /// Open a room that was handed to the server.
+    Open {
+        /// The name of the room.
+        room: String,
+    },
+    /// Move a room to another server.
+    Move {
+        /// The name of the room.
+        room: String,
+        /// The name of the server that gets the room.
+        target: String,
+    },
+    /// Move all rooms to other servers, and take no new ones.
+    Drain,
+}
+
+/// The answer to a request.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+pub enum ControlAnswer {
+    /// The request was carried out.
+    Done {
+        /// The result as a sentence.
+        text: String,
+    },
+    /// The request failed.
+    Failed {
+        /// The reason and its cure.
+        cause: String,
+    },
+}
+
+impl ControlRequest {
+    /// Sends the request to a server, and waits for its answer.
+    ///
+    /// # Errors
+    /// Fails if the server does not answer within 30 s.
+    pub async fn send(&self, link: &Link, server: Name) -> Result<ControlAnswer, ClusterError> {
+        let failed = |why: &dyn std::fmt::Display| {
+            ClusterError::request(format!("the server {server} does not answer"), why)
+        };
+        let mut bytes = Vec::new();
+        nowcast_wire::encode_with(self, Effort::Small, &mut bytes);
+        let request = link.client().send_request(
+            subject(link, server),
+            async_nats::Request::new().payload(bytes.into()).timeout(Some(ANSWER_WITHIN)),
+        );
+        let answer = request.await.map_err(|error| failed(&error))?;
+        nowcast_wire::decode_with(&answer.payload, &LIMITS).map_err(|error| failed(&error))
+    }
+}
+
+/// Answers the requests to a server until the connection ends. Requests are carried out at the same time.
+///
+/// # Errors
+/// Fails if NATS refuses the subscription.
+pub async fn answer_requests<F>(
+    link: Link,
+    server: Name,
+    carry_out: impl Fn(ControlRequest) -> F,
+) -> Result<(), ClusterError>
+where
+    F: Future<Output = ControlAnswer> + Send + 'static,
+{
+    let client = link.client().clone();
+    let subscribed = client.subscribe(subject(&link, server)).await;
+    let mut requests = subscribed
+        .map_err(|error| ClusterError::request("cannot receive requests of other servers", error))?;
+    while let Some(message) = requests.next().await {
+        let Some(reply) = message.reply else { continue };
+        // A message that is no request of this release gets no answer, and its sender reports the missing one.
+        let Ok(request) = nowcast_wire::decode_with::<ControlRequest>(&message.payload, &LIMITS) else {
+            continue;
+        };
+        let (client, work) = (client.clone(), carry_out(request));
+        tokio::spawn(async move {
+            let answer = work.await;
+            let mut bytes = Vec::new();
+            nowcast_wire::encode_with(&answer, Effort::Small, &mut bytes);
+            // The sender gives up after its own limit.
+            let _ = client.publish(reply, bytes.into()).await;
+        });
+    }
+    Ok(())
+}
+
+fn subject(link: &Link, server: Name) -> String {
+    link.subject(&format!("control.{server}"))
+}

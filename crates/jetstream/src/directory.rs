@@ -1,0 +1,50 @@
+//! The entries of servers and rooms in JetStream.
+
+use nowcast_cluster::{Name, RoomEntry, ServerEntry};
+
+use crate::{Bucket, ClusterError, Link};
+
+/// The servers and rooms of a cluster, as its directory shows them.
+#[derive(Clone, Debug, Default)]
+pub struct Directory {
+    /// The servers, by name.
+    pub servers: Vec<ServerEntry>,
+    /// The rooms, by name.
+    pub rooms: Vec<(Name, RoomEntry)>,
+}
+
+impl Directory {
+    /// Reads the directory of a cluster. It is a hint: leases cannot be judged from one look.
+    ///
+    /// # Errors
+    /// Fails if NATS does not answer, or if an entry is damaged.
+    pub async fn read(link: &Link) -> Result<Directory, ClusterError> {
+        let mut directory = Directory::default();
+        for (_, value, _) in Bucket::open(link, "servers").await?.list().await? {
+            directory.servers.push(read_server(&value)?);
+        }
+        directory.servers.sort_by_key(|entry| entry.id);
+        for (key, value, _) in Bucket::open(link, "rooms").await?.list().await? {
+            if let Ok(name) = Name::new(&key) {
+                directory.rooms.push((name, read_room(&value)?));
+            }
+        }
+        directory.rooms.sort_by_key(|(name, _)| *name);
+        Ok(directory)
+    }
+}
+
+pub(crate) fn room_bytes(entry: &RoomEntry) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    entry.encode(&mut bytes);
+    bytes
+}
+
+pub(crate) fn read_server(bytes: &[u8]) -> Result<ServerEntry, ClusterError> {
+    ServerEntry::decode(bytes)
+        .map_err(|error| ClusterError::request("an entry of the bucket of servers", error))
+}
+
+pub(crate) fn read_room(bytes: &[u8]) -> Result<RoomEntry, ClusterError> {
+    RoomEntry::decode(bytes).map_err(|error| ClusterError::request("an entry of the bucket of rooms", error))
+}

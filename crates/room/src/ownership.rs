@@ -1,0 +1,46 @@
+//! The owner of a room in a cluster of servers.
+
+/// Decides which server of a cluster steps a room. Rooms call it from their threads.
+pub trait Ownership: Send + Sync {
+    /// Makes this server the owner of a room and of its stored world. Waits for the other servers' directory.
+    ///
+    /// # Errors
+    /// Fails if another server owns the room, or if the directory does not answer.
+    fn take(&self, room: &str) -> Result<(), NotOwned>;
+
+    /// Gives up a room that has ended or stopped, and whose world is stored. The server to which the room moves owns it from
+    /// now on. If it moves to none, any server may take it at once.
+    fn release(&self, room: &str);
+
+    /// Records that a room cannot move, because its world could not be stored. The room goes on here.
+    fn stay(&self, room: &str);
+
+    /// Returns whether this server may step a room now.
+    fn lease(&self, room: &str) -> RoomLease;
+
+    /// Returns a problem for the operator, or `None` in normal operation.
+    fn trouble(&self) -> Option<String>;
+}
+
+/// Whether a server may step a room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoomLease {
+    /// The lease covers this moment.
+    Held,
+    /// The lease covers this moment, and the room is to move to another server. The room stops, stores its world, and is
+    /// released.
+    Leaving,
+    /// The lease is over, and no other server is known to have the room. The room waits.
+    Waiting,
+    /// Another server owns the room. The room ends, and its clients move.
+    Lost,
+}
+
+/// The reason why a server does not own a room.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotOwned {
+    /// Another server owns the room.
+    Elsewhere,
+    /// The directory does not answer, or refuses. The text says how to correct it.
+    Failed(String),
+}

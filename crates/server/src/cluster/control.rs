@@ -1,0 +1,164 @@
+//! The server's answers to requests of other servers and of `nowcast cluster`, and the figures that it reports.
+
+use std::sync::{Arc, Weak};
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use nowcast_cluster::{Load, Name};
+use nowcast_jetstream::{ControlAnswer, ControlRequest, answer_requests};
+use nowcast_room::Opener;
+use tokio::task::spawn_blocking;
+use tokio::time::{interval, sleep, timeout};
+use tracing::{info, warn};
+
+use super::Node;
+use crate::process;
+use crate::shared::Shared;
+
+/// Interval of the reports of load.
+const REPORT_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Maximum time until a room has stopped and its world is stored.
+const LEAVE_WITHIN: Duration = Duration::from_secs(15);
+
+/// Time for which a room that was handed to this server stays open for its clients.
+const OPEN_FOR: Duration = Duration::from_secs(10);
+
+impl Node {
+    /// Answers requests and reports the load, until the server ends.
+    pub(crate) fn serve(self: &Arc<Self>, shared: &Arc<Shared>) {
+        let (node, weak) = (Arc::downgrade(self), Arc::downgrade(shared));
+        let requests = (node.clone(), weak.clone());
+        let (link, name) = (self.link().clone(), self.name());
+        self.handle().spawn(async move {
+            let answered = answer_requests(link, name, move |request| {
+                let (node, shared) = requests.clone();
+                carry_out(request, node, shared)
+            });
+            if let Err(error) = answered.await {
+                warn!("{error}");
+            }
+        });
+        self.handle().spawn(report(node, weak));
+    }
+}
+
+/// Reports the load, and admits the pages of the other servers, until the server ends.
+async fn report(node: Weak<Node>, shared: Weak<Shared>) {
+    let mut reports = interval(REPORT_INTERVAL);
+    let cores = available_parallelism().map_or(1, usize::from) as f64;
+    let (mut last, mut last_seconds) = (Instant::now(), process::cpu_seconds().unwrap_or_default());
+    loop {
+        reports.tick().await;
+        let (Some(node), Some(shared)) = (node.upgrade(), shared.upgrade()) else { return };
+        let seconds = process::cpu_seconds().unwrap_or_default();
+        let elapsed = last.elapsed().as_secs_f64().max(0.001);
+        let busy = ((seconds - last_seconds) / (elapsed * cores)).clamp(0.0, 1.0);
+        (last, last_seconds) = (Instant::now(), seconds);
+        let (rooms, clients) = shared.rooms.count();
+        let limits = &shared.config.limits;
+        let load = Load {
+            ticks_permille: (busy * 1_000.0) as u16,
+            memory_permille: 0,
+            clients: clients as u32,
+            clients_max: limits.connections_max as u32,
+            rooms: rooms as u32,
+        };
+        node.member().report(load, node.is_draining());
+        shared.sessions.admission.admit_pages_of(&node.addresses());
+    }
+}
+
+async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Shared>) -> ControlAnswer {
+    let (Some(node), Some(shared)) = (node.upgrade(), shared.upgrade()) else {
+        return ControlAnswer::Failed { cause: "the server ends".to_owned() };
+    };
+    let done = match request {
+        ControlRequest::Open { room } => open(&room, &shared).map(|()| "open".to_owned()),
+        ControlRequest::Move { room, target } => match Name::new(&target) {
+            Ok(target) => move_room(&node, &shared, &room, target).await,
+            Err(error) => Err(format!("'{target}' is no name of a server: {error}")),
+        },
+        ControlRequest::Drain => drain(&node, &shared).await,
+    };
+    match done {
+        Ok(text) => ControlAnswer::Done { text },
+        Err(cause) => ControlAnswer::Failed { cause },
+    }
+}
+
+/// Opens a room that was handed to this server, and keeps it open until its clients have come.
+fn open(room: &str, shared: &Arc<Shared>) -> Result<(), String> {
+    let opener = Opener { address: None, is_local: true };
+    let seat = shared.rooms.reserve(room, opener).map_err(|refusal| refusal.line())?;
+    tokio::spawn(async move {
+        sleep(OPEN_FOR).await;
+        drop(seat);
+    });
+    Ok(())
+}
+
+/// Moves a room of this server: the room stops and stores its world, the directory names the target, and the target opens the
+/// room. Returns the result as a sentence.
+async fn move_room(
+    node: &Arc<Node>,
+    shared: &Arc<Shared>,
+    room: &str,
+    target: Name,
+) -> Result<String, String> {
+    let is_owner = Name::new(room).is_ok_and(|name| node.member().owned().contains(&name));
+    if !is_owner {
+        return Err(format!(
+            "this server does not own room {room}. `nowcast cluster status` names its owner"
+        ));
+    }
+    if target == node.name() {
+        return Err(format!("room {room} is on the server {target} already"));
+    }
+    node.member().server(target).map_err(|error| error.to_string())?;
+    let stopped_at = if shared.rooms.is_open(room) {
+        let left = node.send_away(room, target);
+        match timeout(LEAVE_WITHIN, left).await {
+            Ok(Ok(left)) => left.map_err(|cause| format!("room {room} did not move: {cause}"))?,
+            Ok(Err(_)) | Err(_) => {
+                node.keep(room);
+                return Err(format!("room {room} did not move: it did not stop in time"));
+            }
+        }
+    } else {
+        let (node, name) = (Arc::clone(node), room.to_owned());
+        let moved = spawn_blocking(move || node.member().hand_over(&name, target)).await;
+        moved.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        Instant::now()
+    };
+    let opened = ControlRequest::Open { room: room.to_owned() }.send(node.link(), target).await;
+    let frozen = stopped_at.elapsed().as_millis();
+    info!(room, server = %target, frozen, "room moved");
+    match opened {
+        Ok(ControlAnswer::Done { .. }) => {}
+        // The first client opens the room.
+        Ok(ControlAnswer::Failed { cause }) => warn!(room, cause, "the target did not open the room"),
+        Err(error) => warn!(room, %error, "the target did not open the room"),
+    }
+    Ok(format!("room {room} moved from {} to {target} within {frozen} ms", node.name()))
+}
+
+/// Moves all rooms away. From now on, this server takes no rooms.
+async fn drain(node: &Arc<Node>, shared: &Arc<Shared>) -> Result<String, String> {
+    node.set_draining();
+    let (rooms, clients) = shared.rooms.count();
+    let load = Load { rooms: rooms as u32, clients: clients as u32, ..Load::default() };
+    node.member().report(load, true);
+    let mut moved = 0;
+    for room in node.member().owned() {
+        let room = room.to_string();
+        let (target, _) =
+            node.choose(&room).ok_or("no other server takes rooms. Start one, and drain again")?;
+        move_room(node, shared, &room, target.name).await?;
+        moved += 1;
+    }
+    Ok(format!(
+        "{} is drained: {moved} rooms moved. It takes no new ones until it is started again",
+        node.name()
+    ))
+}

@@ -1,0 +1,104 @@
+//! The server's part in a cluster: its store in JetStream, the owners of rooms, and the requests of other servers.
+
+mod control;
+mod node;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nowcast_cluster::{Name, NameError};
+use nowcast_jetstream::{
+    ClusterError, JetStreamStore, Link, LinkOptions, Member, MemberOptions, StoreOptions,
+};
+use nowcast_room::{Ownership, PersistenceThread};
+use nowcast_store::StoreError;
+use tokio::task::spawn_blocking;
+use tracing::{info, warn};
+
+pub(crate) use node::Node;
+
+/// The cluster of a server.
+#[derive(Clone, Debug)]
+pub struct ClusterConfig {
+    /// The addresses of the nats-servers with credentials, separated by commas: `nats://USER:PASSWORD@HOST:PORT`.
+    pub addresses: String,
+    /// The name of the cluster, with which its buckets and streams begin.
+    pub name: String,
+    /// Number of nats-servers that keep each record: 1, 3 or 5.
+    pub replicas: usize,
+    /// The name of this server: 1 to 32 of `a` to `z`, `0` to `9`, `-` and `_`. No other running server may have it.
+    pub server: String,
+    /// The origin at which clients reach this server, such as `http://10.0.0.1:7777`.
+    pub client_address: String,
+    /// Duration of this server's lease. After this time without an answer of NATS, its rooms wait, and other servers may take
+    /// them.
+    pub lease: Duration,
+}
+
+/// The default duration of a lease.
+pub const LEASE: Duration = Duration::from_secs(2);
+
+/// The reason why a server cannot enter its cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// The name of the server is invalid.
+    #[error("the server's name '{name}' is not valid: {error}. Choose another --cluster-server")]
+    Name {
+        /// The name.
+        name: String,
+        /// The fault.
+        error: NameError,
+    },
+    /// NATS cannot be used.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The stored worlds cannot be listed.
+    #[error(transparent)]
+    Store(#[from] Box<StoreError>),
+    /// The threads of the cluster cannot be started.
+    #[error("cannot start a thread for the cluster: {0}")]
+    Thread(std::io::Error),
+}
+
+/// Enters a cluster. The worlds of rooms are stored in its JetStream.
+pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, Arc<Node>), JoinError> {
+    let name =
+        Name::new(&config.server).map_err(|error| JoinError::Name { name: config.server.clone(), error })?;
+    // The connection has a runtime of its own, because rooms wait for it on threads of any runtime.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("nowcast-cluster")
+        .enable_all()
+        .build()
+        .map_err(JoinError::Thread)?;
+    let (config, handle) = (config.clone(), runtime.handle().clone());
+    let joined = handle.spawn(async move {
+        let options = LinkOptions { name: config.name, replicas: config.replicas };
+        let link = Link::connect(&config.addresses, options).await?;
+        for warning in link.warnings() {
+            warn!("{warning}");
+        }
+        let options = MemberOptions { name, client_address: config.client_address, lease: config.lease };
+        let member = Member::join(&link, options).await?;
+        let options = StoreOptions { server: member.id(), ..StoreOptions::default() };
+        let store = JetStreamStore::open(link.clone(), options).await?;
+        Ok::<_, ClusterError>((link, member, store))
+    });
+    let joined = joined.await;
+    let (link, member, store) = match joined {
+        Ok(Ok(joined)) => joined,
+        Ok(Err(error)) => {
+            runtime.shutdown_background();
+            return Err(error.into());
+        }
+        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    };
+    info!(server = %member.id(), nats = link.addresses(), "the server entered its cluster");
+    let node = Arc::new(Node::new(runtime, name, link, member, store));
+    let (store, owners) = (node.store(), Arc::clone(&node) as Arc<dyn Ownership>);
+    let persistence = spawn_blocking(move || PersistenceThread::in_cluster(store, owners)).await;
+    match persistence {
+        Ok(persistence) => Ok((persistence.map_err(Box::new)?, node)),
+        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    }
+}

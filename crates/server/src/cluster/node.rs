@@ -1,0 +1,210 @@
+//! The owners of rooms, by the directory and by the journals.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use nowcast_cluster::{Name, ServerId};
+use nowcast_jetstream::{JetStreamStore, Link, Member, Place, RoomLease as MemberLease, TakeError};
+use nowcast_room::{NotOwned, Ownership, RoomLease};
+use nowcast_store::{Problem, StoreError, WorldName, WorldStore};
+use tokio::runtime::{Handle, Runtime};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// Maximum time to find a room's owner. Without an answer, the client is served here or refused.
+const LOCATE_WITHIN: Duration = Duration::from_secs(1);
+
+/// The part of a server that belongs to its cluster.
+pub(crate) struct Node {
+    name: Name,
+    link: Link,
+    member: Member,
+    store: Arc<JetStreamStore>,
+    /// The rooms that are to move.
+    leaving: Mutex<BTreeMap<String, Leaving>>,
+    is_draining: AtomicBool,
+    /// The runtime of the connection. `None` after the drop has begun.
+    runtime: Option<Runtime>,
+}
+
+/// A room that is to move.
+struct Leaving {
+    target: Name,
+    /// The time at which the room stopped.
+    stopped_at: Option<Instant>,
+    left: oneshot::Sender<Result<Instant, String>>,
+}
+
+impl Node {
+    pub(super) fn new(
+        runtime: Runtime,
+        name: Name,
+        link: Link,
+        member: Member,
+        store: JetStreamStore,
+    ) -> Self {
+        let (leaving, is_draining) = (Mutex::default(), AtomicBool::new(false));
+        Self { name, link, member, store: Arc::new(store), leaving, is_draining, runtime: Some(runtime) }
+    }
+
+    pub(super) fn store(&self) -> Arc<dyn WorldStore> {
+        Arc::<JetStreamStore>::clone(&self.store)
+    }
+
+    pub(super) fn name(&self) -> Name {
+        self.name
+    }
+
+    pub(super) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    pub(super) fn member(&self) -> &Member {
+        &self.member
+    }
+
+    pub(super) fn handle(&self) -> &Handle {
+        self.runtime.as_ref().expect("the runtime exists until the drop").handle()
+    }
+
+    /// Returns the origin of the server to which a client of a room goes, if it is another one: the owner, or the server that
+    /// is chosen for a room without an owner.
+    pub(crate) async fn locate(&self, room: &str) -> Option<String> {
+        // Only rooms that show the present have owners.
+        Name::new(room).ok()?;
+        match timeout(LOCATE_WITHIN, self.member.place_of(room)).await {
+            Ok(Ok(Place::At(origin))) => Some(origin),
+            Ok(Ok(Place::Nowhere)) => {
+                let (server, origin) = self.choose(room)?;
+                (server.name != self.name && !origin.is_empty()).then_some(origin)
+            }
+            Ok(Ok(Place::Here)) | Ok(Err(_)) | Err(_) => None,
+        }
+    }
+
+    /// Chooses a server for a room. All servers choose the same one while they see the same loads.
+    pub(super) fn choose(&self, room: &str) -> Option<(ServerId, String)> {
+        let mut hasher = DefaultHasher::new();
+        room.hash(&mut hasher);
+        self.member.choose(hasher.finish())
+    }
+
+    /// The origins of the other servers.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        self.member.addresses()
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_draining(&self) {
+        self.is_draining.store(true, Ordering::Release);
+    }
+
+    /// Ends the membership, so that other servers may take the rooms at once.
+    pub(crate) fn leave(&self) {
+        self.member.leave();
+    }
+
+    /// Requests that an open room moves. The answer has the time at which the room stopped.
+    pub(super) fn send_away(&self, room: &str, target: Name) -> oneshot::Receiver<Result<Instant, String>> {
+        let (left, answer) = oneshot::channel();
+        // An earlier request for the room is dropped, and its sender reports that.
+        self.lock().insert(room.to_owned(), Leaving { target, stopped_at: None, left });
+        answer
+    }
+
+    /// Withdraws a request that a room moves.
+    pub(super) fn keep(&self, room: &str) {
+        self.lock().remove(room);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Leaving>> {
+        // No code panics while it holds the lock.
+        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            self.member.leave();
+            // The last reference may be dropped on a thread of a runtime, which must not wait.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Ownership for Node {
+    fn take(&self, room: &str) -> Result<(), NotOwned> {
+        if self.is_draining() && self.choose(room).is_some_and(|(server, _)| server.name != self.name) {
+            return Err(NotOwned::Elsewhere);
+        }
+        let epoch = self.member.take(room).map_err(|error| match error {
+            TakeError::Elsewhere { .. } => NotOwned::Elsewhere,
+            other => NotOwned::Failed(other.to_string()),
+        })?;
+        let world = WorldName::new(room).map_err(|error| NotOwned::Failed(error.to_string()))?;
+        match self.store.claim(&world, Some(epoch)) {
+            Ok(_) => Ok(()),
+            Err(StoreError { problem: Problem::Fenced, .. }) => {
+                self.member.lose(room);
+                Err(NotOwned::Elsewhere)
+            }
+            Err(error) => {
+                // Another server may have more success.
+                self.member.release(room);
+                Err(NotOwned::Failed(error.to_string()))
+            }
+        }
+    }
+
+    fn release(&self, room: &str) {
+        let Some(Leaving { target, stopped_at, left }) = self.lock().remove(room) else {
+            return self.member.release(room);
+        };
+        let moved = self.member.hand_over(room, target).map_err(|error| {
+            // The room has stopped, so any server may take it.
+            self.member.release(room);
+            error.to_string()
+        });
+        // The sender of the request may have given up.
+        let _ = left.send(moved.map(|()| stopped_at.unwrap_or_else(Instant::now)));
+    }
+
+    fn stay(&self, room: &str) {
+        if let Some(Leaving { left, .. }) = self.lock().remove(room) {
+            let cause = "its world cannot be stored in time, so it stays. Check the nats-servers";
+            // The sender of the request may have given up.
+            let _ = left.send(Err(cause.to_owned()));
+        }
+    }
+
+    fn lease(&self, room: &str) -> RoomLease {
+        let is_owner = WorldName::new(room).is_ok_and(|world| self.store.is_owner(&world));
+        match self.member.lease(room) {
+            _ if !is_owner => RoomLease::Lost,
+            MemberLease::Held => match self.lock().get_mut(room) {
+                Some(leaving) => {
+                    leaving.stopped_at.get_or_insert_with(Instant::now);
+                    RoomLease::Leaving
+                }
+                None => RoomLease::Held,
+            },
+            MemberLease::Waiting => RoomLease::Waiting,
+            MemberLease::Lost => RoomLease::Lost,
+        }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        (!self.member.has_lease()).then(|| {
+            "this server's lease in the cluster is over, so its rooms wait: NATS does not answer in time, or another process \
+             has the server's name. Check the nats-servers, and the names of the servers"
+                .to_owned()
+        })
+    }
+}

@@ -1,0 +1,268 @@
+//! Servers of a cluster on real nats-servers. The tests are left out where Go is missing.
+#![cfg(feature = "cluster")]
+
+mod common;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use common::process::{Folder, Process, serve_if_child_with};
+use common::session::Guest;
+use common::view::View;
+use common::{PATIENCE, TestServer, script};
+use nowcast::{CarrierKind, Connector};
+use nowcast_cluster::Name;
+use nowcast_jetstream::{ControlAnswer, ControlRequest, Directory, Link, LinkOptions};
+use nowcast_server::cluster::{ClusterConfig, LEASE};
+use nowcast_server::{BindError, Config, Server};
+use nowcast_world_client::Join;
+
+const RULES: &str = r#"
+local world = require("@nowcast/world")
+world.state { counts = 0 }
+local Person = world.kind("person", { walker = {} })
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(400, 1, 400) } })
+world.on("start", function() Floor:spawn { at = vector.create(0, -0.5, 0) } end)
+world.on("join", function(player)
+    player:spawn_avatar(Person, { at = vector.create(player.id, 0.92, 20) })
+    world.show("counts", world.state.counts)
+end)
+world.action("count", {}, function()
+    world.state.counts += 1
+    world.show("counts", world.state.counts)
+end, { durable = true })
+"#;
+
+/// The file with the addresses of the nats-servers, next to the folder of each process.
+const ADDRESSES: &str = "addresses";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_process_that_serves_until_it_is_killed() {
+    serve_if_child_with(script("yard", RULES), |config| {
+        let folder = config.data.take().expect("the process has a folder");
+        let addresses = folder.with_file_name(ADDRESSES);
+        let addresses = std::fs::read_to_string(addresses).expect("the test has written the addresses");
+        let name = folder.file_name().and_then(|name| name.to_str()).expect("the name is text");
+        enter_cluster(config, &addresses, name);
+    })
+    .await;
+}
+
+/// Puts a server into the cluster of a test.
+fn enter_cluster(config: &mut Config, addresses: &str, name: &str) {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    config.port = port.expect("a port is free").port();
+    config.cluster = Some(ClusterConfig {
+        addresses: addresses.to_owned(),
+        name: "nowcast".to_owned(),
+        replicas: 3,
+        server: name.to_owned(),
+        client_address: format!("http://127.0.0.1:{}", config.port),
+        lease: LEASE,
+    });
+    config.timeouts.seat_held = Duration::from_secs(600);
+}
+
+/// nats-servers, and the folder of a test.
+struct Nats {
+    servers: nowcast_dev_nats::Cluster,
+    folder: Folder,
+}
+
+impl Nats {
+    fn start() -> Option<Nats> {
+        let program = nowcast_dev_nats::for_tests()?;
+        let folder = Folder::new();
+        let servers = nowcast_dev_nats::Cluster::start(&program, &folder.0, 3).expect("the servers start");
+        std::fs::write(folder.0.join(ADDRESSES), servers.address()).expect("the folder is there");
+        Some(Nats { servers, folder })
+    }
+
+    /// The folder by whose name a process knows its own.
+    fn of_process(&self, name: &str) -> PathBuf {
+        Path::new(&self.folder.0).join(name)
+    }
+
+    /// Starts a server of the cluster in this process.
+    async fn serve(&self, name: &str) -> TestServer {
+        let addresses = self.servers.address();
+        TestServer::with(|config| {
+            config.worlds = vec![script("yard", RULES)];
+            enter_cluster(config, &addresses, name);
+        })
+        .await
+    }
+
+    async fn link(&self) -> Link {
+        let link = Link::connect(&self.servers.address(), LinkOptions::default()).await;
+        link.expect("the servers answer")
+    }
+}
+
+/// Joins again and again until a server lets the client in.
+async fn join(address: SocketAddr, name: &str, key: [u8; 16]) -> Guest {
+    let url = format!("nowcast://{address}/yard");
+    let joining = async {
+        loop {
+            let connector = Connector::new().carriers([CarrierKind::WebSocket]);
+            if let Ok(channel) = connector.connect(&url).await {
+                let mut guest = Guest::introduce(channel, Join::new(name).key(key));
+                if enters(&mut guest).await {
+                    return guest;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, joining).await.expect("a server lets the client in")
+}
+
+/// Whether a client gets its avatar before its session ends.
+async fn enters(guest: &mut Guest) -> bool {
+    while guest.avatar().is_none_or(|id| guest.place(id).is_none()) {
+        let Ok(message) = guest.channel.receive().await else { return false };
+        guest.take(&message);
+    }
+    true
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text).expect("the name is valid")
+}
+
+/// Sends a request to a server of the cluster. Returns its sentence, or the cause of its failure.
+async fn ask(link: &Link, request: &ControlRequest, server: &str) -> Result<String, String> {
+    match request.send(link, name(server)).await.expect("the server answers") {
+        ControlAnswer::Done { text } => Ok(text),
+        ControlAnswer::Failed { cause } => Err(cause),
+    }
+}
+
+fn counts(view: &View) -> u64 {
+    view.screen("counts").and_then(serde_json::Value::as_f64).map_or(0, |number| number as u64)
+}
+
+async fn count_once(guest: &mut Guest, number: u32) {
+    guest.act_once(number, "count", &[]);
+    guest.until("the confirmation", |guest| guest.view.done.contains(&number)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_room_whose_owner_is_killed_goes_on_at_another_server_with_all_confirmed_actions() {
+    let Some(nats) = Nats::start() else { return };
+    let north = Process::start(&nats.of_process("north"));
+    let mut ada = join(north.address, "Ada", [7; 16]).await;
+    for number in 1..=3 {
+        count_once(&mut ada, number).await;
+    }
+    // A client that comes to the other server is sent to the owner.
+    let south = nats.serve("south").await;
+    let mut bob = join(south.address, "Bob", [8; 16]).await;
+    bob.until("the count of the room", |guest| counts(&guest.view) == 3).await;
+    assert_eq!(south.metric("nowcast_rooms"), 0.0, "the room is at the owner alone");
+    count_once(&mut bob, 1).await;
+    let owner = format!("http://{}", north.address);
+    let answer = south.get("/ws/yard?name=Cy").await;
+    assert!(answer.starts_with("HTTP/1.1 307"), "{answer}");
+    assert!(answer.contains(&format!("location: {owner}/ws/yard?name=Cy")), "{answer}");
+    // Pages of one server may join at the others.
+    let of_page = async {
+        loop {
+            let answer = south.get_with("/nowcast/yard", &format!("Origin: {owner}\r\n")).await;
+            if answer.starts_with("HTTP/1.1 200") {
+                return answer;
+            }
+        }
+    };
+    let answer = tokio::time::timeout(PATIENCE, of_page).await.expect("the page is admitted");
+    assert!(answer.contains(&format!("\"moved\":\"{owner}\"")), "{answer}");
+    assert!(answer.contains(&format!("\"others\":[\"{owner}\"]")), "{answer}");
+    let foreign = south.get_with("/nowcast/yard", "Origin: http://127.0.0.1:1\r\n").await;
+    assert!(foreign.starts_with("HTTP/1.1 403"), "{foreign}");
+    let (player, bobs) = (ada.id, bob.id);
+    north.kill();
+    drop((ada, bob));
+
+    let mut ada = join(south.address, "Ada", [7; 16]).await;
+    assert_eq!(ada.id, player, "the player is the same");
+    ada.until("the count of the room", |guest| counts(&guest.view) == 4).await;
+    // A retry of a confirmed action is confirmed and changes nothing.
+    count_once(&mut ada, 3).await;
+    count_once(&mut ada, 4).await;
+    ada.until("the fifth count", |guest| counts(&guest.view) == 5).await;
+    let bob = join(south.address, "Bob", [8; 16]).await;
+    assert_eq!(bob.id, bobs);
+    assert_eq!(south.metric("nowcast_rooms"), 1.0);
+    drop((ada, bob));
+    south.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_rooms_away() {
+    let Some(nats) = Nats::start() else { return };
+    let north = nats.serve("north").await;
+    let mut ada = join(north.address, "Ada", [7; 16]).await;
+    count_once(&mut ada, 1).await;
+    let south = nats.serve("south").await;
+    let link = nats.link().await;
+    let to_south = ControlRequest::Move { room: "yard".into(), target: "south".into() };
+    let refused = ask(&link, &to_south, "south").await.expect_err("the server does not own the room");
+    assert!(refused.contains("does not own room yard"), "{refused}");
+    let nowhere = ControlRequest::Move { room: "yard".into(), target: "west".into() };
+    let refused = ask(&link, &nowhere, "north").await.expect_err("there is no such server");
+    assert!(refused.contains("west is not alive"), "{refused}");
+    // The first server learns of the second one within its interval.
+    let moved = async {
+        loop {
+            if let Ok(text) = ask(&link, &to_south, "north").await {
+                return text;
+            }
+        }
+    };
+    let text = tokio::time::timeout(PATIENCE, moved).await.expect("the room moves");
+    assert!(text.contains("moved from north to south"), "{text}");
+    let player = ada.id;
+    drop(ada);
+    let mut ada = join(north.address, "Ada", [7; 16]).await;
+    assert_eq!(ada.id, player, "the player is the same");
+    count_once(&mut ada, 1).await;
+    count_once(&mut ada, 2).await;
+    ada.until("the second count", |guest| counts(&guest.view) == 2).await;
+    north.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
+    assert_eq!(south.metric("nowcast_rooms"), 1.0);
+
+    let text = ask(&link, &ControlRequest::Drain, "south").await.expect("the other server takes the room");
+    assert!(text.contains("1 rooms moved"), "{text}");
+    let directory = Directory::read(&link).await.expect("the directory can be read");
+    assert_eq!(directory.rooms[0].1.owner.name, name("north"));
+    drop(ada);
+    // A drained server sends clients to the others.
+    let mut ada = join(south.address, "Ada", [7; 16]).await;
+    ada.until("the count of the room", |guest| counts(&guest.view) == 2).await;
+    south.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
+    assert_eq!(north.metric("nowcast_rooms"), 1.0);
+    drop(ada);
+    south.stop().await;
+    north.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_cannot_be_used_is_refused_with_the_cure() {
+    let refused = |change: fn(&mut ClusterConfig)| async move {
+        let mut config = common::config();
+        enter_cluster(&mut config, "nats://nowcast:secret@127.0.0.1:1", "north");
+        change(config.cluster.as_mut().expect("the server is in a cluster"));
+        match Server::bind(config).await {
+            Err(error @ BindError::Cluster(_)) => error.to_string(),
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("the server entered a cluster"),
+        }
+    };
+    let text = refused(|_| {}).await;
+    assert!(text.contains("127.0.0.1:1") && text.contains("Start it") && !text.contains("secret"), "{text}");
+    let text = refused(|cluster| cluster.server = "North Pole".into()).await;
+    assert!(text.contains("North Pole") && text.contains("--cluster-server"), "{text}");
+    let text = refused(|cluster| cluster.addresses = "10.0.0.1 10.0.0.2".into()).await;
+    assert!(text.contains("several separated by commas"), "{text}");
+}
