@@ -1,4 +1,13 @@
-import { type Frame, type Pose, Sun, startLoop, WorldLights, WorldView } from "@nowcast/three";
+import {
+  type Frame,
+  type Pose,
+  SKY_PLACE,
+  SkyBackdrop,
+  Sun,
+  startLoop,
+  WorldLights,
+  WorldView,
+} from "@nowcast/three";
 import {
   browserIdentity,
   createPoses,
@@ -67,6 +76,7 @@ export class WorldPage {
   readonly #comfort: HeadsetComfort;
   readonly #labels = document.createElement("div");
   readonly #sun = new Sun();
+  readonly #sky: SkyBackdrop;
   readonly #observer: ResizeObserver;
   readonly #stopLoop: () => void;
   readonly #abort = new AbortController();
@@ -103,6 +113,7 @@ export class WorldPage {
     world.on("event:sound", ({ payload }) => this.#play(payload), { signal });
     this.sounds.setOn(sound);
     this.scene.background = new Color(sky);
+    this.#sky = new SkyBackdrop(this.scene, this.renderer, this.#sun);
     this.rig.add(camera);
     this.scene.add(view.group, this.#sun.group, this.lights.group, this.rig);
     this.#observer = new ResizeObserver(() => this.#resize(container));
@@ -145,6 +156,7 @@ export class WorldPage {
     this.sounds.loops.clear();
     this.lights.clear();
     this.sounds.setOn(false);
+    this.#sky.dispose();
     this.view.dispose();
     this.poses.close();
     this.world.close();
@@ -162,6 +174,7 @@ export class WorldPage {
     else view.writeLabels(nowMs, camera);
     this.ui?.update((entity) => this.#project(entity));
     const { x, y, z } = controls.actor ?? camera.position;
+    this.#sky.update(seconds);
     this.#sun.aim(camera, x, y, z);
     camera.getWorldPosition(EARS);
     camera.getWorldDirection(AHEAD);
@@ -207,6 +220,7 @@ export class WorldPage {
   #showPlace(place: string): void {
     const value = this.world.screen.get(place);
     if (place === CAMERA_PLACE) return this.controls.camera.setRules(readCamera(value));
+    if (place === SKY_PLACE) return this.#sky.set(value);
     if (!this.lights.set(place, value)) this.sounds.loops.set(place, value);
   }
 

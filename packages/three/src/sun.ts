@@ -49,7 +49,8 @@ export class Sun {
     this.setDetail(detail);
   }
 
-  setDaylight(daylight: Daylight): void {
+  /** Sets the light; without an argument, that of noon. */
+  setDaylight(daylight: Daylight = NOON): void {
     this.#direction = daylight.sunDirection;
     this.#light.color.copy(daylight.sunColor);
     this.#light.intensity = daylight.sunIntensity;

@@ -21,7 +21,7 @@ import {
   shareOutButtons,
   type VoiceToggle,
 } from "@nowcast/page";
-import type { WorldScene } from "@nowcast/three";
+import { SKY_PLACE, type WorldScene } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import type { Portal } from "nowcast/world";
 import type { Figures } from "./hud/figures.js";
@@ -31,7 +31,6 @@ import type { RulesConsole } from "./hud/rules-console.js";
 import type { TouchPad } from "./input/touch-pad.js";
 import type { Portals } from "./portals.js";
 import type { Picture } from "./scene/picture.js";
-import { SKY_PLACE } from "./scene/world-sky.js";
 import { words } from "./words.js";
 import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";
 

@@ -1,9 +1,8 @@
-import { WorldLights, WorldScene } from "@nowcast/three";
+import { DAY, DUSK, readSky, WorldLights, WorldScene, WorldSky } from "@nowcast/three";
 import { element } from "../dom.js";
 import { PictureLost } from "../hud/picture-lost.js";
 import type { Settings } from "../settings.js";
 import { words } from "../words.js";
-import { DAY, DUSK } from "./look.js";
 import {
   automaticQuality,
   isSoftwareRenderer,
@@ -12,7 +11,6 @@ import {
   ResolutionGovernor,
 } from "./quality.js";
 import { probeRenderer, Stage } from "./stage.js";
-import { readSky, WorldSky } from "./world-sky.js";
 
 /** The drawn picture: the stage, the world in it, and their quality by the settings. */
 export class Picture {

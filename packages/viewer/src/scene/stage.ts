@@ -1,4 +1,4 @@
-import { Sun } from "@nowcast/three";
+import { DAY, SkyDome, type SkyLook, Sun } from "@nowcast/three";
 import {
   BasicShadowMap,
   FogExp2,
@@ -11,9 +11,7 @@ import {
   WebGLRenderer,
 } from "three";
 import { words } from "../words.js";
-import { DAY, type Look } from "./look.js";
 import type { Quality } from "./quality.js";
-import { Sky } from "./sky.js";
 import { Surroundings } from "./surroundings.js";
 
 const SHADOW_TYPES = { hard: BasicShadowMap, smooth: PCFShadowMap, soft: PCFSoftShadowMap } as const;
@@ -27,12 +25,12 @@ export class Stage {
   /** The floor of a headset's room. The camera has the pose of the head relative to it. */
   readonly rig = new Group();
   readonly #sun = new Sun();
-  readonly #sky = new Sky();
+  readonly #sky = new SkyDome();
   readonly #fog = new FogExp2(0xffffff, 0.004);
   #shadowEvery = 1;
   #frames = 0;
   #pixelRatio = 1;
-  #look: Look = DAY;
+  #look: SkyLook = DAY;
   #isLost = false;
   readonly #onLost: (isLost: boolean) => void;
 
@@ -74,7 +72,7 @@ export class Stage {
   }
 
   /** Sets the light, the sky and the fog. */
-  setLook(look: Look): void {
+  setLook(look: SkyLook): void {
     this.#look = look;
     this.#sun.setDaylight(look);
     this.#fog.color.copy(look.horizon);

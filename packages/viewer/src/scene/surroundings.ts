@@ -1,3 +1,4 @@
+import type { SkyLook } from "@nowcast/three";
 import {
   BufferAttribute,
   CircleGeometry,
@@ -9,7 +10,6 @@ import {
   ShaderMaterial,
   Vector3,
 } from "three";
-import type { Look } from "./look.js";
 
 const RANGES = [
   { radius: 430, height: 62, bumps: 5, seed: 3.1 },
@@ -69,7 +69,7 @@ export class Surroundings {
     this.group.add(sea, this.#land);
   }
 
-  setLook(look: Look): void {
+  setLook(look: SkyLook): void {
     this.#hills.forEach((mesh, i) => {
       const base = look.hills[i] ?? look.horizon;
       paintRange(mesh.geometry, RANGES[i]?.height ?? 1, base, look.horizon);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { DAY, DUSK, type Look, lookAt, NIGHT } from "../src/scene/look.js";
-import { readSky, WorldSky } from "../src/scene/world-sky.js";
+import { DAY, DUSK, lookAt, NIGHT, type SkyLook } from "../src/sky/sky-look.js";
+import { readSky, WorldSky } from "../src/sky/world-sky.js";
 
-function shown(): { readonly looks: Look[]; readonly sky: WorldSky } {
-  const looks: Look[] = [];
+function shown(): { readonly looks: SkyLook[]; readonly sky: WorldSky } {
+  const looks: SkyLook[] = [];
   return { looks, sky: new WorldSky((look) => looks.push(look)) };
 }
 

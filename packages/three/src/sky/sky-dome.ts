@@ -11,7 +11,7 @@ import {
   type WebGLRenderer,
   WebGLRenderTarget,
 } from "three";
-import type { Look } from "./look.js";
+import type { SkyLook } from "./sky-look.js";
 
 const WIDTH = 1536;
 const HEIGHT = 512;
@@ -22,7 +22,7 @@ const LOWEST = -0.12;
  * The sky, which is painted into a texture once for each look. Computing clouds from noise in every frame is
  * too slow on a software renderer, while one texture read is cheap everywhere.
  */
-export class Sky {
+export class SkyDome {
   readonly mesh: Mesh;
   readonly #target = new WebGLRenderTarget(WIDTH, HEIGHT, {
     depthBuffer: false,
@@ -58,7 +58,8 @@ export class Sky {
     this.mesh.renderOrder = 4;
   }
 
-  paint(renderer: WebGLRenderer, look: Look): void {
+  /** Paints the sky of a look. Call it again after the renderer lost and restored its graphics context. */
+  paint(renderer: WebGLRenderer, look: SkyLook): void {
     const brush = new ShaderMaterial({
       toneMapped: false,
       depthTest: false,
@@ -84,6 +85,13 @@ export class Sky {
     renderer.setRenderTarget(null);
     quad.geometry.dispose();
     brush.dispose();
+  }
+
+  dispose(): void {
+    this.mesh.removeFromParent();
+    this.mesh.geometry.dispose();
+    (this.mesh.material as ShaderMaterial).dispose();
+    this.#target.dispose();
   }
 }
 

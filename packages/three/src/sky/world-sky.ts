@@ -1,5 +1,5 @@
-import { isFields } from "@nowcast/three";
-import { DAY, type Look, lookAt } from "./look.js";
+import { isFields } from "../look/form.js";
+import { DAY, lookAt, type SkyLook } from "./sky-look.js";
 
 /** The place on screens that has the sky of a world. */
 export const SKY_PLACE = "@sky";
@@ -28,19 +28,19 @@ const DEFAULT_HOUR = 12;
 
 /** Glides from one hour of a world's sky to the next. Without a sky of the world, the page's own light holds. */
 export class WorldSky {
-  readonly #show: (look: Look) => void;
-  #default: Look = DAY;
+  readonly #show: (look: SkyLook) => void;
+  #default: SkyLook = DAY;
   #sky: SkyState | undefined;
   #hour: number | undefined;
   #painted: number | undefined;
   #speed = 0;
 
-  constructor(show: (look: Look) => void) {
+  constructor(show: (look: SkyLook) => void) {
     this.#show = show;
   }
 
   /** Sets the look that holds without a sky of the world. */
-  setDefault(look: Look): void {
+  setDefault(look: SkyLook): void {
     this.#default = look;
     if (this.#sky === undefined) this.#show(look);
   }

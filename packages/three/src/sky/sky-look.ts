@@ -1,11 +1,11 @@
-import type { Daylight } from "@nowcast/three";
 import { Color, Vector3 } from "three";
+import type { Daylight } from "../sun.js";
 
 /**
  * The colours of an hour of the day. Sky, sea, hills and fog are not tone mapped, so their colours appear
  * unchanged on the screen. Surfaces under the lights are tone mapped.
  */
-export interface Look extends Daylight {
+export interface SkyLook extends Daylight {
   name: "day" | "dusk" | "night";
   exposure: number;
   zenith: Color;
@@ -24,7 +24,7 @@ export interface Look extends Daylight {
   fogDensity: number;
 }
 
-export const DAY: Look = {
+export const DAY: SkyLook = {
   name: "day",
   sunDirection: fromAngles(128, 42),
   sunColor: new Color("#ffedcf"),
@@ -47,7 +47,7 @@ export const DAY: Look = {
   fogDensity: 0.0042,
 };
 
-export const DUSK: Look = {
+export const DUSK: SkyLook = {
   name: "dusk",
   sunDirection: fromAngles(-58, 17),
   sunColor: new Color("#ffab6b"),
@@ -70,7 +70,7 @@ export const DUSK: Look = {
   fogDensity: 0.0042,
 };
 
-export const NIGHT: Look = {
+export const NIGHT: SkyLook = {
   name: "night",
   // The moon.
   sunDirection: fromAngles(40, 50),
@@ -95,7 +95,7 @@ export const NIGHT: Look = {
 };
 
 /** The looks of a day by their hours. Between two hours, colours are mixed. */
-const HOURS: readonly (readonly [number, Look])[] = [
+const HOURS: readonly (readonly [number, SkyLook])[] = [
   [0, NIGHT],
   [4.5, NIGHT],
   [6.2, DUSK],
@@ -113,13 +113,13 @@ const SUN_LOWEST_DEGREES = 9;
 const SUN_HIGHEST_DEGREES = 62;
 
 /** The look at an hour of the day, 0 to 24, with a fog of 0 (none) to 1 (thick). */
-export function lookAt(hour: number, fog: number | undefined): Look {
+export function lookAt(hour: number, fog: number | undefined): SkyLook {
   const next = HOURS.findIndex(([from]) => from > hour);
   const [fromHour, from] = HOURS[Math.max(0, next - 1)]!;
   const [toHour, to] = HOURS[next < 0 ? HOURS.length - 1 : next]!;
   const share = toHour > fromHour ? (hour - fromHour) / (toHour - fromHour) : 0;
-  const color = (of: (look: Look) => Color): Color => of(from).clone().lerp(of(to), share);
-  const number = (of: (look: Look) => number): number => of(from) + (of(to) - of(from)) * share;
+  const color = (of: (look: SkyLook) => Color): Color => of(from).clone().lerp(of(to), share);
+  const number = (of: (look: SkyLook) => number): number => of(from) + (of(to) - of(from)) * share;
   const hill = (index: 0 | 1 | 2): Color => color((look) => look.hills[index]);
   return {
     name: (share < 0.5 ? from : to).name,

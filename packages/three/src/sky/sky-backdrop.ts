@@ -1,0 +1,88 @@
+import { type Color, FogExp2, type Scene, type Texture, type WebGLRenderer } from "three";
+import type { Sun } from "../sun.js";
+import { SkyDome } from "./sky-dome.js";
+import { DAY, type SkyLook } from "./sky-look.js";
+import { readSky, WorldSky } from "./world-sky.js";
+
+/**
+ * Draws the sky of a world (`world.sky` in `docs/WORLDS.md`) in a scene: a painted sky, fog, and the light of the hour. A
+ * world without a sky leaves the scene as it was.
+ *
+ * ```ts
+ * const backdrop = new SkyBackdrop(scene, renderer, sun);
+ * world.on("screen", ({ place }) => place === SKY_PLACE && backdrop.set(world.screen.get(SKY_PLACE)));
+ * // In each frame:
+ * backdrop.update(seconds);
+ * ```
+ */
+export class SkyBackdrop {
+  readonly #scene: Scene;
+  readonly #renderer: WebGLRenderer;
+  readonly #sun: Sun;
+  readonly #dome = new SkyDome();
+  readonly #fog = new FogExp2(0xffffff);
+  readonly #sky = new WorldSky((look) => this.#show(look));
+  readonly #abort = new AbortController();
+  /** The drawn look of the world's sky. */
+  #look: SkyLook | undefined;
+  /** The scene's own background and fog, while the sky of a world replaces them. */
+  #own: { readonly background: Color | Texture | null; readonly fog: Scene["fog"] } | undefined;
+
+  constructor(scene: Scene, renderer: WebGLRenderer, sun: Sun) {
+    this.#scene = scene;
+    this.#renderer = renderer;
+    this.#sun = sun;
+    // The painted sky is lost together with the graphics context.
+    const { signal } = this.#abort;
+    renderer.domElement.addEventListener("webglcontextrestored", () => this.#paint(), { signal });
+  }
+
+  /** Sets the value of the place `SKY_PLACE` on screens; `undefined` for none. */
+  set(value: unknown): void {
+    this.#sky.set(readSky(value));
+  }
+
+  /** Glides to the newest hour. The time since the last frame is in seconds. */
+  update(seconds: number): void {
+    this.#sky.update(seconds);
+  }
+
+  dispose(): void {
+    this.#abort.abort();
+    this.#sky.set(undefined);
+    this.#dome.dispose();
+  }
+
+  #show(look: SkyLook): void {
+    // Without a sky of the world, `WorldSky` shows its default.
+    if (look === DAY) this.#restore();
+    else this.#draw(look);
+  }
+
+  #draw(look: SkyLook): void {
+    const scene = this.#scene;
+    this.#own ??= { background: scene.background, fog: scene.fog };
+    scene.add(this.#dome.mesh);
+    // The background below the horizon.
+    scene.background = look.horizon;
+    scene.fog = this.#fog;
+    this.#fog.color.copy(look.horizon);
+    this.#fog.density = look.fogDensity;
+    this.#sun.setDaylight(look);
+    this.#look = look;
+    this.#paint();
+  }
+
+  #paint(): void {
+    if (this.#look !== undefined) this.#dome.paint(this.#renderer, this.#look);
+  }
+
+  #restore(): void {
+    if (this.#own === undefined) return;
+    this.#scene.background = this.#own.background;
+    this.#scene.fog = this.#own.fog;
+    this.#own = this.#look = undefined;
+    this.#dome.mesh.removeFromParent();
+    this.#sun.setDaylight();
+  }
+}
