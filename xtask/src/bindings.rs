@@ -1,4 +1,4 @@
-//! Tests the Python package: builds its module, installs numpy and pandas below target/, and runs its tests.
+//! Tests the Python package: builds its module, installs packages such as numpy below target/, and runs its tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,21 +7,32 @@ use anyhow::Context as _;
 
 use crate::step;
 
-const PACKAGES: [&str; 2] = ["numpy", "pandas"];
+/// Packages of the registry that the tests import: for arrays, tables, and the notebook.
+const PACKAGES: [&str; 5] = ["numpy", "pandas", "matplotlib", "nbclient", "ipykernel"];
 
 /// Runs the tests with `program` as server. The error is [`step::NotRun`] if the packages cannot be installed.
 pub(crate) fn run(program: &str) -> anyhow::Result<()> {
     let python = python_with_packages().map_err(step::NotRun)?;
     let target = step::target_dir().join("python");
-    let build = ["cargo", "build", "--manifest-path", "bindings/python/Cargo.toml", "--quiet", "--locked"];
-    step::run_with_env(&build, &[("CARGO_TARGET_DIR", &target.to_string_lossy())])?;
-    let package = assemble(&target)?;
+    let package = build(&target, "dev", "debug")?;
     let (python, package) = (python.to_string_lossy(), package.to_string_lossy());
     let line = [&python, "-m", "unittest", "discover", "--start-directory", "bindings/python/tests"];
-    step::run_with_env(
-        &line,
-        &[("NOWCAST_BIN", program), ("PYTHONPATH", &package), ("PYTHONDONTWRITEBYTECODE", "1")],
-    )
+    let screenshots = step::target_dir().join("screenshots").to_string_lossy().into_owned();
+    let env = [
+        ("NOWCAST_BIN", program),
+        ("NOWCAST_SCREENSHOTS", &screenshots),
+        ("PYTHONPATH", &package),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+    ];
+    step::run_with_env(&line, &env)
+}
+
+/// Builds the module below `target`, and returns a folder with the package.
+fn build(target: &Path, profile: &str, folder: &str) -> anyhow::Result<PathBuf> {
+    let manifest = "bindings/python/Cargo.toml";
+    let line = ["cargo", "build", "--manifest-path", manifest, "--quiet", "--locked", "--profile", profile];
+    step::run_with_env(&line, &[("CARGO_TARGET_DIR", &target.to_string_lossy())])?;
+    assemble(&target.join(folder))
 }
 
 /// Makes a folder with the package: its files, and the module. Returns the folder.
@@ -29,7 +40,7 @@ fn assemble(target: &Path) -> anyhow::Result<PathBuf> {
     let folder = target.join("package");
     let files = folder.join("nowcast");
     std::fs::create_dir_all(&files).context("cannot make the folder of the package")?;
-    std::fs::copy(target.join("debug/libnowcast_python.so"), files.join("_nowcast.abi3.so"))
+    std::fs::copy(target.join("libnowcast_python.so"), files.join("_nowcast.abi3.so"))
         .context("cargo has built no module")?;
     for file in std::fs::read_dir(step::root().join("bindings/python/python/nowcast"))? {
         let file = file?;
@@ -44,13 +55,13 @@ fn assemble(target: &Path) -> anyhow::Result<PathBuf> {
 fn python_with_packages() -> Result<PathBuf, String> {
     let directory = step::target_dir().join("bindings");
     let python = directory.join("bin/python3");
-    if !works(&python.to_string_lossy(), &["-c", "import numpy, pandas"]) {
+    if !works(&python.to_string_lossy(), &["-c", &format!("import {}", PACKAGES.join(", "))]) {
         if !works("python3", &["-m", "venv", &directory.to_string_lossy()]) {
             return Err("python3 with its module venv is not installed".into());
         }
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1"];
         if !works(&python.to_string_lossy(), &[&pip[..], &PACKAGES].concat()) {
-            return Err(format!("{} could not be installed", PACKAGES.join(" and ")));
+            return Err(format!("{} could not be installed", PACKAGES.join(", ")));
         }
     }
     Ok(python)

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use nowcast::blocking::{self, AcceptError};
 use nowcast::{CommandId, Key, LaneId, ListenConfig, MessageKind, Received};
+use nowcast_ffi::abi::process::ParentsOnly;
 use nowcast_ffi::channel::{ChannelObject, Wait, block_on};
 use nowcast_ffi::failure::{Failure, Status};
 use pyo3::buffer::PyBuffer;
@@ -108,7 +109,13 @@ impl Message {
 
 /// A two-way connection to another program.
 #[pyclass(frozen, module = "nowcast")]
-pub(crate) struct Channel(pub(crate) Arc<ChannelObject>);
+pub(crate) struct Channel(pub(crate) ParentsOnly<Arc<ChannelObject>>);
+
+impl From<blocking::Channel> for Channel {
+    fn from(channel: blocking::Channel) -> Self {
+        Self(ParentsOnly::new(Arc::new(channel.into())))
+    }
+}
 
 impl Channel {
     fn receive_with(
@@ -336,6 +343,15 @@ impl Channel {
         })
     }
 
+    /// Calls `done` in the loop when all messages put before have arrived.
+    fn _drained(&self, event_loop: Py<PyAny>, done: Py<PyAny>) -> PyResult<()> {
+        let channel = self.0.asynchronous().clone();
+        Self::complete(event_loop, done, async move {
+            channel.drained().await?;
+            Ok(Vec::new())
+        })
+    }
+
     fn __enter__(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -366,7 +382,7 @@ pub(crate) fn connect(py: Python<'_>, address: &str, timeout: f64) -> PyResult<C
     let deadline = Instant::now() + seconds(timeout)?;
     loop {
         match py.detach(|| blocking::connect(address)) {
-            Ok(channel) => return Ok(Channel(Arc::new(channel.into()))),
+            Ok(channel) => return Ok(channel.into()),
             Err(error) => {
                 let failure = Failure::from(error);
                 if failure.status != Status::ConnectFailed || Instant::now() >= deadline {
@@ -381,7 +397,7 @@ pub(crate) fn connect(py: Python<'_>, address: &str, timeout: f64) -> PyResult<C
 
 /// An advertised name.
 #[pyclass(frozen, module = "nowcast")]
-pub(crate) struct Service(Mutex<blocking::Service>);
+pub(crate) struct Service(ParentsOnly<Mutex<blocking::Service>>);
 
 #[pymethods]
 impl Service {
@@ -395,7 +411,7 @@ impl Service {
                 error => Failure::new(Status::ConnectFailed, error.to_string()),
             })
         })?;
-        Ok(Channel(Arc::new(accepted.into())))
+        Ok(accepted.into())
     }
 }
 
@@ -404,12 +420,12 @@ impl Service {
 pub(crate) fn advertise(name: &str) -> PyResult<Service> {
     nowcast_ffi::abi::process::check().map_err(raise)?;
     let service = blocking::advertise(name).map_err(|error| PyConnectionError::new_err(error.to_string()))?;
-    Ok(Service(Mutex::new(service)))
+    Ok(Service(ParentsOnly::new(Mutex::new(service))))
 }
 
 /// An endpoint for other machines and browsers.
 #[pyclass(frozen, module = "nowcast")]
-pub(crate) struct Listener(blocking::Listener);
+pub(crate) struct Listener(ParentsOnly<blocking::Listener>);
 
 #[pymethods]
 impl Listener {
@@ -422,13 +438,15 @@ impl Listener {
     /// Advertises a name.
     fn advertise(&self, py: Python<'_>, name: &str) -> PyResult<Service> {
         let service = py.detach(|| self.0.advertise(name));
-        Ok(Service(Mutex::new(service.map_err(|error| PyConnectionError::new_err(error.to_string()))?)))
+        let service = service.map_err(|error| PyConnectionError::new_err(error.to_string()))?;
+        Ok(Service(ParentsOnly::new(Mutex::new(service))))
     }
 
     /// Publishes under a name for any number of subscribers, which call `connect`.
     fn publish(&self, py: Python<'_>, name: &str) -> PyResult<Publisher> {
         let publisher = py.detach(|| self.0.publish(name));
-        Ok(Publisher(publisher.map_err(|error| PyConnectionError::new_err(error.to_string()))?))
+        let publisher = publisher.map_err(|error| PyConnectionError::new_err(error.to_string()))?;
+        Ok(Publisher(ParentsOnly::new(publisher)))
     }
 }
 
@@ -441,12 +459,13 @@ pub(crate) fn listen(py: Python<'_>, host: &str, port: u16, anonymous: bool) -> 
     let mut config = ListenConfig::on([host], port);
     config.entry.anonymous = anonymous;
     let bound = py.detach(|| blocking::Listener::bind(config));
-    Ok(Listener(bound.map_err(|error| PyConnectionError::new_err(error.to_string()))?))
+    let bound = bound.map_err(|error| PyConnectionError::new_err(error.to_string()))?;
+    Ok(Listener(ParentsOnly::new(bound)))
 }
 
 /// Puts messages for all subscribers of a name.
 #[pyclass(frozen, module = "nowcast")]
-pub(crate) struct Publisher(nowcast::Publisher);
+pub(crate) struct Publisher(ParentsOnly<nowcast::Publisher>);
 
 #[pymethods]
 impl Publisher {

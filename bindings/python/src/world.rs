@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use nowcast_ffi::abi::process::ParentsOnly;
 use nowcast_ffi::channel::Wait;
 use nowcast_ffi::failure::Status;
 use nowcast_ffi::world::{self, UpdateKind};
@@ -18,7 +19,7 @@ use crate::{raise, wait};
 
 /// A client of a world.
 #[pyclass(frozen, module = "nowcast")]
-pub(crate) struct World(Arc<world::World>);
+pub(crate) struct World(ParentsOnly<Arc<world::World>>);
 
 fn name(kind: UpdateKind) -> &'static str {
     match kind {
@@ -66,7 +67,7 @@ impl World {
             join = join.program();
         }
         let joined = world::World::join(Arc::clone(&channel.0), join, predict).map_err(raise)?;
-        Ok(Self(Arc::new(joined)))
+        Ok(Self(ParentsOnly::new(Arc::new(joined))))
     }
 
     /// Handles the next message of the server. Returns the kind of the change, its number, and its content; None if there is no

@@ -1,5 +1,7 @@
 """Tests of the examples and of docs/how-to/python.md, with NOWCAST_BIN as server. `cargo xtask test` runs them."""
 
+import asyncio
+import contextlib
 import json
 import os
 import re
@@ -8,9 +10,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 
 import nowcast
+from nowcast import aio
 
 HERE = Path(__file__).resolve().parent.parent
 ROOT = HERE.parent.parent
@@ -33,7 +37,37 @@ def free_port() -> int:
         return int(listening.getsockname()[1])
 
 
+@contextlib.contextmanager
+def football() -> Iterator[str]:
+    """Serves the world football, and yields its address."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as home:
+        line = [NOWCAST, "serve", str(ROOT / "worlds/football"), "--port", str(port)]
+        environment = {**os.environ, "HOME": home, "XDG_DATA_HOME": home}
+        server = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield f"nowcast://127.0.0.1:{port}/football"
+        finally:
+            server.terminate()
+            server.wait()
+
+
 class Examples(unittest.TestCase):
+    def test_a_world_is_joined_in_asyncio(self) -> None:
+        async def run(address: str) -> None:
+            world = aio.World(await aio.connect(address, timeout=10), "Ada")
+            ticks = 0
+            async with asyncio.timeout(60):
+                async for kind, _, _ in world:
+                    ticks += kind == "moved"
+                    if ticks >= 3 and world.view.avatar is not None:
+                        break
+            self.assertIn(world.view.avatar, world.view.entities())
+            self.assertEqual(list(world.view.players().values()), ["Ada"])
+
+        with football() as address:
+            asyncio.run(run(address))
+
     def test_the_tracker_and_the_viewer_are_two_processes(self) -> None:
         name = f"python-tracker-{os.getpid()}"
         tracker = start(str(HERE / "examples/tracker.py"), name)
@@ -54,17 +88,8 @@ class Examples(unittest.TestCase):
         robot.communicate()
 
     def test_the_bot_runs_to_the_ball(self) -> None:
-        port = free_port()
-        with tempfile.TemporaryDirectory() as home:
-            line = [NOWCAST, "serve", str(ROOT / "worlds/football"), "--port", str(port)]
-            environment = {**os.environ, "HOME": home, "XDG_DATA_HOME": home}
-            server = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            try:
-                address = f"nowcast://127.0.0.1:{port}/football"
-                played = finish(start(str(HERE / "examples/football.py"), address, "5"))
-            finally:
-                server.terminate()
-                server.wait()
+        with football() as address:
+            played = finish(start(str(HERE / "examples/football.py"), address, "5"))
         walked = re.search(r"walked ([\d.]+) m", played)
         self.assertIsNotNone(walked, played)
         self.assertGreater(float(walked.group(1)), 1.0)

@@ -3,11 +3,13 @@
 import asyncio
 import dataclasses
 import os
+import signal
 import struct
 import subprocess
 import sys
 import threading
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 import nowcast
@@ -129,7 +131,86 @@ class Channels(unittest.TestCase):
             self.assertEqual(subprocess.run([sys.executable, "-c", program], timeout=60).returncode, 0)
 
 
+    def test_the_end_of_a_fork_leaves_the_channels_and_names_of_its_parent(self) -> None:
+        program = (
+            "import nowcast, os, sys, threading\n"
+            "service = nowcast.advertise(f'fork-{os.getpid()}')\n"
+            "name, ends = f'fork-{os.getpid()}', []\n"
+            "connecting = threading.Thread(target=lambda: ends.append(nowcast.connect(name, timeout=10)))\n"
+            "connecting.start()\n"
+            "channel = service.accept(timeout=10)\n"
+            "connecting.join()\n"
+            "if (child := os.fork()) == 0:\n"
+            "    sys.exit(3)\n"
+            "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3\n"
+            "channel.event(b'the parent continues')\n"
+            "assert ends[0].receive(timeout=10).data == b'the parent continues'\n"
+            "connecting = threading.Thread(target=lambda: ends.append(nowcast.connect(name, timeout=10)))\n"
+            "connecting.start()\n"
+            "service.accept(timeout=10).event(b'the name is still there')\n"
+            "connecting.join()\n"
+            "assert ends[1].receive(timeout=10).data == b'the name is still there'\n"
+        )
+        self.assertEqual(subprocess.run([sys.executable, "-c", program], timeout=60).returncode, 0)
+
+
+class Signals(unittest.TestCase):
+    def test_a_handler_runs_while_a_call_waits_and_may_end_it(self) -> None:
+        class Alarm(Exception):
+            pass
+
+        def handle(_number: int, _frame: Any) -> None:
+            raise Alarm
+
+        left, _right = pair("alarm")
+        before = signal.signal(signal.SIGALRM, handle)
+        try:
+            waits: list[Callable[[], Any]] = [
+                left.receive,
+                lambda: nowcast.advertise(name("alarm-service")).accept(),
+                lambda: nowcast.connect("no-such-name-anywhere", timeout=60),
+            ]
+            for call in waits:
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                with self.assertRaises(Alarm):
+                    call()
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+    def test_an_interrupt_ends_a_program_that_waits(self) -> None:
+        program = (
+            "import nowcast, os\n"
+            "service = nowcast.advertise(f'interrupt-{os.getpid()}')\n"
+            "print('waits', flush=True)\n"
+            "service.accept()\n"
+        )
+        line = [sys.executable, "-c", program]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as waiting:
+            assert waiting.stdout is not None
+            self.assertEqual(waiting.stdout.readline(), "waits\n")
+            waiting.send_signal(signal.SIGINT)
+            _, errors = waiting.communicate(timeout=60)
+        self.assertEqual(waiting.returncode, -signal.SIGINT)
+        self.assertIn("KeyboardInterrupt", errors)
+
+
 class Asyncio(unittest.TestCase):
+    def test_a_channel_ends_after_its_messages_arrived(self) -> None:
+        blocking_left, blocking_right = pair("aio-end")
+
+        async def run() -> list[bytes]:
+            async with aio.Channel(blocking_left) as left:
+                for number in range(100):
+                    await left.event(b"%d" % number)
+                reading = asyncio.create_task(read())
+                await left.drained()
+            return await reading
+
+        async def read() -> list[bytes]:
+            return [message.data async for message in aio.Channel(blocking_right)]
+
+        self.assertEqual(asyncio.run(run()), [b"%d" % number for number in range(100)])
+
     def test_messages_commands_and_cancellation_without_a_thread_per_call(self) -> None:
         blocking_left, blocking_right = pair("aio")
         left, right = aio.Channel(blocking_left), aio.Channel(blocking_right)

@@ -5,13 +5,14 @@ thread of the library by `call_soon_threadsafe`. Only `connect` and `Service.acc
 """
 
 import asyncio
+import contextlib
 from collections import deque
-from typing import Any
+from typing import Any, Self
 
 from . import _nowcast
 from ._nowcast import Message
 
-__all__ = ["Channel", "Service", "advertise", "connect"]
+__all__ = ["Channel", "Service", "World", "advertise", "connect"]
 
 
 class Channel:
@@ -61,7 +62,7 @@ class Channel:
         self._waiting.append(future)
         return await future
 
-    def __aiter__(self) -> "Channel":
+    def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Message:
@@ -70,9 +71,22 @@ class Channel:
         except _nowcast.Closed:
             raise StopAsyncIteration from None
 
+    async def drained(self) -> None:
+        """Waits until all messages put before have arrived at the peer."""
+        await self._completed(self._channel._drained)
+
     def close(self, code: int = 0, reason: str = "") -> None:
         """Closes the channel at once. Tasks that receive get `nowcast.Closed`."""
         self._channel.close(code, reason)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Waits up to 5 s until all messages have arrived, and closes the channel."""
+        with contextlib.suppress(TimeoutError, _nowcast.Error):
+            await asyncio.wait_for(self.drained(), 5.0)
+        self.close()
 
     def _readable(self) -> None:
         while self._waiting:
@@ -107,6 +121,44 @@ class Channel:
 
         begin(loop, done, *arguments)
         return await future
+
+
+class World:
+    """A client of a world. Use it in one event loop, and receive its updates in one task."""
+
+    def __init__(
+        self, channel: Channel, name: str, *, program: bool = False, predict: bool = False, key: bytes | None = None
+    ) -> None:
+        self._channel = channel.blocking
+        self._world = _nowcast.World(self._channel, name, program=program, predict=predict, key=key)
+
+    @property
+    def view(self) -> _nowcast.World:
+        """The world for all calls that never wait: entities, players, input, actions."""
+        return self._world
+
+    async def update(self) -> tuple[str, int, Any]:
+        """Waits for the next message of the server, and handles it. Returns the change as `nowcast.World.update` does."""
+        while (change := self._world.update()) is None:
+            loop = asyncio.get_running_loop()
+            readable: asyncio.Future[None] = loop.create_future()
+            descriptor = self._channel.fileno()
+            loop.add_reader(descriptor, lambda: readable.done() or readable.set_result(None))
+            try:
+                # A message that came before the descriptor existed made it readable.
+                await readable
+            finally:
+                loop.remove_reader(descriptor)
+        return change
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> tuple[str, int, Any]:
+        try:
+            return await self.update()
+        except _nowcast.Closed:
+            raise StopAsyncIteration from None
 
 
 class Service:

@@ -1,5 +1,7 @@
 //! Detects that the process was forked. A fork has none of the threads that serve channels, so no call can work there.
 
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,5 +47,33 @@ pub fn check() -> Result<(), Failure> {
             Status::Forked,
             "this process was forked: start a new program (exec), or fork before the first call",
         )),
+    }
+}
+
+/// An object that a fork leaves alone. A fork shares memory and files with its parent, so a destructor that runs when the fork
+/// ends would close the channels of the parent and take back its names.
+pub struct ParentsOnly<T>(ManuallyDrop<T>);
+
+impl<T> ParentsOnly<T> {
+    /// Takes an object of this process.
+    pub fn new(object: T) -> Self {
+        Self(ManuallyDrop::new(object))
+    }
+}
+
+impl<T> Deref for ParentsOnly<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Drop for ParentsOnly<T> {
+    fn drop(&mut self) {
+        if check().is_ok() {
+            // SAFETY: the object is dropped here and nowhere else, and nothing uses it after its owner's destructor.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
     }
 }

@@ -121,7 +121,7 @@ function makeSlider(
 function makeSwitch(label: string, change: (on: boolean) => void) {
   const input = element("input", { type: "checkbox" });
   input.addEventListener("change", () => change(input.checked));
-  const made = element("label", { class: "lab-switch" }, input, ` ${label}`);
+  const made = element("label", { class: "lab-switch" }, input, label);
   return {
     made,
     set: (on: boolean): void => {
