@@ -121,6 +121,7 @@ export const SECTIONS: readonly Section[] = [
         generated: "typescript",
       },
       { address: "reference/cli", title: "Commands", file: "docs/reference/cli.md", generated: "cli" },
+      { address: "reference/studio", title: "Studio interface", file: "docs/reference/studio.md" },
       { address: "reference/metrics", title: "Metrics", file: "docs/SERVER.md", section: "Metrics" },
       { address: "reference/limits", title: "Limits", file: "docs/reference/limits.md" },
       { address: "reference/errors", title: "Errors", file: "docs/reference/errors.md" },
