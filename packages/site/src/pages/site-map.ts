@@ -102,6 +102,7 @@ export const SECTIONS: readonly Section[] = [
       },
       { address: "concepts/storage", title: "Storage of worlds", file: "docs/STORAGE.md" },
       { address: "concepts/cluster", title: "Worlds in NATS JetStream", file: "docs/CLUSTER.md" },
+      { address: "concepts/scale", title: "A plan for a million people", file: "docs/SCALE.md" },
       { address: "concepts/architecture", title: "Architecture", file: "ARCHITECTURE.md" },
     ],
   },
