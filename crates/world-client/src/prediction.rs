@@ -338,7 +338,8 @@ impl Walking {
         self.platform = None;
         self.gather(surroundings, view);
         self.mover.feel(&self.kind.walker, surroundings.near());
-        if self.mover.ground_count == 0 {
+        let is_held = self.mover.is_held(&self.kind.walker, surroundings.near());
+        if self.mover.ground_count == 0 && !is_held {
             let ([x, y, z], walker) = (self.mover.position, &self.kind.walker);
             let center = [x, y - walker.height / 2.0 - PLATFORM_HALF_METRES, z];
             let half = [walker.radius, PLATFORM_HALF_METRES, walker.radius];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use nowcast_world::{Body, EntityId, Form, Mass, Motion, Pose, Solid, Walker};
+use nowcast_world::{Body, BodyRole, EntityId, Form, Mass, Motion, Pose, Solid, Walker};
 
 use crate::{EntityView, KindView, WorldView};
 
@@ -51,7 +51,9 @@ impl Surroundings {
             let Some(kind) = view.kind(seen.entity.kind).filter(|kind| !own.pass(kind.layers)) else {
                 continue;
             };
-            let Some(body) = kind.body.as_ref().filter(|body| stops_walkers(kind, body)) else { continue };
+            let Some(body) = kind.body.as_ref().filter(|body| matters_to_walkers(kind, body)) else {
+                continue;
+            };
             let Some(pose) = pose_of(view, id, seen) else { continue };
             let placed = self.placed.entry(id).or_insert_with(|| place(seen, body, pose));
             if placed.pose != pose || placed.scale != seen.entity.scale || placed.kind != seen.entity.kind {
@@ -76,8 +78,8 @@ impl Surroundings {
     }
 }
 
-fn stops_walkers(kind: &KindView, body: &Body) -> bool {
-    kind.walker.is_none() && body.motion != Motion::Sensor
+fn matters_to_walkers(kind: &KindView, body: &Body) -> bool {
+    kind.walker.is_none() && (body.motion != Motion::Sensor || body.role == BodyRole::Water)
 }
 
 fn pose_of(view: &WorldView, id: EntityId, seen: &EntityView) -> Option<Pose> {
@@ -90,7 +92,8 @@ fn pose_of(view: &WorldView, id: EntityId, seen: &EntityView) -> Option<Pose> {
 fn place(seen: &EntityView, body: &Body, pose: Pose) -> Placed {
     let scale = seen.entity.scale;
     // A correct server never sends a shape that cannot be scaled like this.
-    let solids: Arc<[Solid]> = body.shape.solids(scale, &pose).unwrap_or_default().into();
+    let solids = body.shape.solids(scale, &pose).unwrap_or_default().into_iter();
+    let solids: Arc<[Solid]> = solids.map(|solid| solid.with_role(body.role)).collect();
     let largest = scale.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
     let mass = match body.mass {
         Mass::Kilograms(mass) => mass,

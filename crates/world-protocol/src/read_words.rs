@@ -2,7 +2,9 @@
 
 use nowcast_wire::Value;
 use nowcast_world::shape::{HEIGHT_FIELD_SIDE_MAX, PARTS_MAX};
-use nowcast_world::{Body, ColliderShape, LAYERS_MAX, Layers, Mass, Motion, Pose, TRIANGLES_MAX, Walker};
+use nowcast_world::{
+    Body, BodyRole, ColliderShape, LAYERS_MAX, Layers, Mass, Motion, Pose, TRIANGLES_MAX, Walker,
+};
 
 use crate::session::Kind;
 use crate::words::GRAVITY;
@@ -39,6 +41,11 @@ impl Kind {
         body.friction = or("friction", body.friction);
         body.restitution = or("restitution", body.restitution);
         body.gravity_scale = or("gravity_scale", body.gravity_scale);
+        body.role = match self.body.get("role").and_then(Value::as_text) {
+            Some("ladder") if motion == Motion::Fixed => BodyRole::Ladder,
+            Some("water") if motion == Motion::Sensor => BodyRole::Water,
+            _ => BodyRole::Obstacle,
+        };
         Some(body)
     }
 

@@ -6,7 +6,7 @@ use nowcast_world::limits::VELOCITY_MAX;
 use nowcast_world::{EntityId, PlayerId, Pose, Velocity};
 
 /// The version of `spec/WORLD.md`.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// Actions, events of the world, and descriptions of its state.
 pub const WORLD_LANE: u8 = 0;

@@ -2,7 +2,8 @@
 
 use nowcast_wire::Value;
 use nowcast_world::{
-    Beyond, Body, ColliderShape, Layers, Mass, Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Walker,
+    Beyond, Body, BodyRole, ColliderShape, Layers, Mass, Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose,
+    Walker,
 };
 
 use crate::session::Kind;
@@ -51,6 +52,11 @@ fn body_words(body: &Body) -> Value {
     words.push(word("friction", body.friction));
     words.push(word("restitution", body.restitution));
     words.push(word("gravity_scale", body.gravity_scale));
+    match body.role {
+        BodyRole::Obstacle => {}
+        BodyRole::Ladder => words.push(word("role", "ladder")),
+        BodyRole::Water => words.push(word("role", "water")),
+    }
     Value::Map(words)
 }
 

@@ -16,6 +16,18 @@ pub enum Motion {
     Sensor,
 }
 
+/// The effect of a body on walkers, besides stopping them (`spec/MOVEMENT.md`, section 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BodyRole {
+    /// Stops walkers.
+    #[default]
+    Obstacle,
+    /// A fixed body that walkers climb.
+    Ladder,
+    /// A sensor in which walkers swim.
+    Water,
+}
+
 /// The mass of a body.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Mass {
@@ -50,6 +62,8 @@ pub struct Body {
     /// Whether collisions are checked along the whole path of the body. Small, fast bodies need this check, which costs
     /// more.
     pub is_bullet: bool,
+    /// The effect of the body on walkers.
+    pub role: BodyRole,
 }
 
 impl Body {
@@ -66,6 +80,7 @@ impl Body {
             angular_damping: 0.0,
             locks_rotation: false,
             is_bullet: false,
+            role: BodyRole::Obstacle,
         }
     }
 
@@ -89,6 +104,12 @@ impl Body {
         Body::new(Motion::Sensor, shape)
     }
 
+    /// Lets walkers climb the body, or swim in it. A ladder is a fixed body, and water is a sensor.
+    #[must_use]
+    pub fn with_role(self, role: BodyRole) -> Body {
+        Body { role, ..self }
+    }
+
     pub(crate) fn check(&self, path: &Path<'_>) -> Result<(), DefinitionError> {
         self.shape.check(&path.field("shape"))?;
         if self.motion == Motion::Dynamic && !self.shape.is_solid() {
@@ -96,6 +117,17 @@ impl Body {
                 "a dynamic body needs a shape with an inside, not a mesh or heights",
             )));
         }
+        let is_role_possible = match self.role {
+            BodyRole::Obstacle => Ok(()),
+            BodyRole::Ladder if self.motion == Motion::Fixed => Ok(()),
+            BodyRole::Ladder => Err("a ladder needs the motion \"fixed\""),
+            BodyRole::Water if self.motion != Motion::Sensor => Err("water needs the motion \"sensor\""),
+            BodyRole::Water if !self.shape.is_solid() => {
+                Err("water needs a shape with an inside, not a mesh or heights")
+            }
+            BodyRole::Water => Ok(()),
+        };
+        is_role_possible.map_err(|why| path.field("role").error(Problem::Invalid(why)))?;
         match self.mass {
             Mass::Density(density) => path.field("density").within(density, 0.001, 100_000.0)?,
             Mass::Kilograms(mass) => path.field("mass").within(mass, 0.001, 1_000_000.0)?,

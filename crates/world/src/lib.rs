@@ -102,7 +102,7 @@ mod world;
 pub use account::{ACCOUNT_BYTES_MAX, SAVED_BYTES_MAX, SavedData, is_account};
 pub use attributes::Attributes;
 pub use behaviour::Behaviour;
-pub use body::{Body, Mass, Motion};
+pub use body::{Body, BodyRole, Mass, Motion};
 pub use command::{Command, Edit};
 pub use conform::{MisfitError, OutOfRange};
 pub use contact::Contact;

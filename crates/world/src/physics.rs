@@ -6,7 +6,7 @@ use rapier3d::parry::bounding_volume::BoundingVolume;
 use rapier3d::parry::partitioning::Bvh;
 use rapier3d::prelude::*;
 
-use crate::body::{Body, Mass, Motion};
+use crate::body::{Body, BodyRole, Mass, Motion};
 use crate::grounds::{Hulls, push_solids};
 use crate::id::EntityId;
 use crate::layers::Layers;
@@ -70,6 +70,8 @@ pub(crate) struct Physics {
     pushed: Vec<RigidBodyHandle>,
     /// Bodies that had a force in the last step.
     pushed_in_step: Vec<RigidBodyHandle>,
+    /// Number of ladders and waters.
+    media: usize,
 }
 
 impl Physics {
@@ -86,6 +88,7 @@ impl Physics {
             placed: Bvh::new(),
             pushed: Vec::new(),
             pushed_in_step: Vec::new(),
+            media: 0,
         }
     }
 
@@ -209,7 +212,7 @@ impl Physics {
             .sensor(body.motion == Motion::Sensor)
             .collision_groups(groups(state.layers))
             .active_hooks(hooks(state.passes))
-            .user_data(tag(state.id, state.passes));
+            .user_data(tag(state.id, state.passes, body.role));
         let mut collider = match body.mass {
             Mass::Density(density) => collider.density(density),
             Mass::Kilograms(mass) => collider.mass(mass),
@@ -221,6 +224,7 @@ impl Physics {
         if body.motion == Motion::Sensor {
             collider = collider.active_collision_types(ActiveCollisionTypes::all());
         }
+        self.media += usize::from(body.role != BodyRole::Obstacle);
         let (body, collider) = self.world.insert(builder, collider);
         if !hulls.is_empty() {
             self.hulls.insert(state.id, hulls);
@@ -250,7 +254,9 @@ impl Physics {
     }
 
     pub(crate) fn remove(&mut self, handles: Handles) {
-        self.hulls.remove(&id_of(self.world.colliders[handles.collider].user_data));
+        let tag = self.collider(handles).user_data;
+        self.media -= usize::from(role_of(tag) != BodyRole::Obstacle);
+        self.hulls.remove(&id_of(tag));
         self.forget_placed(handles);
         self.world.remove_body(handles.body);
     }
@@ -336,7 +342,7 @@ impl Physics {
             let is_passed = passes_of(own) == Some(id_of(other))
                 || passes_of(other) == Some(id_of(own))
                 || !own_groups.test(collider.collision_groups());
-            let matters = handle != handles.collider && !collider.is_sensor() && !is_passed;
+            let matters = handle != handles.collider && stops_or_carries(collider) && !is_passed;
             if !matters || !collider.compute_aabb().intersects(&reach) {
                 continue;
             }
@@ -355,10 +361,42 @@ impl Physics {
             // The collider of a body that moved is updated only in the next step.
             let pose = moving.map_or(collider.position(), RigidBody::position);
             push_solids(collider.shared_shape(), hulls, pose, Some(&reach), &mut solids)?;
-            let motion = moving.and_then(motion_of);
-            solids[before..].iter_mut().for_each(|solid| solid.motion = motion);
+            let (motion, role) = (moving.and_then(motion_of), role_of(collider.user_data));
+            for solid in &mut solids[before..] {
+                (solid.motion, solid.role) = (motion, role);
+            }
         }
         Some((-gravity.y * body.gravity_scale(), solids))
+    }
+
+    /// Returns the ladders and waters within `reach` (two corners) of a body, ordered by id. A surface with too many
+    /// triangles is left out.
+    pub(crate) fn media_near(&self, handles: Handles, reach: [[f32; 3]; 2]) -> Vec<Solid> {
+        if self.media == 0 {
+            return Vec::new();
+        }
+        let groups = self.collider(handles).collision_groups();
+        let [low, high] = reach.map(Vector::from_array);
+        let reach = Aabb::new(low, high);
+        let around = self.world.intersect_aabb_conservative(reach, QueryFilter::default());
+        let mut found: Vec<_> = around
+            .filter(|(_, collider)| role_of(collider.user_data) != BodyRole::Obstacle)
+            .filter(|(_, collider)| groups.test(collider.collision_groups()))
+            .filter(|(_, collider)| collider.compute_aabb().intersects(&reach))
+            .map(|(_, collider)| (id_of(collider.user_data), collider))
+            .collect();
+        found.sort_unstable_by_key(|(id, _)| *id);
+        let mut solids = Vec::new();
+        for (id, collider) in found {
+            let hulls = self.hulls.get(&id).map_or(&[][..], Vec::as_slice);
+            let before = solids.len();
+            let pose = collider.position();
+            if push_solids(collider.shared_shape(), hulls, pose, Some(&reach), &mut solids).is_none() {
+                solids.truncate(before);
+            }
+            solids[before..].iter_mut().for_each(|solid| solid.role = role_of(collider.user_data));
+        }
+        solids
     }
 
     /// Whether a body exchanged forces with a dynamic body in the last step, even if that body is now out of reach.
@@ -407,7 +445,7 @@ impl Physics {
     /// Disables contacts between a body and one other body, or (`None`) enables its contacts again.
     pub(crate) fn set_passes(&mut self, handles: Handles, id: EntityId, other: Option<EntityId>) {
         let collider = &mut self.world.colliders[handles.collider];
-        collider.user_data = tag(id, other);
+        collider.user_data = tag(id, other, role_of(collider.user_data));
         collider.set_active_hooks(hooks(other));
     }
 }
@@ -448,9 +486,27 @@ fn hooks(passes: Option<EntityId>) -> ActiveHooks {
     if passes.is_some() { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
 }
 
-/// The user data of a collider: its entity, and the entity that it passes through.
-fn tag(id: EntityId, passes: Option<EntityId>) -> u128 {
-    u128::from(id.0) | passes.map_or(0, |other| u128::from(other.0) << 32 | 1 << 64)
+/// The user data of a collider: its entity, the entity that it passes through, and its role.
+fn tag(id: EntityId, passes: Option<EntityId>, role: BodyRole) -> u128 {
+    let role = match role {
+        BodyRole::Obstacle => 0,
+        BodyRole::Ladder => 1 << 65,
+        BodyRole::Water => 1 << 66,
+    };
+    u128::from(id.0) | passes.map_or(0, |other| u128::from(other.0) << 32 | 1 << 64) | role
+}
+
+fn role_of(tag: u128) -> BodyRole {
+    match tag >> 65 & 3 {
+        0 => BodyRole::Obstacle,
+        1 => BodyRole::Ladder,
+        _ => BodyRole::Water,
+    }
+}
+
+/// Whether the step of a walker depends on a body: every sensor except for water is without effect.
+fn stops_or_carries(collider: &Collider) -> bool {
+    !collider.is_sensor() || role_of(collider.user_data) == BodyRole::Water
 }
 
 pub(crate) fn id_of(tag: u128) -> EntityId {
@@ -458,7 +514,7 @@ pub(crate) fn id_of(tag: u128) -> EntityId {
 }
 
 fn passes_of(tag: u128) -> Option<EntityId> {
-    (tag >> 64 != 0).then_some(EntityId((tag >> 32) as u32))
+    (tag >> 64 & 1 != 0).then_some(EntityId((tag >> 32) as u32))
 }
 
 mod crowd;

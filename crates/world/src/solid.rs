@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::STEP_SECONDS;
+use crate::body::BodyRole;
 use crate::exact::{add, cross, dot, scale, sub};
 
 /// Number of iterations that find the nearest points of a body and a walker's axis.
@@ -117,6 +118,8 @@ pub struct Solid {
     pub form: Form,
     /// The motion of the solid's body; `None` for a body that stands still.
     pub motion: Option<SolidMotion>,
+    /// The effect on walkers. Water stops no walker.
+    pub role: BodyRole,
 }
 
 /// The motion of the body of a solid in the step that ended at the present pose.
@@ -191,13 +194,19 @@ impl Solid {
             [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
             [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
         ];
-        Solid { center, axes, half, radius, form: Form::Box, motion: None }
+        Solid { center, axes, half, radius, form: Form::Box, motion: None, role: BodyRole::Obstacle }
     }
 
     /// Replaces the form.
     #[must_use]
     pub fn with_form(self, form: Form) -> Solid {
         Solid { form, ..self }
+    }
+
+    /// Sets the effect on walkers.
+    #[must_use]
+    pub fn with_role(self, role: BodyRole) -> Solid {
+        Solid { role, ..self }
     }
 
     /// Sets the motion of the solid's body.
@@ -211,8 +220,20 @@ impl Solid {
         self.motion.map_or([0.0; 3], |motion| motion.at(position))
     }
 
-    /// Returns the contact with a walker of this size whose centre is at `position`.
+    /// Whether a point is inside of the solid.
+    pub(crate) fn contains(&self, point: [f32; 3]) -> bool {
+        self.measure(point, 0.0, 0.0).gap < 0.0
+    }
+
+    /// Returns the contact with a walker of this size whose centre is at `position`. Water is infinitely far away.
     pub(crate) fn contact(&self, position: [f32; 3], radius: f32, height: f32) -> Contact {
+        if self.role == BodyRole::Water {
+            return Contact { normal: [0.0, 1.0, 0.0], gap: f32::INFINITY };
+        }
+        self.measure(position, radius, height)
+    }
+
+    fn measure(&self, position: [f32; 3], radius: f32, height: f32) -> Contact {
         // The axis of a walker is the upright line through its centre, without the round ends.
         let reach = height * 0.5 - radius;
         let foot = sub([position[0], position[1] - reach, position[2]], self.center);

@@ -8,6 +8,7 @@
 
 mod adjustment;
 mod direction;
+mod medium;
 pub mod movement;
 
 use rapier3d::prelude::*;
@@ -217,6 +218,9 @@ impl WalkerState {
             physics.get_mut(handles).set_linvel(-fall, is_in_air);
             return;
         }
+        if self.steer_in_medium(walker, handles, physics) {
+            return;
+        }
         let ground = self.ground(wish);
         self.steps_since_ground =
             if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
@@ -245,6 +249,20 @@ impl WalkerState {
         if (next - velocity).length_squared() > 1e-8 {
             physics.get_mut(handles).set_linvel(next, !is_idle);
         }
+    }
+
+    /// Steers a walker that climbs or swims. Returns false for every other walker.
+    fn steer_in_medium(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) -> bool {
+        let Some(mut mover) = self.before else { return false };
+        let media = physics.media_near(handles, mover.reach(walker));
+        if media.is_empty() || !mover.steer_in_medium(walker, &self.input, &media) {
+            return false;
+        }
+        (self.steps_since_ground, self.steps_since_jump) = (mover.steps_since_ground, mover.steps_since_jump);
+        let fall = physics.gravity() * (physics.get(handles).gravity_scale() * STEP_SECONDS);
+        // A walker on a ladder or in water never sleeps, because it would hang in the air without them.
+        physics.get_mut(handles).set_linvel(Vector::from_array(mover.velocity) - fall, true);
+        true
     }
 
     /// Called after physics. If only fixed and kinematic bodies are near, replaces the result of physics by the step that

@@ -327,8 +327,8 @@ declare module "@nowcast/world" {
     hz: number;
   }
 
-  /** `motion` is "dynamic" (moved by forces), "fixed", "kinematic" (moved by its velocity alone) or "sensor" (others pass through it, and it reports overlaps). `mass` in kilograms, or `density` in kilograms a cubic metre. */
-  export type BodyFields = ShapeFields & { motion?: "dynamic" | "fixed" | "kinematic" | "sensor"; mass?: number; density?: number; friction?: number; restitution?: number; gravity_scale?: number; linear_damping?: number; angular_damping?: number; locks_rotation?: boolean; bullet?: boolean };
+  /** `motion` is "dynamic" (moved by forces), "fixed", "kinematic" (moved by its velocity alone) or "sensor" (others pass through it, and it reports overlaps). `mass` in kilograms, or `density` in kilograms a cubic metre. `role` is "ladder" (a "fixed" body that walkers climb) or "water" (a "sensor" in which walkers swim). */
+  export type BodyFields = ShapeFields & { motion?: "dynamic" | "fixed" | "kinematic" | "sensor"; mass?: number; density?: number; friction?: number; restitution?: number; gravity_scale?: number; linear_damping?: number; angular_damping?: number; locks_rotation?: boolean; bullet?: boolean; role?: string };
 
   /** "box" (`size`), "sphere" (`radius`), "capsule", "cylinder", "cone" (`radius`, `height` from end to end), "hull" (`points`), "mesh" (`vertices`, `triangles`: three numbers of vertices each), "heights" (`heights` row by row, `columns`, `size`), "compound" (`parts`: shapes, each `at` its place). */
   export interface ShapeFields {

@@ -1,6 +1,6 @@
 //! Declarations of a body and its shape.
 
-use nowcast_world::{Body, ColliderShape, Mass, Motion, Pose};
+use nowcast_world::{Body, BodyRole, ColliderShape, Mass, Motion, Pose};
 
 use crate::fields::{Declared, Fields};
 
@@ -29,6 +29,12 @@ pub(super) fn read_body(fields: &Fields<'_>) -> Declared<Body> {
     }
     body.locks_rotation = fields.truth("locks_rotation")?.unwrap_or(false);
     body.is_bullet = fields.truth("bullet")?.unwrap_or(false);
+    body.role = match fields.text("role")?.as_deref() {
+        None => BodyRole::Obstacle,
+        Some("ladder") => BodyRole::Ladder,
+        Some("water") => BodyRole::Water,
+        Some(other) => return Err(fields.expected("role", "\"ladder\" or \"water\"", other)),
+    };
     Ok(body)
 }
 
@@ -55,7 +61,8 @@ pub(crate) const SHAPE_FIELDS: [&str; 10] =
     ["shape", "size", "radius", "height", "points", "vertices", "triangles", "heights", "columns", "parts"];
 
 /// Fields of a body in addition to those of its shape.
-const BODY_FIELDS: [&str; 10] = [
+const BODY_FIELDS: [&str; 11] = [
+    "role",
     "motion",
     "mass",
     "density",

@@ -41,8 +41,8 @@ pub(super) const FIELDS: Section = Section {
         ),
         entry(
             "BodyFields",
-            "ShapeFields & { motion: string?, mass: number?, density: number?, friction: number?, restitution: number?, gravity_scale: number?, linear_damping: number?, angular_damping: number?, locks_rotation: boolean?, bullet: boolean? }",
-            "`motion` is \"dynamic\" (moved by forces), \"fixed\", \"kinematic\" (moved by its velocity alone) or \"sensor\" (others pass through it, and it reports overlaps). `mass` in kilograms, or `density` in kilograms a cubic metre.",
+            "ShapeFields & { motion: string?, mass: number?, density: number?, friction: number?, restitution: number?, gravity_scale: number?, linear_damping: number?, angular_damping: number?, locks_rotation: boolean?, bullet: boolean?, role: string? }",
+            "`motion` is \"dynamic\" (moved by forces), \"fixed\", \"kinematic\" (moved by its velocity alone) or \"sensor\" (others pass through it, and it reports overlaps). `mass` in kilograms, or `density` in kilograms a cubic metre. `role` is \"ladder\" (a \"fixed\" body that walkers climb) or \"water\" (a \"sensor\" in which walkers swim).",
         ),
         entry(
             "ShapeFields",

@@ -74,6 +74,12 @@ impl Mover {
         self.steps_since_ground =
             if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
         self.steps_since_jump = self.steps_since_jump.saturating_add(1);
+        if self.enter_medium(walker, input, wish, ground.is_some(), solids) {
+            self.velocity = shortened(self.velocity, SPEED_MAX);
+            self.travel(walker, solids);
+            self.feel(walker, solids);
+            return;
+        }
         let mut next = match ground {
             Some(Ground { normal, velocity }) => walk(walker, self.velocity, wish, normal, velocity),
             None => drift(walker, self.velocity, wish),
@@ -108,6 +114,21 @@ impl Mover {
         self.velocity = shortened(next, SPEED_MAX);
         self.travel(walker, solids);
         self.feel(walker, solids);
+    }
+
+    /// Steers a walker that climbs or swims among these ladders and waters, where physics takes the step. Returns false and
+    /// changes nothing for every other walker.
+    pub(super) fn steer_in_medium(&mut self, walker: &Walker, input: &Input, solids: &[Solid]) -> bool {
+        let wish = wish(walker, input);
+        let mut steered = *self;
+        let has_ground = steered.ground(wish).is_some();
+        steered.steps_since_jump = steered.steps_since_jump.saturating_add(1);
+        let is_steered = steered.enter_medium(walker, input, wish, has_ground, solids);
+        if is_steered {
+            steered.velocity = shortened(steered.velocity, SPEED_MAX);
+            *self = steered;
+        }
+        is_steered
     }
 
     /// Takes the step of a frozen walker: it keeps its position, its counts and its grounds, and loses its velocity.
@@ -248,7 +269,7 @@ fn tangent(vector: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
     sub(vector, scale(normal, dot(vector, normal)))
 }
 
-fn shortened(vector: [f32; 3], length_max: f32) -> [f32; 3] {
+pub(super) fn shortened(vector: [f32; 3], length_max: f32) -> [f32; 3] {
     let length = dot(vector, vector).sqrt();
     if length > length_max { scale(vector, length_max / length) } else { vector }
 }

@@ -2,6 +2,7 @@
 
 mod adjusting;
 mod grounds;
+mod media;
 mod riding;
 
 use std::f32::consts::PI;
@@ -311,13 +312,16 @@ impl Random {
             0 => Solid::new(center, UNTURNED, half, 0.0),
             1 => Solid::new(center, UNTURNED, [0.0, half[1], 0.0], half[0]),
             2 => Solid::new(center, UNTURNED, [0.0; 3], half[0]),
-            _ => {
-                let [x, y, z] = self.three(-1.0, 1.0);
-                let w = self.within(0.1, 1.0);
-                let length = (x * x + y * y + z * z + w * w).sqrt();
-                Solid::new(center, [x / length, y / length, z / length, w / length], half, 0.0)
-            }
+            _ => Solid::new(center, self.turn(), half, 0.0),
         }
+    }
+
+    /// A rotation of the vectors.
+    fn turn(&mut self) -> [f32; 4] {
+        let [x, y, z] = self.three(-1.0, 1.0);
+        let w = self.within(0.1, 1.0);
+        let length = (x * x + y * y + z * z + w * w).sqrt();
+        [x / length, y / length, z / length, w / length]
     }
 
     fn scene(&mut self) -> (Vec<Solid>, Mover) {

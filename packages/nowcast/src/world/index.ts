@@ -11,7 +11,7 @@ export {
   readChatCommands,
   type TargetRule,
 } from "./describe/binding.js";
-export { type Body, type BodyMotion, bodyOf } from "./describe/body.js";
+export { type Body, type BodyMotion, type BodyRole, bodyOf } from "./describe/body.js";
 export {
   type Figure,
   isLookField,

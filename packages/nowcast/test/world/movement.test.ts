@@ -58,10 +58,14 @@ class Random {
     if (form === 0) return solid(center, unturned, half, 0);
     if (form === 1) return solid(center, unturned, [0, half[1], 0], half[0]);
     if (form === 2) return solid(center, unturned, [0, 0, 0], half[0]);
+    return solid(center, this.turn(), half, 0);
+  }
+
+  turn(): number[] {
     const [a, b, c] = this.three(-1, 1);
     const w = this.within(0.1, 1);
     const length = f(Math.sqrt(f(f(f(f(a * a) + f(b * b)) + f(c * c)) + f(w * w))));
-    return solid(center, [f(a / length), f(b / length), f(c / length), f(w / length)], half, 0);
+    return [f(a / length), f(b / length), f(c / length), f(w / length)];
   }
 
   scene(): { solids: Solid[]; mover: Mover } {
@@ -190,6 +194,38 @@ function adjustedHash(walk: number): string {
   }
   return (hash >>> 0).toString(16).padStart(8, "0");
 }
+
+/** One walk of the vectors on ladders and in water: `spec/MOVEMENT.md`, section 8. */
+function mediaHash(walk: number): string {
+  const random = new Random(walk);
+  const unturned = [0, 0, 0, 1];
+  const floor = solid([0, -3.5, 0], unturned, [20, 0.5, 20], 0);
+  const center = random.three(-2, 2);
+  const board = solid(center, random.turn(), [0.5, 1.5, f(0.05)], 0);
+  const pole = solid(random.three(-2, 2), unturned, [0, 1.5, 0], f(0.2));
+  const drop = solid(random.three(-2, 2), unturned, [0, 0, 0], 1);
+  const lake = solid([0, -2, 0], unturned, [20, 1, 20], 0);
+  board.role = pole.role = "ladder";
+  drop.role = lake.role = "water";
+  const [x, y, z] = random.three(-2, 2);
+  const mover = new Mover();
+  mover.restart(x, f(1 + f(f(y + 2) * 0.25)), z);
+  let input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  let hash = 0x811c9dc5;
+  for (let step = 0; step < GROUND_STEPS; step++) {
+    if (step % 8 === 0) input = random.input();
+    mover.step(PERSON, input, [floor, board, pole, drop, lake]);
+    words.set([mover.px, mover.py, mover.pz, mover.vx, mover.vy, mover.vz]);
+    for (const word of bits) hash = Math.imul(hash ^ word, 0x01000193);
+  }
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}
+
+it("climbs ladders and swims like the server, to the last bit", () => {
+  const { walks } = vectors("media.json");
+  expect(walks).toHaveLength(400);
+  for (const [walk, hash] of walks.entries()) expect(mediaHash(walk), `walk ${walk}`).toBe(hash);
+});
 
 it("rides the moving platforms of the specification to the last bit", () => {
   const { rides } = vectors("rides.json");

@@ -109,7 +109,7 @@ export class ScriptedSession {
 }
 
 export const WELCOME = {
-  protocol: 5,
+  protocol: 6,
   player: 5,
   room: ROOM,
   world: "sheep",

@@ -8,6 +8,9 @@ import { type Form, readForm } from "./shape.js";
  */
 export type BodyMotion = "dynamic" | "fixed" | "kinematic" | "sensor";
 
+/** The effect of a body on walkers (`spec/MOVEMENT.md`, section 5): they climb a `ladder`, and swim in `water`. */
+export type BodyRole = "obstacle" | "ladder" | "water";
+
 /** The physics of a kind's entities. Numbers are within the engine's bounds; missing ones have its defaults. */
 export interface Body {
   readonly motion: BodyMotion;
@@ -25,6 +28,7 @@ export interface Body {
   readonly locksRotation: boolean;
   /** Whether the engine checks fast motion for collisions between steps. */
   readonly isBullet: boolean;
+  readonly role: BodyRole;
 }
 
 /**
@@ -61,7 +65,13 @@ function readBody(fields: Readonly<Record<string, unknown>>): Body | undefined {
     angularDamping: within(fields["angular_damping"], 0, 1000, 0),
     locksRotation: fields["locks_rotation"] === true,
     isBullet: fields["bullet"] === true,
+    role: roleOf(fields["role"], motion),
   };
+}
+
+function roleOf(value: unknown, motion: BodyMotion): BodyRole {
+  if (value === "ladder" && motion === "fixed") return "ladder";
+  return value === "water" && motion === "sensor" ? "water" : "obstacle";
 }
 
 function within(value: unknown, min: number, max: number, fallback: number): number {

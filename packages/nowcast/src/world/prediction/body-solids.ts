@@ -29,7 +29,8 @@ export interface BodyPart {
  */
 export function bodyPartsOf({ kind, scale }: Pick<Entity, "kind" | "scale">): readonly BodyPart[] {
   const body = bodyOf(kind);
-  if (body?.form === undefined || kind.walker !== undefined || body.motion === "sensor") return [];
+  if (body?.form === undefined || kind.walker !== undefined) return [];
+  if (body.motion === "sensor" && body.role !== "water") return [];
   let sizes = KNOWN.get(body);
   if (sizes === undefined) {
     sizes = new Map();

@@ -190,7 +190,11 @@ export class CollisionWorld {
     met.parts = parts;
     met.reach = Math.max(...parts.map(({ reach }) => reach));
     const isGroundOnly = givesWay(entity, parts, this.#walkerMass);
-    for (const solid of met.solids) solid.isGroundOnly = isGroundOnly;
+    const role = bodyOf(entity.kind)?.role ?? "obstacle";
+    for (const solid of met.solids) {
+      solid.isGroundOnly = isGroundOnly;
+      solid.role = role;
+    }
     place(met, entity);
     this.#setMotion(met, entity);
   }

@@ -1,7 +1,8 @@
 /** Launches of the own avatar by own actions: `predict = "launch"` in `docs/WORLDS.md`, "Actions". */
 import { bindingOf } from "../describe/binding.js";
 import type { World } from "../world.js";
-import { GROUND_MEMORY_STEPS, type Mover } from "./mover.js";
+import { GROUND_MEMORY_STEPS } from "./media.js";
+import type { Mover } from "./mover.js";
 
 const f = Math.fround;
 /** Maximum number of launches that are kept to be taken again. */

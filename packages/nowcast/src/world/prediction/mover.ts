@@ -3,6 +3,7 @@
  * separately.
  */
 import type { Input } from "../world.js";
+import { GROUND_MEMORY_STEPS, JUMP_PAUSE_STEPS, Media, WALKABLE_COSINE } from "./media.js";
 import { Contact, type Solid } from "./solid.js";
 
 const f = Math.fround;
@@ -24,11 +25,8 @@ export interface Gait {
   readonly isFrozen?: boolean;
 }
 
-const JUMP_PAUSE_STEPS = 20;
 const JUMP_RISE_STEPS = 4;
-export const GROUND_MEMORY_STEPS = 6;
 const GROUNDS_MAX = 4;
-const WALKABLE_COSINE = f(0.555);
 const TOUCH_DISTANCE = f(0.002);
 const STRIDE_SHARE = 0.5;
 const STRIDES_MAX = 32;
@@ -88,6 +86,7 @@ export class Mover {
   carrier: Solid | undefined;
 
   readonly #contact = new Contact();
+  readonly #media = new Media();
   readonly #carried = new Float32Array(3);
   /** The results of `#sineCosine` and `#wish`. */
   #sine = 0;
@@ -145,6 +144,15 @@ export class Mover {
     const ground = this.#ground();
     this.stepsSinceGround = ground >= 0 ? 0 : Math.min(this.stepsSinceGround + 1, STEPS_COUNTED_MAX);
     this.stepsSinceJump = Math.min(this.stepsSinceJump + 1, STEPS_COUNTED_MAX);
+    this.#media.wishX = this.#wishX;
+    this.#media.wishZ = this.#wishZ;
+    if (this.#media.steer(this, gait, input.jump, ground >= 0, solids, count)) {
+      this.#limitSpeed();
+      collisions?.collide(this, gait, solids, count);
+      this.#travel(gait, solids, count);
+      this.updateGround(gait, solids, count);
+      return;
+    }
     if (ground >= 0) this.#walk(ground);
     else this.#drift();
     this.#accelerate(gait, ground >= 0);
@@ -199,6 +207,11 @@ export class Mover {
       solid.carry(this, this.groundVelocities, to);
       if (solid.moves) this.carrier = solid;
     }
+  }
+
+  /** Whether a ladder or water holds the walker, so that it can rest without ground. */
+  isHeld(gait: Gait, solids: readonly Solid[], count: number): boolean {
+    return this.#media.holds(this, gait, solids, count);
   }
 
   #travel(gait: Gait, solids: readonly Solid[], count: number): void {

@@ -504,7 +504,8 @@ class StepPredictor implements Predictor {
     this.#platform = undefined;
     this.#gather();
     this.#mover.updateGround(this.#gait, this.#collisionWorld.near, this.#collisionWorld.count);
-    if (this.#mover.groundCount === 0)
+    const { near, count } = this.#collisionWorld;
+    if (this.#mover.groundCount === 0 && !this.#mover.isHeld(this.#gait, near, count))
       this.#platform = platformAt(x, y - this.#gait.height / 2, z, this.#gait.radius);
     this.#takeAgain(step);
   }

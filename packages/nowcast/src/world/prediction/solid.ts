@@ -2,6 +2,7 @@
  * Bodies for the collision of walkers, in 32-bit arithmetic: `spec/MOVEMENT.md`, section 4. Every
  * operation is rounded separately.
  */
+import type { BodyRole } from "../describe/body.js";
 import type { NumberArray } from "../interpolation/rotation.js";
 import { AxisContact } from "./axis-contact.js";
 import type { Triangles } from "./triangles.js";
@@ -21,6 +22,14 @@ export interface WalkerPlace {
   readonly pz: number;
 }
 
+/** The radius and the height of a walker, in metres. */
+export interface WalkerSize {
+  readonly radius: number;
+  readonly height: number;
+}
+
+const POINT: WalkerSize = { radius: 0, height: 0 };
+
 /**
  * A body whose surface is at the distance `radius` outside of its form. For a sphere, the form is a
  * box whose extents are 0; for a capsule, a box with only one extent above 0.
@@ -38,6 +47,8 @@ export class Solid {
   radius = 0;
   /** Whether the solid only carries walkers that stand on it, and blocks no walker. */
   isGroundOnly = false;
+  /** The effect on walkers. Water stops no walker. */
+  role: BodyRole = "obstacle";
   /** Whether the solid's body moves. Otherwise `pivot`, `velocity` and `spin` have no meaning. */
   moves = false;
   /** A point of the body, in metres. */
@@ -120,12 +131,22 @@ export class Contact {
   gap = 0;
   readonly #axis = new AxisContact();
 
-  /** Measures the distance between a solid and a walker of this radius and height, in metres, at this place. */
-  measure(
-    solid: Solid,
-    place: WalkerPlace,
-    size: { readonly radius: number; readonly height: number },
-  ): void {
+  /**
+   * Measures the distance between a solid and a walker of this radius and height, in metres, at this place. Water is
+   * infinitely far away.
+   */
+  measure(solid: Solid, place: WalkerPlace, size: WalkerSize): void {
+    if (solid.role === "water") this.gap = Number.POSITIVE_INFINITY;
+    else this.#measure(solid, place, size);
+  }
+
+  /** Whether a point is inside of the solid. */
+  contains(solid: Solid, point: WalkerPlace): boolean {
+    this.#measure(solid, point, POINT);
+    return this.gap < 0;
+  }
+
+  #measure(solid: Solid, place: WalkerPlace, size: WalkerSize): void {
     const { center, axes, half } = solid;
     const { px, py, pz } = place;
     const { radius, height } = size;

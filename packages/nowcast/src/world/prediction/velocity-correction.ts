@@ -1,6 +1,7 @@
 /** Velocities of a predicted avatar from the server's positions: `spec/MOVEMENT.md`, section 7. */
 import type { NumberArray } from "../interpolation/rotation.js";
-import { GROUND_MEMORY_STEPS, type Mover } from "./mover.js";
+import { GROUND_MEMORY_STEPS } from "./media.js";
+import type { Mover } from "./mover.js";
 
 const f = Math.fround;
 /**
