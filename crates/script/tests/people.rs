@@ -151,7 +151,8 @@ fn play(case: &str) -> Option<String> {
         world.on('join', function(player) player:spawn_avatar(Person, { at = vector.create(player.id, 1, 0) }) end)
         world.action('control', { what = 'entity', sits = 'bool' }, function(player, a)
             player:control(a.what, { seat = if a.sits then vector.create(0, 0.8, 0) else nil })
-        end)";
+        end)
+        world.action('respawn', {}, function(player) player:spawn_avatar(Person, { at = vector.create(8, 1, 8) }) end)";
     crate::one_case::play(world, &format!("local bo = test.join('Bo') {case}"))
 }
 
@@ -179,6 +180,24 @@ fn speed_jump_and_frozen_change_one_walker() {
         ada.avatar.speed = 0.5
         test.wait(1)
         test.near(vector.magnitude(ada.velocity), 1.6, 0.05)";
+    assert_eq!(play(case), None);
+}
+
+#[test]
+fn new_avatar_of_a_player_who_controls_a_drone_keeps_the_drone_and_removes_the_body() {
+    let case = "local drone, body_kind, body = world.tagged('drone')[1], ada.avatar.kind, ada.avatar
+        test.act(ada, 'control', { what = drone, sits = false })
+        test.step(2)
+        test.equal(ada.avatar, drone)
+        test.act(ada, 'respawn', {})
+        test.step(2)
+        assert(drone.alive and drone.player == nil, 'the drone stays')
+        assert(not body.alive, 'the body is removed')
+        assert(ada.avatar.alive and ada.avatar ~= drone and ada.avatar.kind == body_kind)
+        local second = ada.avatar
+        test.act(ada, 'respawn', {})
+        test.step(2)
+        assert(not second.alive and ada.avatar ~= second)";
     assert_eq!(play(case), None);
 }
 

@@ -28,7 +28,8 @@ impl Scene {
     }
 
     /// Spawns the avatar of a player. The player owns it, and its input moves it. A player has at most one avatar: an
-    /// earlier avatar is removed.
+    /// earlier avatar is removed. If the player controls an entity that it does not own ([`Scene::control`]), this entity stays,
+    /// and the player's walkers are removed.
     ///
     /// # Errors
     /// Fails if the player is unknown, or for the reasons of [`Scene::spawn`].
@@ -44,8 +45,11 @@ impl Scene {
         let yaw = quantise_yaw(spawn.pose.yaw());
         // Many players that join at once may begin at one place, because `players_max` bounds their number.
         let id = self.spawn_with(kind, Spawn { owner: Some(player), ..spawn }, |_, _, _| Ok(()))?;
-        if let Some(before) = before {
-            self.despawn(before)?;
+        for body in self.bodies_of(player, before).into_iter().filter(|body| *body != id) {
+            // An attached entity may have been removed with its parent.
+            if self.entities.row(body).is_some() {
+                self.despawn(body)?;
+            }
         }
         self.change_player(player)?.avatar = Some(id);
         if self.walkers.contains_key(&id) {
@@ -56,6 +60,16 @@ impl Scene {
             self.set_player_input(player, input)?;
         }
         Ok(id)
+    }
+
+    /// Returns the avatar of a player or, if it controls an entity that it does not own, its walkers.
+    fn bodies_of(&self, player: PlayerId, avatar: Option<EntityId>) -> Vec<EntityId> {
+        let Some(avatar) = avatar else { return Vec::new() };
+        let is_own = self.entity(avatar).is_some_and(|entity| entity.owner == Some(player));
+        if is_own {
+            return vec![avatar];
+        }
+        self.owned_by(player).into_iter().filter(|id| self.walkers.contains_key(id)).collect()
     }
 
     /// Lets the input of a player move another entity, such as a drone or a vehicle. The former avatar stays in the world: a
