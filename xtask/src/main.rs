@@ -2,6 +2,7 @@
 
 mod bindings;
 mod client;
+mod cluster;
 mod console;
 mod decoy;
 mod dissector;
@@ -47,6 +48,8 @@ enum Command {
     Peers,
     /// Build nats-server with Go below target/nats, and start three of it as a cluster with JetStream
     Nats(nats::Args),
+    /// Start three nats-servers and three servers of Nowcast that share their rooms, and print what to open
+    Cluster(cluster::Args),
     /// Check the tree against its own rules, such as ARCHITECTURE.md's dependency table and the places of `unsafe`
     Tidy,
     /// Build the self-contained release binary with every instrument: target/release/nowcast
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Command::Interop => interop::run(),
         Command::Peers => peers::run(),
         Command::Nats(args) => nats::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Tidy => tidy::run(),
         Command::Build => serve::build_everything(),
         Command::Docs(args) => serve::build_site(&args),

@@ -23,7 +23,7 @@ const WORLDS: &str = "worlds";
 const FIRST: &str = "playground";
 
 /// Returns the sample worlds as folders, so that they can be edited while people play.
-fn sample_worlds() -> anyhow::Result<Vec<String>> {
+pub(crate) fn sample_worlds() -> anyhow::Result<Vec<String>> {
     let folders = std::fs::read_dir(WORLDS)?.filter_map(|entry| {
         let entry = entry.ok()?;
         // Next to the worlds, a folder whose name begins with a dot contains files for editors.

@@ -1,8 +1,9 @@
 //! The connection to NATS, and the checks at the start.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream::context::{ContextBuilder, CreateStreamErrorKind, GetStreamErrorKind};
 use async_nats::jetstream::stream::{Config, StorageType, Stream};
@@ -22,6 +23,12 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// Time for an answer of JetStream. A publish that is not acknowledged in time is sent again with the same id.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+
+/// Time for which requests at the start are repeated. A new stream has no leader for a moment.
+const START_WITHIN: Duration = Duration::from_secs(20);
+
+/// Pause before a request is repeated.
+const START_PAUSE: Duration = Duration::from_millis(100);
 
 /// The format of everything that this program keeps in JetStream. It stands in the description of each bucket and stream.
 const FORMAT: u32 = 1;
@@ -209,6 +216,21 @@ impl Link {
             return foreign(format!("it has {} replicas instead of {replicas}", config.num_replicas));
         }
         Ok(())
+    }
+}
+
+/// Repeats a request of the start until it succeeds, is refused, or the time is over.
+pub(crate) async fn at_start<T, F: Future<Output = Result<T, ClusterError>>>(
+    request: impl Fn() -> F,
+) -> Result<T, ClusterError> {
+    let until = Instant::now() + START_WITHIN;
+    loop {
+        match request().await {
+            Err(ClusterError::Request { .. }) if Instant::now() < until => {
+                tokio::time::sleep(START_PAUSE).await
+            }
+            outcome => return outcome,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use nowcast_cluster::{
 use tokio::runtime::Runtime;
 
 use crate::directory::{read_room, read_server, room_bytes};
+use crate::link::at_start;
 use crate::{Bucket, ChangeError, ClusterError, Link};
 
 /// Attempts to change an entry that others change at the same time.
@@ -123,8 +124,8 @@ impl Member {
     /// # Errors
     /// Fails if the buckets cannot be opened, if NATS does not answer, or if a running server has the name.
     pub async fn join(link: &Link, options: MemberOptions) -> Result<Member, ClusterError> {
-        let servers = Bucket::open(link, "servers").await?;
-        let rooms = Bucket::open(link, "rooms").await?;
+        let servers = at_start(|| Bucket::open(link, "servers")).await?;
+        let rooms = at_start(|| Bucket::open(link, "rooms")).await?;
         let options = MemberOptions { lease: options.lease.min(LEASE_MAX), ..options };
         let now = Instant::now();
         let state = State {
@@ -140,9 +141,9 @@ impl Member {
             looked_at: now,
         };
         let inner = Arc::new(Inner { servers, rooms, options, state: Mutex::new(state) });
-        inner.wait_for_last_life().await?;
-        inner.enter().await?;
-        inner.look().await?;
+        at_start(|| inner.wait_for_last_life()).await?;
+        at_start(|| inner.enter()).await?;
+        at_start(|| inner.look()).await?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("nowcast-lease")
@@ -276,6 +277,13 @@ impl Member {
         let others = state.seen.values().filter(|(entry, ..)| entry.id != state.id);
         let living = others.filter_map(|(entry, ..)| self.inner.living(&state, entry.id));
         living.map(|entry| entry.client_address.to_string()).collect()
+    }
+
+    /// The addresses of all other servers in the directory, including those that have ended.
+    pub fn known_addresses(&self) -> Vec<String> {
+        let state = self.inner.lock();
+        let others = state.seen.values().filter(|(entry, ..)| entry.id.name != state.id.name);
+        others.map(|(entry, ..)| entry.client_address.to_string()).collect()
     }
 
     /// Whether the lease covers this moment.

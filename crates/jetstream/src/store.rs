@@ -19,6 +19,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::journal::Journal;
 use crate::lanes::{Lanes, Work};
+use crate::link::at_start;
 use crate::reader::{History, accounts_since_snapshot, choose, load_through, summary};
 use crate::shelf::Shelf;
 use crate::writer::WorldWriter;
@@ -105,7 +106,7 @@ impl JetStreamStore {
     /// # Errors
     /// Fails if a bucket is not of this program or cannot be made.
     pub async fn open(link: Link, options: StoreOptions) -> Result<JetStreamStore, ClusterError> {
-        let shelf = Shelf::open(&link).await?;
+        let shelf = at_start(|| Shelf::open(&link)).await?;
         let lanes = Arc::new(Lanes::new(options.queue_bytes_max));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

@@ -12,6 +12,9 @@ pub trait Ownership: Send + Sync {
     /// now on. If it moves to none, any server may take it at once.
     fn release(&self, room: &str);
 
+    /// Records that a room has stopped, because it moves.
+    fn stopped(&self, room: &str);
+
     /// Records that a room cannot move, because its world could not be stored. The room goes on here.
     fn stay(&self, room: &str);
 
@@ -27,8 +30,8 @@ pub trait Ownership: Send + Sync {
 pub enum RoomLease {
     /// The lease covers this moment.
     Held,
-    /// The lease covers this moment, and the room is to move to another server. The room stops, stores its world, and is
-    /// released.
+    /// The lease covers this moment, and the room is to move to another server. The room stores a snapshot while it goes on.
+    /// Then it stops, stores the rest, and is released.
     Leaving,
     /// The lease is over, and no other server is known to have the room. The room waits.
     Waiting,

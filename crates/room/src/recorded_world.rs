@@ -255,6 +255,25 @@ impl RecordedWorld {
         }
     }
 
+    /// Records a snapshot before the end. Calls the completion when it is stored, or at once if nothing is stored.
+    pub(crate) fn snapshot_ahead(&mut self, then: Completion) {
+        match &mut self.recording {
+            Some(recording) => {
+                let (world, sources) = self.engine.parts();
+                recording.snapshot_ahead(world, sources, then);
+            }
+            None => then(Ok(())),
+        }
+    }
+
+    /// Records all events since the snapshot before the end.
+    pub(crate) fn record_rest(&mut self) {
+        if let Some(recording) = &mut self.recording {
+            let (world, sources) = self.engine.parts();
+            recording.finish_after_snapshot(world, sources);
+        }
+    }
+
     /// Ends the recording, because another room may continue the world now.
     pub(crate) fn end_recording(&mut self) {
         self.recording = None;

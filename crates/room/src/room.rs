@@ -31,7 +31,7 @@ mod view_age;
 pub(crate) mod world_events;
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -96,6 +96,8 @@ pub(crate) struct Room {
     bans_seen: u64,
     /// Whether the clients know that the room waits for the lease of its server.
     has_waited: bool,
+    /// The snapshot before the room moves: whether it was stored, when that is known.
+    ahead: Option<Arc<OnceLock<bool>>>,
 }
 
 impl Room {
@@ -157,6 +159,7 @@ impl Room {
             was_used: false,
             bans_seen: 0,
             has_waited: false,
+            ahead: None,
         };
         if room.past.is_none() {
             // The replay changed no data that is not stored.
@@ -176,7 +179,7 @@ impl Room {
                 return;
             }
             match self.lease() {
-                RoomLease::Held => self.has_waited = false,
+                RoomLease::Held => (self.has_waited, self.ahead) = (false, None),
                 RoomLease::Waiting => {
                     self.wait_for_lease();
                     due = self.next_due(due);
@@ -233,16 +236,29 @@ impl Room {
         }
     }
 
-    /// Stores the world and gives the room to the server to which it moves. Returns false if the world cannot be stored in
-    /// time. Then the room goes on.
+    /// Gives the room to the server to which it moves. First the room stores a snapshot and goes on. Then it stops and stores
+    /// the rest. Returns false while the room goes on.
     fn leave(&mut self) -> bool {
         let persistence = Arc::clone(&self.context.rooms.persistence);
         let (Some(ownership), Some(store)) = (persistence.ownership(), persistence.store()) else {
             return false;
         };
-        self.world.record_all();
+        let Some(ahead) = &self.ahead else {
+            let ahead = Arc::new(OnceLock::new());
+            self.ahead = Some(Arc::clone(&ahead));
+            self.world.snapshot_ahead(Box::new(move |outcome| _ = ahead.set(outcome.is_ok())));
+            return false;
+        };
+        let Some(is_stored) = ahead.get().copied() else { return false };
+        ownership.stopped(&self.context.name);
+        if is_stored {
+            self.world.record_rest();
+        } else {
+            self.world.record_all();
+        }
         if let Err(error) = store.commit(RELEASE_PATIENCE) {
             warn!(room = self.context.name, %error, "the room does not move");
+            self.ahead = None;
             ownership.stay(&self.context.name);
             return false;
         }

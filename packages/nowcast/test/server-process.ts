@@ -32,7 +32,8 @@ export class ServerProcess {
 
   /** Starts a server on `port`, or on one that the system chooses, and waits until it prints its address. */
   static async start(port = 0, options: readonly string[] = []): Promise<ServerProcess> {
-    const keeping = options.includes("--data") ? [] : ["--no-data"];
+    const isKeeping = options.includes("--data") || options.includes("--cluster");
+    const keeping = isKeeping ? [] : ["--no-data"];
     const child = spawn(nowcastBinary(), ["serve", ...keeping, "--port", String(port), ...options], {
       stdio: ["ignore", "pipe", "pipe"],
       // This variable prevents that the server uses the user's own data folder.

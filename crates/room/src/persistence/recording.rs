@@ -129,6 +129,22 @@ impl Recording {
         }
     }
 
+    /// Records a snapshot now, so that a room that continues the world soon has little to replay. Calls the completion when the
+    /// snapshot is stored.
+    pub(crate) fn snapshot_ahead(&mut self, world: &mut World, sources: Option<&Sources>, then: Completion) {
+        self.snapshot(world, sources);
+        self.recorder.when_kept(then);
+    }
+
+    /// Records all events since a snapshot that is stored.
+    pub(crate) fn finish_after_snapshot(&mut self, world: &mut World, sources: Option<&Sources>) {
+        if self.recorder.needs_snapshot() {
+            self.snapshot(world, sources);
+        } else {
+            self.recorder.flush_all(world, &*self.store, now_ms());
+        }
+    }
+
     fn snapshot(&mut self, world: &mut World, sources: Option<&Sources>) {
         // Skips players that the world refused, because they never joined.
         let scene = world.scene();

@@ -65,7 +65,7 @@ async fn report(node: Weak<Node>, shared: Weak<Shared>) {
             rooms: rooms as u32,
         };
         node.member().report(load, node.is_draining());
-        shared.sessions.admission.admit_pages_of(&node.addresses());
+        shared.sessions.admission.admit_pages_of(&node.origins_of_pages());
     }
 }
 

@@ -92,6 +92,11 @@ impl Node {
         self.member.choose(hasher.finish())
     }
 
+    /// The origins of all servers of the cluster whose pages may still be open.
+    pub(super) fn origins_of_pages(&self) -> Vec<String> {
+        self.member.known_addresses()
+    }
+
     /// The origins of the other servers.
     pub(crate) fn addresses(&self) -> Vec<String> {
         self.member.addresses()
@@ -176,6 +181,12 @@ impl Ownership for Node {
         let _ = left.send(moved.map(|()| stopped_at.unwrap_or_else(Instant::now)));
     }
 
+    fn stopped(&self, room: &str) {
+        if let Some(leaving) = self.lock().get_mut(room) {
+            leaving.stopped_at = Some(Instant::now());
+        }
+    }
+
     fn stay(&self, room: &str) {
         if let Some(Leaving { left, .. }) = self.lock().remove(room) {
             let cause = "its world cannot be stored in time, so it stays. Check the nats-servers";
@@ -188,13 +199,8 @@ impl Ownership for Node {
         let is_owner = WorldName::new(room).is_ok_and(|world| self.store.is_owner(&world));
         match self.member.lease(room) {
             _ if !is_owner => RoomLease::Lost,
-            MemberLease::Held => match self.lock().get_mut(room) {
-                Some(leaving) => {
-                    leaving.stopped_at.get_or_insert_with(Instant::now);
-                    RoomLease::Leaving
-                }
-                None => RoomLease::Held,
-            },
+            MemberLease::Held if self.lock().contains_key(room) => RoomLease::Leaving,
+            MemberLease::Held => RoomLease::Held,
             MemberLease::Waiting => RoomLease::Waiting,
             MemberLease::Lost => RoomLease::Lost,
         }

@@ -27,6 +27,10 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
   75,
   76,
 ]);
+/** The code for a room that has ended, or that moves to another server. Clients may join again at once. */
+const ROOM_ENDED = 69;
+/** Maximum pause before the first attempt after such an end. */
+const AT_ONCE_MS_MAX = 20;
 /**
  * Whether another attempt would fail in the same way, because the program would send the same
  * messages and present the same token.
@@ -59,6 +63,8 @@ export class SessionLink {
   readonly #end: AbortController;
   #releases: (() => void)[] = [];
   #attempts = 0;
+  /** Whether the next attempt needs no pause. */
+  #returnsAtOnce = false;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   /** `first` is the first session, which is being opened. */
@@ -115,6 +121,7 @@ export class SessionLink {
   #statusChanged({ phase, closed }: ChannelStatus): void {
     if (phase !== "closed") return this.#handlers.interrupted(phase === "interrupted");
     const { code, reason } = closed ?? { code: CloseCode.gaveUp, reason: "" };
+    if (code === ROOM_ENDED && this.#attempts === 0) this.#returnsAtOnce = true;
     this.#lost(worldEnd(code, reason), FINAL_CODES.has(code));
   }
 
@@ -127,7 +134,9 @@ export class SessionLink {
 
   #retry(error: NowcastError, final: boolean): void {
     if (final || this.#options.reconnect === false) return this.#handlers.lost(error, undefined);
-    const retryInMs = backOffMs(this.#attempts++, Math.random());
+    const pauseMs = backOffMs(this.#attempts++, Math.random());
+    const retryInMs = this.#returnsAtOnce ? Math.random() * AT_ONCE_MS_MAX : pauseMs;
+    this.#returnsAtOnce = false;
     const again = () => void this.#connect(connectSession(this.#url, this.#options, this.#end.signal));
     this.#retryTimer = setTimeout(again, retryInMs);
     this.#handlers.lost(error, retryInMs);
