@@ -17,7 +17,8 @@ use crate::show::Show;
 ///
 /// Runs `nowcast serve` on one core, with a world of avatars that walk at random. Readers run in processes on another core, over
 /// WebTransport, WebSocket, and the plain protocol. Measures clients that see all avatars, 300 clients that see a fifth of them,
-/// and crowds among up to 100,000 things. `cargo xtask peers` installs Colyseus, which is measured in the same run. Compare the
+/// and crowds among up to 100,000 things. If a trial fails, the run continues, the report lists the trial with its cause, and the
+/// command ends with exit code 1. `cargo xtask peers` installs Colyseus, which is measured in the same run. Compare the
 /// figures of two servers only within one run on an otherwise idle machine.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.show.check(Some(page))?;
     let plan = plan(args)?;
     let mut progress = |step: &str| output::note(step);
-    let report = if args.asteroids {
+    let outcome = if args.asteroids {
         links::begin()?;
         plan.run_asteroids(&args.world, &mut progress)?
     } else {
@@ -105,7 +106,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let _ = link::become_able();
         plan.run(&mut progress)?
     };
-    args.show.show(&report, Some(page))
+    let shown = args.show.show(&outcome.report, Some(page))?;
+    if outcome.failed.is_empty() {
+        return Ok(shown);
+    }
+    output::note(format_args!(
+        "trials that failed: {}. The report names each with its cause.",
+        outcome.failed.len()
+    ));
+    Ok(ExitCode::FAILURE)
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {

@@ -3,6 +3,7 @@
 
 #![cfg(all(feature = "lab", target_os = "linux"))]
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
@@ -76,6 +77,67 @@ fn ten_clients_over_each_carrier_receive_all_updates_at_a_measurable_cost() {
     }
     assert!(std::fs::read_to_string(&page).unwrap().contains("Processor time of the network"));
     std::fs::remove_file(page).unwrap();
+}
+
+/// Makes a folder with a `node` that only knows its version, and with packages of Colyseus that have no code.
+fn folder_with_a_peer_that_ends_at_once() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("nowcast-load-peer-{}", std::process::id()));
+    let package = folder.join("node_modules/@colyseus/core");
+    std::fs::create_dir_all(&package).unwrap();
+    std::fs::write(package.join("package.json"), r#"{"version":"0.0.1"}"#).unwrap();
+    let node = folder.join("node");
+    std::fs::write(&node, "#!/bin/sh\n[ \"$1\" = --version ]\n").unwrap();
+    std::fs::set_permissions(&node, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+#[test]
+fn a_run_with_a_failed_trial_writes_all_others_and_ends_with_an_error() {
+    let page = fresh_page("failed");
+    let folder = folder_with_a_peer_that_ends_at_once();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let args = [
+        "lab",
+        "load",
+        "--clients",
+        "3",
+        "--near",
+        "0",
+        "--crowds",
+        "0:0",
+        "--seconds",
+        "1",
+        "--repeats",
+        "1",
+    ];
+    let output = own::program()
+        .args(args)
+        .arg("--json")
+        .arg("--html")
+        .arg(&page)
+        .arg("--colyseus")
+        .arg(&folder)
+        .env("PATH", format!("{}:{path}", folder.display()))
+        .output()
+        .expect("the program starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("trials that failed: 2"), "{told}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    let sections = report["sections"].as_array().expect("a report has sections");
+    let finished = column(&sections[0]["tables"][0], "network, a client and second");
+    assert_eq!(finished.len(), 3, "each carrier of ours has finished: {finished:?}");
+    assert!(finished.iter().all(|(_, figure)| figure.is_some()), "{finished:?}");
+    let failed = sections.last().unwrap();
+    assert_eq!(failed["title"], "Trials that failed");
+    let rows = failed["tables"][0]["rows"].to_string();
+    assert!(
+        rows.contains("Colyseus, WebSocket: 3 clients") && rows.contains("Colyseus ended too early"),
+        "{rows}"
+    );
+    assert!(std::fs::read_to_string(&page).unwrap().contains("Trials that failed"));
+    std::fs::remove_file(page).unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -23,7 +23,7 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::kernel::Interface;
-use super::{LoadError, Plan};
+use super::{LoadError, LoadOutcome, Plan, attempt, findings};
 use crate::crash::TrialFolder;
 use nowcast_lab_links::link::{EmulatedLink, Host, HostProcess, Lateness, LinkConfig, Loss};
 use nowcast_lab_report::{BarChart, Cell, Chart, Column, Report, Section, Table};
@@ -104,23 +104,26 @@ pub(super) fn run(
     plan: &Plan,
     world: &Path,
     progress: &mut (dyn FnMut(&str) + Send),
-) -> Result<Report, LoadError> {
+) -> Result<LoadOutcome, LoadError> {
     if !world.join("world.luau").is_file() {
         return Err(LoadError::NoWorld(world.to_owned()));
     }
-    let mut all = Vec::new();
+    let (mut all, mut failed) = (Vec::new(), Vec::new());
     let has_scenes = world.join(SCENE_FILE).is_file();
     for (scene, line) in SCENES.into_iter().filter(|(_, line)| has_scenes || *line == OURS) {
         let folder = TrialFolder::new("asteroids").map_err(LoadError::Kernel)?;
         copy_with_scene(world, &folder.path, line).map_err(LoadError::Kernel)?;
         for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
             for loss in LOSSES {
-                progress(&format!("asteroids ({scene}) over {carrier}, {} % lost", loss * 100.0));
-                all.push(once(plan, scene, &folder.path, carrier, loss)?);
+                let name = format!("asteroids ({scene}) over {carrier}, {} % lost", loss * 100.0);
+                let trial = || once(plan, scene, &folder.path, carrier, loss);
+                all.extend(attempt(name, trial, &mut failed, progress));
             }
         }
     }
-    Ok(report(plan, &all))
+    let mut report = report(plan, &all);
+    findings::list_failed(&mut report, &failed);
+    Ok(LoadOutcome { report, failed })
 }
 
 /// Copies the files of a world's folder, with another last line in the file of the scenes.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::Plan;
 use super::profile::Profile;
 use super::reader::Speech;
 use super::trial::{Measured, Scenario, Sight};
+use super::{FailedTrial, Plan};
 use nowcast_lab_report::{
     Axis, BarChart, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table,
 };
@@ -114,6 +114,21 @@ fn note_trouble(report: &mut Report, one: &Measured) {
     }
 }
 
+/// Adds a section with the trials that failed, if there are some.
+pub(super) fn list_failed(report: &mut Report, failed: &[FailedTrial]) {
+    if failed.is_empty() {
+        return;
+    }
+    let mut section = Section::new("Trials that failed");
+    section.text("These trials have no figures. All other tables hold only trials that finished.");
+    let mut table = Table::new(vec![Column::text("trial"), Column::text("cause")]);
+    for FailedTrial { name, cause } in failed {
+        table.row(vec![Cell::text(name), Cell::text(cause)]);
+    }
+    section.table(table);
+    report.section(section);
+}
+
 /// The measurements of all trials, by place, protocol, and whether there is only one client.
 struct Trials<'a>(BTreeMap<(Place, Speech, bool), Vec<&'a Measured>>);
 
@@ -167,7 +182,7 @@ impl<'a> Trials<'a> {
     fn cost(&self, scenario: Scenario, speech: Speech, trials: &[&Measured]) -> Cost {
         let alone = self.alone(scenario, speech);
         let mut cost = Cost::default();
-        for (at, one) in trials.iter().enumerate() {
+        for one in trials {
             let seconds = one.time.as_secs_f64();
             let clients = f64::from(one.joined.max(1));
             cost.core.push(milliseconds(one.server_time) / seconds / 10.0);
@@ -181,8 +196,10 @@ impl<'a> Trials<'a> {
             if let Some(left) = one.resident_bytes_left {
                 cost.memory_left_megabytes.push(left as f64 / 1e6);
             }
-            // Each full server is compared with the server with one client that was measured in the same repetition.
-            let Some(base) = alone.get(at) else { continue };
+            // Each full server is compared with the server with one client that was measured in the same repetition. That trial
+            // may have failed.
+            let base = alone.iter().find(|base| base.repetition == one.repetition);
+            let Some(base) = base else { continue };
             let others = f64::from(one.joined.saturating_sub(1).max(1));
             let base_a_second = milliseconds(base.server_time) / base.time.as_secs_f64();
             cost.alone.push(base_a_second);
@@ -394,6 +411,7 @@ mod tests {
             ..Felt::default()
         };
         Measured {
+            repetition: 0,
             speech,
             scenario: Scenario { sight: Sight::All, avatars: 11, things: 0, clients },
             joined: clients,

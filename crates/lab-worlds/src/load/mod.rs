@@ -99,33 +99,36 @@ impl Plan {
         Plan { all: vec![100, 200], crowds, measured: Duration::from_secs(8), repeats: 1, ..plan }
     }
 
-    /// Measures servers that are full of readers.
+    /// Measures servers that are full of readers. A trial that fails is listed in the outcome, and the run continues with the
+    /// next trial.
     ///
     /// # Errors
-    /// [`LoadError`]
-    pub fn run(&self, progress: &mut (dyn FnMut(&str) + Send)) -> Result<Report, LoadError> {
+    /// [`LoadError::Profile`] if `perf` was requested and does not run. In this case no trial begins.
+    pub fn run(&self, progress: &mut (dyn FnMut(&str) + Send)) -> Result<LoadOutcome, LoadError> {
         if self.profile {
             profile::check().map_err(LoadError::Profile)?;
         }
         let peer = self.peer();
-        let measure = || -> Result<_, LoadError> {
-            let is_apart = go_apart().is_ok();
-            Ok((is_apart, self.measure(peer.is_ok(), progress)?))
-        };
         // The kernel counts the traffic of this thread's network, and the programs start in the same network.
-        let (is_apart, measured) = in_a_thread(measure)?;
-        Ok(findings::report(self, &measured, is_apart, &peer))
+        let (is_apart, (measured, failed)) = in_a_thread(|| {
+            let is_apart = go_apart().is_ok();
+            (is_apart, self.measure(peer.is_ok(), progress))
+        });
+        let mut report = findings::report(self, &measured, is_apart, &peer);
+        findings::list_failed(&mut report, &failed);
+        Ok(LoadOutcome { report, failed })
     }
 
-    /// Counts the bytes of a scene in which all bodies move. Compares displayed positions with true ones.
+    /// Counts the bytes of a scene in which all bodies move. Compares displayed positions with true ones. A trial that fails is
+    /// listed in the outcome, and the run continues with the next trial.
     ///
     /// # Errors
-    /// [`LoadError`]
+    /// [`LoadError::NoWorld`] and [`LoadError::Kernel`] if the world's folder cannot be read or copied.
     pub fn run_asteroids(
         &self,
         world: &Path,
         progress: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Report, LoadError> {
+    ) -> Result<LoadOutcome, LoadError> {
         asteroids::run(self, world, progress)
     }
 
@@ -134,17 +137,18 @@ impl Plan {
         &self,
         has_peer: bool,
         progress: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Vec<Measured>, LoadError> {
-        let mut measured = Vec::new();
-        for _ in 0..self.repeats {
+    ) -> (Vec<Measured>, Vec<FailedTrial>) {
+        let (mut measured, mut failed) = (Vec::new(), Vec::new());
+        for repetition in 0..self.repeats {
             for scenario in self.scenarios() {
                 for (speech, scenario) in trials(scenario, has_peer) {
-                    progress(&findings::name_of(speech, scenario));
-                    measured.push(trial::run(self, speech, scenario)?);
+                    let name = findings::name_of(speech, scenario);
+                    let trial = || trial::run(self, speech, scenario, repetition);
+                    measured.extend(attempt(name, trial, &mut failed, progress));
                 }
             }
         }
-        Ok(measured)
+        (measured, failed)
     }
 
     fn scenarios(&self) -> impl Iterator<Item = Scenario> {
@@ -180,7 +184,25 @@ impl Plan {
     }
 }
 
-/// The reason why there is no report.
+/// The outcome of a run.
+#[derive(Debug)]
+pub struct LoadOutcome {
+    /// The figures of all trials that finished, and a list of the trials that failed.
+    pub report: Report,
+    /// The trials that failed.
+    pub failed: Vec<FailedTrial>,
+}
+
+/// A trial without figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedTrial {
+    /// The server, the number of clients, and what they receive.
+    pub name: String,
+    /// The reason, for people.
+    pub cause: String,
+}
+
+/// The reason why a trial has no figures, or a run has no report.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A server or a process of readers failed.
@@ -217,6 +239,24 @@ pub enum LoadError {
     /// A reader on an emulated link failed.
     #[error("a reader on the link: {0}")]
     Reader(String),
+}
+
+/// Runs one trial and returns its figures. Adds a trial that fails to the list.
+fn attempt<T>(
+    name: String,
+    trial: impl FnOnce() -> Result<T, LoadError>,
+    failed: &mut Vec<FailedTrial>,
+    progress: &mut (dyn FnMut(&str) + Send),
+) -> Option<T> {
+    progress(&name);
+    match trial() {
+        Ok(figures) => Some(figures),
+        Err(error) => {
+            progress(&format!("{name} failed: {error}"));
+            failed.push(FailedTrial { name, cause: error.to_string() });
+            None
+        }
+    }
 }
 
 /// Returns the trials of one scenario: each server with one client, and then with all clients over each carrier.

@@ -87,6 +87,8 @@ impl Scenario {
 /// The findings of one trial.
 #[derive(Debug)]
 pub(super) struct Measured {
+    /// The number of the repetition in which the trial ran.
+    pub(super) repetition: u32,
     pub(super) speech: Speech,
     pub(super) scenario: Scenario,
     /// Number of clients that joined.
@@ -124,7 +126,12 @@ pub(super) struct ServerFigures {
 }
 
 /// Measures one server under one load.
-pub(super) fn run(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Measured, LoadError> {
+pub(super) fn run(
+    plan: &Plan,
+    speech: Speech,
+    scenario: Scenario,
+    repetition: u32,
+) -> Result<Measured, LoadError> {
     let mut server = Server::start(plan, speech, scenario)?;
     let mut readers = Readers::start(plan, speech, scenario, &server)?;
     let joined = readers.wait()?;
@@ -148,6 +155,7 @@ pub(super) fn run(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Mea
         }
     };
     Ok(Measured {
+        repetition,
         speech,
         scenario,
         joined,
