@@ -78,6 +78,10 @@ pub(crate) const COMMANDS_MAX: usize = 64;
 /// client's view.
 pub(crate) const COMMANDS_PER_STEP_MAX: usize = 24;
 
+/// Maximum number of clients that join a room in one step. Each join may run the `join` hooks of the rules, which share the work
+/// of one step, and costs the first snapshot of the client.
+pub(crate) const JOINS_PER_STEP_MAX: usize = 16;
+
 const _: () =
     assert!(2 * COMMANDS_PER_STEP_MAX + 8 <= nowcast_world::Limits::DEFAULT.commands_per_player_max);
 const _: () = assert!(CHAT_BYTES_MAX < EVENTS_BYTES_MAX);

@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::accounts::WantedAccounts;
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
+use crate::config::JOINS_PER_STEP_MAX;
 
 /// The lobby of a room. Clients enter it from their tasks, and the room's thread takes them.
 #[derive(Default)]
@@ -43,9 +44,13 @@ impl Lobby {
         }
     }
 
-    /// Returns the waiting clients.
+    /// Returns the clients that join in this step: at most [`JOINS_PER_STEP_MAX`], in the order in which they entered. The others
+    /// wait for the next steps. Clients that have left do not count.
     pub(crate) fn take_waiting(&self) -> Vec<Arc<ClientHandle>> {
-        std::mem::take(&mut self.lock().clients)
+        let clients = &mut self.lock().clients;
+        clients.retain(|client| !client.has_left());
+        let count = clients.len().min(JOINS_PER_STEP_MAX);
+        clients.drain(..count).collect()
     }
 
     /// Ends the lobby. Closes all clients that entered it, and all clients that enter later. Later calls do not replace the

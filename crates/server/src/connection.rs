@@ -110,6 +110,14 @@ impl Connection {
         })
     }
 
+    /// Moves the connection to the I/O thread that runs the caller.
+    ///
+    /// # Errors
+    /// If the system has no free file descriptor, or rejects the registration.
+    pub(crate) fn move_here(&mut self) -> io::Result<()> {
+        self.stream.move_here()
+    }
+
     /// Expects messages of the plain protocol from now on. A read fails when too many bytes complete no message. A flush
     /// waits until the kernel has sent nearly all its bytes. So a sender that flushes before each message chooses the
     /// message at the last moment.

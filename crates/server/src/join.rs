@@ -10,7 +10,6 @@ use axum::http::header::{CACHE_CONTROL, CONNECTION, LOCATION, SEC_WEBSOCKET_ACCE
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use nowcast::IoThread;
 use nowcast::admission::{Entry, Now, Page, Peer, origin_of};
 use nowcast::endpoint::{ConnectRequest, upgrade_key, upgrade_required_headers};
 use nowcast_room::plain::PlainSink;
@@ -116,7 +115,8 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     let kept = kept.map_err(of_admission)?;
 
     let shared = Arc::clone(shared);
-    IoThread::spawn_here(async move {
+    // Requests are answered by the runtime. A connection that becomes a client belongs to an I/O thread.
+    shared.clone().io.next().spawn(async move {
         let upgraded = timeout(shared.config.timeouts.handshake, on_upgrade).await;
         let handle = match account {
             Some(account) => match account::join(&seat, &account).await {
@@ -153,6 +153,10 @@ async fn run(
     shared: &Shared,
 ) {
     let parts = upgraded.downcast::<TokioIo<Connection>>().expect("every connection is served as this type");
+    let mut connection = parts.io.into_inner();
+    if let Err(error) = connection.move_here() {
+        return debug!(%error, "the connection cannot be moved to an I/O thread");
+    }
     let client = Client {
         seat,
         handle: Arc::new(handle),
@@ -161,7 +165,7 @@ async fn run(
         timeouts: shared.config.timeouts.clone(),
         heard_at: Mutex::new(Instant::now()),
     };
-    client.run(parts.io.into_inner(), parts.read_buf.to_vec()).await;
+    client.run(connection, parts.read_buf.to_vec()).await;
 }
 
 /// The validated parameters of the address.

@@ -301,15 +301,10 @@ impl Reception for Admitting {
     fn receive(&self, stream: TcpStream, address: SocketAddr) {
         let Shared { sessions, metrics, .. } = &*self.shared;
         let Some(permit) = ConnectionPermit::take(&sessions.admission, metrics, address.ip()) else { return };
-        // The I/O thread has an event queue of its own.
-        let stream = stream.into_std();
         let (tls, router) = (self.tls.clone(), self.router.clone());
         let (shared, mut stop) = (Arc::clone(&self.shared), self.stop.clone());
-        self.shared.io.next().spawn(async move {
-            let stream = match stream.and_then(TcpStream::from_std) {
-                Ok(stream) => stream,
-                Err(error) => return debug!(%address, %error, "a connection cannot be served"),
-            };
+        // Requests do not wait for the clients of an I/O thread. Operators need `/metrics` most when a thread is overloaded.
+        tokio::spawn(async move {
             let opening = Connection::open(stream, address, permit, &tls, &shared.metrics);
             let opened = tokio::select! {
                 opened = timeout(shared.config.timeouts.handshake, opening) => opened,

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
 
 use futures_util::future::join_all;
 use nowcast::{CarrierKind, Connector, MessageKind};
 use nowcast_server::ServiceConfig;
 use nowcast_server::world::Input;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::common::session::Guest;
@@ -75,6 +77,41 @@ async fn webtransport_clients_of_one_address_use_all_io_threads() {
         channels.push(channel);
     }
     drop(channels);
+    server.stop().await;
+}
+
+/// Holds the thread of each client's session until `release` sends or ends. Tells that it does by `held`.
+fn holding(held: mpsc::Sender<()>, release: Arc<Mutex<std::sync::mpsc::Receiver<()>>>) -> ServiceConfig {
+    ServiceConfig::new("holding", move |channel| {
+        let (held, release) = (held.clone(), Arc::clone(&release));
+        async move {
+            channel.clone().spawn(async move {
+                held.try_send(()).expect("the test waits");
+                // An error means that the test has ended.
+                let _ = release.lock().expect("no other session waits").recv();
+                while channel.receive().await.is_ok() {}
+            });
+        }
+    })
+}
+
+#[tokio::test]
+async fn metrics_are_answered_while_the_only_io_thread_is_busy() {
+    let (held, mut is_held) = mpsc::channel(1);
+    let (release, released) = std::sync::mpsc::channel();
+    let server = TestServer::with(|config| {
+        config.io_threads = NonZeroUsize::MIN;
+        config.services = vec![holding(held, Arc::new(Mutex::new(released)))];
+    })
+    .await;
+    let connector = Connector::new().carriers([CarrierKind::WebSocket]);
+    let channel = connector.connect(&format!("nowcast://{}/holding", server.address)).await;
+    let channel = channel.expect("the service is open");
+    timeout(PATIENCE, is_held.recv()).await.expect("the session begins").expect("the service runs");
+    let page = timeout(PATIENCE, server.get("/metrics")).await.expect("the page is answered");
+    assert!(page.contains("nowcast_tick_seconds"), "{page}");
+    drop(release);
+    drop(channel);
     server.stop().await;
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
@@ -39,6 +40,22 @@ impl Stream {
             TLS_HANDSHAKE => Self::Tls(Box::new(tls.accept(stream).await?)),
             _ => Self::Plain(stream),
         })
+    }
+
+    /// Registers the socket with the event queue of the runtime that runs the caller. From now on, the socket wakes the tasks of
+    /// that runtime without another thread.
+    ///
+    /// # Errors
+    /// If the system has no free file descriptor, or rejects the registration.
+    pub fn move_here(&mut self) -> io::Result<()> {
+        let socket = match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_mut().0,
+        };
+        // The duplicate is the same connection. Dropping the former descriptor ends its registration.
+        let duplicate = std::net::TcpStream::from(SockRef::from(&*socket).try_clone()?);
+        *socket = TcpStream::from_std(duplicate)?;
+        Ok(())
     }
 
     /// Whether the connection is encrypted.

@@ -105,7 +105,7 @@ impl Members {
         }
     }
 
-    /// Joins all clients that wait in the lobby to the world.
+    /// Joins clients that wait in the lobby to the world.
     pub(super) fn admit(
         &mut self,
         context: &RoomContext,
@@ -118,9 +118,6 @@ impl Members {
         // Clients with a name in their token are handled first, so that no other client gets such a name in the same tick.
         waiting.sort_by_key(|client| matches!(client.name, Name::Asked(_)));
         for client in waiting {
-            if client.has_left() {
-                continue;
-            }
             let seat = client.key.and_then(|key| self.take_seat_of(context, world, key, &mut newcomers));
             newcomers.push(match seat {
                 Some(id) => self.resume(context, world, replicated, client, id),

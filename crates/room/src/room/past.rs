@@ -279,7 +279,7 @@ impl Room {
 
     /// Admits waiting clients as viewers. Their numbers differ from those of all players of the world.
     fn admit_viewers(&mut self, past: &mut Past) -> Vec<Newcomer> {
-        let waiting = self.context.lobby.take_waiting().into_iter().filter(|client| !client.has_left());
+        let waiting = self.context.lobby.take_waiting().into_iter();
         waiting
             .map(|client| {
                 let id = PlayerId(u32::MAX - past.viewers);

@@ -11,7 +11,6 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use nowcast::IoThread;
 use nowcast::admission::{Page, Peer, origin_of};
 use nowcast::carrier::{SUBPROTOCOL, WebSocket};
 use nowcast::endpoint::{
@@ -85,7 +84,8 @@ pub(crate) async fn answer(
         return not_upgraded(&shared, UpgradeError::Version);
     };
     let patience = shared.config.timeouts.handshake;
-    IoThread::spawn_here(async move {
+    // Requests are answered by the runtime. A connection that becomes a client belongs to an I/O thread.
+    shared.io.next().spawn(async move {
         match timeout(patience, on_upgrade).await {
             Ok(Ok(upgraded)) => hand_over(upgraded, &acceptor, entry).await,
             Ok(Err(error)) => debug!(%error, "the client went away during the handshake"),
@@ -104,6 +104,9 @@ pub(crate) async fn answer(
 async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
     let parts = upgraded.downcast::<TokioIo<Connection>>().expect("every connection is served as this type");
     let mut connection = parts.io.into_inner();
+    if let Err(error) = connection.move_here() {
+        return debug!(%error, "the connection cannot be moved to an I/O thread");
+    }
     connection.expect_session();
     let carrier = WebSocket::accepted(connection, parts.read_buf.to_vec()).await;
     acceptor.hand_over(Box::new(carrier), entry);
