@@ -1,6 +1,7 @@
 //! The sections of a [`GridSnapshot`] that one client sees.
 
 use crate::grid_snapshot::GridSnapshot;
+use crate::interest_edge::{InterestEdge, OnEdge};
 use crate::section::{NewSection, Policy, Ranges, Section, SectionId, enter_metres};
 
 /// The sections that one client sees, and therefore receives. [`InterestSet::refresh`] returns the sections that
@@ -16,11 +17,13 @@ pub struct InterestSet {
     looked: Option<Looked>,
     /// Whether some sections in range are not added yet, because of the limit of entities for each refresh.
     is_behind: bool,
-    /// Memory of the last refresh, for reuse.
+    /// The sections that may enter or leave while the eye is near the position of the last complete search.
+    edge: InterestEdge,
+    /// Memory of the last complete search, for reuse.
     near: Vec<Near>,
 }
 
-/// A section that is so near that it stays in sight.
+/// A section near the eye.
 #[derive(Clone, Copy, Debug)]
 struct Near {
     id: SectionId,
@@ -30,6 +33,8 @@ struct Near {
     len: u32,
     /// Whether it is so near that it comes into sight.
     enters: bool,
+    /// Whether it is so near that it stays in sight.
+    stays: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,13 +55,15 @@ pub struct InterestChange {
 impl InterestSet {
     /// Makes the interest set of a player, which is empty at first.
     pub fn new(player: u32) -> Self {
-        let (seen, near) = Default::default();
-        Self { player, seen, eye: None, looked: None, is_behind: false, near }
+        let (seen, edge, near) = Default::default();
+        Self { player, seen, eye: None, looked: None, is_behind: false, edge, near }
     }
 
     /// Memory of the set on the heap, in bytes.
     pub fn heap_bytes(&self) -> usize {
-        self.seen.capacity() * size_of::<SectionId>() + self.near.capacity() * size_of::<Near>()
+        self.seen.capacity() * size_of::<SectionId>()
+            + self.near.capacity() * size_of::<Near>()
+            + self.edge.heap_bytes()
     }
 
     /// Whether a section is in sight.
@@ -99,24 +106,66 @@ impl InterestSet {
             return InterestChange::default();
         }
         self.looked = Some(looked);
-        let mut near = std::mem::take(&mut self.near);
+        if !self.is_behind && self.edge.holds(looked.version, self.eye) {
+            return self.refresh_edge(grid_snapshot, entities_max);
+        }
+        let (mut near, mut edge) = (std::mem::take(&mut self.near), std::mem::take(&mut self.edge));
         near.clear();
+        edge.restart(looked.version, self.eye, stir);
         grid_snapshot.visit_near(self.player, self.eye, |id, section, ranges| {
-            near.extend(self.near(id, section, ranges));
+            let found = self.near(id, section, ranges);
+            near.extend(Some(found).filter(|near| near.stays));
+            if let Some(ranges) = ranges {
+                edge.add(OnEdge { id, bounds: section.bounds, ranges, is_seen: false }, found.away);
+            }
         });
         near.sort_unstable_by_key(|near| near.id);
         let left = self.remove_out_of_range(grid_snapshot, &near);
         let entered = self.add_in_range(&mut near, entities_max);
-        self.near = near;
+        edge.finish(|id| self.sees(id));
+        (self.near, self.edge) = (near, edge);
         InterestChange { entered, left }
     }
 
-    /// Returns a section if it is so near that it stays in sight.
-    fn near(&self, id: SectionId, section: &Section, ranges: Option<Ranges>) -> Option<Near> {
+    /// Updates the set from the sections of its edge, because no other section can have entered or left.
+    fn refresh_edge(&mut self, grid_snapshot: &GridSnapshot, entities_max: usize) -> InterestChange {
+        let Some(eye) = self.eye else { return InterestChange::default() };
+        let (mut near, mut edge) = (std::mem::take(&mut self.near), std::mem::take(&mut self.edge));
+        near.clear();
+        let mut left = Vec::new();
+        for on_edge in edge.sections_mut() {
+            let away = on_edge.distance(eye);
+            if on_edge.is_seen && away > on_edge.ranges.leave_metres {
+                on_edge.is_seen = false;
+                left.push(on_edge.id);
+            } else if !on_edge.is_seen
+                && away <= on_edge.ranges.enter_metres
+                && let Some(section) = grid_snapshot.section(on_edge.id)
+            {
+                on_edge.is_seen = true;
+                let len = section.len() as u32;
+                near.push(Near { id: on_edge.id, away, len, enters: true, stays: true });
+            }
+        }
+        left.sort_unstable();
+        for id in &left {
+            if let Ok(place) = self.seen.binary_search(id) {
+                self.seen.remove(place);
+            }
+        }
+        // A section that no longer exists was empty when it was removed.
+        left.retain(|id| grid_snapshot.section(*id).is_some());
+        let entered = self.add_in_range(&mut near, entities_max);
+        (self.near, self.edge) = (near, edge);
+        InterestChange { entered, left }
+    }
+
+    /// Compares the distance of a section with its ranges.
+    fn near(&self, id: SectionId, section: &Section, ranges: Option<Ranges>) -> Near {
         let away = self.eye.map_or(0.0, |eye| section.distance(eye));
         let enters = ranges.is_none_or(|ranges| away <= ranges.enter_metres);
         let stays = enters || ranges.is_none_or(|ranges| away <= ranges.leave_metres);
-        stays.then_some(Near { id, away, len: section.len() as u32, enters })
+        Near { id, away, len: section.len() as u32, enters, stays }
     }
 
     /// Removes the sections that are not among `near`, which is in the order of the ids.

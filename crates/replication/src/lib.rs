@@ -69,6 +69,7 @@ mod flight;
 mod frames;
 mod grid_snapshot;
 mod history;
+mod interest_edge;
 mod interest_grid;
 mod interest_set;
 mod motion;

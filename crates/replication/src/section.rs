@@ -149,12 +149,7 @@ impl Section {
 
     /// Distance from a place to the cell, in metres; 0 inside.
     pub(crate) fn distance(&self, from: [f32; 3]) -> f32 {
-        let [low, high] = self.bounds;
-        let away = (0..3).map(|axis| {
-            let metres = from[axis] - from[axis].clamp(low[axis], high[axis]);
-            metres * metres
-        });
-        libm::sqrtf(away.sum())
+        distance(self.bounds, from)
     }
 
     /// Whether a position is in the cell, or so little outside that an entity of the cell stays in it.
@@ -165,6 +160,15 @@ impl Section {
             (low[axis] - margin..=high[axis] + margin).contains(&position[axis])
         })
     }
+}
+
+/// Distance from a place to a box with these corners, in metres; 0 inside.
+pub(crate) fn distance([low, high]: [[f32; 3]; 2], from: [f32; 3]) -> f32 {
+    let away = (0..3).map(|axis| {
+        let metres = from[axis] - from[axis].clamp(low[axis], high[axis]);
+        metres * metres
+    });
+    libm::sqrtf(away.sum())
 }
 
 /// The centres of cells are multiples of their side, so a small world around the origin fits into one cell.

@@ -22,6 +22,9 @@ const SPARE_MAX: usize = 8;
 /// After this many groups did not fit into a packet, all remaining groups wait for the next packet.
 const MISFITS_MAX: usize = 3;
 
+/// If more sections enter and leave in one round, the list of visible groups is rebuilt instead.
+const SINGLE_SECTIONS_MAX: usize = 32;
+
 /// At this distance an entity has half the weight that it has next to the viewer.
 const NEAR_METRES: f32 = 8.0;
 
@@ -39,6 +42,9 @@ pub struct Viewer {
     known: Vec<Known>,
     /// The visible sections, in order; `None` for all.
     interest_set: Option<Vec<SectionId>>,
+    /// The sections that entered and left since `known` was built, in order. They are empty if `known` must be rebuilt.
+    entered: Vec<SectionId>,
+    left: Vec<SectionId>,
     /// The version of the frames for which `known` was built; `None` if it must be rebuilt.
     version: Option<u64>,
     /// The update rates by distance.
@@ -158,6 +164,8 @@ impl Viewer {
         let records = self.awaited.iter().map(|awaited| &awaited.records).chain(&self.spare);
         bytes_of(&self.known)
             + self.interest_set.as_ref().map_or(0, bytes_of)
+            + bytes_of(&self.entered)
+            + bytes_of(&self.left)
             + bytes_of(&self.wanted)
             + bytes_of(&self.spare)
             + self.awaited.capacity() * size_of::<Awaited>()
@@ -179,9 +187,19 @@ impl Viewer {
         if !Arc::ptr_eq(&self.rates, rates) {
             self.rates = Arc::clone(rates);
         }
-        if self.interest_set.as_deref() != Some(interest_set.sections()) {
-            self.interest_set = Some(interest_set.sections().to_vec());
-            self.version = None;
+        let sections = interest_set.sections();
+        match &mut self.interest_set {
+            Some(before) if before.as_slice() == sections => {}
+            // A second change in one round is rare.
+            Some(before) if self.version.is_some() && self.entered.is_empty() && self.left.is_empty() => {
+                compare(before, sections, &mut self.entered, &mut self.left);
+                before.clear();
+                before.extend_from_slice(sections);
+            }
+            _ => {
+                self.interest_set = Some(sections.to_vec());
+                self.version = None;
+            }
         }
     }
 
@@ -190,13 +208,18 @@ impl Viewer {
         self.wants_tick = true;
         self.bytes_left = self.bytes_per_round_max;
         let is_current = self.version.is_some_and(|version| match &self.interest_set {
-            Some(sections) => !frames.are_regrouped(sections, version),
+            Some(sections) => {
+                !frames.are_regrouped(sections, version) && !frames.are_regrouped(&self.left, version)
+            }
             None => version == frames.version(),
         });
-        match is_current {
-            true => self.version = Some(frames.version()),
+        match is_current && self.entered.len() + self.left.len() <= SINGLE_SECTIONS_MAX {
+            true => self.move_visible(frames),
             false => self.refresh_visible(frames),
         }
+        self.version = Some(frames.version());
+        self.entered.clear();
+        self.left.clear();
         self.stats.oldest_steps = [0; 3];
         let before = self.round_tick.replace(frames.tick());
         for known in &mut self.known {
@@ -243,7 +266,27 @@ impl Viewer {
             known.unwrap_or_else(|| Known::new(group, self.arrivals))
         });
         self.known = met.collect();
-        self.version = Some(frames.version());
+    }
+
+    /// Removes the groups of the sections that left, and adds those of the sections that entered. All other sections have the same
+    /// groups as before.
+    fn move_visible(&mut self, frames: &Frames) {
+        let Self { known, entered, left, arrivals, .. } = self;
+        if entered.is_empty() && left.is_empty() {
+            return;
+        }
+        *arrivals = arrivals.wrapping_add(1);
+        let place = |known: &[Known], group| known.binary_search_by_key(&group, |known| known.group);
+        for &group in left.iter().flat_map(|section| frames.groups_of(*section)) {
+            if let Ok(at) = place(known, group) {
+                known.remove(at);
+            }
+        }
+        for &group in entered.iter().flat_map(|section| frames.groups_of(*section)) {
+            if let Err(at) = place(known, group) {
+                known.insert(at, Known::new(group, *arrivals));
+            }
+        }
     }
 
     /// Returns the group of a record, if the group has been visible since the record was sent.
@@ -435,6 +478,20 @@ impl Viewer {
             self.sort();
         }
     }
+}
+
+/// Finds the sections that are only in `now` and those that are only in `before`. Both lists are in order.
+fn compare(before: &[SectionId], now: &[SectionId], entered: &mut Vec<SectionId>, left: &mut Vec<SectionId>) {
+    let mut now = now.iter().copied().peekable();
+    for &section in before {
+        while let Some(new) = now.next_if(|new| *new < section) {
+            entered.push(new);
+        }
+        if now.next_if_eq(&section).is_none() {
+            left.push(section);
+        }
+    }
+    entered.extend(now);
 }
 
 fn bytes_of<T>(list: &Vec<T>) -> usize {
