@@ -29,6 +29,32 @@ pub struct Cluster {
     servers: Vec<Server>,
 }
 
+/// The ports of servers on the loopback interface.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// The port of each server for clients.
+    pub clients: Vec<u16>,
+    /// The port of each server for the other servers.
+    pub listen: Vec<u16>,
+    /// The ports to which each server connects to reach the others. They may be those of proxies.
+    pub routes: Vec<Vec<u16>>,
+    /// Whether servers tell nobody the addresses of other servers, so that no connection goes around a proxy.
+    pub is_closed: bool,
+}
+
+impl Network {
+    /// Servers that reach each other without a proxy, on free ports.
+    ///
+    /// # Errors
+    /// Fails if there are no free ports.
+    pub fn direct(count: usize) -> Result<Network, Error> {
+        let ports = free_ports(2 * count)?;
+        let (clients, listen) = ports.split_at(count);
+        let routes = vec![listen.to_vec(); count];
+        Ok(Network { clients: clients.to_vec(), listen: listen.to_vec(), routes, is_closed: false })
+    }
+}
+
 struct Server {
     folder: PathBuf,
     port: u16,
@@ -43,27 +69,35 @@ impl Cluster {
     /// # Errors
     /// Fails if a server cannot be started, or is not ready within a minute.
     pub fn start(program: &Path, folder: &Path, count: usize) -> Result<Cluster, Error> {
+        let network = Network::direct(count)?;
+        let cluster = Cluster::start_on(program, folder, &network)?;
+        for index in 0..count {
+            cluster.wait_until_ready(index)?;
+        }
+        Ok(cluster)
+    }
+
+    /// Starts servers on given ports, and does not wait until they are ready. A test that stands between the servers uses it.
+    ///
+    /// # Errors
+    /// Fails if a server cannot be started.
+    pub fn start_on(program: &Path, folder: &Path, network: &Network) -> Result<Cluster, Error> {
         std::fs::create_dir_all(folder).map_err(io(format!("cannot make {}", folder.display())))?;
         let folder = folder.canonicalize().map_err(io(format!("cannot find {}", folder.display())))?;
-        let ports = free_ports(2 * count)?;
-        let (clients, routes) = ports.split_at(count);
         let mut servers = Vec::new();
-        for (index, port) in clients.iter().enumerate() {
+        for (index, port) in network.clients.iter().enumerate() {
             let folder = folder.join(format!("nats-{}", index + 1));
             std::fs::create_dir_all(&folder).map_err(io(format!("cannot make {}", folder.display())))?;
             // The log of an earlier run would look like that of a ready server.
             let _ = std::fs::remove_file(folder.join("nats.log"));
-            let text = configuration(&folder, index, *port, routes);
+            let text = configuration(&folder, index, network);
             let path = folder.join("nats.conf");
             std::fs::write(&path, text).map_err(io(format!("cannot write {}", path.display())))?;
             servers.push(Server { folder, port: *port, guard: None });
         }
         let mut cluster = Cluster { program: program.to_owned(), servers };
-        for index in 0..count {
+        for index in 0..network.clients.len() {
             cluster.start_server(index)?;
-        }
-        for index in 0..count {
-            cluster.wait_until_ready(index)?;
         }
         Ok(cluster)
     }
@@ -105,10 +139,21 @@ impl Cluster {
     /// # Errors
     /// Fails as [`Cluster::start`] does.
     pub fn restart(&mut self, index: usize) -> Result<(), Error> {
-        self.kill(index);
-        let _ = std::fs::remove_file(self.servers[index].folder.join("nats.log"));
-        self.start_server(index)?;
+        self.relaunch(index)?;
         self.wait_until_ready(index)
+    }
+
+    /// Starts a stopped server again, with its files and its port, and does not wait until it is ready.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be started.
+    pub fn relaunch(&mut self, index: usize) -> Result<(), Error> {
+        self.kill(index);
+        // The number of a process that has ended may belong to another one soon.
+        for file in ["nats.log", "nats.pid"] {
+            let _ = std::fs::remove_file(self.servers[index].folder.join(file));
+        }
+        self.start_server(index)
     }
 
     fn start_server(&mut self, index: usize) -> Result<(), Error> {
@@ -163,8 +208,11 @@ impl Drop for Server {
     }
 }
 
-/// Finds free ports. All sockets are open at the same time, so all ports differ.
-fn free_ports(count: usize) -> Result<Vec<u16>, Error> {
+/// Finds free ports of the loopback interface. All sockets are open at the same time, so all ports differ.
+///
+/// # Errors
+/// Fails if no socket can be opened.
+pub fn free_ports(count: usize) -> Result<Vec<u16>, Error> {
     let open = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let sockets: Vec<TcpListener> =
         (0..count).map(open).collect::<Result<_, _>>().map_err(io("cannot find a free port"))?;
@@ -173,16 +221,21 @@ fn free_ports(count: usize) -> Result<Vec<u16>, Error> {
 }
 
 /// Writes a server's configuration. It is the layout that `deploy/cluster` describes for several machines.
-fn configuration(folder: &Path, index: usize, port: u16, routes: &[u16]) -> String {
-    let number = index + 1;
+fn configuration(folder: &Path, index: usize, network: &Network) -> String {
+    let (number, port) = (index + 1, network.clients[index]);
     let folder = folder.display();
-    let peers: Vec<String> =
-        routes.iter().map(|route| format!("nats-route://{USER}:{PASSWORD}@127.0.0.1:{route}")).collect();
-    let cluster = if routes.len() > 1 {
+    let peers: Vec<String> = network.routes[index]
+        .iter()
+        .map(|route| format!("nats-route://{USER}:{PASSWORD}@127.0.0.1:{route}"))
+        .collect();
+    // Port 1 has no server: a server that learns this address from another one cannot go around a proxy with it.
+    let closed =
+        if network.is_closed { "  no_advertise: true\n  cluster_advertise: \"127.0.0.1:1\"\n" } else { "" };
+    let cluster = if network.listen.len() > 1 {
         format!(
             "cluster {{\n  name: nowcast\n  listen: 127.0.0.1:{}\n  authorization {{ user: {USER}, password: \"{PASSWORD}\" }}\n  \
-             routes: [{}]\n}}\n",
-            routes[index],
+{closed}  routes: [{}]\n}}\n",
+            network.listen[index],
             peers.join(", ")
         )
     } else {

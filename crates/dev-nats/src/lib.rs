@@ -16,7 +16,7 @@ mod install;
 
 use std::path::PathBuf;
 
-pub use cluster::{Cluster, PASSWORD, USER};
+pub use cluster::{Cluster, Network, PASSWORD, USER, free_ports};
 pub use install::{MODULE, VERSION, find_go, for_tests, install, installed};
 
 /// The reason why nats-server cannot be built or started. The text says how to correct the problem.

@@ -1,13 +1,16 @@
 //! `lab cluster` lets the servers of a cluster live through faults, and checks the promises of `docs/CLUSTER.md`.
 //!
 //! - `lives` runs many lives in virtual time, on the models of `nowcast_sim`.
+//! - `faults` runs real servers, nats-servers and clients, and kills, stops and separates them.
 
 #![cfg(target_os = "linux")]
 
+mod faults;
 mod lives;
 
 use nowcast_lab_report::Report;
 
+pub use faults::{Event, Fault, Faults, FaultsError, Program, Script, ScriptError, serve};
 pub use lives::Lives;
 
 /// The findings of a run.
@@ -17,4 +20,12 @@ pub struct Outcome {
     pub report: Report,
     /// The first broken promise, with the seed and the shortest script that was found.
     pub failure: Option<String>,
+}
+
+/// Returns nats-server, and builds it first below a folder if it was not built yet (`nowcast_dev_nats::install`).
+///
+/// # Errors
+/// Fails if there is no Go toolchain, or if the build fails.
+pub fn install_nats(folder: &std::path::Path) -> Result<std::path::PathBuf, FaultsError> {
+    Ok(nowcast_dev_nats::install(folder)?)
 }

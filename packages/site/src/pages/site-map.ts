@@ -150,6 +150,7 @@ export const SECTIONS: readonly Section[] = [
       { address: "spec/movement", title: "Movement of walkers", file: "spec/MOVEMENT.md" },
       { address: "spec/motion", title: "Motion of bodies", file: "spec/MOTION.md" },
       { address: "spec/store", title: "Store", file: "spec/STORE.md" },
+      { address: "spec/cluster", title: "Cluster", file: "spec/CLUSTER.md" },
       { address: "spec/minimal", title: "A minimal client", file: "spec/MINIMAL.md" },
       { address: "spec/transcript", title: "An annotated transcript", file: "spec/TRANSCRIPT.md" },
     ],
