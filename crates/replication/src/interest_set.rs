@@ -303,6 +303,34 @@ mod tests {
     }
 
     #[test]
+    fn a_walk_along_the_edge_sees_the_sections_of_complete_searches() {
+        let mut interest_grid = InterestGrid::default();
+        let field = (0..1_600).map(|at| Placed {
+            id: at + 1,
+            position: [(at % 40) as f32 * 4.0, 0.0, (at / 40) as f32 * 4.0],
+            reach: if at % 3 == 0 { Reach::Within(20.0) } else { Reach::Within(29.0) },
+            size: 0.0,
+            quantization: Quantization::default(),
+            rates: RatesId::default(),
+        });
+        interest_grid.update(0, field);
+        let snapshot = interest_grid.grid_snapshot();
+        let (mut walker, mut searcher) = (InterestSet::new(1), InterestSet::new(1));
+        let mut changes = 0;
+        for step in 0..4_000 {
+            // A curve with loops, sharp turns and rests.
+            let along = (step - step % 7) as f32 * 0.013;
+            let eye = [80.0 + 50.0 * libm::sinf(along), 0.0, 80.0 + 40.0 * libm::sinf(along * 1.7)];
+            let change = walker.refresh(snapshot, Some(eye), 60);
+            searcher.edge = InterestEdge::default();
+            assert_eq!(change, searcher.refresh(snapshot, Some(eye), 60), "step {step}");
+            assert_eq!(walker.sections(), searcher.sections(), "step {step}");
+            changes += change.entered.len() + change.left.len();
+        }
+        assert!(changes > 1_000, "{changes} changes");
+    }
+
+    #[test]
     fn policies_select_the_clients_that_see_an_entity() {
         let mut interest_grid = InterestGrid::default();
         let reaches = [Reach::Always, Reach::Owner(1), Reach::Owner(2), Reach::Never, Reach::Within(10.0)];
