@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_cluster::{
-    Epoch, LEASE_MAX, Load, Name, Release, RoomEntry, ServerEntry, ServerId, ServerPhase, choose,
-    surely_after, surely_within,
+    Epoch, LEASE_MAX, Load, Name, Release, ReleasesApart, RoomEntry, ServerEntry, ServerId, ServerPhase,
+    choose, surely_after, surely_within,
 };
 use tokio::runtime::Runtime;
 
@@ -78,6 +78,9 @@ pub enum TakeError {
     /// The room's name is not one of the cluster.
     #[error("the room's name has other characters than a-z, 0-9, '-' and '_'")]
     Name,
+    /// A living server of the cluster has a release that is not a neighbour of this one's.
+    #[error("this server takes no rooms: {0}")]
+    Release(#[from] ReleasesApart),
     /// No such server is alive.
     #[error("the server {0} is not alive in the cluster. `nowcast cluster status` lists the servers")]
     NoServer(Name),
@@ -343,6 +346,13 @@ impl Inner {
         (observed < surely_after(entry.lease)).then_some(entry)
     }
 
+    /// Checks that the releases of all living servers are neighbours of this one's.
+    fn check_releases(&self) -> Result<(), ReleasesApart> {
+        let state = self.lock();
+        let mut living = state.seen.values().filter_map(|(entry, ..)| self.living(&state, entry.id));
+        living.try_for_each(|entry| Release::CURRENT.check_neighbour(entry.release))
+    }
+
     /// Waits until the lease of the last process with this name is surely over. A lease that is renewed meanwhile belongs to
     /// a running process.
     async fn wait_for_last_life(&self) -> Result<(), ClusterError> {
@@ -405,6 +415,7 @@ impl Inner {
             if !self.has_lease() {
                 return Err(TakeError::NoLease);
             }
+            self.check_releases()?;
             let entry = self.rooms.get(key).await?;
             let replaces = entry.as_ref().map_or(0, |entry| entry.revision);
             let before = entry.and_then(|entry| entry.value).map(|value| read_room(&value)).transpose()?;

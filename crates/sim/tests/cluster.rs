@@ -31,10 +31,14 @@ fn two_runs_of_a_seed_are_equal_to_the_last_event() {
 
 /// Lives seeds with a deliberate fault until the checker finds it.
 fn find(mutant: Mutant) -> String {
+    find_in(mutant, Script::random)
+}
+
+fn find_in(mutant: Mutant, script: impl Fn(u64) -> Script) -> String {
     let config = Config { mutant: Some(mutant), ..Setup::default().config };
     let setup = Setup { config, ..Setup::default() };
     (0..LIVES_MAX)
-        .find_map(|seed| run(&Script::random(seed), &setup).err())
+        .find_map(|seed| run(&script(seed), &setup).err())
         .unwrap_or_else(|| panic!("{mutant:?} was not found in {LIVES_MAX} lives"))
 }
 
@@ -77,6 +81,21 @@ fn a_journal_that_is_purged_before_its_snapshot_is_verified_is_found() {
 #[test]
 fn a_source_that_goes_on_without_asking_the_journal_is_found() {
     find(Mutant::ResumeUnasked);
+}
+
+#[test]
+fn a_claim_that_ignores_the_target_of_a_hand_over_is_found() {
+    find_in(Mutant::IgnoreTarget, Script::around_hand_over);
+}
+
+#[test]
+fn a_target_keeps_its_room_while_the_bucket_of_rooms_has_no_leader() {
+    let mut total = Lived::default();
+    for seed in 0..100 {
+        let lived = run(&Script::around_hand_over(seed), &Setup::default());
+        total.add(lived.unwrap_or_else(|what| panic!("seed {seed}: {what}")));
+    }
+    assert!(total.hand_overs > 20, "{total:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nowcast_cluster::{Epoch, Name, ServerEntry, ServerPhase};
+use nowcast_cluster::{Epoch, Load, Name, Release, ServerEntry, ServerId, ServerPhase};
 use nowcast_jetstream::{
     Bucket, ClusterError, ControlAnswer, ControlRequest, Directory, Link, LinkOptions, Member, MemberOptions,
     Place, RoomLease, TakeError, answer_requests,
@@ -140,4 +140,41 @@ fn a_request_to_a_server_is_answered_and_one_to_no_server_fails() {
         let answer = tokio::time::timeout(PATIENCE, answered).await.expect("the server listens");
         assert_eq!(answer, ControlAnswer::Done { text: format!("{asked:?}") });
     });
+}
+
+#[test]
+fn a_server_takes_no_room_beside_a_server_whose_release_is_not_a_neighbour() {
+    let Some(address) = shared() else { return };
+    let options = own_name();
+    let north = join(&address, &options, "north");
+    assert_eq!(north.take("plaza").unwrap(), Epoch(1));
+    let major = Release::CURRENT.major + 1;
+    let west = Name::new("west").expect("the name is valid");
+    let entry = |phase| ServerEntry {
+        id: ServerId { name: west, incarnation: 1 },
+        phase,
+        release: Release { major, ..Release::CURRENT },
+        lease: Duration::from_secs(60),
+        link_address: "".into(),
+        client_address: "".into(),
+        tags: [].into(),
+        load: Load::default(),
+    };
+    let servers = block_on(async {
+        let link = Link::connect(&address, options.clone()).await.expect("the servers answer");
+        Bucket::open(&link, "servers").await.expect("the bucket is there")
+    });
+    let write = |phase, replaces| {
+        let mut bytes = Vec::new();
+        entry(phase).encode(&mut bytes);
+        block_on(servers.set("west", bytes, replaces)).expect("nobody else writes this entry")
+    };
+    let revision = write(ServerPhase::Serving, 0);
+    wait_until(
+        "the other release is seen",
+        || matches!(north.take("attic"), Err(TakeError::Release(apart)) if apart.theirs.major == major),
+    );
+    assert_eq!(north.lease("plaza"), RoomLease::Held, "rooms that run go on");
+    write(ServerPhase::Dead, revision);
+    wait_until("a dead server does not matter", || north.take("cellar").is_ok());
 }

@@ -120,6 +120,8 @@ pub(super) struct Life<'a> {
     links: [[Link; SERVERS_MAX as usize]; SERVERS_MAX as usize],
     /// NATS has no leader until this time.
     pub(super) down_until: u64,
+    /// The bucket of rooms has no leader until this time.
+    pub(super) rooms_down_until: u64,
     /// NATS is slow until this time, by this delay.
     pub(super) slow: (u64, u64),
     clients: Vec<Client>,
@@ -171,6 +173,7 @@ impl<'a> Life<'a> {
             places,
             links: Default::default(),
             down_until: 0,
+            rooms_down_until: 0,
             slow: (0, 0),
             clients: clients.collect(),
             requires: [].into(),
@@ -521,6 +524,7 @@ impl<'a> Life<'a> {
                 }
             }
             Fault::NatsDown { ms } => self.down_until = until(ms),
+            Fault::RoomsDown { ms } => self.rooms_down_until = until(ms),
             Fault::NatsSlow { ms, by_ms } => self.slow = (until(ms), by_ms * MS),
             Fault::Move { room, to } => {
                 let (room, to) = (self.rooms[usize::from(room)], self.places[usize::from(to)].name);

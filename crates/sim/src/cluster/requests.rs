@@ -28,6 +28,12 @@ impl Life<'_> {
             is_lost |= self.random.percent(50);
             arrives = self.down_until + self.latency();
         }
+        let is_room_update =
+            matches!(&request, Request::Room { request: RoomRequest::UpdateEntry { .. }, .. });
+        if is_room_update && self.rooms_down_until > arrives {
+            is_lost |= self.random.percent(50);
+            arrives = self.rooms_down_until + self.latency();
+        }
         let is_answer_lost = !is_calm && self.random.percent(self.script.lost_answers);
         let answer_at =
             Some(arrives + self.latency()).filter(|at| !is_answer_lost && !is_lost && *at <= deadline);

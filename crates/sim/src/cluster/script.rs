@@ -53,6 +53,12 @@ pub enum Fault {
         /// Duration.
         ms: u64,
     },
+    /// The bucket of rooms has no leader, while all other streams have theirs: updates of rooms' entries are lost, or carried out
+    /// late. Followers answer reads.
+    RoomsDown {
+        /// Duration.
+        ms: u64,
+    },
     /// The disks of NATS are slow.
     NatsSlow {
         /// Duration.
@@ -152,6 +158,34 @@ impl Script {
             lost_messages: if random.percent(40) { random.below(10) } else { 0 },
             clock_ppm,
             has_wild_clocks,
+            is_engine_unsafe: false,
+            faults,
+        }
+    }
+
+    /// Makes the script of a seed in which a hand-over commits, and no server can correct the room's entry: its bucket has no leader,
+    /// and the source is killed. The entry still names the source as the owner when the source's lease is over, and reads are often old.
+    #[must_use]
+    pub fn around_hand_over(seed: u64) -> Script {
+        let random = &mut Random::new(seed ^ 0x0A_4D0);
+        let moved_at = 700 + random.below(200);
+        let to = random.below(3) as u8;
+        let source = (to + 1 + random.below(2) as u8) % 3;
+        let faults = vec![
+            (moved_at, Fault::Move { room: 0, to }),
+            (moved_at + 10 + random.below(60), Fault::RoomsDown { ms: 900 + random.below(500) }),
+            (moved_at + 100 + random.below(400), Fault::Kill { server: source, ms: 1_200 }),
+        ];
+        Script {
+            seed,
+            servers: 3,
+            rooms: 1,
+            clients: 2,
+            lost_answers: 0,
+            stale_reads: 45,
+            lost_messages: 0,
+            clock_ppm: [0; SERVERS_MAX as usize],
+            has_wild_clocks: false,
             is_engine_unsafe: false,
             faults,
         }
