@@ -27,6 +27,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 /// Time for which requests at the start are repeated. A new stream has no leader for a moment.
 const START_WITHIN: Duration = Duration::from_secs(20);
 
+/// Time for which a lack of servers is not final. Servers that start at the same time find each other first.
+const PEERS_WITHIN: Duration = Duration::from_secs(5);
+
 /// Pause before a request is repeated.
 const START_PAUSE: Duration = Duration::from_millis(100);
 
@@ -223,14 +226,18 @@ impl Link {
 pub(crate) async fn at_start<T, F: Future<Output = Result<T, ClusterError>>>(
     request: impl Fn() -> F,
 ) -> Result<T, ClusterError> {
-    let until = Instant::now() + START_WITHIN;
+    let begun = Instant::now();
     loop {
-        match request().await {
-            Err(ClusterError::Request { .. }) if Instant::now() < until => {
-                tokio::time::sleep(START_PAUSE).await
-            }
-            outcome => return outcome,
+        let outcome = request().await;
+        let patience = match &outcome {
+            Err(ClusterError::Request { .. }) => START_WITHIN,
+            Err(ClusterError::Replicas { .. }) => PEERS_WITHIN,
+            _ => return outcome,
+        };
+        if begun.elapsed() >= patience {
+            return outcome;
         }
+        tokio::time::sleep(START_PAUSE).await;
     }
 }
 
