@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -16,8 +17,8 @@ use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::admission::{Network, Policy, parse_origin};
 use nowcast_server::store::{Problem, Retention};
 use nowcast_server::{
-    BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Rules, Server, Timeouts, WorldConfig,
-    WorldError, log_panics,
+    BindError, CertificateConfig, Checker, Config, Exposed, Limits, LogWriter, Rules, Server, Timeouts,
+    WorldConfig, WorldError, log_panics,
 };
 use tracing::warn;
 use tracing_subscriber::Layer as _;
@@ -31,6 +32,7 @@ use crate::output;
 use crate::token;
 use crate::world::data;
 use crate::world::samples::Sample;
+use crate::world::studio_check::StudioCheck;
 
 /// Serve worlds that browsers and programs join
 ///
@@ -413,6 +415,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         },
         redirect_to_https,
         limits,
+        checker: Some(Checker(Arc::new(StudioCheck))),
         timeouts: Timeouts { step: Duration::from_secs(args.step_timeout), ..defaults.timeouts },
         ..defaults
     })

@@ -35,6 +35,30 @@ pub trait ClientSink: Send + Sync {
 
     /// Ends the connection for this reason. Later calls do not replace the first reason.
     fn close(&self, closing: Closing);
+
+    /// Returns the measurements of the connection that are known.
+    fn figures(&self) -> ClientFigures {
+        ClientFigures::default()
+    }
+}
+
+/// Measurements of a client's connection. Values that the carrier does not measure are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ClientFigures {
+    /// The carrier: `plain` or `session`.
+    pub carrier: &'static str,
+    /// Smoothed round-trip time, in milliseconds.
+    pub round_trip_ms: Option<f64>,
+    /// Lost packets of the last thousand.
+    pub loss_per_mille: Option<f64>,
+    /// Estimated rate of the link, in bytes a second.
+    pub rate_bytes: Option<f64>,
+    /// Bytes that wait for the client.
+    pub queued_bytes: Option<usize>,
+    /// Messages that wait for the client.
+    pub queued: Option<usize>,
+    /// Values that were replaced before they were sent.
+    pub superseded: Option<u64>,
 }
 
 /// An event for one client.

@@ -118,6 +118,7 @@ mod send_queue;
 pub mod session;
 mod shared_frame;
 mod snapshot;
+mod studio;
 mod thread_time;
 mod worlds;
 
@@ -143,11 +144,17 @@ pub use refusal::{AdmissionAnswer, Refusal};
 pub use room_metrics::{Class, RoomMetrics};
 pub use rooms::{Health, Opener, RoomSummary, Rooms, Seat};
 pub use rule_report::RuleReport;
+pub use studio::{
+    COMMANDS_MAX, EntityFilter, MOMENTS_MAX, Moments, ROWS_MAX, ReplayRequest, ReplayRules, RequestedMoment,
+    STEPS_MAX, SavedMoment, StudioAnswer, StudioCommand, StudioError, StudioRequest, StudioRoom,
+};
 pub use worlds::{Catalogue, MakeWorld, OfferError, ScriptVersions, WorldSummary, describe_faults};
 
 /// The trait through which a room sends to a client, and the values that it passes.
 pub mod sink {
-    pub use crate::client_sink::{ClientEvent, ClientSink, Greeting, RoomView, SharedEncodings, StepChanges};
+    pub use crate::client_sink::{
+        ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, SharedEncodings, StepChanges,
+    };
     pub use crate::dictionary::Dictionary;
     pub use crate::room::replicated_state::{
         Changes, EntityDescription, EntityDescriptions, ReplicatedState, ScreenValue,

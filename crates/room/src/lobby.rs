@@ -8,6 +8,7 @@ use crate::accounts::WantedAccounts;
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
 use crate::config::JOINS_PER_STEP_MAX;
+use crate::studio::StudioQueue;
 
 /// The lobby of a room. Clients enter it from their tasks, and the room's thread takes them.
 #[derive(Default)]
@@ -20,6 +21,8 @@ pub(crate) struct Lobby {
     gives_way: AtomicBool,
     /// The accounts that clients take to another room.
     pub(crate) wanted_accounts: Arc<WantedAccounts>,
+    /// The requests of the studio, and the records for them.
+    pub(crate) studio: StudioQueue,
 }
 
 #[derive(Default)]

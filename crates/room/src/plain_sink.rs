@@ -10,7 +10,7 @@ use nowcast_world_protocol::plain::{
 };
 use nowcast_world_protocol::session;
 
-use crate::client_sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
+use crate::client_sink::{ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, StepChanges};
 use crate::closing::Closing;
 use crate::dictionary::{attributes_of, field_types};
 use crate::metrics::Metrics;
@@ -55,6 +55,10 @@ impl PlainSink {
 }
 
 impl ClientSink for PlainSink {
+    fn figures(&self) -> ClientFigures {
+        ClientFigures { carrier: "plain", ..ClientFigures::default() }
+    }
+
     fn greet(&self, view: &RoomView<'_>, greeting: &Greeting) {
         let description = view.of_step.get_or_init(|| Description::of(view));
         let welcome = ServerMessage::Welcome {

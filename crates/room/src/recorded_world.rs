@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use nowcast_script::{Live, Report, Sources};
 use nowcast_store::{ActionId, Completion, Once};
 use nowcast_world::journal::{self, Entry, ReplayError};
-use nowcast_world::{ApplyError, Command, Event, PlayerId, SavedData, World};
+use nowcast_world::{ApplyError, Command, Edit, Event, PlayerId, SavedData, World};
 
 use crate::client_key::ClientKey;
 use crate::persistence::Recording;
@@ -90,6 +90,26 @@ impl RecordedWorld {
             }
         }
         Ok(())
+    }
+
+    /// Applies the edit of an editor outside of the world at once, and records it. The error message has the reason of a
+    /// refusal. The events of the edit are dropped, because hosts find its changes by comparison.
+    pub(crate) fn edit(&mut self, edit: Edit) -> Result<(), String> {
+        self.apply(Command::Edit { player: Edit::OUTSIDE, edit }).map_err(|error| error.to_string())?;
+        let (world, _) = self.engine.parts();
+        world.apply_waiting();
+        let mut refused = None;
+        while let Some(event) = world.poll_event() {
+            if let Event::Refused { player: Edit::OUTSIDE, refusal } = event {
+                refused = Some(refusal.to_string());
+            }
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Takes a snapshot, which changes the course of the world. The world must not be recorded.
+    pub(crate) fn snapshot(&mut self) -> Vec<u8> {
+        self.engine.parts().0.snapshot()
     }
 
     /// Replaces this world by another world, which is not recorded.

@@ -11,6 +11,7 @@
 //! clients |
 //! | `opening.rs`, `past.rs` | the world of a new room, and of a room that shows history |
 //! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
+//! | `studio.rs` | requests of the studio |
 
 mod chat;
 mod commands;
@@ -20,12 +21,13 @@ mod editing;
 mod editor_commands;
 mod members;
 mod opening;
-mod past;
+pub(crate) mod past;
 mod portals;
 mod publishing;
 mod registration;
 pub(crate) mod replicated_state;
 mod step_watch;
+mod studio;
 mod tick_meter;
 mod view_age;
 pub(crate) mod world_events;
@@ -50,6 +52,7 @@ use self::publishing::{Publishing, SteppedRoom};
 use self::registration::RoomRegistration;
 use self::replicated_state::Changes;
 use self::step_watch::{OPENING_FACTOR, StepWatch, WatchOutcome};
+use self::studio::PhaseClock;
 use self::tick_meter::{Started, TickMeter};
 use self::world_events::{Step, WorldEvent};
 use crate::asked_room::AskedRoom;
@@ -192,6 +195,7 @@ impl Room {
                     return;
                 }
             }
+            self.run_studio();
             let now = Instant::now();
             let is_empty = self.members.is_empty() && self.context.rooms.is_deserted(&self.context.name);
             self.context.lobby.note_empty(is_empty);
@@ -294,6 +298,7 @@ impl Room {
     /// Runs the parts of a tick, in this order. Returns false if the room ends because the step took too long.
     fn tick(&mut self) -> bool {
         let started = Started::now();
+        let mut clock = PhaseClock::starting(started.at);
         self.remove_leavers(started.at);
         self.watch.enter(if self.past.is_some() { OPENING_FACTOR } else { 1 });
         let (newcomers, is_redefined) =
@@ -301,16 +306,23 @@ impl Room {
         if !self.watch.leave(self.context.rooms.config.step) {
             return false;
         }
+        clock.end(0);
         let (changes, world_events) = self.collect_changes();
+        self.log_events(&world_events);
         let world_events = self.hold_back(world_events);
+        clock.end(1);
         self.save_accounts();
         // A world is recorded from the step in which the first player joins, because timers may change it without
         // commands.
         self.world.record(self.was_used || self.world.world().scene().players().next().is_some());
         self.members.release_accounts(&self.world);
+        clock.end(2);
         let step = StepChanges { changes: &changes, world_events: &world_events, is_redefined };
         self.publish(newcomers, &step);
+        clock.end(3);
         self.measure(&started);
+        clock.end(4);
+        self.record_times(&clock);
         self.registration.ticked();
         true
     }

@@ -23,6 +23,7 @@ use crate::metrics::Metrics;
 use crate::persistence::{Ban, Bans, PersistenceThread};
 use crate::portals::Portals;
 use crate::refusal::Refusal;
+use crate::studio::StudioRoom;
 use crate::worlds::{Catalogue, WorldSummary};
 
 pub use self::health::Health;
@@ -295,6 +296,11 @@ impl Rooms {
     pub fn count(&self) -> (usize, usize) {
         let open = self.lock();
         (present(&open).count(), present(&open).map(|(_, room)| room.seats).sum())
+    }
+
+    /// Returns the studio of an open room.
+    pub fn studio(&self, name: &str) -> Option<StudioRoom> {
+        self.lock().get(name).map(|room| StudioRoom { lobby: Arc::clone(&room.lobby) })
     }
 
     /// Whether a room of this name is open.

@@ -4,10 +4,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use mlua::{Function, Table, Value as Luau};
 use nowcast_world::{
-    Behaviour, Command, Contact, EntityId, Event, Input, PlayerId, Pose, SavedData, Scene, Timer, To, Value,
-    World, is_account,
+    Behaviour, Command, Contact, Definition, EntityId, Event, Input, PlayerId, Pose, SavedData, Scene, Timer,
+    To, Value, World, is_account,
 };
 
 use crate::console::Console;
@@ -120,26 +122,44 @@ impl Scenario {
     fn play(&self, case: usize, seed: u64) -> Result<Outcome, Fault> {
         let exchange = Rc::new(Exchange::default());
         let (script, entry) = self.load(&exchange)?;
-        let resume: Function = script.sandbox().run(|_| {
+        let (resume, moment): (Function, Option<String>) = script.sandbox().run(|_| {
             entry.get::<Function>("begin")?.call::<()>(case + 1)?;
-            entry.get("resume")
+            Ok((entry.get("resume")?, entry.get::<Function>("moment")?.call(case + 1)?))
         })?;
         let (definition, console) = (script.definition(), script.console());
         let printed = script.sandbox().lines();
         let piloted = Piloted { script, resume, exchange: exchange.clone() };
-        let mut world = World::new(definition, seed, Box::new(piloted))
-            .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
+        let mut world = match moment {
+            None => World::new(definition, seed, Box::new(piloted))
+                .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?,
+            Some(moment) => self.restore(&moment, definition, piloted)?,
+        };
+        // Bots get numbers that no player of a restored world has.
+        let newest = world.scene().players().map(|player| player.id.0).max();
+        *exchange.next_player.borrow_mut() = newest.unwrap_or_default();
+        let began = world.tick();
         let mut failure = None;
         while failure.is_none() && !*exchange.is_done.borrow() {
             world.step();
             failure = exchange_with(&mut world, &exchange, &console);
-            if world.tick() >= STEPS_MAX {
+            if world.tick() - began >= STEPS_MAX {
                 failure = failure.or_else(|| Some(endless()));
             }
         }
         let printed = printed.take();
         let failure = failure.map(|fault| fault.explained(&self.sources));
-        Ok(Outcome { steps: world.tick(), failure, printed })
+        Ok(Outcome { steps: world.tick() - began, failure, printed })
+    }
+
+    /// Restores a saved moment with the rules of this version.
+    fn restore(&self, moment: &str, definition: Definition, piloted: Piloted) -> Result<World, Fault> {
+        let broken = |cause: String| {
+            let message = format!("the saved moment cannot be restored: {cause}");
+            Fault::of_file(FaultKind::Runtime, &self.module, message).with_cure("save it again in the studio")
+        };
+        let text: String = moment.split_ascii_whitespace().collect();
+        let bytes = STANDARD.decode(text).map_err(|error| broken(error.to_string()))?;
+        World::restore(definition, Box::new(piloted), &bytes).map_err(|error| broken(error.to_string()))
     }
 
     fn load(&self, exchange: &Rc<Exchange>) -> Result<(Script, Table), Fault> {

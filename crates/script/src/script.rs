@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Value as Luau};
-use nowcast_world::{Behaviour, Contact, Definition, EntityId, PlayerId, STEP_HZ, Scene, Timer, Value};
+use nowcast_world::{Behaviour, Contact, Definition, Edit, EntityId, PlayerId, STEP_HZ, Scene, Timer, Value};
 
 use crate::about::About;
 use crate::console::Console;
@@ -237,6 +237,15 @@ impl Behaviour for Script {
         if let Err(fault) = resumed {
             self.shared.console.report(fault);
         }
+    }
+
+    fn edited(&mut self, scene: &Scene, edit: &Edit) {
+        if let Edit::State(key, Value::Nil) = edit
+            && let Err(error) = self.lasting.state.raw_set(key.as_str(), mlua::Value::Nil)
+        {
+            self.shared.console.report(Fault::from_lua(&error, None));
+        }
+        self.resume(scene);
     }
 
     fn upgrade(&mut self, scene: &mut Scene, from: Option<u32>) {

@@ -16,6 +16,7 @@ use nowcast_world_protocol::plain::NETWORK_HZ;
 use crate::limits::Limits;
 use crate::logs::LogWriter;
 use crate::services::ServiceConfig;
+use crate::studio::Checker;
 use crate::worlds::WorldConfig;
 
 /// Configuration of a [`Server`](crate::Server): addresses, worlds and limits.
@@ -68,6 +69,8 @@ pub struct Config {
     pub docs: Option<PathBuf>,
     /// The writer of the program's logs. If present, `/metrics` shows its number of dropped lines.
     pub logs: Option<LogWriter>,
+    /// Finds the mistakes of rules for the studio. Without it, the studio shows the mistakes that the load of rules finds.
+    pub checker: Option<Checker>,
 }
 
 impl Default for Config {
@@ -94,6 +97,7 @@ impl Default for Config {
             retention: Retention::default(),
             docs: None,
             logs: None,
+            checker: None,
         }
     }
 }

@@ -24,6 +24,7 @@ use crate::join::join;
 use crate::metrics;
 use crate::session::admission;
 use crate::shared::{Host, Shared};
+use crate::studio;
 use crate::web;
 
 /// Builds the routes of a server.
@@ -37,6 +38,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/docs", get(async || Redirect::permanent("/docs/")))
         .route("/docs/", get(show_documents))
         .route("/docs/{*path}", get(show_document))
+        .merge(studio::router())
         .merge(web::router())
         .layer(from_fn_with_state(Arc::clone(&shared), guard))
         .layer(from_fn_with_state(Arc::clone(&shared), check_page));

@@ -34,6 +34,7 @@ use crate::metrics::Metrics;
 use crate::services::{self, OpenService, ServiceConfig};
 use crate::session::{admission, client_session, session_config};
 use crate::shared::{Sessions, Shared};
+use crate::studio::{Studio, keep_history};
 use crate::used_tokens::UsedTokenMarks;
 use crate::worlds::{self, WorldError};
 
@@ -124,6 +125,7 @@ impl Server {
             })
             .unzip();
         let io = IoThreads::start(config.io_threads).map_err(BindError::Threads)?;
+        let studio = Studio::new(&config, &rooms);
         let shared = Shared {
             config,
             io,
@@ -133,6 +135,7 @@ impl Server {
             cluster,
             services: open,
             documents,
+            studio,
             _watchers: watchers,
         };
         let shared = Arc::new(shared);
@@ -174,6 +177,7 @@ impl Server {
             node.serve(&self.shared);
         }
         accepting.spawn(watch_store(Arc::clone(&rooms.persistence), rooms.config.retention));
+        accepting.spawn(keep_history(Arc::clone(&self.shared)));
         for listener in self.listeners {
             let certificates = Arc::clone(&self.shared.sessions.certificates);
             let admitting = Admitting {

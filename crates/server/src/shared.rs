@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::docs::DocumentFiles;
 use crate::metrics::Metrics;
 use crate::services::OpenService;
+use crate::studio::Studio;
 use crate::worlds::FolderWatch;
 
 /// State shared by all requests.
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) services: Vec<OpenService>,
     /// The documents, if this server serves them.
     pub(crate) documents: Option<DocumentFiles>,
+    /// The state of the studio.
+    pub(crate) studio: Studio,
     /// The watchers of the folders of worlds.
     pub(crate) _watchers: Vec<FolderWatch>,
 }

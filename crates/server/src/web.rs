@@ -11,7 +11,7 @@ use axum::http::header::{
 };
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use nowcast_world_protocol::is_room_name;
 
@@ -39,6 +39,9 @@ pub(crate) fn router() -> Router<Arc<Shared>> {
         .route("/", get(client))
         .route("/r/{room}", get(room))
         .route("/lab", get(lab))
+        .route("/studio", get(async || Redirect::permanent("/studio/")))
+        .route("/studio/", get(studio))
+        .route("/studio/{*path}", get(studio_file))
         .route("/{*path}", get(file))
 }
 
@@ -60,6 +63,16 @@ async fn room(State(shared): State<Arc<Shared>>, Path(name): Path<String>, reque
 /// The page that measures a browser's connection to this server.
 async fn lab(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     page("lab.html", &shared, &request)
+}
+
+/// The page of the studio. It has no data of a world: its scripts ask the interface below `/studio/api/`.
+async fn studio(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    page("studio/index.html", &shared, &request)
+}
+
+/// Serves a file of the studio's page.
+async fn studio_file(Path(path): Path<String>, headers: HeaderMap) -> Response {
+    file(Path(format!("studio/{path}")), headers).await
 }
 
 fn page(path: &str, shared: &Shared, request: &Request) -> Response {
@@ -112,8 +125,8 @@ pub(crate) async fn file(Path(path): Path<String>, headers: HeaderMap) -> Respon
 fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap, policy: &str) -> Response {
     // Names below `assets/` contain a hash of the content, so browsers may cache these files for ever. Browsers must
     // revalidate all other files.
-    let caching =
-        if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let is_hashed = path.strip_prefix("studio/").unwrap_or(path).starts_with("assets/");
+    let caching = if is_hashed { "public, max-age=31536000, immutable" } else { "no-cache" };
     let tags = [(CACHE_CONTROL, caching), (ETAG, asset.tag), (VARY, "accept-encoding")];
     if headers.get(IF_NONE_MATCH).is_some_and(|tag| tag.as_bytes() == asset.tag.as_bytes()) {
         return (StatusCode::NOT_MODIFIED, tags).into_response();
@@ -157,6 +170,12 @@ mod assets {
     #[allow_missing = true]
     struct Files;
 
+    /// The page of the studio.
+    #[derive(RustEmbed)]
+    #[folder = "$CARGO_MANIFEST_DIR/../../packages/studio/dist"]
+    #[allow_missing = true]
+    struct StudioFiles;
+
     /// The suffix that the page's build adds to the name of a file when it compresses the file by Brotli.
     const BROTLI: &str = ".br";
 
@@ -182,19 +201,28 @@ mod assets {
     }
 
     /// All files. The first request prepares them, which takes about 30 ms.
-    static PREPARED: LazyLock<HashMap<String, Prepared>> = LazyLock::new(|| {
-        Files::iter()
+    static PREPARED: LazyLock<HashMap<String, Prepared>> = LazyLock::new(prepare_all::<Files>);
+
+    /// The files of the studio, which the first request for one of them prepares.
+    static STUDIO: LazyLock<HashMap<String, Prepared>> = LazyLock::new(prepare_all::<StudioFiles>);
+
+    fn prepare_all<F: RustEmbed>() -> HashMap<String, Prepared> {
+        F::iter()
             .filter(|path| !path.ends_with(BROTLI))
-            .filter_map(|path| Some((path.to_string(), prepare(&path, Files::get(&path)?))))
+            .filter_map(|path| Some((path.to_string(), prepare::<F>(&path, F::get(&path)?))))
             .collect()
-    });
+    }
 
     pub(super) fn load(path: &str) -> Option<Asset> {
-        let Prepared { content, brotli, gzipped, content_type, tag } = PREPARED.get(path)?;
+        let found = match path.strip_prefix("studio/") {
+            Some(path) => STUDIO.get(path),
+            None => PREPARED.get(path),
+        };
+        let Prepared { content, brotli, gzipped, content_type, tag } = found?;
         Some(Asset { content, brotli, gzipped, content_type, tag })
     }
 
-    fn prepare(path: &str, file: EmbeddedFile) -> Prepared {
+    fn prepare<F: RustEmbed>(path: &str, file: EmbeddedFile) -> Prepared {
         let media = mime_guess::from_path(path).first_or_octet_stream();
         let charset = if media.type_() == "text" { "; charset=utf-8" } else { "" };
         let hash: String =
@@ -202,7 +230,7 @@ mod assets {
         let content = Bytes::from(file.data.into_owned());
         let is_text = media.type_() == "text" || media.suffix().is_some() || media.subtype() == "json";
         Prepared {
-            brotli: Files::get(&format!("{path}{BROTLI}")).map(|file| Bytes::from(file.data.into_owned())),
+            brotli: F::get(&format!("{path}{BROTLI}")).map(|file| Bytes::from(file.data.into_owned())),
             gzipped: is_text.then(|| gzip(&content)),
             content,
             content_type: format!("{media}{charset}"),

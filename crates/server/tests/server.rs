@@ -21,4 +21,5 @@ mod rates;
 mod seats;
 mod sessions;
 mod strangers;
+mod studio;
 mod worlds;

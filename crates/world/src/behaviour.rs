@@ -2,6 +2,7 @@
 
 use nowcast_wire::Value;
 
+use crate::command::Edit;
 use crate::contact::Contact;
 use crate::id::{EntityId, PlayerId};
 use crate::scene::Scene;
@@ -74,6 +75,10 @@ pub trait Behaviour {
     /// step; this hook may change the world. `from` is the [`crate::Definition::version`] of the earlier rules, or
     /// `None` if it is unknown.
     fn upgrade(&mut self, _scene: &mut Scene, _from: Option<u32>) {}
+
+    /// An editor changed the world directly ([`crate::Command::Edit`]). Values that the behaviour stores outside of the world
+    /// may be out of date; like [`resume`](Self::resume), this hook must not change the world.
+    fn edited(&mut self, _scene: &Scene, _edit: &Edit) {}
 
     /// A step of 1/60 s begins. Commands and timers are done; walkers and physics move next.
     fn step(&mut self, _scene: &mut Scene) {}

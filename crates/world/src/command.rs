@@ -173,7 +173,7 @@ pub enum Command {
     },
     /// An editor changes the world directly. The world's behaviour is not called.
     Edit {
-        /// The player that edits.
+        /// The player that edits. [`Edit::OUTSIDE`] stands for an editor that is not in the world.
         player: PlayerId,
         /// The change.
         edit: Edit,
@@ -196,6 +196,17 @@ pub enum Edit {
     Place(EntityId, Pose),
     /// Sets an attribute.
     Attribute(EntityId, String, Value),
+    /// Sets the private data of an entity.
+    Private(EntityId, Value),
+    /// Sets a key of the world's state. Nil removes the key.
+    State(String, Value),
+    /// Sets the saved data of a player's account. The version of the data stays.
+    Saved(PlayerId, Value),
+}
+
+impl Edit {
+    /// The player number of an editor that is not in the world. No player has this number.
+    pub const OUTSIDE: PlayerId = PlayerId(0);
 }
 
 impl Command {
@@ -243,7 +254,10 @@ impl Command {
             Command::Set { attributes, .. } => held_bytes(attributes),
             Command::Spawn { kind, attributes, .. } => kind.len() + held_bytes(attributes),
             Command::Edit { edit: Edit::Spawn { kind, .. }, .. } => kind.len(),
-            Command::Edit { edit: Edit::Attribute(_, name, value), .. } => name.len() + held_bytes(value),
+            Command::Edit { edit: Edit::Attribute(_, name, value) | Edit::State(name, value), .. } => {
+                name.len() + held_bytes(value)
+            }
+            Command::Edit { edit: Edit::Private(_, value) | Edit::Saved(_, value), .. } => held_bytes(value),
             _ => 0,
         }
     }

@@ -179,6 +179,12 @@ impl Entities {
         (0..self.ids.len()).filter(|row| self.is_alive[*row]).map(|row| self.at(row))
     }
 
+    /// Iterates over the entities with this id or a greater one, ordered by id.
+    pub fn iter_from(&self, id: EntityId) -> impl Iterator<Item = EntityRef<'_>> {
+        let first = self.ids.partition_point(|known| *known < id);
+        (first..self.ids.len()).filter(|row| self.is_alive[*row]).map(|row| self.at(row))
+    }
+
     /// The entities of one kind, ordered by id.
     pub fn of_kind(&self, kind: KindId) -> impl Iterator<Item = EntityRef<'_>> {
         (0..self.ids.len())

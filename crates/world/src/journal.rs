@@ -33,11 +33,15 @@ mod saved;
 use nowcast_wire::{Effort, Limits as WireLimits};
 
 use self::saved::Saved;
-use crate::command::Command;
+use crate::command::{Command, Edit};
 use crate::world::World;
 
-/// The newest version of the format, stored in the first byte. Entries of this version may be joins with accounts.
-const VERSION: u8 = 4;
+/// The newest version of the format, stored in the first byte. Entries of this version may be edits of private data, of
+/// state and of accounts.
+const VERSION: u8 = 5;
+
+/// The version of entries without such edits. Entries of this version may be joins with accounts.
+const VERSION_WITHOUT_DATA_EDITS: u8 = 4;
 
 /// The version of entries without joins with accounts. Entries of this version may be joins with roles.
 const VERSION_WITHOUT_ACCOUNTS: u8 = 3;
@@ -151,7 +155,11 @@ pub enum ReplayError {
 /// Appends entries as bytes, in columns. Many entries in one call take fewer bytes than single ones.
 pub fn encode(entries: &[Entry], out: &mut Vec<u8>) {
     let needed = entries.iter().map(|entry| match entry.record {
-        Record::Command(Command::JoinWithAccount { .. }) => VERSION,
+        Record::Command(Command::Edit {
+            edit: Edit::Private(..) | Edit::State(..) | Edit::Saved(..),
+            ..
+        }) => VERSION,
+        Record::Command(Command::JoinWithAccount { .. }) => VERSION_WITHOUT_DATA_EDITS,
         Record::Command(Command::JoinWithRoles { .. }) => VERSION_WITHOUT_ACCOUNTS,
         _ => VERSION_WITHOUT_ROLES,
     });

@@ -235,7 +235,8 @@ impl World {
         let World { scene, behaviour, .. } = self;
         let player = command.player();
         let is_known = scene.players.contains_key(&player);
-        if !is_known && !command.is_join() {
+        let is_outside = player == Edit::OUTSIDE && matches!(command, Command::Edit { .. });
+        if !is_known && !is_outside && !command.is_join() {
             return Err(Refusal::UnknownPlayer(player.0));
         }
         match command {
@@ -293,7 +294,9 @@ impl World {
                 }
             }
             Command::Edit { edit, .. } => {
-                make_edit(scene, edit).map_err(|error| Refusal::Edit(error.to_string()))?
+                let noted = edit.clone();
+                make_edit(scene, edit).map_err(|error| Refusal::Edit(error.to_string()))?;
+                behaviour.edited(scene, &noted);
             }
             command => owner_commands::carry_out(scene, behaviour.as_mut(), command)?,
         }
@@ -332,5 +335,11 @@ fn make_edit(scene: &mut Scene, edit: Edit) -> Result<(), SceneError> {
             Ok(())
         }
         Edit::Attribute(id, name, value) => scene.set_attribute(id, &name, value),
+        Edit::Private(id, value) => scene.set_private(id, value),
+        Edit::State(key, value) => scene.set_state(&key, value),
+        Edit::Saved(player, value) => {
+            let version = scene.saved(player).map_or(1, |saved| saved.version);
+            scene.set_saved(player, version, value)
+        }
     }
 }

@@ -12,5 +12,6 @@ mod past;
 mod restore;
 mod salvage;
 pub(crate) mod samples;
+pub(crate) mod studio_check;
 pub(crate) mod test;
 mod typescript;

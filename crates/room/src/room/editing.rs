@@ -13,6 +13,7 @@ use crate::client_handle::ClientHandle;
 use crate::client_sink::ClientEvent;
 use crate::recorded_world::RecordedWorld;
 use crate::rule_report::RuleReport;
+use crate::studio::{Line, LogKind};
 use crate::worlds::Change;
 
 /// Maximum reports that are kept for editors who join later.
@@ -143,7 +144,7 @@ impl Editing {
             Some(Change::Fault(text)) => {
                 self.is_faulty = true;
                 let version = world.count_refused();
-                self.report(context, members, RuleReport { outcome: Outcome::Refused, version, text });
+                self.report(context, world, members, RuleReport { outcome: Outcome::Refused, version, text });
             }
         }
     }
@@ -169,7 +170,8 @@ impl Editing {
             if matches!(outcome, Outcome::Refused | Outcome::RolledBack) {
                 self.take_back();
             }
-            self.report(context, members, RuleReport { outcome, version: version.number, text });
+            let report = RuleReport { outcome, version: version.number, text };
+            self.report(context, world, members, report);
         }
         self.report_dropped_failures(context, world, members);
         self.pass_on_printed(context, world, members);
@@ -179,10 +181,12 @@ impl Editing {
 
     /// Sends lines that the rules printed to editors, and writes them to the log.
     fn pass_on_printed(&mut self, context: &RoomContext, world: &mut RecordedWorld, members: &Members) {
+        let tick = world.world().tick();
         let send = |version: u64, text: String| {
             let report = RuleReport { outcome: Outcome::Printed, version, text };
             context.rooms.metrics.report_rules(report.outcome);
             info!(room = context.name, text = report.text, "printed");
+            context.lobby.studio.log().push(Line::new(LogKind::Print, tick, &report.text));
             members.send_to_editors(ClientEvent::Report(&report));
         };
         let dropped = self.printed.begin_second(world.world().tick());
@@ -211,28 +215,48 @@ impl Editing {
             "{dropped} more errors were raised and left out: at most {FAILURES_MAX} a second are reported"
         );
         let report = RuleReport { outcome: Outcome::Failed, version: world.version(), text };
-        self.publish_report(context, members, report);
+        self.publish_report(context, world, members, report);
     }
 
     /// Counts a report, and sends it to editors. A script that fails in every step may report the same error sixty times a
     /// second. Therefore a report that editors already have is not sent again, and the number of new reports is limited.
-    fn report(&mut self, context: &RoomContext, members: &Members, report: RuleReport) {
+    fn report(
+        &mut self,
+        context: &RoomContext,
+        world: &RecordedWorld,
+        members: &Members,
+        report: RuleReport,
+    ) {
         context.rooms.metrics.report_rules(report.outcome);
         if self.reports.contains(&report) {
             return;
         }
         if report.outcome != Outcome::Failed || self.failures.take() {
-            self.publish_report(context, members, report);
+            self.publish_report(context, world, members, report);
         }
     }
 
     /// Logs a report. Sends it to editors now, and to editors who join later.
-    fn publish_report(&mut self, context: &RoomContext, members: &Members, report: RuleReport) {
+    fn publish_report(
+        &mut self,
+        context: &RoomContext,
+        world: &RecordedWorld,
+        members: &Members,
+        report: RuleReport,
+    ) {
         let RuleReport { outcome, version, text } = &report;
-        match outcome {
-            Outcome::Runs => info!(room = context.name, version, "rules run"),
-            _ => warn!(room = context.name, version, ?outcome, text, "rules"),
-        }
+        let tick = world.world().tick();
+        let line = match outcome {
+            Outcome::Runs => {
+                info!(room = context.name, version, "rules run");
+                Line::new(LogKind::Rules, tick, &format!("version {version} runs"))
+            }
+            _ => {
+                warn!(room = context.name, version, ?outcome, text, "rules");
+                Line::new(LogKind::Error, tick, text)
+            }
+        };
+        context.lobby.studio.log().push(line);
         members.send_to_editors(ClientEvent::Report(&report));
         self.reports.push_back(report);
         while self.reports.len() > REPORTS_KEPT {

@@ -80,10 +80,10 @@ pub(super) struct Past {
 }
 
 /// A moment that is loaded.
-struct Loaded {
-    engine: Engine,
-    is_exact: bool,
-    stretch: Stretch,
+pub(crate) struct Loaded {
+    pub(crate) engine: Engine,
+    pub(crate) is_exact: bool,
+    pub(crate) stretch: Stretch,
     span: (u64, u64),
 }
 
@@ -96,7 +96,7 @@ pub(super) fn open(
 ) -> Result<(Opened, Option<Past>), OpenError> {
     let name = WorldName::new(room).expect("a room's name is short and can be printed");
     let Loaded { engine, is_exact, stretch, span } =
-        load(&name, at.moment(now_ms()), offered, rooms).map_err(OpenError::Past)?;
+        load(&name, at.moment(now_ms()), NEXT, offered, rooms).map_err(OpenError::Past)?;
     let Stretch { saved, time_ms, next, through_tick, through_ms } = stretch;
     let past = Past {
         name,
@@ -119,14 +119,20 @@ pub(super) fn open(
 }
 
 /// Loads the world at a moment, or at the first stored moment. Waits for the disk. Steps the world from the snapshot before
-/// the moment to the moment.
-fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> Result<Loaded, Refusal> {
+/// the moment to the moment. `next` is the duration of the history that is loaded after the moment.
+pub(crate) fn load(
+    name: &WorldName,
+    moment: Moment,
+    next: Duration,
+    offered: &Offered,
+    rooms: &Rooms,
+) -> Result<Loaded, Refusal> {
     let failed = |cause: String| {
         warn!(room = %name, cause, "the past cannot be shown");
         Refusal::PastNotLoaded { room: name.to_string(), cause: "the server's log has the reason".into() }
     };
     let store = rooms.persistence.store().ok_or(Refusal::NoStore)?;
-    let found = rooms.persistence.load_past(&*store, name, moment, NEXT);
+    let found = rooms.persistence.load_past(&*store, name, moment, next);
     let Some(LookBack { span, stretch }) = found.map_err(|error| failed(error.to_string()))? else {
         return Err(Refusal::NotKept(name.to_string()));
     };
@@ -300,7 +306,7 @@ impl Room {
             while self.world.poll_event().is_some() {}
             return false;
         }
-        match load(&past.name, moment, &self.context.offered, &self.context.rooms) {
+        match load(&past.name, moment, NEXT, &self.context.offered, &self.context.rooms) {
             Ok(loaded) => self.show(past, loaded),
             Err(refusal) => {
                 past.is_playing = false;

@@ -8,8 +8,8 @@ pub(super) const TESTING: Section = Section {
     entries: &[
         entry(
             "case",
-            "(name: string, fn: () -> ()) -> ()",
-            "Declares a case. Each case runs in a world of its own.",
+            "(name: string, fn: () -> (), moment: string?) -> ()",
+            "Declares a case. Each case runs in a world of its own, which begins with the saved moment, if one is given.",
         ),
         entry(
             "join",

@@ -10,7 +10,7 @@ use nowcast_replication::{Flight, History, InterestGrid, Moving, Placed, Transfo
 use nowcast_room::session::{
     Delivery, DeliverySender, LatestSnapshot, RoomSnapshot, SeenPlayer, StepUpdate, Welcome, outbox,
 };
-use nowcast_room::sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
+use nowcast_room::sink::{ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, StepChanges};
 use nowcast_room::{Closing, Metrics, RuleReport};
 use nowcast_world::{FreeMotion, PlayerId, Pose, STEP_HZ, World};
 use nowcast_world_protocol::session::{FromWorld, PROTOCOL};
@@ -71,6 +71,10 @@ impl SessionSink {
 }
 
 impl ClientSink for SessionSink {
+    fn figures(&self) -> ClientFigures {
+        ClientFigures { carrier: "session", ..ClientFigures::default() }
+    }
+
     /// Sends the welcome. The driver reads it when the snapshot of this step is published.
     fn greet(&self, view: &RoomView<'_>, greeting: &Greeting) {
         let welcome = FromWorld::Welcome {

@@ -201,17 +201,17 @@ pub fn read_assets(folder: &Path, known: &Assets) -> Result<(Assets, Vec<Fault>)
 }
 
 /// The path of a world's folder, without links. No file outside of this folder is read.
-struct Root(PathBuf);
+pub(super) struct Root(PathBuf);
 
 impl Root {
-    fn of(folder: &Path) -> Result<Root, FolderError> {
+    pub(super) fn of(folder: &Path) -> Result<Root, FolderError> {
         // A missing folder counts as a folder without a main module.
         folder.canonicalize().map(Root).map_err(|_| FolderError::NoWorld(folder.to_owned()))
     }
 
     /// Calls `found` with the name and the path of every file in a folder and its subfolders, except hidden ones. Does not
     /// follow links to folders, because they may lead back or out of the folder. Visits at most `files_left` entries.
-    fn find(
+    pub(super) fn find(
         &self,
         folder: &Path,
         prefix: &str,

@@ -1,7 +1,9 @@
 //! The worlds of a server's configuration, and the folders from which their rules are read.
 
+mod files;
 mod folder;
 
+pub(crate) use files::{Expected, FileError, WorldFiles};
 pub(crate) use folder::FolderWatch;
 use folder::watch;
 pub use folder::{FolderError, read_assets, read_world};

@@ -183,6 +183,18 @@ enum SavedRecord {
         account: String,
         saved: Option<SavedAccountData>,
     },
+    EditPrivate {
+        entity: u32,
+        value: Value,
+    },
+    EditState {
+        key: String,
+        value: Value,
+    },
+    EditSaved {
+        account_of: u32,
+        value: Value,
+    },
 }
 
 #[derive(Wire)]
@@ -300,6 +312,11 @@ impl SavedRecord {
             Edit::Attribute(id, name, value) => {
                 SavedRecord::Attribute { entity: id.0, name: name.clone(), value: value.clone() }
             }
+            Edit::Private(id, value) => SavedRecord::EditPrivate { entity: id.0, value: value.clone() },
+            Edit::State(key, value) => SavedRecord::EditState { key: key.clone(), value: value.clone() },
+            Edit::Saved(player, value) => {
+                SavedRecord::EditSaved { account_of: player.0, value: value.clone() }
+            }
         }
     }
 
@@ -322,6 +339,9 @@ impl SavedRecord {
             SavedRecord::Attribute { entity, name, value } => {
                 edit(Edit::Attribute(EntityId(entity), name, value))
             }
+            SavedRecord::EditPrivate { entity, value } => edit(Edit::Private(EntityId(entity), value)),
+            SavedRecord::EditState { key, value } => edit(Edit::State(key, value)),
+            SavedRecord::EditSaved { account_of, value } => edit(Edit::Saved(PlayerId(account_of), value)),
             SavedRecord::JoinProgram { name } => Command::JoinProgram { player, name },
             SavedRecord::Own { entity, number } => Command::Own { player, entity: EntityId(entity), number },
             SavedRecord::Release { entity, to } => {

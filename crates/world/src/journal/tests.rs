@@ -34,6 +34,9 @@ fn any_record() -> impl Strategy<Value = Record> {
             name,
             value
         )),
+        (any::<u32>(), value.clone()).prop_map(|(id, value)| Edit::Private(EntityId(id), value)),
+        (any::<String>(), value.clone()).prop_map(|(key, value)| Edit::State(key, value)),
+        (any::<u32>(), value.clone()).prop_map(|(id, value)| Edit::Saved(PlayerId(id), value)),
     ];
     let command = prop_oneof![
         (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Join { player, name }),
@@ -103,7 +106,7 @@ fn a_newer_journal_is_refused_by_its_version() {
 }
 
 #[test]
-fn a_journal_has_the_oldest_version_that_can_hold_its_joins() {
+fn a_journal_has_the_oldest_version_that_can_hold_its_commands() {
     let player = PlayerId(1);
     let join = Command::Join { player, name: "Ada".into() };
     let roles =
@@ -117,9 +120,14 @@ fn a_journal_has_the_oldest_version_that_can_hold_its_joins() {
         account: "key:ada".into(),
         saved: Some(saved),
     };
-    for (command, version) in
-        [(join, VERSION_WITHOUT_ROLES), (roles, VERSION_WITHOUT_ACCOUNTS), (account, VERSION)]
-    {
+    let edit = |edit| Command::Edit { player: Edit::OUTSIDE, edit };
+    for (command, version) in [
+        (join, VERSION_WITHOUT_ROLES),
+        (edit(Edit::Despawn(EntityId(3))), VERSION_WITHOUT_ROLES),
+        (roles, VERSION_WITHOUT_ACCOUNTS),
+        (account, VERSION_WITHOUT_DATA_EDITS),
+        (edit(Edit::State("score".into(), 3.into())), VERSION),
+    ] {
         let entries = [Entry { tick: 3, record: Record::Command(command) }];
         let bytes = bytes_of(&entries);
         assert_eq!(bytes[0], version);

@@ -1,0 +1,169 @@
+//! Requests of the studio, on the room's thread.
+
+use std::time::Instant;
+
+use serde_json::{Value as Json, json};
+
+use super::Room;
+use super::world_events::WorldEvent;
+use crate::client_handle::ClientHandle;
+use crate::closing::Closing;
+use crate::studio::{
+    Job, Line, LogKind, PHASES, StepTimes, StudioAnswer, StudioCommand, StudioError, StudioRequest,
+    describe_room, read_world,
+};
+
+/// The length of a step, in microseconds.
+const BUDGET_US: u32 = 1_000_000 / nowcast_world::STEP_HZ;
+
+/// The moments at which the phases of a step end.
+pub(super) struct PhaseClock {
+    last: Instant,
+    phases: [u32; PHASES.len()],
+}
+
+impl PhaseClock {
+    pub(super) fn starting(at: Instant) -> Self {
+        Self { last: at, phases: [0; PHASES.len()] }
+    }
+
+    /// Ends the phase with this index in [`PHASES`].
+    pub(super) fn end(&mut self, phase: usize) {
+        let now = Instant::now();
+        let us = u32::try_from((now - self.last).as_micros()).unwrap_or(u32::MAX);
+        self.phases[phase] = self.phases[phase].saturating_add(us);
+        self.last = now;
+    }
+}
+
+impl Room {
+    /// Runs the requests that wait, for a limited time.
+    pub(super) fn run_studio(&mut self) {
+        let lobby = std::sync::Arc::clone(&self.context.lobby);
+        if lobby.studio.has_waiting() {
+            lobby.studio.run(|job| self.run_studio_job(job));
+        }
+    }
+
+    /// Returns the request if it continues after the next step.
+    fn run_studio_job(&mut self, mut job: Job) -> Option<Job> {
+        let answer = match read_world(self.world.world(), &job.request, &mut job.scan) {
+            Some(answer) => answer,
+            None => match std::mem::replace(&mut job.request, StudioRequest::State) {
+                unfinished @ StudioRequest::Entities(_) => {
+                    return Some(Job { request: unfinished, ..job });
+                }
+                StudioRequest::Commands(commands) => self.run_studio_commands(commands),
+                StudioRequest::Clients => Ok(self.describe_clients()),
+                StudioRequest::Disconnect { player, reason } => self.disconnect(player, &reason),
+                StudioRequest::Profile { steps } => Ok(self.describe_profile(steps)),
+                _ => Ok(self.describe()),
+            },
+        };
+        // The caller may have stopped waiting.
+        let _ = job.answer.send(answer);
+        None
+    }
+
+    fn describe(&self) -> Json {
+        let mut room = describe_room(self.world.world());
+        room.insert("name".into(), self.context.name.as_str().into());
+        room.insert("world".into(), self.context.offered.name.as_str().into());
+        room.insert("version".into(), self.world.version().into());
+        room.insert("stored".into(), self.world.is_recorded().into());
+        Json::Object(room)
+    }
+
+    fn run_studio_commands(&mut self, commands: Vec<StudioCommand>) -> StudioAnswer {
+        if self.past.is_some() {
+            return Err(StudioError::Invalid("this room shows the past: nothing can be changed".into()));
+        }
+        self.was_used = true;
+        let results: Vec<Json> = commands.into_iter().map(|command| command.apply(&mut self.world)).collect();
+        Ok(json!({ "tick": self.world.world().tick(), "results": results }))
+    }
+
+    fn describe_clients(&self) -> Json {
+        let scene = self.world.world().scene();
+        let clients: Vec<Json> = self
+            .members
+            .seated
+            .iter()
+            .map(|member| {
+                let client: &ClientHandle = &member.client;
+                let name = scene.player(member.id).map(|player| player.name.clone()).unwrap_or_default();
+                let figures = client.sink().figures();
+                json!({
+                    "player": member.id.0,
+                    "name": name,
+                    "carrier": figures.carrier,
+                    "role": client.roles,
+                    "networkHz": client.network_hz(),
+                    "behindMs": member.behind_ms,
+                    "rttMs": figures.round_trip_ms,
+                    "lossPerMille": figures.loss_per_mille,
+                    "rateBytes": figures.rate_bytes,
+                    "queuedBytes": figures.queued_bytes,
+                    "queued": figures.queued,
+                    "superseded": figures.superseded,
+                })
+            })
+            .collect();
+        json!({ "clients": clients })
+    }
+
+    fn disconnect(&mut self, player: u32, reason: &str) -> StudioAnswer {
+        let member = self.members.seated.iter().find(|member| member.id.0 == player);
+        let Some(member) = member else {
+            return Err(StudioError::NotFound(format!("no client controls player {player}")));
+        };
+        member.client.close(Closing::Kicked(nowcast_world::text::sanitize(reason, KICK_CHARS_MAX)));
+        Ok(json!({ "ok": true }))
+    }
+
+    fn describe_profile(&self, steps: usize) -> Json {
+        let profile = self.context.lobby.studio.profile.lock();
+        let profile = profile.unwrap_or_else(std::sync::PoisonError::into_inner);
+        let (steps, slowest) = profile.to_json(steps);
+        json!({
+            "tick": self.world.world().tick(),
+            "budgetUs": BUDGET_US,
+            "steps": steps,
+            "slowest": slowest,
+            "hooks": [],
+            "workShare": self.world.script_work(),
+        })
+    }
+
+    /// Records the times of a step.
+    pub(super) fn record_times(&self, clock: &PhaseClock) {
+        let step = StepTimes { tick: self.world.world().tick(), phases: clock.phases };
+        let profile = self.context.lobby.studio.profile.lock();
+        profile.unwrap_or_else(std::sync::PoisonError::into_inner).record(clock.last, step);
+    }
+
+    /// Records chat and events of a step while the log is read.
+    pub(super) fn log_events(&self, events: &[WorldEvent]) {
+        if events.is_empty() {
+            return;
+        }
+        let mut log = self.context.lobby.studio.log();
+        if !log.is_read() {
+            return;
+        }
+        let tick = self.world.world().tick();
+        for event in events {
+            log.push(match event {
+                WorldEvent::Said { name, text, .. } => Line::new(LogKind::Chat, tick, text).of(name),
+                WorldEvent::Emitted { name, payload, .. } => {
+                    let data = nowcast_world_protocol::plain::Any(payload.clone());
+                    let data = serde_json::to_value(data).unwrap_or(Json::Null);
+                    Line::new(LogKind::Event, tick, name).of(name).with_data(data)
+                }
+            });
+        }
+    }
+}
+
+/// Maximum characters of the reason of a disconnection.
+const KICK_CHARS_MAX: usize = 64;

@@ -1,0 +1,274 @@
+//! The files of worlds in the studio.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use axum::http::header::{HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use nowcast_script::{Sources, Stop, library_types, test_types, world_types};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::error::ApiError;
+use super::{Answer, ApiRequest, audited, no_route, ok};
+use crate::shared::Shared;
+use crate::worlds::{Expected, FileError, Rules, WorldConfig, WorldFiles, read_world};
+
+/// Maximum time of a check.
+const CHECK_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// A mistake in the text of a world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// The module, as its path in the world's folder.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, in characters from 1.
+    pub column: u32,
+    /// `error` or `warning`.
+    pub severity: &'static str,
+    /// The mistake, and how to correct it.
+    pub message: String,
+}
+
+/// The result of a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// The mistakes, ordered by place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Number of kinds.
+    pub kinds: usize,
+    /// Number of modules.
+    pub modules: usize,
+}
+
+/// Finds the mistakes of a world without running it. The program that embeds the server implements it, so that the server
+/// links no parser.
+pub trait CheckRules: Send + Sync {
+    /// Checks the modules of a world. `folder` is the folder of its assets.
+    fn check(&self, sources: &Sources, folder: Option<&Path>) -> Checked;
+}
+
+/// An implementation of [`CheckRules`] in a configuration.
+#[derive(Clone)]
+pub struct Checker(pub Arc<dyn CheckRules>);
+
+impl fmt::Debug for Checker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Checker")
+    }
+}
+
+/// The folders of worlds by the name of the world.
+pub(super) struct WorldFolders(BTreeMap<String, Arc<WorldFiles>>);
+
+impl WorldFolders {
+    pub(super) fn of(worlds: &[WorldConfig]) -> Self {
+        let folders = worlds.iter().filter_map(|WorldConfig { name, rules }| match rules {
+            Rules::Folder(folder) => Some((name.clone(), Arc::new(WorldFiles::new(folder)))),
+            _ => None,
+        });
+        Self(folders.collect())
+    }
+
+    pub(super) fn get(&self, world: &str) -> Option<&Arc<WorldFiles>> {
+        self.0.get(world)
+    }
+}
+
+impl From<FileError> for ApiError {
+    fn from(error: FileError) -> Self {
+        let message = error.to_string();
+        match error {
+            FileError::BadPath(_) | FileError::NotAFile(_) | FileError::NotText(_) => Self::invalid(message),
+            FileError::Missing(_) => Self::not_found(message),
+            FileError::TooLarge { .. } | FileError::TooMany => Self::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "too_large",
+                message,
+                "make the file smaller, or split it",
+            ),
+            FileError::Changed { revision } => Self::changed("the file", revision),
+            FileError::ReadOnly(_) => Self::read_only(message),
+            FileError::Folder(_) | FileError::Io(_) => Self::unreadable(message),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewText {
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckRequest {
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+/// Answers a request below `worlds/{world}`.
+pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, world: &str, rest: &[&str]) -> Answer {
+    let about = about(shared, world)?;
+    match (request.method.as_str(), rest) {
+        ("GET", ["types"]) => ok(types()),
+        ("GET", ["faults"]) => ok(faults(&about)),
+        ("GET", ["files"]) => list(shared, world, &about).await,
+        ("POST", ["check"]) => check(shared, request, world).await,
+        (method, ["files", path @ ..]) if !path.is_empty() => {
+            let files = folder(shared, world)?;
+            let path = path.join("/");
+            match method {
+                "GET" => {
+                    let asked = path.clone();
+                    let (text, revision) = blocking(move || files.read(&asked)).await?;
+                    ok(json!({ "path": path, "text": text, "revision": revision }))
+                }
+                "PUT" => put(shared, request, world, files, path).await,
+                "DELETE" => {
+                    let expected = expected(&request.headers)?;
+                    let target = format!("worlds/{world}/files/{path}");
+                    let removed = async move {
+                        blocking(move || files.remove(&path, &expected)).await?;
+                        ok(json!({ "ok": true }))
+                    };
+                    audited(shared, request, "remove_file", target, Json::Null, removed).await
+                }
+                _ => Err(no_route(request)),
+            }
+        }
+        _ => Err(no_route(request)),
+    }
+}
+
+/// Returns the entry of a world in the list of worlds.
+fn about(shared: &Shared, world: &str) -> Result<Json, ApiError> {
+    let worlds = serde_json::to_value(shared.rooms.worlds()).unwrap_or_default();
+    let found = worlds.as_array().and_then(|worlds| worlds.iter().find(|entry| entry["name"] == *world));
+    found.cloned().ok_or_else(|| ApiError::not_found(format!("there is no world '{world}'")))
+}
+
+/// Returns the folder of a world.
+pub(super) fn folder(shared: &Shared, world: &str) -> Result<Arc<WorldFiles>, ApiError> {
+    let found = shared.studio.folders.get(world).cloned();
+    found.ok_or_else(|| ApiError::read_only(format!("the world '{world}' is not served from a folder")))
+}
+
+/// Runs work that waits for the disk.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let done = spawn_blocking(work).await;
+    Ok(done.map_err(|_| ApiError::unreadable("the files could not be read"))??)
+}
+
+async fn list(shared: &Shared, world: &str, about: &Json) -> Answer {
+    let version = &about["version"];
+    let Some(files) = shared.studio.folders.get(world).cloned() else {
+        let why = "the world is not served from a folder";
+        return ok(json!({ "files": [], "writable": false, "why": why, "version": version }));
+    };
+    let (listed, why) = blocking(move || Ok((files.list()?, files.why_read_only()))).await?;
+    let listed: Vec<Json> = listed
+        .into_iter()
+        .map(|file| {
+            let text = file.revision.is_some();
+            json!({ "path": file.path, "bytes": file.bytes, "revision": file.revision, "text": text })
+        })
+        .collect();
+    ok(json!({ "files": listed, "writable": why.is_none(), "why": why, "version": version }))
+}
+
+async fn put(
+    shared: &Arc<Shared>,
+    request: &ApiRequest,
+    world: &str,
+    files: Arc<WorldFiles>,
+    path: String,
+) -> Answer {
+    let NewText { text } = request.read()?;
+    let expected = expected(&request.headers)?;
+    let target = format!("worlds/{world}/files/{path}");
+    let detail = json!({ "bytes": text.len() });
+    let saved = async move {
+        let written = path.clone();
+        let (revision, created) = blocking(move || files.write(&written, &text, &expected)).await?;
+        ok(json!({ "path": path, "revision": revision, "created": created }))
+    };
+    audited(shared, request, "save_file", target, detail, saved).await
+}
+
+/// Reads the revision that the author edited from the headers.
+fn expected(headers: &HeaderMap) -> Result<Expected, ApiError> {
+    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default().trim());
+    match (text(IF_MATCH), text(IF_NONE_MATCH)) {
+        (None, None) => Ok(Expected::Any),
+        (None, Some("*")) => Ok(Expected::Absent),
+        (Some(revision), None) => Ok(Expected::Revision(revision.trim_matches('"').to_owned())),
+        _ => Err(ApiError::invalid("send either If-Match: \"REVISION\" or If-None-Match: *")),
+    }
+}
+
+async fn check(shared: &Arc<Shared>, request: &ApiRequest, world: &str) -> Answer {
+    let CheckRequest { files } = request.read()?;
+    let Some(Checker(checker)) = shared.config.checker.clone() else {
+        return Err(ApiError::unreadable("this server has no checker of rules"));
+    };
+    let folder = shared.config.worlds.iter().find(|known| known.name == world).map(|known| &known.rules);
+    let (mut sources, folder) = match folder {
+        Some(Rules::Folder(folder)) => {
+            let folder = folder.clone();
+            let place = folder.clone();
+            let read = blocking(move || Ok(read_world(&place)?)).await?;
+            (read, Some(folder))
+        }
+        Some(Rules::Script(sources) | Rules::Packed(sources, _)) => (sources.clone(), None),
+        _ => return Err(ApiError::unreadable("the rules of this world are a program")),
+    };
+    for (path, text) in files {
+        if !path.ends_with(".luau") || path.len() > 256 {
+            return Err(ApiError::invalid(format!("'{path}' is not the path of a module")));
+        }
+        sources.insert(path, text);
+    }
+    let stop = Stop::default();
+    let watched = stop.clone();
+    let mut checking = spawn_blocking(move || watched.watch(|| checker.check(&sources, folder.as_deref())));
+    match timeout(CHECK_TIME_MAX, &mut checking).await {
+        Ok(Ok(checked)) => ok(serde_json::to_value(checked).unwrap_or_default()),
+        Ok(Err(_)) => Err(ApiError::unreadable("the check failed")),
+        Err(_) => {
+            stop.set();
+            let seconds = CHECK_TIME_MAX.as_secs();
+            Err(ApiError::unreadable(format!("the rules did not load within {seconds} s")))
+        }
+    }
+}
+
+/// Returns the types of the API, as in the folder `.nowcast` of a new world.
+fn types() -> Json {
+    let own = [("world".to_owned(), world_types()), ("test".to_owned(), test_types())];
+    let library = library_types().into_iter().map(|(name, text)| (name.to_string(), text.to_string()));
+    let files: Map<String, Json> =
+        own.into_iter().chain(library).map(|(name, text)| (format!("{name}.luau"), text.into())).collect();
+    json!({ "files": files })
+}
+
+/// Describes the reason why the folder does not load, with its place.
+fn faults(about: &Json) -> Json {
+    let fault = about["fault"].as_str();
+    let place = fault.and_then(|text| {
+        let (place, _) = text.split_once(": ")?;
+        let (file, line) = place.rsplit_once(':')?;
+        Some((file.to_owned(), line.parse::<u32>().ok()?))
+    });
+    let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), Some(line)));
+    json!({ "fault": fault, "file": file, "line": line, "version": about["version"] })
+}

@@ -1,0 +1,113 @@
+//! Rooms in the studio.
+
+use std::sync::Arc;
+
+use axum::http::Method;
+use nowcast_room::{COMMANDS_MAX, EntityFilter, StudioCommand, StudioError, StudioRequest, StudioRoom};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use tokio::time::timeout;
+
+use super::error::ApiError;
+use super::{Answer, ApiRequest, ROOM_PATIENCE, audited, no_route, ok};
+use crate::shared::Shared;
+
+/// The default number of steps of a profile.
+const PROFILE_STEPS: u64 = 120;
+
+/// Maximum number of steps of a profile.
+const PROFILE_STEPS_MAX: u64 = 600;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Commands {
+    commands: Vec<StudioCommand>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Disconnect {
+    reason: String,
+}
+
+/// Lists open rooms and worlds.
+pub(super) fn list(shared: &Shared) -> Answer {
+    ok(json!({
+        "rooms": shared.rooms.list(),
+        "worlds": shared.rooms.worlds(),
+        "roomsMax": shared.config.limits.rooms_max,
+    }))
+}
+
+/// Answers a request below `rooms/{room}`.
+pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, name: &str, rest: &[&str]) -> Answer {
+    if let (&Method::GET, ["history"]) = (&request.method, rest) {
+        return super::moments::history(shared, name).await;
+    }
+    if let (&Method::POST, ["moments"]) = (&request.method, rest) {
+        return super::moments::create(shared, request, name).await;
+    }
+    let Some(room) = shared.rooms.studio(name) else {
+        return Err(ApiError::not_found(format!("room '{name}' is not open")));
+    };
+    let asked = match (request.method.as_str(), rest) {
+        ("GET", []) => StudioRequest::Room,
+        ("GET", ["log"]) => return ok(room.log(request.number("after", 0)?)),
+        ("GET", ["clients"]) => StudioRequest::Clients,
+        ("GET", ["profile"]) => {
+            let steps = request.number("steps", PROFILE_STEPS)?.clamp(1, PROFILE_STEPS_MAX);
+            StudioRequest::Profile { steps: usize::try_from(steps).unwrap_or_default() }
+        }
+        ("GET", rest) => read_request(request, rest)?,
+        ("POST", ["commands"]) => return run_commands(shared, request, name, &room).await,
+        ("DELETE", ["clients", player]) => {
+            let player = id(player)?;
+            let Disconnect { reason } =
+                if request.body.is_null() { Disconnect::default() } else { request.read()? };
+            let target = format!("rooms/{name}/clients/{player}");
+            let detail = json!({ "reason": reason });
+            let asked = ask(&room, StudioRequest::Disconnect { player, reason });
+            return audited(shared, request, "disconnect", target, detail, asked).await;
+        }
+        _ => return Err(no_route(request)),
+    };
+    ask(&room, asked).await
+}
+
+/// Returns the request for entities or state, which rooms and moments answer.
+pub(super) fn read_request(request: &ApiRequest, rest: &[&str]) -> Result<StudioRequest, ApiError> {
+    match rest {
+        ["entities"] => {
+            let query = request.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            Ok(StudioRequest::Entities(EntityFilter::parse(query)?))
+        }
+        ["entities", entity] => Ok(StudioRequest::Entity(id(entity)?)),
+        ["state"] => Ok(StudioRequest::State),
+        _ => Err(no_route(request)),
+    }
+}
+
+fn id(text: &str) -> Result<u32, ApiError> {
+    text.parse().map_err(|_| ApiError::invalid(format!("'{text}' is not an id")))
+}
+
+async fn run_commands(shared: &Shared, request: &ApiRequest, name: &str, room: &StudioRoom) -> Answer {
+    let Commands { commands } = request.read()?;
+    if !(1..=COMMANDS_MAX).contains(&commands.len()) {
+        return Err(ApiError::invalid(format!("a request has 1 to {COMMANDS_MAX} commands")));
+    }
+    let detail = request.body.clone();
+    let asked = ask(room, StudioRequest::Commands(commands));
+    audited(shared, request, "commands", format!("rooms/{name}"), detail, asked).await
+}
+
+/// Asks the room's thread, and waits for a limited time.
+async fn ask(room: &StudioRoom, request: StudioRequest) -> Answer {
+    let answer = room.ask(request)?;
+    let json: Result<Json, StudioError> = match timeout(ROOM_PATIENCE, answer).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => return Err(ApiError::not_found("the room has ended")),
+        Err(_) => return Err(ApiError::busy("the room did not answer in time")),
+    };
+    ok(json?)
+}
