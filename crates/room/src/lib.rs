@@ -119,6 +119,7 @@ pub mod session;
 mod shared_frame;
 mod snapshot;
 mod studio;
+mod studio_room;
 mod thread_time;
 mod worlds;
 
@@ -146,8 +147,9 @@ pub use rooms::{Health, Opener, RoomSummary, Rooms, Seat};
 pub use rule_report::RuleReport;
 pub use studio::{
     COMMANDS_MAX, EntityFilter, MOMENTS_MAX, Moments, ROWS_MAX, ReplayRequest, ReplayRules, RequestedMoment,
-    STEPS_MAX, SavedMoment, StudioAnswer, StudioCommand, StudioError, StudioRequest, StudioRoom,
+    STEPS_MAX, SavedMoment, StudioAnswer, StudioCommand, StudioError, StudioRequest,
 };
+pub use studio_room::StudioRoom;
 pub use worlds::{Catalogue, MakeWorld, OfferError, ScriptVersions, WorldSummary, describe_faults};
 
 /// The trait through which a room sends to a client, and the values that it passes.

@@ -23,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::persistence::{Ban, Bans, PersistenceThread};
 use crate::portals::Portals;
 use crate::refusal::Refusal;
-use crate::studio::StudioRoom;
+use crate::studio_room::StudioRoom;
 use crate::worlds::{Catalogue, WorldSummary};
 
 pub use self::health::Health;

@@ -9,13 +9,14 @@ mod listing;
 mod log;
 mod moments;
 mod profile;
+mod values;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
 pub use self::commands::{COMMANDS_MAX, StudioCommand};
@@ -167,32 +168,5 @@ pub(crate) fn read_world(
         StudioRequest::Entity(id) => Some(describe_entity(world, *id)),
         StudioRequest::State => Some(Ok(describe_state(world))),
         _ => None,
-    }
-}
-
-/// A handle to the studio of one open room.
-#[derive(Clone)]
-pub struct StudioRoom {
-    pub(crate) lobby: std::sync::Arc<crate::lobby::Lobby>,
-}
-
-impl StudioRoom {
-    /// Asks the room. The receiver gets the answer after one of the next steps, or nothing if the room ends first.
-    ///
-    /// # Errors
-    /// [`StudioError::Busy`] if too many requests wait.
-    pub fn ask(&self, request: StudioRequest) -> Result<oneshot::Receiver<StudioAnswer>, StudioError> {
-        if matches!(request, StudioRequest::Profile { .. }) {
-            lock(&self.lobby.studio.profile).note_read();
-        }
-        self.lobby.studio.ask(request)
-    }
-
-    /// Returns the lines of the room's log after the line with this number.
-    pub fn log(&self, after: u64) -> Json {
-        let mut log = self.lobby.studio.log();
-        log.note_read();
-        let (lines, dropped) = log.after(after);
-        json!({ "lines": lines, "next": log.newest(), "dropped": dropped })
     }
 }

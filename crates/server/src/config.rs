@@ -13,10 +13,10 @@ use nowcast_room::{EVENTS_BYTES_MAX, RoomsConfig};
 use nowcast_store::Retention;
 use nowcast_world_protocol::plain::NETWORK_HZ;
 
+use crate::checker::Checker;
 use crate::limits::Limits;
 use crate::logs::LogWriter;
 use crate::services::ServiceConfig;
-use crate::studio::Checker;
 use crate::worlds::WorldConfig;
 
 /// Configuration of a [`Server`](crate::Server): addresses, worlds and limits.

@@ -53,6 +53,7 @@
 //! world and sends to its clients. `worlds` reads the folders of worlds, and offers new rules to their rooms.
 
 mod account;
+mod checker;
 mod client;
 mod closing;
 #[cfg(feature = "cluster")]
@@ -81,6 +82,7 @@ mod used_tokens;
 mod web;
 mod worlds;
 
+pub use checker::{CheckRules, Checked, Checker, Diagnostic};
 pub use config::{Config, Exposed, Timeouts};
 pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};
@@ -101,6 +103,5 @@ pub use nowcast_world as world;
 pub use nowcast_world_protocol::is_room_name as is_world_name;
 pub use server::{BindError, Handle, Server};
 pub use services::ServiceConfig;
-pub use studio::{CheckRules, Checked, Checker, Diagnostic};
 pub use web::has_web_client;
 pub use worlds::{FolderError, MakeWorld, Rules, WorldConfig, WorldError, read_assets, read_world};

@@ -9,7 +9,9 @@ mod error;
 mod files;
 mod history;
 mod moments;
+mod read_request;
 mod rooms;
+mod state;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,18 +23,16 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json as JsonBody, Router};
-use nowcast_room::{Moments, Rooms};
+use nowcast::admission::Peer;
+use nowcast_room::now_ms;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
+use tokio::time::interval;
 
-use self::access::{Access, Caller, Role};
+use self::access::{Caller, Role};
 use self::audit::{Audit, Change};
 use self::error::ApiError;
-use self::files::WorldFolders;
-pub use self::files::{CheckRules, Checked, Checker, Diagnostic};
-use self::history::MetricsHistory;
-pub(crate) use self::history::keep_history;
-use crate::config::Config;
+pub(crate) use self::state::Studio;
 use crate::shared::{Host, Shared};
 
 /// The longest body of a request.
@@ -46,27 +46,6 @@ const ROOM_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Maximum time to restore a moment, or to step it.
 const MOMENT_PATIENCE: Duration = Duration::from_secs(60);
-
-/// State of the studio, shared by all requests.
-pub(crate) struct Studio {
-    access: Access,
-    audit: Arc<Audit>,
-    folders: WorldFolders,
-    history: MetricsHistory,
-    moments: Arc<Moments>,
-}
-
-impl Studio {
-    pub(crate) fn new(config: &Config, rooms: &Arc<Rooms>) -> Self {
-        Self {
-            access: Access::default(),
-            audit: Arc::new(Audit::new(config.data.as_deref())),
-            folders: WorldFolders::of(&config.worlds),
-            history: MetricsHistory::default(),
-            moments: Arc::new(Moments::new(Arc::clone(rooms))),
-        }
-    }
-}
 
 /// The routes of the studio's interface.
 pub(crate) fn router() -> Router<Arc<Shared>> {
@@ -138,6 +117,10 @@ async fn admit(shared: &Shared, request: Request) -> Result<ApiRequest, ApiError
     let host = Host::of(&request).map(str::to_owned);
     let (parts, body) = request.into_parts();
     let is_change = parts.method != Method::GET;
+    let peer = *parts.extensions.get::<Peer>().expect("every request is given its peer");
+    if shared.sessions.admission.wants_encryption(peer) {
+        return Err(ApiError::no_role("tokens of other machines are accepted over HTTPS only"));
+    }
     let caller = studio.access.check(&shared.config.entry, &parts, host.as_deref())?;
     let path = parts.uri.path().trim_start_matches("/studio/api/");
     let path: Vec<String> = path.split('/').map(str::to_owned).collect();
@@ -222,4 +205,13 @@ async fn audited(
     let change = Change { who: name.clone(), address, action, target, detail, ok: answer.is_ok() };
     Audit::record(&shared.studio.audit, change);
     answer
+}
+
+/// Samples the metrics for their history until the server ends.
+pub(crate) async fn keep_history(shared: Arc<Shared>) {
+    let mut due = interval(history::INTERVAL);
+    loop {
+        due.tick().await;
+        shared.studio.history.sample(now_ms(), &shared.metrics.render());
+    }
 }

@@ -531,9 +531,7 @@ declare module "@nowcast/world" {
 declare module "@nowcast/test" {
   import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer } from "@nowcast/world";
 
-  /**
-   * Declares a case. Each case runs in a world of its own, which begins with the saved moment, if one is given.
-   */
+  /** Declares a case. Each case runs in a world of its own, which begins with the saved moment, if one is given. */
   function case_(this: void, name: string, fn: (this: void) => void, moment?: string): void;
   export { case_ as case };
 

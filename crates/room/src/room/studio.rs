@@ -13,6 +13,9 @@ use crate::studio::{
     describe_room, read_world,
 };
 
+/// Units of work that rules may use in one step.
+const WORK_MAX: u64 = nowcast_script::Limits::DEFAULT.work_per_step_max;
+
 /// The length of a step, in microseconds.
 const BUDGET_US: u32 = 1_000_000 / nowcast_world::STEP_HZ;
 
@@ -125,13 +128,15 @@ impl Room {
         let profile = self.context.lobby.studio.profile.lock();
         let profile = profile.unwrap_or_else(std::sync::PoisonError::into_inner);
         let (steps, slowest) = profile.to_json(steps);
+        let share = self.world.script_work();
         json!({
             "tick": self.world.world().tick(),
             "budgetUs": BUDGET_US,
             "steps": steps,
             "slowest": slowest,
             "hooks": [],
-            "workShare": self.world.script_work(),
+            "work": share.map(|share| (share * WORK_MAX as f64).round()),
+            "workMax": share.map(|_| WORK_MAX),
         })
     }
 

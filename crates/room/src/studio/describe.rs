@@ -4,23 +4,14 @@ use std::collections::BTreeMap;
 
 use nowcast_wire::shape::{Range, Type};
 use nowcast_world::{EntityId, EntityRef, JointKind, Kind, Motion, Player, Pose, Value, World};
-use nowcast_world_protocol::plain::Any;
 use serde_json::{Map, Value as Json, json};
 
 use super::StudioError;
 use super::listing::describe_row;
+use super::values::{numbers, to_json};
 
 /// Maximum entries in a list of differences.
 const DIFFERENCES_MAX: usize = 1_000;
-
-/// Converts a value of a world to JSON.
-pub(super) fn to_json(value: &Value) -> Json {
-    serde_json::to_value(Any(value.clone())).unwrap_or(Json::Null)
-}
-
-fn numbers(numbers: &[f32]) -> Json {
-    to_json(&Value::List(numbers.iter().map(|number| Value::F32(*number)).collect()))
-}
 
 fn describe_pose(pose: Pose) -> Json {
     json!({ "position": numbers(&pose.position), "rotation": numbers(&pose.rotation) })

@@ -5,7 +5,7 @@ use nowcast_world_protocol::plain::Any;
 use serde_json::{Value as Json, json};
 
 use super::StudioError;
-use super::describe::to_json;
+use super::values::to_json;
 
 /// Maximum rows of a page.
 pub const ROWS_MAX: usize = 1_000;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nowcast_script::Stop;
 use nowcast_store::{Moment, WorldName};
@@ -48,7 +48,6 @@ struct Open {
 
 struct OpenMoment {
     tasks: Sender<Task>,
-    used: Instant,
     /// Interrupts the rules when the moment is closed.
     stop: Stop,
 }
@@ -82,7 +81,7 @@ impl Moments {
         let name = world_name(room)?;
         let unreadable = |error: nowcast_store::StoreError| StudioError::Unreadable(error.to_string());
         let persistence = &self.rooms.persistence;
-        let at = |moment| persistence.load_past(&store, &name, moment, Duration::ZERO).map_err(unreadable);
+        let at = |moment| persistence.load_past(&*store, &name, moment, Duration::ZERO).map_err(unreadable);
         let Some(first) = at(Moment::Tick(0))? else { return Ok(nothing) };
         let Some(last) = at(Moment::Last)? else { return Ok(nothing) };
         let (from_ms, to_ms) = last.span;
@@ -125,7 +124,7 @@ impl Moments {
         if let Err(error) = started {
             return Err(StudioError::Busy(format!("the system has no thread for the moment: {error}")));
         }
-        open.moments.insert(id, OpenMoment { tasks, used: Instant::now(), stop });
+        open.moments.insert(id, OpenMoment { tasks, stop });
         Ok(answered)
     }
 
@@ -225,9 +224,8 @@ impl Moments {
     ) -> Result<oneshot::Receiver<T>, StudioError> {
         let missing = || StudioError::NotFound(format!("there is no moment {id}, or it has expired"));
         let (answer, answered) = oneshot::channel();
-        let mut open = lock(&self.open);
-        let moment = open.moments.get_mut(&id).ok_or_else(missing)?;
-        moment.used = Instant::now();
+        let open = lock(&self.open);
+        let moment = open.moments.get(&id).ok_or_else(missing)?;
         let task: Task = Box::new(move |travel| {
             if !answer.is_closed() {
                 // The caller may have stopped waiting.
@@ -310,7 +308,7 @@ fn live(
 
 fn describe(id: u64, travel: &Travel) -> Json {
     json!({
-        "id": id,
+        "id": id.to_string(),
         "room": travel.room(),
         "world": travel.world_name(),
         "tick": travel.world().tick(),

@@ -1,86 +1,25 @@
 //! The files of worlds in the studio.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
-use nowcast_script::{Sources, Stop, library_types, test_types, world_types};
-use serde::{Deserialize, Serialize};
+use nowcast_script::{Stop, library_types, test_types, world_types};
+use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::error::ApiError;
 use super::{Answer, ApiRequest, audited, no_route, ok};
+use crate::checker::Checker;
 use crate::shared::Shared;
-use crate::worlds::{Expected, FileError, Rules, WorldConfig, WorldFiles, read_world};
+use crate::worlds::{Expected, FileError, Rules, WorldFiles, read_world};
 
 /// Maximum time of a check.
 const CHECK_TIME_MAX: Duration = Duration::from_secs(5);
-
-/// A mistake in the text of a world.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Diagnostic {
-    /// The module, as its path in the world's folder.
-    pub file: String,
-    /// The line, from 1.
-    pub line: u32,
-    /// The column, in characters from 1.
-    pub column: u32,
-    /// `error` or `warning`.
-    pub severity: &'static str,
-    /// The mistake, and how to correct it.
-    pub message: String,
-}
-
-/// The result of a check.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Checked {
-    /// The mistakes, ordered by place.
-    pub diagnostics: Vec<Diagnostic>,
-    /// Number of kinds.
-    pub kinds: usize,
-    /// Number of modules.
-    pub modules: usize,
-}
-
-/// Finds the mistakes of a world without running it. The program that embeds the server implements it, so that the server
-/// links no parser.
-pub trait CheckRules: Send + Sync {
-    /// Checks the modules of a world. `folder` is the folder of its assets.
-    fn check(&self, sources: &Sources, folder: Option<&Path>) -> Checked;
-}
-
-/// An implementation of [`CheckRules`] in a configuration.
-#[derive(Clone)]
-pub struct Checker(pub Arc<dyn CheckRules>);
-
-impl fmt::Debug for Checker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Checker")
-    }
-}
-
-/// The folders of worlds by the name of the world.
-pub(super) struct WorldFolders(BTreeMap<String, Arc<WorldFiles>>);
-
-impl WorldFolders {
-    pub(super) fn of(worlds: &[WorldConfig]) -> Self {
-        let folders = worlds.iter().filter_map(|WorldConfig { name, rules }| match rules {
-            Rules::Folder(folder) => Some((name.clone(), Arc::new(WorldFiles::new(folder)))),
-            _ => None,
-        });
-        Self(folders.collect())
-    }
-
-    pub(super) fn get(&self, world: &str) -> Option<&Arc<WorldFiles>> {
-        self.0.get(world)
-    }
-}
 
 impl From<FileError> for ApiError {
     fn from(error: FileError) -> Self {

@@ -1,17 +1,13 @@
 //! Metrics of the last hour, in a ring.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use nowcast_room::now_ms;
 use serde_json::{Value as Json, json};
-use tokio::time::interval;
-
-use crate::shared::Shared;
 
 /// Interval between two samples.
-const INTERVAL: Duration = Duration::from_secs(5);
+pub(super) const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Number of samples: one hour.
 const SAMPLES_MAX: usize = 720;
@@ -53,7 +49,7 @@ pub(super) struct MetricsHistory(Mutex<VecDeque<Sample>>);
 
 impl MetricsHistory {
     /// Adds a sample of a page of `/metrics`.
-    fn sample(&self, time_ms: u64, page: &str) {
+    pub(super) fn sample(&self, time_ms: u64, page: &str) {
         let mut values = [f64::NAN; SERIES.len()];
         for line in page.lines() {
             let Some((name, value)) = line.rsplit_once(' ') else { continue };
@@ -80,15 +76,6 @@ impl MetricsHistory {
         });
         let series: Vec<Json> = series.collect();
         json!({ "intervalMs": INTERVAL.as_millis() as u64, "times": times, "series": series })
-    }
-}
-
-/// Samples the metrics until the server ends.
-pub(crate) async fn keep_history(shared: Arc<Shared>) {
-    let mut due = interval(INTERVAL);
-    loop {
-        due.tick().await;
-        shared.studio.history.sample(now_ms(), &shared.metrics.render());
     }
 }
 

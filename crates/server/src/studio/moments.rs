@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::error::ApiError;
 use super::files::{blocking, folder};
-use super::rooms::read_request;
+use super::read_request::read_request;
 use super::{Answer, ApiRequest, MOMENT_PATIENCE, audited, no_route, ok};
 use crate::shared::Shared;
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use axum::http::Method;
-use nowcast_room::{COMMANDS_MAX, EntityFilter, StudioCommand, StudioError, StudioRequest, StudioRoom};
+use nowcast_room::{COMMANDS_MAX, StudioCommand, StudioError, StudioRequest, StudioRoom};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use tokio::time::timeout;
 
 use super::error::ApiError;
+use super::read_request::{id, read_request};
 use super::{Answer, ApiRequest, ROOM_PATIENCE, audited, no_route, ok};
 use crate::shared::Shared;
 
@@ -72,23 +73,6 @@ pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, name: &st
         _ => return Err(no_route(request)),
     };
     ask(&room, asked).await
-}
-
-/// Returns the request for entities or state, which rooms and moments answer.
-pub(super) fn read_request(request: &ApiRequest, rest: &[&str]) -> Result<StudioRequest, ApiError> {
-    match rest {
-        ["entities"] => {
-            let query = request.query.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-            Ok(StudioRequest::Entities(EntityFilter::parse(query)?))
-        }
-        ["entities", entity] => Ok(StudioRequest::Entity(id(entity)?)),
-        ["state"] => Ok(StudioRequest::State),
-        _ => Err(no_route(request)),
-    }
-}
-
-fn id(text: &str) -> Result<u32, ApiError> {
-    text.parse().map_err(|_| ApiError::invalid(format!("'{text}' is not an id")))
 }
 
 async fn run_commands(shared: &Shared, request: &ApiRequest, name: &str, room: &StudioRoom) -> Answer {
