@@ -3,9 +3,10 @@
 //
 //   node install.mjs CONFIGURATION
 //
-// The configuration is JSON: `packages`, the folder with the packages of npm; `sdk`, the folder of the built SDK; and `ways`.
-// A way has a name, its commands, the folder in which they run, and an environment. With `root`, the commands see only that
-// folder as the whole disk. Prints one line of JSON for each way.
+// The configuration is JSON: `packages`, the folder with the packages of npm; `sdk`, the folder of the built SDK; `ways`, which
+// end in a running server; and `refusals`, whose last command must fail. Both have a name, commands, the folder in which they
+// run, an environment, and the texts `says` that the output must contain. With `root`, the commands see only that folder as the
+// whole disk. The variable TAKEN_PORT names a port that is in use. Prints one line of JSON for each.
 import { spawn } from "node:child_process";
 import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -14,6 +15,7 @@ import { startRegistry } from "./registry.mjs";
 
 const PAGE_MS_MAX = 120_000;
 const CHANGE_MS_MAX = 30_000;
+const REFUSAL_MS_MAX = 60_000;
 /** The change that an author saves. Every client then sees a value on its screen. */
 const CHANGE = '\nworld.on("step", function()\n\tworld.show("installed", 1)\nend)\n';
 
@@ -21,16 +23,42 @@ const configuration = JSON.parse(process.argv[2]);
 const { joinWorld } = await import(pathToFileURL(join(configuration.sdk, "world/index.js")).href);
 const registry = await startRegistry(configuration.packages);
 let failed = 0;
-for (const way of configuration.ways) {
-  try {
-    console.log(JSON.stringify({ way: way.name, ...(await follow(way)) }));
-  } catch (error) {
-    failed += 1;
-    console.log(JSON.stringify({ way: way.name, failed: String(error.message) }));
-  }
-}
+for (const way of configuration.ways) await report({ way: way.name }, () => follow(way));
+for (const refusal of configuration.refusals ?? [])
+  await report({ refused: refusal.name }, () => failsWithItsCause(refusal));
 registry.server.close();
 process.exit(failed === 0 ? 0 : 1);
+
+async function report(named, run) {
+  try {
+    console.log(JSON.stringify({ ...named, ...(await run()) }));
+  } catch (error) {
+    failed += 1;
+    console.log(JSON.stringify({ ...named, failed: String(error.message) }));
+  }
+}
+
+/** Runs the commands of a refusal. The last command must fail, and must say why. */
+async function failsWithItsCause(refusal) {
+  const output = [];
+  for (const command of refusal.commands.slice(0, -1))
+    await finished(start(refusal, command, output), output, command);
+  const command = refusal.commands.at(-1);
+  output.length = 0;
+  const child = start(refusal, command, output);
+  const code = await within(REFUSAL_MS_MAX, new Promise((resolve) => child.once("close", resolve)), () =>
+    stop(child),
+  );
+  if (code === 0) throw new Error(`\`${command}\` did not fail: ${output.join("")}`);
+  expectTexts(refusal, output);
+  return {};
+}
+
+function expectTexts(way, output) {
+  const missing = (way.says ?? []).filter((text) => !output.join("").includes(text));
+  if (missing.length > 0)
+    throw new Error(`the output lacks ${JSON.stringify(missing)}; it is: ${output.join("")}`);
+}
 
 /** Runs the commands of a way. The last command is the server, which runs until the change was seen. */
 async function follow(way) {
@@ -45,6 +73,7 @@ async function follow(way) {
     if (page.status !== 200 || !(await page.text()).includes("<script")) throw new Error("the page is empty");
     const pageSeconds = seconds(began);
     await seenByTwo(`${origin}/r/${way.world}`, () => appendFileSync(way.file, CHANGE));
+    expectTexts(way, output);
     return { commands: way.commands.length, pageSeconds, changeSeconds: seconds(began) };
   } finally {
     // The command is the leader of its group, and ends with all processes that it started.
@@ -57,7 +86,11 @@ async function follow(way) {
 }
 
 function start(way, command, output) {
-  const env = { ...way.env, npm_config_registry: registry.address };
+  const env = {
+    ...way.env,
+    npm_config_registry: registry.address,
+    TAKEN_PORT: new URL(registry.address).port,
+  };
   const [program, args] =
     way.root === undefined
       ? ["sh", ["-c", command]]
@@ -111,6 +144,18 @@ async function seenByTwo(room, save) {
   } finally {
     for (const world of worlds) world.close();
   }
+}
+
+/** Resolves like `promise`. After `ms`, ends the work and throws. */
+async function within(ms, promise, end) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => {
+      end();
+      reject(new Error(`nothing happened within ${ms / 1000} s`));
+    }, ms);
+  });
+  return await Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 async function until(ms, read) {

@@ -7,7 +7,9 @@ mod debian;
 mod image;
 mod npm;
 mod program;
+mod roots;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,11 +27,14 @@ pub(crate) struct Args {
     /// Use what is in target/dist, and make nothing
     #[arg(long, requires = "check")]
     made: bool,
-    /// Pack this program for the platform of this machine, and build no other. For tests of the packages: a published program
-    /// must run on older systems, too
-    #[arg(long, value_name = "FILE", conflicts_with = "made")]
+    /// Pack this program for the platform of this machine, and build no other and no wheel. For tests of the packages: a
+    /// published program must run on older systems, too
+    #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Also time `npm create colyseus-app` from npm's registry, as a comparison
+    /// Pack everything a second time, and compare the checksums. The programs are compiled once
+    #[arg(long, conflicts_with = "made")]
+    twice: bool,
+    /// Also time the installation of Colyseus from npm's registry, as a comparison
     #[arg(long, requires = "check")]
     colyseus: bool,
 }
@@ -37,6 +42,8 @@ pub(crate) struct Args {
 /// Maximum size of a program, of a package with a program, and of a wheel, in bytes.
 const BYTES_MAX: u64 = 25 << 20;
 
+/// The file with the checksums.
+const SUMS: &str = "SHA256SUMS";
 /// The version of all packages.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -63,6 +70,11 @@ impl Places {
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(folder)
     }
+
+    /// Returns the checksums of the last run.
+    fn sums(&self) -> anyhow::Result<String> {
+        fs::read_to_string(self.out.join(SUMS)).context("cannot read the checksums")
+    }
 }
 
 /// Makes all packages, and checks them if asked.
@@ -71,10 +83,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if !args.made {
         make(&places, args.program.as_deref())?;
     }
+    if args.twice {
+        let first = places.sums()?;
+        make(&places, args.program.as_deref())?;
+        let differing = differing(&first, &places.sums()?);
+        if !differing.is_empty() {
+            bail!("the second packing has other checksums: {}", differing.join(", "));
+        }
+        eprintln!("the second packing has the same checksums");
+    }
     if args.check {
         check::run(&places, args.colyseus)?;
     }
     Ok(())
+}
+
+/// Returns the names of files that are in one list only, or with two checksums.
+fn differing(first: &str, second: &str) -> Vec<String> {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<_>>();
+    let (first, second) = (lines(first), lines(second));
+    let names = first.symmetric_difference(&second).filter_map(|line| line.split_whitespace().nth(1));
+    names.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn make(places: &Places, given: Option<&Path>) -> anyhow::Result<()> {
@@ -100,7 +129,10 @@ fn make(places: &Places, given: Option<&Path>) -> anyhow::Result<()> {
         debian::make(places, program, &docs, &licences)?;
         image::make(places, program, &licences)?;
     }
-    wheel(places)?;
+    // The module of the wheel would be compiled, although the program is given.
+    if given.is_none() {
+        wheel(places)?;
+    }
     list(places)
 }
 
@@ -153,7 +185,7 @@ fn list(places: &Places) -> anyhow::Result<()> {
             too_large.push(name.as_str());
         }
     }
-    fs::write(places.out.join("SHA256SUMS"), sums).context("cannot write the checksums")?;
+    fs::write(places.out.join(SUMS), sums).context("cannot write the checksums")?;
     if !too_large.is_empty() {
         bail!("larger than {} MiB: {}", BYTES_MAX >> 20, too_large.join(", "));
     }
@@ -230,4 +262,16 @@ fn write(path: &Path, content: impl AsRef<[u8]>) -> anyhow::Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
     fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_with_two_checksums_or_in_one_list_differ() {
+        let first = "aa  one\nbb  two\ncc  three\n";
+        assert_eq!(differing(first, "cc  three\naa  one\nbb  two\n"), Vec::<String>::new());
+        assert_eq!(differing(first, "aa  one\nb0  two\n"), ["three", "two"]);
+    }
 }
