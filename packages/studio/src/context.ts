@@ -1,8 +1,15 @@
 import type { StudioApi } from "./api/studio-api.js";
 import type { Session } from "./api/types.js";
 
+/** Places that one tab opens in another. The tab sets its function when it is made. */
+export interface Jumps {
+  code: ((file: string, line: number) => void) | undefined;
+  step: ((tick: number) => void) | undefined;
+}
+
 /** The parts of the studio that every tab uses. */
 export interface Context {
+  readonly jumps: Jumps;
   readonly api: StudioApi;
   readonly session: Session;
   /** The chosen room; `undefined` if no room is open. */

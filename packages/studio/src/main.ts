@@ -7,6 +7,8 @@ const STORED_TOKEN = "nowcast-studio-token";
 
 const TABS: readonly TabEntry[] = [
   tab("world", "World", async (context) => new (await import("./world/world-tab.js")).WorldTab(context)),
+  tab("code", "Code", async (context) => new (await import("./code/code-tab.js")).CodeTab(context)),
+  tab("time", "Time", async (context) => new (await import("./time/time-tab.js")).TimeTab(context)),
   tab("step", "Step", async (context) => new (await import("./step/step-tab.js")).StepTab(context)),
   tab(
     "clients",
@@ -14,6 +16,7 @@ const TABS: readonly TabEntry[] = [
     async (context) => new (await import("./clients/clients-tab.js")).ClientsTab(context),
   ),
   tab("events", "Events", async (context) => new (await import("./events/events-tab.js")).EventsTab(context)),
+  tab("net", "Net lab", async (context) => new (await import("./net/net-tab.js")).NetTab(context)),
 ];
 
 function tab(name: string, label: string, make: TabEntry["make"]): TabEntry {

@@ -1,6 +1,6 @@
 import { errorText, type StudioApi } from "./api/studio-api.js";
 import type { Rooms, Session } from "./api/types.js";
-import type { Context, Tab } from "./context.js";
+import type { Context, Jumps, Tab } from "./context.js";
 import { choice, make, setText } from "./dom.js";
 import { Poll } from "./poll.js";
 import { makeThemeSwitch } from "./theme.js";
@@ -12,12 +12,6 @@ export interface TabEntry {
   readonly name: string;
   readonly label: string;
   readonly make: (context: Context) => Promise<Tab>;
-}
-
-/** Places that one tab opens in another. */
-export interface Jumps {
-  code: ((file: string, line: number) => void) | undefined;
-  step: ((tick: number) => void) | undefined;
 }
 
 /** The frame of the page: the choice of a room, the tabs, and the line for messages. */

@@ -178,8 +178,8 @@ export interface Profile {
   readonly steps: readonly Step[];
   readonly slowest: readonly Step[];
   readonly hooks: readonly { readonly name: string; readonly calls: number; readonly us: number }[];
-  readonly work: number | null;
-  readonly workMax: number | null;
+  /** The share of the work budget that the rules used in the newest step. */
+  readonly workShare: number | null;
 }
 
 export interface MetricsHistory {

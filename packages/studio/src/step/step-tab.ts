@@ -73,10 +73,10 @@ export class StepTab implements Tab {
     const { room, api } = this.#context;
     if (room === undefined || this.#isPaused) return;
     const profile = await api.profile(room, STEPS);
-    const { steps, budgetUs, work, workMax } = profile;
+    const { steps, budgetUs, workShare } = profile;
     const sorted = steps.map(({ totalUs }) => totalUs).sort((a, b) => a - b);
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-    const budget = workMax ? `, script work ${work ?? 0} of ${workMax}` : "";
+    const budget = workShare === null ? "" : `, rules ${(workShare * 100).toFixed(1)} % of their work budget`;
     setText(
       this.#summary,
       sorted.length === 0
@@ -124,9 +124,7 @@ export class StepTab implements Tab {
 
   #showHooks({ hooks }: Profile): void {
     if (hooks.length === 0) {
-      this.#hooks.replaceChildren(
-        make("p", { class: "muted" }, "No hook was called, or the rules are a program."),
-      );
+      this.#hooks.replaceChildren(make("p", { class: "muted" }, "The server measured no hooks."));
       return;
     }
     const rows = [...hooks]

@@ -10,6 +10,12 @@ import { make } from "../dom.js";
 /** A press that moves less than this is a click, in pixels. */
 const CLICK_PX = 5;
 const PIXEL_RATIO_MAX = 1.5;
+/** Frames that take longer than this leave the page too little time, so the picture becomes coarser. */
+const FRAME_MS_MAX = 70;
+/** Slow frames in a row before the next step. */
+const SLOW_FRAMES = 4;
+/** Resolutions for slow machines, as shares of the window's. Without shadows. */
+const COARSE = [0.75, 0.5, 0.33];
 
 export interface RoomViewListener {
   /** The user clicked an entity; `undefined` for the empty space. */
@@ -44,6 +50,9 @@ export class RoomView {
   #selected: number | undefined;
   #followed: number | undefined;
   #isDragging = false;
+  #slowFrames = 0;
+  #coarse = 0;
+  #drawNotBeforeMs = 0;
 
   constructor({ url, token, canMove }: RoomViewOptions, listener: RoomViewListener) {
     this.#listener = listener;
@@ -75,7 +84,15 @@ export class RoomView {
   /** Draws frames until `stop`. */
   start(): void {
     this.#resize();
-    this.#stopLoop ??= startLoop(this.#renderer, ({ nowMs, seconds }) => this.#frame(nowMs, seconds));
+    this.#stopLoop ??= startLoop(this.#renderer, ({ nowMs, frameMs, seconds }) => {
+      if (nowMs < this.#drawNotBeforeMs) return;
+      const begunMs = performance.now();
+      this.#frame(nowMs, seconds);
+      const endMs = performance.now();
+      // Drawing takes at most half of the page's time.
+      this.#drawNotBeforeMs = endMs + (endMs - begunMs > FRAME_MS_MAX / 2 ? endMs - begunMs : 0);
+      this.#governResolution(frameMs);
+    });
   }
 
   stop(): void {
@@ -124,6 +141,18 @@ export class RoomView {
     const { x, y, z } = this.#controls.target;
     this.#sun.aim(this.#camera, x, y, z);
     this.#renderer.render(this.#scene, this.#camera);
+  }
+
+  #governResolution(frameMs: number): void {
+    this.#slowFrames = frameMs > FRAME_MS_MAX ? this.#slowFrames + 1 : 0;
+    const ratio = COARSE[this.#coarse];
+    if (this.#slowFrames < SLOW_FRAMES || ratio === undefined) return;
+    this.#slowFrames = 0;
+    this.#coarse += 1;
+    this.#renderer.shadowMap.enabled = false;
+    this.#sun.setDetail({ shadowMap: 0, shadowReach: 0 });
+    this.#renderer.setPixelRatio(ratio);
+    this.#resize();
   }
 
   /** Puts the handle of the gizmo at an entity. */

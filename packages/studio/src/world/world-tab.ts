@@ -34,6 +34,8 @@ export class WorldTab implements Tab {
   #selected: number | undefined;
   #view: RoomView | undefined;
   #room: string | undefined;
+  /** The room whose picture is loaded. */
+  #viewOf: string | undefined;
   #isShown = false;
 
   constructor(context: Context) {
@@ -74,10 +76,10 @@ export class WorldTab implements Tab {
     this.#kinds = [];
     this.#view?.dispose();
     this.#view = undefined;
+    this.#viewOf = undefined;
     this.#state = new StatePanel(this.#context);
     this.#select(undefined);
     this.#tree.setPlace(room === undefined ? undefined : { type: "room", room });
-    if (room !== undefined) void this.#loadView(room);
   }
 
   async #loadView(room: string): Promise<void> {
@@ -121,6 +123,11 @@ export class WorldTab implements Tab {
     await this.#tree.update();
     if (this.#entity) await this.#entity.update();
     else this.#state.show(await api.state({ type: "room", room }));
+    // The picture comes after the first rows, because its code is large.
+    if (this.#viewOf !== room) {
+      this.#viewOf = room;
+      void this.#loadView(room);
+    }
   }
 
   #showAbout({ tick, entities, awake, version, kinds }: Room): void {

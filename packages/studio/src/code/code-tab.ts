@@ -1,0 +1,302 @@
+import type { EditorState } from "@codemirror/state";
+import { StudioError } from "../api/studio-api.js";
+import type { Diagnostic, SourceFolder } from "../api/types.js";
+import type { Context, Tab } from "../context.js";
+import { button, make, setText } from "../dom.js";
+import { Poll } from "../poll.js";
+import { Editor } from "./editor.js";
+import { namesOf } from "./luau.js";
+import type { Note } from "./notes.js";
+import { OpenFiles } from "./open-files.js";
+
+/** A check begins this long after the last key. */
+const TYPING_MS = 350;
+const FOLDER_INTERVAL_MS = 3_000;
+const LOG_INTERVAL_MS = 700;
+const NOTES_MAX = 200;
+
+/** The files of the world's folder, with mistakes, errors and printed lines beside the lines that caused them. */
+export class CodeTab implements Tab {
+  readonly panel = make("div", { class: "code-tab" });
+  readonly #context: Context;
+  readonly #editor: Editor;
+  readonly #files = new OpenFiles();
+  readonly #kept = new Map<string, EditorState>();
+  readonly #list = make("ul");
+  readonly #about = make("p", { class: "muted" });
+  readonly #title = make("b", {}, "no file");
+  readonly #status = make("span", { class: "muted", role: "status" });
+  readonly #save = button("Save", () => this.#store(), { class: "primary", disabled: true, title: "Ctrl+S" });
+  readonly #conflict = make("div", { class: "conflict row", role: "alert", hidden: true });
+  readonly #problems = make("ul");
+  readonly #polls: readonly Poll[];
+  #folder: SourceFolder | undefined;
+  #world: string | undefined;
+  #room: string | undefined;
+  #path: string | undefined;
+  #names: readonly string[] = [];
+  #notes: (Note & { readonly file: string })[] = [];
+  #logAfter = 0;
+  #typing: ReturnType<typeof setTimeout> | undefined;
+  #checks = 0;
+  #ready: Promise<void> = Promise.resolve();
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#editor = new Editor({
+      changed: () => this.#typed(),
+      save: () => void this.#store(),
+      names: () => this.#names,
+    });
+    context.jumps.code = (file, line) => void this.#jump(file, line);
+    const failed = (error: unknown) => void context.attempt(() => Promise.reject(error));
+    this.#polls = [
+      new Poll(() => this.#readFolder(), FOLDER_INTERVAL_MS, failed),
+      new Poll(() => this.#readLog(), LOG_INTERVAL_MS, failed),
+    ];
+    window.addEventListener("beforeunload", (event) => {
+      if (this.#files.hasChanges) event.preventDefault();
+    });
+    this.panel.append(
+      make(
+        "nav",
+        { class: "files", "aria-label": "Files" },
+        this.#about,
+        this.#list,
+        context.session.role === "editor" ? button("New file", () => this.#create()) : undefined,
+      ),
+      make(
+        "section",
+        { class: "editing", "aria-label": "Editor" },
+        make("div", { class: "bar row" }, this.#title, this.#save, this.#status),
+        this.#conflict,
+        this.#editor.element,
+        make("div", { class: "problems", role: "region", "aria-label": "Problems" }, this.#problems),
+      ),
+    );
+  }
+
+  shown(): void {
+    const { world, room } = this.#context;
+    if (room !== this.#room) {
+      this.#room = room;
+      this.#logAfter = 0;
+      this.#notes = [];
+    }
+    if (world !== this.#world) this.#ready = this.#openWorld(world);
+    for (const poll of this.#polls) poll.start();
+  }
+
+  hidden(): void {
+    for (const poll of this.#polls) poll.stop();
+  }
+
+  async #openWorld(world: string | undefined): Promise<void> {
+    this.#world = world;
+    this.#files.clear();
+    this.#kept.clear();
+    this.#path = undefined;
+    if (world === undefined) return setText(this.#about, "no world is open");
+    await this.#context.attempt(async () => {
+      await this.#readFolder();
+      const { files } = await this.#context.api.types(world);
+      this.#names = namesOf(Object.values(files).join("\n"));
+    });
+    const first = this.#folder?.files.find(({ path }) => /^world\.(?:luau|ts)$/.test(path));
+    if (first) await this.#open(first.path);
+  }
+
+  async #readFolder(): Promise<void> {
+    const world = this.#world;
+    if (world === undefined) return;
+    const folder = await this.#context.api.files(world);
+    if (world !== this.#world) return;
+    const isNew = JSON.stringify(folder) !== JSON.stringify(this.#folder);
+    this.#folder = folder;
+    if (!isNew) return;
+    for (const { path, revision } of folder.files) {
+      if (this.#files.listed(path, revision)) await this.#readAgain(path);
+    }
+    const state = folder.writable
+      ? `rules ${folder.version ?? "none"}`
+      : `read-only: ${folder.why ?? "no folder"}`;
+    setText(this.#about, `${world}, ${state}`);
+    this.#showFiles();
+    this.#showConflict();
+  }
+
+  async #readAgain(path: string): Promise<void> {
+    const file = await this.#context.api.file(this.#world!, path);
+    this.#files.open(file);
+    this.#kept.delete(path);
+    if (path === this.#path) this.#show(path);
+  }
+
+  #showFiles(): void {
+    const focused = this.#list.contains(document.activeElement)
+      ? document.activeElement?.textContent
+      : undefined;
+    this.#list.replaceChildren(
+      ...(this.#folder?.files ?? [])
+        .filter(({ text }) => text)
+        .map(({ path }) => {
+          const isCurrent = path === this.#path ? "true" : undefined;
+          const label = this.#files.isChanged(path) ? `${path}, not saved` : path;
+          const open = button(path, () => this.#open(path), {
+            "aria-current": isCurrent,
+            "aria-label": label,
+          });
+          if (path === focused) queueMicrotask(() => open.focus());
+          return make("li", { class: this.#files.isChanged(path) ? "unsaved" : "" }, open);
+        }),
+    );
+  }
+
+  async #open(path: string, line?: number): Promise<void> {
+    const world = this.#world;
+    if (world === undefined) return;
+    if (this.#path !== undefined) this.#kept.set(this.#path, this.#editor.keep());
+    await this.#context.attempt(async () => {
+      if (!this.#files.get(path)) this.#files.open(await this.#context.api.file(world, path));
+      this.#show(path);
+      if (line !== undefined) this.#editor.goTo(line);
+      await this.#check();
+    });
+  }
+
+  #show(path: string): void {
+    this.#path = path;
+    const isReadOnly = this.#context.session.role !== "editor" || this.#folder?.writable !== true;
+    this.#editor.open(path, this.#files.get(path)!.text, isReadOnly, this.#kept.get(path));
+    setText(this.#title, path);
+    this.#showFiles();
+    this.#showConflict();
+    this.#showNotes();
+    this.#showState();
+  }
+
+  async #jump(file: string, line: number): Promise<void> {
+    await this.#ready;
+    await this.#open(file, line);
+  }
+
+  #typed(): void {
+    const file = this.#path === undefined ? undefined : this.#files.get(this.#path);
+    if (!file) return;
+    file.text = this.#editor.text;
+    this.#showState();
+    clearTimeout(this.#typing);
+    this.#typing = setTimeout(() => void this.#context.attempt(() => this.#check()), TYPING_MS);
+  }
+
+  #showState(): void {
+    const isChanged = this.#path !== undefined && this.#files.isChanged(this.#path);
+    if (this.#save.disabled === isChanged) {
+      this.#save.disabled = !isChanged;
+      this.#showFiles();
+    }
+  }
+
+  async #check(): Promise<void> {
+    const world = this.#world;
+    if (world === undefined) return;
+    this.#checks += 1;
+    const check = this.#checks;
+    const { diagnostics } = await this.#context.api.check(world, this.#files.changed());
+    // A later check has begun.
+    if (check !== this.#checks) return;
+    this.#editor.mark(diagnostics.filter(({ file }) => file === this.#path));
+    this.#showProblems(diagnostics);
+  }
+
+  #showProblems(diagnostics: readonly Diagnostic[]): void {
+    setText(this.#status, diagnostics.length === 0 ? "no mistakes" : `${diagnostics.length} mistakes`);
+    this.#problems.replaceChildren(
+      ...diagnostics.map(({ file, line, severity, message }) =>
+        make(
+          "li",
+          {},
+          button(`${file}:${line} ${message}`, () => this.#open(file, line), { class: severity }),
+        ),
+      ),
+    );
+  }
+
+  async #store(revisionOfOther?: string): Promise<void> {
+    const [world, path] = [this.#world, this.#path];
+    const file = path === undefined ? undefined : this.#files.get(path);
+    if (world === undefined || path === undefined || !file) return;
+    const { text } = file;
+    try {
+      const { revision } = await this.#context.api.save(world, path, text, revisionOfOther ?? file.revision);
+      this.#files.stored(path, text, revision);
+      this.#notes = this.#notes.filter(({ type }) => type !== "error");
+      this.#showNotes();
+      this.#context.say(`${path} is saved`);
+    } catch (error) {
+      if (!(error instanceof StudioError) || error.code !== "changed") {
+        await this.#context.attempt(() => Promise.reject(error));
+        return;
+      }
+      file.conflict = error.revision;
+      if (error.revision === undefined) this.#context.say("somebody deleted the file", "problem");
+    }
+    this.#showConflict();
+    this.#showState();
+  }
+
+  #showConflict(): void {
+    const file = this.#path === undefined ? undefined : this.#files.get(this.#path);
+    const conflict = file?.conflict;
+    this.#conflict.hidden = conflict === undefined;
+    if (!file || conflict === undefined) return;
+    this.#conflict.replaceChildren(
+      make("span", {}, "Somebody else saved this file after you opened it."),
+      button("Overwrite", () => this.#store(conflict)),
+      button("Load theirs", () => this.#loadTheirs(file.path)),
+    );
+  }
+
+  async #loadTheirs(path: string): Promise<void> {
+    await this.#context.attempt(async () => {
+      const file = await this.#context.api.file(this.#world!, path);
+      this.#files.open(file);
+      // One undoable step, so that the user's own text is not lost.
+      this.#editor.replace(file.text);
+      this.#showConflict();
+      this.#showState();
+    });
+  }
+
+  async #create(): Promise<void> {
+    const world = this.#world;
+    const path = window.prompt("Path of the new file, such as lib/goals.luau")?.trim();
+    if (world === undefined || !path) return;
+    await this.#context.attempt(async () => {
+      await this.#context.api.create(world, path, "");
+      await this.#readFolder();
+      await this.#open(path);
+    });
+  }
+
+  async #readLog(): Promise<void> {
+    const room = this.#room;
+    if (room === undefined) return;
+    const { lines, next } = await this.#context.api.log(room, this.#logAfter);
+    if (room !== this.#room) return;
+    this.#logAfter = next;
+    const fresh = lines.flatMap(({ type, file, line, text = "" }) =>
+      (type === "print" || type === "error" || type === "rules") && file !== undefined && line !== undefined
+        ? [{ file, line, text, type: type === "print" ? ("print" as const) : ("error" as const) }]
+        : [],
+    );
+    if (fresh.length === 0) return;
+    this.#notes = [...this.#notes, ...fresh].slice(-NOTES_MAX);
+    this.#showNotes();
+  }
+
+  #showNotes(): void {
+    if (this.#path === undefined) return;
+    this.#editor.note(this.#notes.filter(({ file }) => file === this.#path));
+  }
+}

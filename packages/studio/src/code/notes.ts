@@ -1,0 +1,58 @@
+/** Texts beside lines: printed lines and errors of the running rules. */
+import { type EditorState, type Extension, RangeSet, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import { make } from "../dom.js";
+
+export interface Note {
+  readonly line: number;
+  readonly type: "print" | "error";
+  readonly text: string;
+}
+
+const SET_NOTES = StateEffect.define<readonly Note[]>();
+const TEXT_MAX = 120;
+
+class NoteWidget extends WidgetType {
+  constructor(readonly note: Note) {
+    super();
+  }
+
+  override eq({ note }: NoteWidget): boolean {
+    return note.type === this.note.type && note.text === this.note.text;
+  }
+
+  override toDOM(): HTMLElement {
+    const { type, text } = this.note;
+    const short = text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text;
+    return make("span", { class: `note-${type}`, title: text }, short);
+  }
+}
+
+function decorate(state: EditorState, notes: readonly Note[]): DecorationSet {
+  const lines = state.doc.lines;
+  // The newest note of a line and type is shown.
+  const newest = new Map<string, Note>();
+  for (const note of notes) {
+    if (note.line >= 1 && note.line <= lines) newest.set(`${note.line} ${note.type}`, note);
+  }
+  const ranges = [...newest.values()].map((note) =>
+    Decoration.widget({ widget: new NoteWidget(note), side: 1 }).range(state.doc.line(note.line).to),
+  );
+  return RangeSet.of(ranges, true);
+}
+
+/** Shows the notes that {@link setNotes} sets. They move with their lines while the text is edited. */
+export function lineNotes(): Extension {
+  return StateField.define<DecorationSet>({
+    create: () => Decoration.none,
+    update(shown, { changes, effects, state }) {
+      for (const effect of effects) if (effect.is(SET_NOTES)) return decorate(state, effect.value);
+      return shown.map(changes);
+    },
+    provide: (field) => EditorView.decorations.from(field),
+  });
+}
+
+export function setNotes(view: EditorView, notes: readonly Note[]): void {
+  view.dispatch({ effects: SET_NOTES.of(notes) });
+}
