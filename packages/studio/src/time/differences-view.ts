@@ -4,7 +4,7 @@ import { shortText } from "../value.js";
 
 const ROWS_MAX = 200;
 
-/** What two moments differ in: entities, their members, the state and the players. */
+/** The differences of two moments: entities, their members, the state and the players. */
 export function showDifferences(differences: Differences, names: readonly [string, string]): HTMLElement {
   const { spawned, despawned, changed, state, players, total } = differences;
   const [a, b] = names;
