@@ -75,6 +75,7 @@ export class VirtualList {
   readonly #rowPx: number;
   readonly #spacer = make("div", { class: "list-spacer", role: "presentation" });
   readonly #window = make("div", { class: "list-window", role: "presentation" });
+  #rows: ReadonlyMap<string, HTMLElement> = new Map();
   #active = 0;
   #frame = 0;
 
@@ -125,7 +126,10 @@ export class VirtualList {
     this.#window.style.transform = `translateY(${range.topPx}px)`;
     const rows: HTMLElement[] = [];
     for (let index = range.first; index < range.end; index += 1) rows.push(this.#row(index));
-    this.#window.replaceChildren(...rows);
+    const { children } = this.#window;
+    const isSame = rows.length === children.length && rows.every((row, index) => row === children[index]);
+    if (!isSame) this.#window.replaceChildren(...rows);
+    this.#rows = new Map(rows.map((row) => [row.id, row]));
     const active = rows[this.#active - range.first];
     if (active) this.element.setAttribute("aria-activedescendant", active.id);
     else this.element.removeAttribute("aria-activedescendant");
@@ -136,19 +140,22 @@ export class VirtualList {
     const { id, children, className = "", level, expanded, selected = false } = this.#source.row(index);
     const isTree = this.element.getAttribute("role") === "tree";
     const active = index === this.#active ? " active" : "";
-    return make(
-      "div",
-      {
-        id,
-        class: `list-row ${className}${active}`,
-        role: isTree ? "treeitem" : "option",
-        "data-index": String(index),
-        "aria-level": level === undefined ? undefined : String(level),
-        "aria-expanded": expanded === undefined ? undefined : String(expanded),
-        "aria-selected": String(selected),
-      },
-      ...children,
-    );
+    // A row keeps its element, so that a click during an update reaches it.
+    const row = this.#rows.get(id) ?? make("div", { id });
+    const attributes: Record<string, string | undefined> = {
+      class: `list-row ${className}${active}`,
+      role: isTree ? "treeitem" : "option",
+      "data-index": String(index),
+      "aria-level": level === undefined ? undefined : String(level),
+      "aria-expanded": expanded === undefined ? undefined : String(expanded),
+      "aria-selected": String(selected),
+    };
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === undefined) row.removeAttribute(name);
+      else if (row.getAttribute(name) !== value) row.setAttribute(name, value);
+    }
+    row.replaceChildren(...children);
+    return row;
   }
 
   #key(event: KeyboardEvent): void {

@@ -9,21 +9,29 @@ import { StudioVisitor } from "./studio-visitor.js";
 let browser: Browser;
 let worlds: ServerProcess;
 let server: ContractServer;
+/** A server whose rooms can be joined. */
+let joinable: ContractServer;
 
 beforeAll(async () => {
   worlds = await ServerProcess.start();
-  server = await ContractServer.start("playground", 300, worlds.port);
+  server = await ContractServer.start("arena", 300);
+  joinable = await ContractServer.start("playground", 300, worlds.port);
   browser = await launchBrowser();
 });
 
 afterAll(async () => {
   await browser?.close();
   await server?.stop();
+  await joinable?.stop();
   await worlds?.stop();
 });
 
-async function withVisitor(tab: string, use: (visitor: StudioVisitor) => Promise<void>): Promise<void> {
-  const visitor = await StudioVisitor.open(browser, server.url, { tab });
+async function withVisitor(
+  tab: string,
+  use: (visitor: StudioVisitor) => Promise<void>,
+  { url } = server,
+): Promise<void> {
+  const visitor = await StudioVisitor.open(browser, url, { tab });
   try {
     await use(visitor);
     expect(visitor.errors).toEqual([]);
@@ -126,31 +134,35 @@ describe("the studio's page", () => {
     }));
 
   it("a_loss_of_5_percent_is_shown_by_the_figures_of_the_connection", () =>
-    withVisitor("net", async (visitor) => {
-      const { page } = visitor;
-      const figure = (name: string) => page.locator(`[data-figure="${name}"]`);
-      await waitFor("the room", async () => (await figure("status").innerText()) === "open");
-      for (const direction of ["up", "down"]) {
-        await page.locator(`[data-name="${direction}-loss"]`).evaluate((slider: HTMLInputElement) => {
-          slider.value = "5";
-          slider.dispatchEvent(new Event("input", { bubbles: true }));
+    withVisitor(
+      "net",
+      async (visitor) => {
+        const { page } = visitor;
+        const figure = (name: string) => page.locator(`[data-figure="${name}"]`);
+        await waitFor("the room", async () => (await figure("status").innerText()) === "open");
+        for (const direction of ["up", "down"]) {
+          await page.locator(`[data-name="${direction}-loss"]`).evaluate((slider: HTMLInputElement) => {
+            slider.value = "5";
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+          });
+        }
+        await waitFor("lost packets", async () => {
+          const share = Number.parseFloat(await figure("lost down").innerText());
+          return share > 1 && share < 12;
         });
-      }
-      await waitFor("lost packets", async () => {
-        const share = Number.parseFloat(await figure("lost down").innerText());
-        return share > 1 && share < 12;
-      });
-      await page.getByRole("button", { name: "Satellite" }).click();
-      await waitFor(
-        "a long round trip",
-        async () => Number.parseFloat(await figure("round trip").innerText()) > 400,
-      );
-      await page.getByRole("button", { name: "No effect" }).click();
-      await waitFor(
-        "a short round trip",
-        async () => Number.parseFloat(await figure("round trip").innerText()) < 150,
-      );
-    }));
+        await page.getByRole("button", { name: "Satellite" }).click();
+        await waitFor(
+          "a long round trip",
+          async () => Number.parseFloat(await figure("round trip").innerText()) > 400,
+        );
+        await page.getByRole("button", { name: "No effect" }).click();
+        await waitFor(
+          "a short round trip",
+          async () => Number.parseFloat(await figure("round trip").innerText()) < 150,
+        );
+      },
+      joinable,
+    ));
 
   it("a_page_without_a_token_asks_for_one", async () => {
     server.token = "secret";
