@@ -10,6 +10,7 @@ mod host;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod lab;
 mod listen;
+mod mcp;
 mod measuring;
 mod names;
 mod output;
@@ -60,6 +61,7 @@ enum Command {
     World(world::kept::Args),
     #[cfg(feature = "cluster")]
     Cluster(cluster::Args),
+    Mcp(mcp::Args),
     #[cfg(all(feature = "lab", target_os = "linux"))]
     Bots(bots::Args),
     /// Measure Nowcast and other programs on this machine
@@ -97,6 +99,7 @@ fn main() -> ExitCode {
         Command::World(args) => world::kept::run(args),
         #[cfg(feature = "cluster")]
         Command::Cluster(args) => cluster::run(args),
+        Command::Mcp(args) => mcp::run(args),
         #[cfg(all(feature = "lab", target_os = "linux"))]
         Command::Bots(args) => bots::run(&args),
         #[cfg(all(feature = "lab", target_os = "linux"))]

@@ -7,6 +7,7 @@ mod crash;
 mod decode;
 mod hostile;
 mod load;
+mod mcp;
 mod minimal;
 mod motion;
 mod output;
