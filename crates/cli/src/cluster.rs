@@ -80,7 +80,7 @@ impl Nats {
         let options = LinkOptions { name: self.cluster_name, ..LinkOptions::default() };
         let link = Link::connect(&self.cluster, options).await?;
         for warning in link.warnings() {
-            eprintln!("{warning}");
+            output::note(format_args!("{warning}"));
         }
         Ok(link)
     }

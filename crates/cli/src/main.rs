@@ -44,7 +44,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     Top(top::Args),
     Names(names::Args),
     Listen(listen::Args),
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         Err(error) => return explain(&error),
     };
     let outcome = match cli.command {
-        Command::Serve(args) => serve::run(args),
+        Command::Serve(args) => serve::run(*args),
         Command::Top(args) => top::run(&args),
         Command::Names(args) => names::run(&args),
         Command::Listen(args) => listen::run(&args),

@@ -73,7 +73,7 @@ impl Drop for JournalShare {
 mod tests {
     use std::path::PathBuf;
 
-    use nowcast_store::{Origin, Recorder, Store, WorldName};
+    use nowcast_store::{Origin, Recorder, WorldName};
     use nowcast_world::{Definition, Random, World};
 
     use super::super::{PersistenceThread, now_ms};

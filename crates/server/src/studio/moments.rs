@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use nowcast_room::{ReplayRequest, RequestedMoment, SavedMoment, StudioError};
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use tokio::sync::oneshot::Receiver;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
