@@ -57,7 +57,11 @@ export const SECTIONS: readonly Section[] = [
       { address: "how-to/narrow-links", title: "Tune for narrow links", file: "docs/how-to/narrow-links.md" },
       { address: "how-to/migrate", title: "Migrate to Nowcast", file: "docs/how-to/migrate.md" },
       { address: "how-to/wireshark", title: "Read sessions in Wireshark", file: "docs/how-to/wireshark.md" },
-      { address: "how-to/assistants", title: "Let an assistant work on a world", file: "docs/how-to/assistants.md" },
+      {
+        address: "how-to/assistants",
+        title: "Let an assistant work on a world",
+        file: "docs/how-to/assistants.md",
+      },
       { address: "how-to/headsets", title: "Use headsets and voices", file: "docs/HEADSETS.md" },
       { address: "how-to/sdk", title: "Use the TypeScript SDK", file: "packages/nowcast/README.md" },
       { address: "how-to/three", title: "Draw with three.js", file: "packages/three/README.md" },
