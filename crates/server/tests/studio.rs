@@ -320,7 +320,7 @@ async fn a_broken_rule_is_reported_with_its_line() {
     let yard = Yard::new();
     let server = yard.serve(|_| {}).await;
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
-    put(&server, "worlds/yard/files/world.luau", "", "local x =\n").await;
+    put(&server, "worlds/yard/files/world.luau", "", "local x = =\nlocal y = 1\n").await;
     let faults = until(&server, "worlds/yard/faults", |faults| faults["fault"].is_string()).await;
     assert_eq!((&faults["file"], &faults["line"]), (&json!("world.luau"), &json!(1)), "{faults}");
     let failing =

@@ -8,22 +8,20 @@ use serde_json::{Value, json};
 
 use crate::own;
 
-const WORLD: &str = r##"
-world.define { version = 1 }
-world.kind("post", { shape = { type = "box", size = vector.create(1, 2, 1) }, body = "fixed", attributes = { height = 2 } })
-
-function start()
-    world.spawn("post", { position = vector.create(0, 1, 0) })
-    world.state.score = 0
-end
-"##;
-
-const TEST: &str = r##"
-test("the score starts at 0", function(t)
-    t:run(1)
-    t:expect(t.state.score == 0)
+const WORLD: &str = r#"local world = require("@nowcast/world")
+world.state { score = 0 }
+local Post = world.kind("post", { tags = { "first" } })
+world.on("start", function()
+    Post:spawn { at = vector.create(0, 1, 0) }
 end)
-"##;
+"#;
+
+const TEST: &str = r#"local test, world = require("@nowcast/test"), require("@nowcast/world")
+test.case("the score starts at 0", function()
+    test.step(1)
+    test.equal(world.state.score, 0)
+end)
+"#;
 
 /// A program that is stopped when this value is dropped.
 struct Running(Child);
@@ -119,7 +117,7 @@ fn serve(name: &str) -> (Running, String, PathBuf) {
     (Running(child), address, folder)
 }
 
-/// Opens the room by a request of its page, and removes the folder at the end.
+/// Lets an assistant work on the world in a folder, which is removed at the end.
 fn with_assistant(name: &str, play: impl FnOnce(&mut Assistant, &Path)) {
     let (server, address, folder) = serve(name);
     play(&mut Assistant::start(&address), &folder.join("posts"));
@@ -152,7 +150,7 @@ fn an_assistant_edits_a_world_and_runs_its_tests() {
 
         let test = json!({ "world": "posts", "path": "tests/score.luau" });
         let before = assistant.call("read_file", &test);
-        let text = before["text"].as_str().unwrap().replace("score == 0", "score == 5");
+        let text = before["text"].as_str().unwrap().replace("score, 0", "score, 5");
         let save = json!({ "world": "posts", "path": "tests/score.luau", "text": text, "revision": before["revision"] });
         assistant.call("write_file", &save);
         let passed = assistant.call("run_tests", &json!({ "world": "posts" }));
@@ -163,10 +161,10 @@ fn an_assistant_edits_a_world_and_runs_its_tests() {
 #[test]
 fn a_mistake_is_found_before_it_is_saved() {
     with_assistant("checks", |assistant, folder| {
-        let files = json!({ "world.luau": WORLD.replace("world.spawn", "world.spwan") });
+        let files = json!({ "world.luau": WORLD.replace("world.on(", "world.onn(") });
         let checked = assistant.call("check", &json!({ "world": "posts", "files": files }));
         let first = &checked["diagnostics"][0];
-        assert_eq!((&first["file"], &first["line"]), (&json!("world.luau"), &json!(6)), "{checked}");
+        assert_eq!((&first["file"], &first["line"]), (&json!("world.luau"), &json!(4)), "{checked}");
         assert_eq!(std::fs::read_to_string(folder.join("world.luau")).unwrap(), WORLD);
     });
 }
