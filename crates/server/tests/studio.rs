@@ -323,17 +323,19 @@ async fn a_broken_rule_is_reported_with_its_line() {
     put(&server, "worlds/yard/files/world.luau", "", "local x = =\nlocal y = 1\n").await;
     let faults = until(&server, "worlds/yard/faults", |faults| faults["fault"].is_string()).await;
     assert_eq!((&faults["file"], &faults["line"]), (&json!("world.luau"), &json!(1)), "{faults}");
-    let failing =
-        RULES.replace("world.state.count += 1", "print('counting') local nothing = nil; nothing.x = 1");
+    let failing = RULES
+        .replace("world.state.count += 1", "print('counting')")
+        .replace("world.emit(\"state\"", "local nothing = nil; nothing.x = 1 world.emit(\"state\"");
     put(&server, "worlds/yard/files/world.luau", "", &failing).await;
-    until(&server, "rooms/yard/log", |log| log.to_string().contains("\"rules\"")).await;
     until(&server, "worlds/yard/faults", |faults| faults["fault"].is_null()).await;
+    until(&server, "rooms/yard/log", |log| log.to_string().contains("version 3 runs")).await;
     ada.act("count", &[]).await;
+    until(&server, "rooms/yard/log", |log| log.to_string().contains("counting")).await;
+    ada.act("read", &[]).await;
     let log = until(&server, "rooms/yard/log", |log| log.to_string().contains("attempt to index nil")).await;
     let lines = log["lines"].as_array().unwrap();
     let error = lines.iter().rfind(|line| line["type"] == "error").unwrap();
-    assert_eq!((&error["file"], &error["line"]), (&json!("world.luau"), &json!(10)), "{error}");
-    until(&server, "rooms/yard/log", |log| log.to_string().contains("counting")).await;
+    assert_eq!((&error["file"], &error["line"]), (&json!("world.luau"), &json!(11)), "{error}");
     let later = get(&server, &format!("rooms/yard/log?after={}", log["next"])).await;
     assert!(later["lines"].as_array().unwrap().len() < lines.len());
     server.stop().await;
