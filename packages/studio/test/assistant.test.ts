@@ -44,7 +44,7 @@ describe("a stock client of the Model Context Protocol", () => {
       return result.structuredContent as Record<string, unknown>;
     };
     const rules = await call("read_file", { world: "football", path: "world.luau" });
-    expect(rules["text"]).toContain("world.define");
+    expect(rules["text"]).toContain("@nowcast/world");
     const tests = await call("run_tests", { world: "football" });
     expect(tests["passed"], String(tests["output"])).toBe(true);
   }, 180_000);
