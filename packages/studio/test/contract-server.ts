@@ -322,7 +322,7 @@ function profile(tick: number): unknown {
     { name: "step", calls: 120, us: 71_000 },
     { name: "touch", calls: 44, us: 9_100 },
   ];
-  return { tick, budgetUs: 16_667, steps, slowest, hooks, workShare: 0.02 };
+  return { tick, budgetUs: 16_667, steps, slowest, hooks, work: 20_000, workMax: 1_000_000 };
 }
 
 function metrics(): unknown {

@@ -178,8 +178,9 @@ export interface Profile {
   readonly steps: readonly Step[];
   readonly slowest: readonly Step[];
   readonly hooks: readonly { readonly name: string; readonly calls: number; readonly us: number }[];
-  /** The share of the work budget that the rules used in the newest step. */
-  readonly workShare: number | null;
+  /** The units of work that the rules used in the newest step, and their limit; `null` if the rules are a program. */
+  readonly work: number | null;
+  readonly workMax: number | null;
 }
 
 export interface MetricsHistory {

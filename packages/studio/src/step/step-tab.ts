@@ -73,10 +73,13 @@ export class StepTab implements Tab {
     const { room, api } = this.#context;
     if (room === undefined || this.#isPaused) return;
     const profile = await api.profile(room, STEPS);
-    const { steps, budgetUs, workShare } = profile;
+    const { steps, budgetUs, work, workMax } = profile;
     const sorted = steps.map(({ totalUs }) => totalUs).sort((a, b) => a - b);
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-    const budget = workShare === null ? "" : `, rules ${(workShare * 100).toFixed(1)} % of their work budget`;
+    const budget =
+      work === null || workMax === null
+        ? ""
+        : `, rules ${((work / workMax) * 100).toFixed(1)} % of their work budget`;
     setText(
       this.#summary,
       sorted.length === 0
@@ -108,17 +111,11 @@ export class StepTab implements Tab {
     const rest = make("div", { "aria-hidden": "true" });
     rest.style.flex = `${Math.max(1, total - world)} 1 0`;
     rest.style.visibility = "hidden";
-    const physics = Math.max(0, world - inRules);
+    const parts = [bar("rules", inRules), bar("physics and motion", Math.max(0, world - inRules)), rest];
     this.#flame.replaceChildren(
       make("div", { class: "flame-row" }, bar("step", total)),
       make("div", { class: "flame-row" }, ...phases.map(({ name, us }) => bar(name, us))),
-      make(
-        "div",
-        { class: "flame-row" },
-        ...(inRules > 0 ? [bar("rules", inRules)] : []),
-        bar("physics and motion", physics),
-        rest,
-      ),
+      ...(inRules > 0 ? [make("div", { class: "flame-row" }, ...parts)] : []),
     );
   }
 
@@ -172,7 +169,12 @@ export function barChart(steps: readonly Step[], budgetUs: number): SVGElement {
   const budgetY = HEIGHT - high(budgetUs);
   return draw(
     "svg",
-    { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Time of each step" },
+    {
+      class: "chart steps",
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: "img",
+      "aria-label": "Time of each step",
+    },
     ...bars,
     draw("line", { class: "budget", x1: 0, x2: WIDTH, y1: budgetY, y2: budgetY }),
     draw("text", { x: 4, y: budgetY - 3 }, `budget ${msText(budgetUs)}`),

@@ -113,9 +113,13 @@ export class WorldTab implements Tab {
   }
 
   async #update(): Promise<void> {
-    const { api } = this.#context;
+    const { api, world } = this.#context;
     const room = this.#room;
-    if (room === undefined) return setText(this.#about, "no room is open");
+    if (room === undefined) {
+      const cure =
+        world === undefined ? "" : `; a room opens when somebody enters it, for example at /r/${world}`;
+      return setText(this.#about, `no room is open${cure}`);
+    }
     const about = await api.room(room);
     if (room !== this.#room) return;
     this.#showAbout(about);
