@@ -17,7 +17,7 @@ use crate::own;
 use crate::serve::{end, get, join, port_of, upgrade};
 
 /// Maximum wait for a condition, on a machine that is busy with other work.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Maximum time for the program to end after a request, even while its scripts run.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(3);
