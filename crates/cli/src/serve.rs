@@ -263,6 +263,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
              {documents}{others}\
              {how_to_open} Worlds: {}. /r/NAME is the room of that world,\n\
              and every other /r/NAME a room of its own that shows {first}.\n\
+             See inside and edit at {address}/studio/\n\
              Programs join at {}/{first}, stock WebSocket clients at {}/ws/{first} (spec/PLAIN.md).\n\
              {kept} Ctrl-C ends it.",
             names.join(", "),

@@ -57,6 +57,7 @@ export const SECTIONS: readonly Section[] = [
       { address: "how-to/narrow-links", title: "Tune for narrow links", file: "docs/how-to/narrow-links.md" },
       { address: "how-to/migrate", title: "Migrate to Nowcast", file: "docs/how-to/migrate.md" },
       { address: "how-to/wireshark", title: "Read sessions in Wireshark", file: "docs/how-to/wireshark.md" },
+      { address: "how-to/studio", title: "The studio", file: "docs/how-to/studio.md" },
       {
         address: "how-to/assistants",
         title: "Let an assistant work on a world",
