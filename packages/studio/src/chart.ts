@@ -53,16 +53,16 @@ export function lineChart(label: string, values: readonly (number | null)[], uni
     "svg",
     {
       class: "chart",
-      viewBox: `0 0 ${width} ${height + 22}`,
+      viewBox: `0 0 ${width} ${height + 36}`,
       role: "img",
       "aria-label": `${label}: ${text}`,
     },
     draw("text", { x: 6, y: 14 }, label),
-    draw("text", { x: width - 6, y: 14, "text-anchor": "end" }, `${text} (scale ${numberText(top)})`),
+    draw("text", { x: 6, y: 28 }, `${text} (scale ${numberText(top)})`),
     draw("path", {
       class: "line",
       d: linePath(values, width, height, top),
-      transform: "translate(0 20)",
+      transform: "translate(0 34)",
     }),
   );
 }
