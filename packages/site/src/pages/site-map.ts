@@ -167,6 +167,8 @@ export const SECTIONS: readonly Section[] = [
       { address: "measurements/index", title: "Results", file: "docs/measurements/README.md" },
       { address: "measurements/changing", title: "Links that change", file: "docs/measurements/changing.md" },
       { address: "measurements/load", title: "Cost of clients", file: "docs/measurements/load.md" },
+      { address: "measurements/cluster", title: "Faults of clusters", file: "docs/measurements/cluster.md" },
+      { address: "measurements/checks", title: "Long checks", file: "docs/measurements/checks.md" },
       { address: "measurements/codec", title: "Encodings", file: "docs/measurements/codec.md" },
     ],
   },

@@ -210,7 +210,8 @@ export class CodeTab implements Tab {
   }
 
   #showProblems(diagnostics: readonly Diagnostic[]): void {
-    setText(this.#status, diagnostics.length === 0 ? "no mistakes" : `${diagnostics.length} mistakes`);
+    const count = diagnostics.length;
+    setText(this.#status, count === 0 ? "no mistakes" : count === 1 ? "1 mistake" : `${count} mistakes`);
     this.#problems.replaceChildren(
       ...diagnostics.map(({ file, line, severity, message }) =>
         make(
