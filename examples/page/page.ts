@@ -1,5 +1,5 @@
 import { WorldControls, WorldHud } from "@nowcast/page";
-import { SKY_PLACE, SkyBackdrop, Sun, startLoop, WorldView } from "@nowcast/three";
+import { Sun, startLoop, WorldView } from "@nowcast/three";
 import { createPoses, joinWorld } from "nowcast/world";
 import { Color, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 
@@ -19,9 +19,6 @@ const scene = new Scene();
 scene.background = new Color("#bcd7f0");
 scene.add(view.group, sun.group);
 
-const sky = new SkyBackdrop(scene, renderer, sun);
-world.on("screen", ({ place }) => place === SKY_PLACE && sky.set(world.screen.get(SKY_PLACE)));
-
 const hud = new WorldHud(document.body, world);
 const controls = new WorldControls({ canvas, world, poses, view, camera, hud });
 world.on("event:goal", () => hud.say("Goal!"));
@@ -37,7 +34,6 @@ resize();
 startLoop(renderer, ({ nowMs, seconds }) => {
   controls.update(nowMs, seconds); // keys and buttons → the local avatar → the camera
   view.update(nowMs, seconds, camera);
-  sky.update(seconds); // the hour and the fog that the world sets
   const { x, y, z } = controls.actor ?? camera.position;
   sun.aim(camera, x, y, z);
   renderer.render(scene, camera);
