@@ -137,6 +137,8 @@ describe("the page that shows a room's history", () => {
     await page.locator("#past-copy").click();
     await page.getByText("room playground-old begins").waitFor();
     const ben = await Visitor.enter(browser, server, { name: "Ben", room: "playground-old" });
+    // The nearest entities arrive first.
+    await waitFor("the block in the copy", async () => (await blocksOf(ben)).has(moved));
     const copied = await blocksOf(ben);
     expect(apart(copied.get(moved)!, before.get(moved)!)).toBeLessThan(0.05);
 
