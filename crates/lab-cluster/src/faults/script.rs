@@ -74,7 +74,7 @@ impl Script {
     /// Makes the script of a seed with a number of faults.
     #[must_use]
     pub fn random(seed: u64, faults: usize) -> Script {
-        let random = &mut Random::new(seed ^ 0x1AB_C1);
+        let random = &mut Random::new(seed ^ 0x0001_ABC1);
         let mut events: Vec<Event> = (0..faults).map(|_| random_event(random)).collect();
         events.sort_by_key(|event| event.at_ms);
         Script { events }
