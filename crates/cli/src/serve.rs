@@ -1,5 +1,7 @@
 //! `nowcast serve`
 
+mod start_error;
+
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::IsTerminal;
@@ -15,10 +17,10 @@ use anyhow::Context;
 use clap::ValueEnum;
 use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::admission::{Network, Policy, parse_origin};
-use nowcast_server::store::{Problem, Retention};
+use nowcast_server::store::Retention;
 use nowcast_server::{
-    BindError, CertificateConfig, Checker, Config, Exposed, Limits, LogWriter, Rules, Server, Timeouts,
-    WorldConfig, WorldError, log_panics,
+    CertificateConfig, Checker, Config, Exposed, Limits, LogWriter, Rules, Server, Timeouts, WorldConfig,
+    log_panics,
 };
 use tracing::warn;
 use tracing_subscriber::Layer as _;
@@ -33,6 +35,7 @@ use crate::token;
 use crate::world::data;
 use crate::world::samples::Sample;
 use crate::world::studio_check::StudioCheck;
+use start_error::with_flag;
 
 /// Serve worlds that browsers and programs join
 ///
@@ -420,42 +423,6 @@ fn config(args: Args) -> anyhow::Result<Config> {
         timeouts: Timeouts { step: Duration::from_secs(args.step_timeout), ..defaults.timeouts },
         ..defaults
     })
-}
-
-/// Adds the name of the flag that helps to an error of the library.
-fn with_flag(error: BindError) -> anyhow::Error {
-    use nowcast::BindError as Sockets;
-    if let BindError::Store(store) = &error
-        && let Problem::InUse { pid } = store.problem
-    {
-        let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
-        return anyhow::anyhow!(
-            "another nowcast server{pid} uses the data folder {}: choose another with --data DIR, keep no worlds with --no-data, or \
-             end that server",
-            store.file.display()
-        );
-    }
-    let flag = match &error {
-        BindError::Sockets(Sockets::Taken { free, .. }) => format!(", such as --port {free}"),
-        BindError::Sockets(Sockets::Forbidden { .. }) => ", such as --port 7777".into(),
-        BindError::Sockets(Sockets::NoSuchAddress { .. }) => {
-            ", such as --host 127.0.0.1, or on all with --host ::".into()
-        }
-        BindError::Sockets(Sockets::UdpTaken { .. }) => ": --no-webtransport".into(),
-        BindError::Config(advice) if advice.contains("anonymous entry") => {
-            " (--token-key-file FILE, or --anonymous)".into()
-        }
-        BindError::Store(_) => " (--data DIR chooses another folder, --no-data stores no worlds)".into(),
-        BindError::World(WorldError::BadName(_)) => ": give it another, --world NAME=DIR".into(),
-        #[cfg(feature = "cluster")]
-        BindError::Cluster(_) => String::new(),
-        BindError::World(_)
-        | BindError::Config(_)
-        | BindError::Certificate(_)
-        | BindError::Sockets(_)
-        | BindError::Threads(_) => String::new(),
-    };
-    anyhow::anyhow!("{error}{flag}")
 }
 
 /// The encryption of connections from browsers on other machines.
