@@ -30,8 +30,8 @@ pub(crate) struct Args {
     #[arg(long)]
     room: Option<String>,
 
-    /// Roles, separated by spaces: `editor` edits, views history and bans; `program` joins as a program; `operator`
-    /// reads /metrics and /lab; other roles are the application's
+    /// Roles, separated by spaces: `editor` edits, views history and bans; `inspector` reads the studio; `program` joins
+    /// as a program; `operator` reads /metrics and /lab; other roles are the application's
     #[arg(long)]
     role: Option<String>,
 
