@@ -1,10 +1,10 @@
 //! `nowcast serve`
 
+mod logging;
 mod start_error;
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -19,14 +19,9 @@ use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::admission::{Network, Policy, parse_origin};
 use nowcast_server::store::Retention;
 use nowcast_server::{
-    CertificateConfig, Checker, Config, Exposed, Limits, LogWriter, Rules, Server, Timeouts, WorldConfig,
-    log_panics,
+    CertificateConfig, Checker, Config, Exposed, Limits, Rules, Server, Timeouts, WorldConfig,
 };
 use tracing::warn;
-use tracing_subscriber::Layer as _;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::host::resolve;
 use crate::measuring;
@@ -35,6 +30,7 @@ use crate::token;
 use crate::world::data;
 use crate::world::samples::Sample;
 use crate::world::studio_check::StudioCheck;
+use logging::{LogFormat, start_logging};
 use start_error::with_flag;
 
 /// Serve worlds that browsers and programs join
@@ -183,6 +179,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ORIGIN", requires = "cluster", value_parser = parse_origin)]
     cluster_address: Option<String>,
 
+    /// Tag of this server, such as region-eu; can be given several times
+    #[cfg(feature = "cluster")]
+    #[arg(long = "cluster-tag", value_name = "TAG", requires = "cluster")]
+    cluster_tags: Vec<String>,
+
     /// Milliseconds without an answer of NATS after which the rooms of this server wait and other servers may take them
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "MS", default_value_t = 2_000, requires = "cluster", value_parser = clap::value_parser!(u64).range(500..=60_000))]
@@ -220,12 +221,6 @@ enum Page {
     Metrics,
     /// `/lab`
     Lab,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -389,6 +384,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         replicas: 3,
         server: args.cluster_server.unwrap_or_else(|| format!("server-{}", args.port)),
         client_address: args.cluster_address.unwrap_or_else(|| format!("http://localhost:{}", args.port)),
+        tags: args.cluster_tags,
         lease: Duration::from_millis(args.cluster_lease),
     });
     #[cfg(feature = "cluster")]
@@ -487,39 +483,6 @@ pub(crate) fn web_address(addresses: &[SocketAddr]) -> String {
     } else {
         format!("http://{first}")
     }
-}
-
-/// Maximum time for which the end of the program waits until the last log lines are written.
-const LOGS_PATIENCE: Duration = Duration::from_millis(300);
-
-/// The log. Dropping it writes the waiting lines, within a time limit.
-struct Logs(LogWriter);
-
-impl Drop for Logs {
-    fn drop(&mut self) {
-        self.0.flush(LOGS_PATIENCE);
-    }
-}
-
-fn start_logging(format: LogFormat) -> anyhow::Result<Logs> {
-    let asked = std::env::var("RUST_LOG").unwrap_or_else(|_| "info".to_owned());
-    let filter = asked.parse::<Targets>();
-    let is_misread = filter.is_err();
-    let filter = filter.unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO));
-    let writer = LogWriter::spawn(std::io::stderr()).context("cannot start the thread that writes logs")?;
-    let lines = writer.clone();
-    let layer =
-        tracing_subscriber::fmt::layer().with_writer(move || lines.clone()).log_internal_errors(false);
-    let layer = match format {
-        LogFormat::Text => layer.with_target(false).with_ansi(std::io::stderr().is_terminal()).boxed(),
-        LogFormat::Json => layer.json().flatten_event(true).boxed(),
-    };
-    tracing_subscriber::registry().with(layer.with_filter(filter)).init();
-    if is_misread {
-        warn!(asked, "RUST_LOG is neither a level nor a list such as `info,nowcast=debug`: logging `info`");
-    }
-    log_panics();
-    Ok(Logs(writer))
 }
 
 /// Raises the limit of open files. A connection is an open file, and many Unix systems allow a process only 1,024 of them unless

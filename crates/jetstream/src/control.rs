@@ -32,6 +32,25 @@ pub enum ControlRequest {
     },
     /// Move all rooms to other servers, and take no new ones.
     Drain,
+    /// Let clients enter a room that moves to the server, and wait there.
+    Expect {
+        /// The name of the room.
+        room: String,
+    },
+    /// Answer when this number of clients wait for a room that moves to the server, or after a second.
+    Gather {
+        /// The name of the room.
+        room: String,
+        /// The number of clients.
+        clients: u32,
+    },
+    /// Run a room that was handed to the server in the directory, and answer when it runs.
+    Begin {
+        /// The name of the room.
+        room: String,
+        /// The epoch of the server in the directory.
+        epoch: u64,
+    },
 }
 
 /// The answer to a request.
@@ -55,6 +74,20 @@ impl ControlRequest {
     /// # Errors
     /// Fails if the server does not answer within 30 s.
     pub async fn send(&self, link: &Link, server: Name) -> Result<ControlAnswer, ClusterError> {
+        self.send_within(link, server, ANSWER_WITHIN).await
+    }
+
+    /// Sends the request to a server, and waits for its answer for a limited time. A server of the release before does not
+    /// answer a request that it does not know.
+    ///
+    /// # Errors
+    /// Fails if the server does not answer in time.
+    pub async fn send_within(
+        &self,
+        link: &Link,
+        server: Name,
+        within: Duration,
+    ) -> Result<ControlAnswer, ClusterError> {
         let failed = |why: &dyn std::fmt::Display| {
             ClusterError::request(format!("the server {server} does not answer"), why)
         };
@@ -62,7 +95,7 @@ impl ControlRequest {
         nowcast_wire::encode_with(self, Effort::Small, &mut bytes);
         let request = link.client().send_request(
             subject(link, server),
-            async_nats::Request::new().payload(bytes.into()).timeout(Some(ANSWER_WITHIN)),
+            async_nats::Request::new().payload(bytes.into()).timeout(Some(within)),
         );
         let answer = request.await.map_err(|error| failed(&error))?;
         nowcast_wire::decode_with(&answer.payload, &LIMITS).map_err(|error| failed(&error))

@@ -30,12 +30,14 @@
 //! ```
 
 mod bucket;
+mod clock;
 mod control;
 mod directory;
 mod envelope;
 mod error;
 mod journal;
 mod lanes;
+mod leases;
 mod link;
 mod member;
 mod reader;

@@ -1,29 +1,26 @@
 //! A server's membership in a cluster: its lease, the rooms that it owns, and the servers that own the others.
 
+mod life;
+mod rooms;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nowcast_cluster::{
-    Epoch, LEASE_MAX, Load, Name, Release, ReleasesApart, RoomEntry, ServerEntry, ServerId, ServerPhase,
-    choose, surely_after, surely_within,
+    Epoch, LEASE_MAX, Load, Name, ReleasesApart, ServerEntry, ServerId, ServerPhase, choose,
 };
 use tokio::runtime::Runtime;
 
-use crate::directory::{read_room, read_server, room_bytes};
+use crate::directory::read_room;
+use crate::leases::Leases;
 use crate::link::at_start;
-use crate::{Bucket, ChangeError, ClusterError, Link};
+use crate::{Bucket, ClusterError, Link, clock};
 
 /// Attempts to change an entry that others change at the same time.
 const TRIES: u32 = 16;
-
-/// The lease is renewed this many times within its duration.
-const RENEWALS: u32 = 4;
-
-/// The directory is read this many times within the duration of a lease.
-const LOOKS: u32 = 8;
 
 /// Maximum time of the entry that ends a server's life.
 const END_WITHIN: Duration = Duration::from_secs(1);
@@ -35,6 +32,8 @@ pub struct MemberOptions {
     pub name: Name,
     /// The address to which clients move, as the origin of a URL: `http://10.0.0.1:7777`.
     pub client_address: String,
+    /// The tags of the server, which rooms may require.
+    pub tags: Arc<[Name]>,
     /// Duration of the lease. After this time without renewal, other servers take the rooms.
     pub lease: Duration,
 }
@@ -107,18 +106,13 @@ struct State {
     id: ServerId,
     /// The revision of this server's entry.
     revision: u64,
-    /// The end of the lease on this server's clock.
-    lease_until: Instant,
+    leases: Leases,
     phase: ServerPhase,
     load: Load,
     owned: BTreeSet<Name>,
     lost: BTreeSet<Name>,
-    /// The newest entries of servers, with the times at which their revisions were first seen.
-    seen: BTreeMap<Name, (ServerEntry, u64, Instant)>,
-    /// The time since which the directory was read without a gap. Nobody is judged before a whole lease was observed.
-    observing_since: Instant,
-    /// The time of the newest look at the directory.
-    looked_at: Instant,
+    /// The rooms that other servers have handed to this one, with their epochs, until they are taken.
+    received: BTreeMap<Name, Epoch>,
 }
 
 impl Member {
@@ -130,18 +124,16 @@ impl Member {
         let servers = at_start(|| Bucket::open(link, "servers")).await?;
         let rooms = at_start(|| Bucket::open(link, "rooms")).await?;
         let options = MemberOptions { lease: options.lease.min(LEASE_MAX), ..options };
-        let now = Instant::now();
+        let now = clock::now();
         let state = State {
             id: ServerId { name: options.name, incarnation: 0 },
             revision: 0,
-            lease_until: now,
+            leases: Leases::new(options.lease, now),
             phase: ServerPhase::Serving,
             load: Load::default(),
             owned: BTreeSet::new(),
             lost: BTreeSet::new(),
-            seen: BTreeMap::new(),
-            observing_since: now,
-            looked_at: now,
+            received: BTreeMap::new(),
         };
         let inner = Arc::new(Inner { servers, rooms, options, state: Mutex::new(state) });
         at_start(|| inner.wait_for_last_life()).await?;
@@ -184,25 +176,34 @@ impl Member {
         let _ = released;
     }
 
-    /// Makes a living server the owner of a room of this server, whose world is stored. Waits for NATS.
+    /// Makes a living server the owner of a room of this server, whose world is stored. Returns the epoch of the new owner;
+    /// `None` if another server has taken the room before. Waits for NATS.
     ///
     /// # Errors
     /// Fails if the server is not alive, or if NATS does not answer.
-    pub fn hand_over(&self, room: &str, target: Name) -> Result<(), TakeError> {
+    pub fn hand_over(&self, room: &str, target: Name) -> Result<Option<Epoch>, TakeError> {
         let room = Name::new(room).map_err(|_| TakeError::Name)?;
-        let target = self.server(target)?;
+        let (target, _) = self.server(target)?;
         let inner = Arc::clone(&self.inner);
         self.wait_for(async move { inner.give(room, Some(target)).await })
     }
 
-    /// The ID of a living server.
+    /// Records that the owner of a room has made this server the owner, with an epoch. The next [`take`](Self::take) of the
+    /// room uses this epoch, and does not wait for the directory.
+    pub fn receive(&self, room: &str, epoch: Epoch) {
+        if let Ok(room) = Name::new(room) {
+            self.inner.lock().received.insert(room, epoch);
+        }
+    }
+
+    /// The ID of a living server, and its address for clients.
     ///
     /// # Errors
     /// [`TakeError::NoServer`].
-    pub fn server(&self, name: Name) -> Result<ServerId, TakeError> {
+    pub fn server(&self, name: Name) -> Result<(ServerId, String), TakeError> {
         let state = self.inner.lock();
-        let known = state.seen.get(&name).and_then(|(entry, ..)| self.inner.living(&state, entry.id));
-        known.map(|entry| entry.id).ok_or(TakeError::NoServer(name))
+        let known = state.leases.living().find(|entry| entry.id.name == name);
+        known.map(|entry| (entry.id, entry.client_address.to_string())).ok_or(TakeError::NoServer(name))
     }
 
     /// Whether this server may step a room now.
@@ -211,7 +212,7 @@ impl Member {
         let state = self.inner.lock();
         if state.lost.contains(&room) || !state.owned.contains(&room) {
             RoomLease::Lost
-        } else if Instant::now() < state.lease_until {
+        } else if state.leases.covers(clock::now()) {
             RoomLease::Held
         } else {
             RoomLease::Waiting
@@ -242,7 +243,7 @@ impl Member {
             return Ok(Place::Nowhere);
         };
         let state = self.inner.lock();
-        let holder = entry.holders().find_map(|id| self.inner.living(&state, id));
+        let holder = entry.holders().find_map(|id| state.leases.living_server(id));
         Ok(match holder {
             Some(holder) if holder.id == state.id => Place::Here,
             Some(holder) if !holder.client_address.is_empty() => Place::At(holder.client_address.to_string()),
@@ -254,11 +255,10 @@ impl Member {
     /// its address for clients.
     pub fn choose(&self, random: u64) -> Option<(ServerId, String)> {
         let state = self.inner.lock();
-        let living = state.seen.values().filter_map(|(entry, ..)| self.inner.living(&state, entry.id));
         // The own entry shows the phase only after the next renewal.
         let takes_none = state.phase != ServerPhase::Serving;
         let living: Vec<&ServerEntry> =
-            living.filter(|entry| !(takes_none && entry.id == state.id)).collect();
+            state.leases.living().filter(|entry| !(takes_none && entry.id == state.id)).collect();
         let chosen = choose(living.iter().copied(), &[], random)?;
         let entry = living.into_iter().find(|entry| entry.id == chosen)?;
         Some((chosen, entry.client_address.to_string()))
@@ -277,16 +277,15 @@ impl Member {
     /// The addresses of the other servers that may be alive, for clients whose server does not answer.
     pub fn addresses(&self) -> Vec<String> {
         let state = self.inner.lock();
-        let others = state.seen.values().filter(|(entry, ..)| entry.id != state.id);
-        let living = others.filter_map(|(entry, ..)| self.inner.living(&state, entry.id));
-        living.map(|entry| entry.client_address.to_string()).collect()
+        let others = state.leases.living().filter(|entry| entry.id != state.id);
+        others.map(|entry| entry.client_address.to_string()).collect()
     }
 
     /// The addresses of all other servers in the directory, including those that have ended.
     pub fn known_addresses(&self) -> Vec<String> {
         let state = self.inner.lock();
-        let others = state.seen.values().filter(|(entry, ..)| entry.id.name != state.id.name);
-        others.map(|(entry, ..)| entry.client_address.to_string()).collect()
+        let others = state.leases.servers().filter(|seen| seen.entry.id.name != state.id.name);
+        others.map(|seen| seen.entry.client_address.to_string()).collect()
     }
 
     /// Whether the lease covers this moment.
@@ -333,274 +332,6 @@ impl Inner {
     }
 
     fn has_lease(&self) -> bool {
-        Instant::now() < self.lock().lease_until
-    }
-
-    /// Returns the entry of a server whose lease may still be valid.
-    fn living<'a>(&self, state: &'a State, id: ServerId) -> Option<&'a ServerEntry> {
-        let (entry, _, since) = state.seen.get(&id.name)?;
-        if entry.id != id || entry.phase == ServerPhase::Dead {
-            return None;
-        }
-        let observed = state.looked_at.saturating_duration_since((*since).max(state.observing_since));
-        (observed < surely_after(entry.lease)).then_some(entry)
-    }
-
-    /// Checks that the releases of all living servers are neighbours of this one's.
-    fn check_releases(&self) -> Result<(), ReleasesApart> {
-        let state = self.lock();
-        let mut living = state.seen.values().filter_map(|(entry, ..)| self.living(&state, entry.id));
-        living.try_for_each(|entry| Release::CURRENT.check_neighbour(entry.release))
-    }
-
-    /// Waits until the lease of the last process with this name is surely over. A lease that is renewed meanwhile belongs to
-    /// a running process.
-    async fn wait_for_last_life(&self) -> Result<(), ClusterError> {
-        let name = self.options.name;
-        let Some(entry) = self.servers.get(name.as_str()).await? else { return Ok(()) };
-        let last = entry.value.as_ref().map(|value| read_server(value)).transpose()?;
-        let Some(last) = last.filter(|last| last.phase != ServerPhase::Dead) else { return Ok(()) };
-        tokio::time::sleep(surely_after(last.lease)).await;
-        let renewed = self.servers.get(name.as_str()).await?;
-        if renewed.is_some_and(|renewed| renewed.revision != entry.revision) {
-            return Err(ClusterError::NameTaken { name: name.to_string() });
-        }
-        Ok(())
-    }
-
-    /// Enters the directory with the next incarnation.
-    async fn enter(&self) -> Result<(), ClusterError> {
-        let name = self.options.name;
-        for _ in 0..TRIES {
-            let entry = self.servers.get(name.as_str()).await?;
-            let replaces = entry.as_ref().map_or(0, |entry| entry.revision);
-            let before = entry.and_then(|entry| entry.value).map(|value| read_server(&value)).transpose()?;
-            let id = ServerId { name, incarnation: before.map_or(0, |before| before.id.incarnation) + 1 };
-            let sent = Instant::now();
-            match self.servers.set(name.as_str(), self.entry(id, None), replaces).await {
-                Ok(revision) => {
-                    let mut state = self.lock();
-                    (state.id, state.revision) = (id, revision);
-                    state.lease_until = sent + surely_within(self.options.lease);
-                    return Ok(());
-                }
-                Err(ChangeError::Conflict) => {}
-                Err(ChangeError::Failed(error)) => return Err(error),
-            }
-        }
-        Err(ClusterError::NameTaken { name: name.to_string() })
-    }
-
-    /// The bytes of this server's entry, in its present phase or in another one.
-    fn entry(&self, id: ServerId, phase: Option<ServerPhase>) -> Vec<u8> {
-        let state = self.lock();
-        let entry = ServerEntry {
-            id,
-            phase: phase.unwrap_or(state.phase),
-            release: Release::CURRENT,
-            lease: self.options.lease,
-            link_address: "".into(),
-            client_address: self.options.client_address.as_str().into(),
-            tags: [].into(),
-            load: state.load,
-        };
-        let mut bytes = Vec::new();
-        entry.encode(&mut bytes);
-        bytes
-    }
-
-    async fn take(&self, room: Name) -> Result<Epoch, TakeError> {
-        let key = room.as_str();
-        for _ in 0..TRIES {
-            if !self.has_lease() {
-                return Err(TakeError::NoLease);
-            }
-            self.check_releases()?;
-            let entry = self.rooms.get(key).await?;
-            let replaces = entry.as_ref().map_or(0, |entry| entry.revision);
-            let before = entry.and_then(|entry| entry.value).map(|value| read_room(&value)).transpose()?;
-            if let Some(before) = &before {
-                self.end_holders(before).await?;
-            }
-            let id = self.lock().id;
-            let epoch = before.as_ref().map_or(Epoch(0), |before| before.newest_epoch).next();
-            let entry = RoomEntry {
-                epoch,
-                newest_epoch: epoch,
-                owner: id,
-                is_released: false,
-                target: None,
-                requires: before.map_or_else(|| [].into(), |before| before.requires),
-            };
-            match self.rooms.set(key, room_bytes(&entry), replaces).await {
-                Ok(_) => {
-                    let mut state = self.lock();
-                    if state.id != id || Instant::now() >= state.lease_until {
-                        return Err(TakeError::NoLease);
-                    }
-                    state.owned.insert(room);
-                    state.lost.remove(&room);
-                    return Ok(epoch);
-                }
-                Err(ChangeError::Conflict) => {}
-                Err(ChangeError::Failed(error)) => return Err(error.into()),
-            }
-        }
-        Err(ClusterError::request(format!("cannot take room {room}"), "others take it at the same time")
-            .into())
-    }
-
-    /// Ends the lives of the holders of a room whose leases are over. Fails if another holder may be alive. A holder that
-    /// renews its lease at the same time wins, because the update states the expected revision.
-    async fn end_holders(&self, room: &RoomEntry) -> Result<(), TakeError> {
-        self.look().await?;
-        for holder in room.holders() {
-            let over = {
-                let state = self.lock();
-                if holder == state.id {
-                    continue;
-                }
-                if self.living(&state, holder).is_some() {
-                    return Err(TakeError::Elsewhere { owner: holder });
-                }
-                let seen = state.seen.get(&holder.name).filter(|(entry, ..)| entry.id == holder);
-                seen.filter(|(entry, ..)| entry.phase != ServerPhase::Dead).cloned()
-            };
-            // A dead server, or one that has started again, holds nothing.
-            let Some((entry, revision, _)) = over else { continue };
-            let mut bytes = Vec::new();
-            ServerEntry { phase: ServerPhase::Dead, ..entry }.encode(&mut bytes);
-            match self.servers.set(holder.name.as_str(), bytes, revision).await {
-                Ok(_) => {}
-                Err(ChangeError::Conflict) => return Err(TakeError::Elsewhere { owner: holder }),
-                Err(ChangeError::Failed(error)) => return Err(error.into()),
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives a room of this server to another one, or releases it.
-    async fn give(&self, room: Name, target: Option<ServerId>) -> Result<(), TakeError> {
-        for _ in 0..TRIES {
-            let id = self.lock().id;
-            let Some(entry) = self.rooms.get(room.as_str()).await? else { break };
-            let Some(before) = entry.value.map(|value| read_room(&value)).transpose()? else { break };
-            if before.owner != id || before.is_released {
-                break;
-            }
-            let given = match target {
-                None => RoomEntry { is_released: true, ..before },
-                Some(owner) => {
-                    let epoch = before.newest_epoch.next();
-                    RoomEntry { owner, epoch, newest_epoch: epoch, target: None, ..before }
-                }
-            };
-            match self.rooms.set(room.as_str(), room_bytes(&given), entry.revision).await {
-                Ok(_) => break,
-                Err(ChangeError::Conflict) => {}
-                Err(ChangeError::Failed(error)) => return Err(error.into()),
-            }
-        }
-        self.lock().owned.remove(&room);
-        Ok(())
-    }
-
-    /// Renews the lease. If another server has ended this life, or another process has the name, the rooms are lost, and
-    /// the server enters again.
-    async fn renew(self: Arc<Self>) {
-        let mut renewals = tokio::time::interval(self.options.lease / RENEWALS);
-        renewals.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            renewals.tick().await;
-            let (id, replaces) = {
-                let state = self.lock();
-                if state.phase == ServerPhase::Dead {
-                    return;
-                }
-                (state.id, state.revision)
-            };
-            let sent = Instant::now();
-            match self.servers.set(self.options.name.as_str(), self.entry(id, None), replaces).await {
-                Ok(revision) => {
-                    // Nobody has ended this life, so nobody has taken a room.
-                    let mut state = self.lock();
-                    state.revision = revision;
-                    state.lease_until = sent + surely_within(self.options.lease);
-                }
-                Err(ChangeError::Conflict) => self.find_conflict(id).await,
-                // The lease ends by itself.
-                Err(ChangeError::Failed(_)) => {}
-            }
-        }
-    }
-
-    /// Finds out why a renewal was refused.
-    async fn find_conflict(&self, id: ServerId) {
-        let Ok(Some(entry)) = self.servers.get(self.options.name.as_str()).await else { return };
-        let Some(Ok(found)) = entry.value.map(|value| read_server(&value)) else { return };
-        if found.id == id && found.phase != ServerPhase::Dead {
-            // An earlier renewal was made although its answer was lost.
-            self.lock().revision = entry.revision;
-            return;
-        }
-        {
-            let mut state = self.lock();
-            let owned = std::mem::take(&mut state.owned);
-            state.lost.extend(owned);
-            state.lease_until = Instant::now();
-        }
-        // A running process with this name keeps it. The rooms of this server are lost, and its clients move.
-        if found.phase == ServerPhase::Dead {
-            let _ = self.enter().await;
-        }
-    }
-
-    /// Reads the directory again and again, for hints and for the ends of leases.
-    async fn watch(self: Arc<Self>) {
-        let mut looks = tokio::time::interval(self.options.lease / LOOKS);
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            looks.tick().await;
-            // Without an answer, all entries stay as they were seen.
-            let _ = self.look().await;
-        }
-    }
-
-    /// Reads the entries of all servers.
-    async fn look(&self) -> Result<(), ClusterError> {
-        let began = Instant::now();
-        let listed = self.servers.list().await?;
-        let now = Instant::now();
-        let mut state = self.lock();
-        // After a time without answers, all leases are observed from the beginning.
-        if began.saturating_duration_since(state.looked_at) > self.options.lease / 2 {
-            state.observing_since = now;
-        }
-        state.looked_at = state.looked_at.max(began);
-        for (key, value, revision) in listed {
-            let (Ok(name), Ok(entry)) = (Name::new(&key), read_server(&value)) else { continue };
-            let is_known = state.seen.get(&name).is_some_and(|(_, seen, _)| *seen >= revision);
-            if !is_known {
-                state.seen.insert(name, (entry, revision, now));
-            }
-        }
-        Ok(())
-    }
-
-    /// Says in the directory that this life of the server is over.
-    async fn end(&self) {
-        let (id, revision) = {
-            let mut state = self.lock();
-            let owned = std::mem::take(&mut state.owned);
-            state.lost.extend(owned);
-            state.lease_until = Instant::now();
-            if std::mem::replace(&mut state.phase, ServerPhase::Dead) == ServerPhase::Dead {
-                return;
-            }
-            (state.id, state.revision)
-        };
-        // If the entry has another revision, another process has the name.
-        let bytes = self.entry(id, Some(ServerPhase::Dead));
-        let _ = self.servers.set(self.options.name.as_str(), bytes, revision).await;
+        self.lock().leases.covers(clock::now())
     }
 }

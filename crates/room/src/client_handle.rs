@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_world::text::sanitize;
-use nowcast_world::{CHAT_CHARS_MAX, EntityId, OwnerRequest, SavedData};
+use nowcast_world::{CHAT_CHARS_MAX, EntityId, OwnerRequest, SavedData, Value};
 use tokio::sync::Notify;
 
 use crate::accounts::HeldAccount;
@@ -19,6 +19,9 @@ use crate::names::Name;
 use crate::persistence::Known;
 use crate::player_command::{CommandSubject, Given, PlayerCommand};
 use crate::session::input_buffer::InputBuffer;
+
+/// The event with the address of the server to which a room moves (`spec/WORLD.md`, section 8).
+const MOVE: &str = "@move";
 
 /// The handle of one client, shared by its task and its room. The client's task queues commands. The room's thread takes the
 /// commands, and sends through the [`ClientSink`]. The task and the thread share nothing else.
@@ -252,6 +255,13 @@ impl ClientHandle {
             panic!("poison");
         };
         std::thread::scope(|scope| drop(scope.spawn(poisoning).join()));
+    }
+
+    /// Sends the client the address of the server to which its room moves, so that it connects there in advance.
+    pub(crate) fn announce_move(&self, address: &str) {
+        let text = |text: &str| Value::Text(text.to_owned());
+        let payload = Value::Map(vec![(text("address"), text(address))]);
+        self.sink.send(ClientEvent::Emitted { name: MOVE, payload: &payload });
     }
 
     /// Marks the client as gone. Its avatar is removed with the next step.

@@ -133,7 +133,7 @@ pub use command_intake::CommandIntake;
 pub use config::{CHAT_BYTES_MAX, EVENTS_BYTES_MAX, RoomsConfig};
 pub use metrics::Metrics;
 pub use names::Name;
-pub use ownership::{NotOwned, Ownership, RoomLease};
+pub use ownership::{Departure, NotOwned, Ownership, RoomLease};
 pub use persistence::{
     ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
     MigrationError, PersistenceThread, PruneSchedule, StoreFigures, kept_rules, migrate, now_ms,

@@ -56,6 +56,11 @@ impl Lobby {
         clients.drain(..count).collect()
     }
 
+    /// The number of clients that wait until the room takes them.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().clients.iter().filter(|client| !client.has_left()).count()
+    }
+
     /// Ends the lobby. Closes all clients that entered it, and all clients that enter later. Later calls do not replace the
     /// first reason.
     pub(crate) fn end(&self, closing: &Closing) {

@@ -2,6 +2,10 @@
 
 /// Decides which server of a cluster steps a room. Rooms call it from their threads.
 pub trait Ownership: Send + Sync {
+    /// Waits until the present owner of a room that moves to this server has given it up, if one does. Clients enter the room
+    /// in the meantime, and wait for it.
+    fn await_turn(&self, room: &str);
+
     /// Makes this server the owner of a room and of its stored world. Waits for the other servers' directory.
     ///
     /// # Errors
@@ -11,6 +15,15 @@ pub trait Ownership: Send + Sync {
     /// Gives up a room that has ended or stopped, and whose world is stored. The server to which the room moves owns it from
     /// now on. If it moves to none, any server may take it at once.
     fn release(&self, room: &str);
+
+    /// Records that a room of this server runs.
+    fn opened(&self, room: &str);
+
+    /// Returns where a room goes whose lease is [`RoomLease::Leaving`].
+    fn departure(&self, room: &str) -> Option<Departure>;
+
+    /// Records the number of clients of a room that now connect to the server to which it moves.
+    fn announced(&self, room: &str, clients: usize);
 
     /// Records that a room has stopped, because it moves.
     fn stopped(&self, room: &str);
@@ -25,13 +38,22 @@ pub trait Ownership: Send + Sync {
     fn trouble(&self) -> Option<String>;
 }
 
+/// The way of a room to another server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Departure {
+    /// The origin at which clients reach the other server. Empty if clients cannot enter the room there yet.
+    pub address: String,
+    /// Whether the clients are ready, so that the room may stop as soon as its world is stored.
+    pub may_stop: bool,
+}
+
 /// Whether a server may step a room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoomLease {
     /// The lease covers this moment.
     Held,
-    /// The lease covers this moment, and the room is to move to another server. The room stores a snapshot while it goes on.
-    /// Then it stops, stores the rest, and is released.
+    /// The lease covers this moment, and the room is to move to another server. The room announces it to its clients, and
+    /// stores a snapshot while it goes on. Then it stops, stores the rest, and is released.
     Leaving,
     /// The lease is over, and no other server is known to have the room. The room waits.
     Waiting,

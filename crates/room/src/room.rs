@@ -11,6 +11,7 @@
 //! clients |
 //! | `opening.rs`, `past.rs` | the world of a new room, and of a room that shows history |
 //! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
+//! | `moving.rs` | the room's owner in a cluster, and the way to another one |
 //! | `studio.rs` | requests of the studio |
 
 mod chat;
@@ -20,6 +21,7 @@ mod durable;
 mod editing;
 mod editor_commands;
 mod members;
+mod moving;
 mod opening;
 pub(crate) mod past;
 mod portals;
@@ -33,7 +35,7 @@ mod view_age;
 pub(crate) mod world_events;
 
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -45,6 +47,7 @@ use self::context::RoomContext;
 use self::durable::Durable;
 use self::editing::Editing;
 use self::members::{Member, Members, Newcomer};
+use self::moving::Moving;
 use self::opening::Opened;
 use self::past::Past;
 pub(crate) use self::publishing::PHASES;
@@ -66,12 +69,6 @@ use crate::rooms::Rooms;
 /// Maximum steps that a room catches up after a delay. Further steps are skipped. On a machine that is too slow, the world
 /// therefore runs slower, but its clients stay up to date.
 const CATCH_UP_STEPS_MAX: u32 = 6;
-
-/// Maximum time that a room of a cluster waits until its last records are stored.
-const RELEASE_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The notice to clients while the lease of their server is over.
-const WAITS_FOR_CLUSTER: &str = "the server cannot reach its cluster, so this world waits";
 
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 
@@ -99,8 +96,8 @@ pub(crate) struct Room {
     bans_seen: u64,
     /// Whether the clients know that the room waits for the lease of its server.
     has_waited: bool,
-    /// The snapshot before the room moves: whether it was stored, when that is known.
-    ahead: Option<Arc<OnceLock<bool>>>,
+    /// The room's way to another server.
+    moving: Moving,
 }
 
 impl Room {
@@ -126,8 +123,11 @@ impl Room {
             watch: Arc::clone(&watch),
             has_ticked: false,
         };
-        watch.enter(OPENING_FACTOR);
         let asked = AskedRoom::parse(&name).expect("no room is opened with an invalid name");
+        if let (None, Some(ownership)) = (&asked.at, rooms.persistence.ownership()) {
+            ownership.await_turn(&name);
+        }
+        watch.enter(OPENING_FACTOR);
         let offered = Arc::clone(rooms.catalogue.of_room(asked.room));
         let opened = match asked.at {
             None => opening::open(&name, &offered, &rooms).map(|opened| (opened, None)),
@@ -162,12 +162,15 @@ impl Room {
             was_used: false,
             bans_seen: 0,
             has_waited: false,
-            ahead: None,
+            moving: Moving::default(),
         };
         if room.past.is_none() {
             // The replay changed no data that is not stored.
             drop(room.world.take_saved());
             room.members.hold_accounts(&room.context, &mut room.world);
+            if let Some(ownership) = room.context.rooms.persistence.ownership() {
+                ownership.opened(&room.context.name);
+            }
         }
         room.run();
     }
@@ -182,7 +185,7 @@ impl Room {
                 return;
             }
             match self.lease() {
-                RoomLease::Held => (self.has_waited, self.ahead) = (false, None),
+                RoomLease::Held => (self.has_waited, self.moving) = (false, Moving::default()),
                 RoomLease::Waiting => {
                     self.wait_for_lease();
                     due = self.next_due(due);
@@ -219,66 +222,6 @@ impl Room {
                 }
             }
             due = self.next_due(due);
-        }
-    }
-
-    /// Whether this server may step the room now. A room that shows history needs no owner.
-    fn lease(&self) -> RoomLease {
-        match self.context.rooms.persistence.ownership() {
-            Some(ownership) if self.past.is_none() => ownership.lease(&self.context.name),
-            _ => RoomLease::Held,
-        }
-    }
-
-    /// Tells the clients once that the world waits for the cluster.
-    fn wait_for_lease(&mut self) {
-        if !std::mem::replace(&mut self.has_waited, true) {
-            info!(room = self.context.name, "the room waits, because the lease of this server is over");
-            for Member { client, .. } in &self.members.seated {
-                client.notice(WAITS_FOR_CLUSTER);
-            }
-        }
-    }
-
-    /// Gives the room to the server to which it moves. First the room stores a snapshot and goes on. Then it stops and stores
-    /// the rest. Returns false while the room goes on.
-    fn leave(&mut self) -> bool {
-        let persistence = Arc::clone(&self.context.rooms.persistence);
-        let (Some(ownership), Some(store)) = (persistence.ownership(), persistence.store()) else {
-            return false;
-        };
-        let Some(ahead) = &self.ahead else {
-            let ahead = Arc::new(OnceLock::new());
-            self.ahead = Some(Arc::clone(&ahead));
-            self.world.snapshot_ahead(Box::new(move |outcome| _ = ahead.set(outcome.is_ok())));
-            return false;
-        };
-        let Some(is_stored) = ahead.get().copied() else { return false };
-        ownership.stopped(&self.context.name);
-        if is_stored {
-            self.world.record_rest();
-        } else {
-            self.world.record_all();
-        }
-        if let Err(error) = store.commit(RELEASE_PATIENCE) {
-            warn!(room = self.context.name, %error, "the room does not move");
-            self.ahead = None;
-            ownership.stay(&self.context.name);
-            return false;
-        }
-        info!(room = self.context.name, tick = self.tick, "the room moves to another server");
-        self.world.end_recording();
-        ownership.release(&self.context.name);
-        true
-    }
-
-    /// Releases an empty room to the other servers of a cluster, after everything is stored. If a client enters in the
-    /// meantime, the room ends as a lost one, and the client joins again.
-    fn release(&self) {
-        let persistence = &self.context.rooms.persistence;
-        let (Some(ownership), Some(store)) = (persistence.ownership(), persistence.store()) else { return };
-        if self.past.is_none() && self.lease() == RoomLease::Held && store.commit(RELEASE_PATIENCE).is_ok() {
-            ownership.release(&self.context.name);
         }
     }
 

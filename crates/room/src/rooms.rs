@@ -308,6 +308,11 @@ impl Rooms {
         self.lock().contains_key(name)
     }
 
+    /// The number of clients that wait until a room takes them.
+    pub fn waiting(&self, name: &str) -> usize {
+        self.lock().get(name).map_or(0, |room| room.lobby.waiting())
+    }
+
     /// Returns the ban that applies to a client in a room.
     pub(crate) fn ban_of(&self, room: &str, client: &ClientHandle) -> Option<Ban> {
         let room = room_of(room);

@@ -195,6 +195,10 @@ impl Server {
         info!("shutting down");
         accepting.shutdown().await;
         self.shared.rooms.stop();
+        #[cfg(feature = "cluster")]
+        if let Some(node) = &self.shared.cluster {
+            node.expect_no_rooms();
+        }
         self.shared.sessions.acceptor.close_all();
         self.shared.services.iter().for_each(|service| service.acceptor.close_all());
         self.stop.send_replace(true);

@@ -59,6 +59,7 @@ fn enter_cluster(config: &mut Config, addresses: &str, name: &str) {
         replicas: 3,
         server: name.to_owned(),
         client_address: format!("http://127.0.0.1:{}", config.port),
+        tags: Vec::new(),
         lease: LEASE,
     });
     config.timeouts.seat_held = Duration::from_secs(600);

@@ -20,6 +20,7 @@ fn try_join(address: &str, options: &LinkOptions, name: &str) -> Result<Member, 
     let member = MemberOptions {
         name: Name::new(name).expect("the name is valid"),
         client_address: format!("http://{name}.example:7777"),
+        tags: [].into(),
         lease: LEASE,
     };
     block_on(async {

@@ -58,8 +58,12 @@ pub fn serve(orders: &str) -> Result<(), FaultsError> {
     });
     let runtime = tokio::runtime::Runtime::new().map_err(FaultsError::Io)?;
     let options = LinkOptions { name: cluster.to_owned(), ..LinkOptions::default() };
-    let member =
-        MemberOptions { name, client_address: name.to_string(), lease: Duration::from_millis(lease_ms) };
+    let member = MemberOptions {
+        name,
+        client_address: name.to_string(),
+        tags: [].into(),
+        lease: Duration::from_millis(lease_ms),
+    };
     let (member, store) = loop {
         let joined = runtime.block_on(async {
             let link = Link::connect(addresses, options.clone()).await?;

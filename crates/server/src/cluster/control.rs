@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use nowcast_cluster::{Load, Name};
+use nowcast_cluster::{Epoch, Load, Name};
 use nowcast_jetstream::{ControlAnswer, ControlRequest, answer_requests};
 use nowcast_room::Opener;
 use tokio::task::spawn_blocking;
@@ -12,6 +12,7 @@ use tokio::time::{interval, sleep, timeout};
 use tracing::{info, warn};
 
 use super::Node;
+use super::moves::Answers;
 use crate::process;
 use crate::shared::Shared;
 
@@ -20,6 +21,21 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Maximum time until a room has stopped and its world is stored.
 const LEAVE_WITHIN: Duration = Duration::from_secs(15);
+
+/// Maximum time until a server answers that it expects a room.
+const EXPECT_WITHIN: Duration = Duration::from_secs(2);
+
+/// Maximum time for which a room waits until its clients have connected to the server to which it moves.
+const GATHER_WITHIN: Duration = Duration::from_secs(1);
+
+/// Interval between two looks at the clients that wait.
+const GATHER_LOOK: Duration = Duration::from_millis(5);
+
+/// Maximum time until a room runs at its new owner.
+const BEGIN_WITHIN: Duration = Duration::from_secs(10);
+
+/// Time by which a requesting server waits longer than the answering one.
+const ANSWER_SLACK: Duration = Duration::from_secs(1);
 
 /// Time for which a room that was handed to this server stays open for its clients.
 const OPEN_FOR: Duration = Duration::from_secs(10);
@@ -80,6 +96,11 @@ async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Share
             Err(error) => Err(format!("'{target}' is no name of a server: {error}")),
         },
         ControlRequest::Drain => drain(&node, &shared).await,
+        ControlRequest::Expect { room } => expect(&room, &node, &shared).map(|()| "expected".to_owned()),
+        ControlRequest::Gather { room, clients } => Ok(gather(&room, clients as usize, &shared).await),
+        ControlRequest::Begin { room, epoch } => {
+            begin(&room, Epoch(epoch), &node, &shared).await.map(|()| "running".to_owned())
+        }
     };
     match done {
         Ok(text) => ControlAnswer::Done { text },
@@ -98,8 +119,43 @@ fn open(room: &str, shared: &Arc<Shared>) -> Result<(), String> {
     Ok(())
 }
 
-/// Moves a room of this server: the room stops and stores its world, the directory names the target, and the target opens the
-/// room. Returns the result as a sentence.
+/// Lets clients enter a room that comes to this server. Its thread waits for its turn.
+fn expect(room: &str, node: &Node, shared: &Arc<Shared>) -> Result<(), String> {
+    if node.is_draining() {
+        return Err("the server drains".to_owned());
+    }
+    if shared.rooms.is_open(room) && !node.arrivals().is_expected(room) {
+        return Err("the room has not ended yet on this server".to_owned());
+    }
+    node.arrivals().expect(room);
+    open(room, shared)
+}
+
+/// Waits until this number of clients wait for a room, or for a limited time. Returns the number as text.
+async fn gather(room: &str, clients: usize, shared: &Shared) -> String {
+    let until = Instant::now() + GATHER_WITHIN;
+    while shared.rooms.waiting(room) < clients && Instant::now() < until {
+        sleep(GATHER_LOOK).await;
+    }
+    shared.rooms.waiting(room).to_string()
+}
+
+/// Runs a room that was given to this server. Returns when it runs.
+async fn begin(room: &str, epoch: Epoch, node: &Node, shared: &Arc<Shared>) -> Result<(), String> {
+    node.member().receive(room, epoch);
+    let is_open = node.arrivals().give(room);
+    open(room, shared)?;
+    match timeout(BEGIN_WITHIN, is_open).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => {
+            Err("the room did not begin in time. The log of the server says why".to_owned())
+        }
+    }
+}
+
+/// Moves a room of this server. The target lets the room's clients in, and they connect to it while the room goes on here. Then
+/// the room stops and stores its world, the directory names the target, and the target runs the room. Returns the result as a
+/// sentence.
 async fn move_room(
     node: &Arc<Node>,
     shared: &Arc<Shared>,
@@ -115,32 +171,62 @@ async fn move_room(
     if target == node.name() {
         return Err(format!("room {room} is on the server {target} already"));
     }
-    node.member().server(target).map_err(|error| error.to_string())?;
-    let stopped_at = if shared.rooms.is_open(room) {
-        let left = node.send_away(room, target);
-        match timeout(LEAVE_WITHIN, left).await {
-            Ok(Ok(left)) => left.map_err(|cause| format!("room {room} did not move: {cause}"))?,
-            Ok(Err(_)) | Err(_) => {
-                node.keep(room);
-                return Err(format!("room {room} did not move: it did not stop in time"));
-            }
-        }
+    let (_, address) = node.member().server(target).map_err(|error| error.to_string())?;
+    let (stopped_at, epoch) = if shared.rooms.is_open(room) {
+        send_away(node, room, target, address)
+            .await
+            .map_err(|cause| format!("room {room} did not move: {cause}"))?
     } else {
         let (node, name) = (Arc::clone(node), room.to_owned());
         let moved = spawn_blocking(move || node.member().hand_over(&name, target)).await;
-        moved.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        Instant::now()
+        let epoch = moved.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        (Instant::now(), epoch.ok_or("another server has taken the room")?)
     };
-    let opened = ControlRequest::Open { room: room.to_owned() }.send(node.link(), target).await;
+    let begin = ControlRequest::Begin { room: room.to_owned(), epoch: epoch.0 };
+    let mut began = begin.send_within(node.link(), target, BEGIN_WITHIN + ANSWER_SLACK).await;
+    if began.is_err() {
+        // A server of the release before knows only this request.
+        began = ControlRequest::Open { room: room.to_owned() }.send(node.link(), target).await;
+    }
     let frozen = stopped_at.elapsed().as_millis();
     info!(room, server = %target, frozen, "room moved");
-    match opened {
+    match began {
         Ok(ControlAnswer::Done { .. }) => {}
         // The first client opens the room.
-        Ok(ControlAnswer::Failed { cause }) => warn!(room, cause, "the target did not open the room"),
-        Err(error) => warn!(room, %error, "the target did not open the room"),
+        Ok(ControlAnswer::Failed { cause }) => warn!(room, cause, "the target does not run the room"),
+        Err(error) => warn!(room, %error, "the target does not run the room"),
     }
     Ok(format!("room {room} moved from {} to {target} within {frozen} ms", node.name()))
+}
+
+/// Announces the move of an open room to its clients, waits for them at the target, and lets the room stop.
+async fn send_away(
+    node: &Node,
+    room: &str,
+    target: Name,
+    address: String,
+) -> Result<(Instant, Epoch), String> {
+    let expect = ControlRequest::Expect { room: room.to_owned() };
+    let expected = expect.send_within(node.link(), target, EXPECT_WITHIN).await;
+    let address = match expected {
+        Ok(ControlAnswer::Done { .. }) => address,
+        // The clients follow when the room has moved.
+        Ok(ControlAnswer::Failed { .. }) | Err(_) => String::new(),
+    };
+    let Answers { announced, left } = node.departures().begin(room, target, address);
+    if let Ok(Ok(clients @ 1..)) = timeout(LEAVE_WITHIN, announced).await {
+        let gather = ControlRequest::Gather { room: room.to_owned(), clients: clients as u32 };
+        // Clients that are late follow when the room has moved.
+        let _ = gather.send_within(node.link(), target, GATHER_WITHIN + ANSWER_SLACK).await;
+    }
+    node.departures().let_stop(room);
+    match timeout(LEAVE_WITHIN, left).await {
+        Ok(Ok(left)) => left,
+        Ok(Err(_)) | Err(_) => {
+            node.departures().take(room);
+            Err("it did not stop in time".to_owned())
+        }
+    }
 }
 
 /// Moves all rooms away. From now on, this server takes no rooms.

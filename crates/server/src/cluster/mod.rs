@@ -1,6 +1,7 @@
 //! The server's part in a cluster: its store in JetStream, the owners of rooms, and the requests of other servers.
 
 mod control;
+mod moves;
 mod node;
 
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct ClusterConfig {
     pub server: String,
     /// The origin at which clients reach this server, such as `http://10.0.0.1:7777`.
     pub client_address: String,
+    /// The tags of this server, such as `region-eu`: names like that of the server, at most 16.
+    pub tags: Vec<String>,
     /// Duration of this server's lease. After this time without an answer of NATS, its rooms wait, and other servers may take
     /// them.
     pub lease: Duration,
@@ -49,6 +52,14 @@ pub enum JoinError {
         /// The fault.
         error: NameError,
     },
+    /// A tag is invalid.
+    #[error("the tag '{tag}' is not valid: {error}. Choose another --cluster-tag")]
+    Tag {
+        /// The tag.
+        tag: String,
+        /// The fault.
+        error: NameError,
+    },
     /// NATS cannot be used.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -64,6 +75,11 @@ pub enum JoinError {
 pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, Arc<Node>), JoinError> {
     let name =
         Name::new(&config.server).map_err(|error| JoinError::Name { name: config.server.clone(), error })?;
+    let tags = config
+        .tags
+        .iter()
+        .map(|tag| Name::new(tag).map_err(|error| JoinError::Tag { tag: tag.clone(), error }));
+    let tags: Vec<Name> = tags.collect::<Result<_, _>>()?;
     // The connection has a runtime of its own, because rooms wait for it on threads of any runtime.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -78,7 +94,12 @@ pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, A
         for warning in link.warnings() {
             warn!("{warning}");
         }
-        let options = MemberOptions { name, client_address: config.client_address, lease: config.lease };
+        let options = MemberOptions {
+            name,
+            client_address: config.client_address,
+            tags: tags.into(),
+            lease: config.lease,
+        };
         let member = Member::join(&link, options).await?;
         let options = StoreOptions { server: member.id(), ..StoreOptions::default() };
         let store = JetStreamStore::open(link.clone(), options).await?;

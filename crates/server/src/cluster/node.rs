@@ -1,18 +1,18 @@
 //! The owners of rooms, by the directory and by the journals.
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nowcast_cluster::{Name, ServerId};
 use nowcast_jetstream::{JetStreamStore, Link, Member, Place, RoomLease as MemberLease, TakeError};
-use nowcast_room::{NotOwned, Ownership, RoomLease};
+use nowcast_room::{Departure, NotOwned, Ownership, RoomLease};
 use nowcast_store::{Problem, StoreError, WorldName, WorldStore};
 use tokio::runtime::{Handle, Runtime};
-use tokio::sync::oneshot;
 use tokio::time::timeout;
+
+use super::moves::{Arrivals, Departures};
 
 /// Maximum time to find a room's owner. Without an answer, the client is served here or refused.
 const LOCATE_WITHIN: Duration = Duration::from_secs(1);
@@ -23,19 +23,13 @@ pub(crate) struct Node {
     link: Link,
     member: Member,
     store: Arc<JetStreamStore>,
-    /// The rooms that are to move.
-    leaving: Mutex<BTreeMap<String, Leaving>>,
+    /// The rooms that go to other servers.
+    departures: Departures,
+    /// The rooms that come from other servers.
+    arrivals: Arrivals,
     is_draining: AtomicBool,
     /// The runtime of the connection. `None` after the drop has begun.
     runtime: Option<Runtime>,
-}
-
-/// A room that is to move.
-struct Leaving {
-    target: Name,
-    /// The time at which the room stopped.
-    stopped_at: Option<Instant>,
-    left: oneshot::Sender<Result<Instant, String>>,
 }
 
 impl Node {
@@ -46,8 +40,16 @@ impl Node {
         member: Member,
         store: JetStreamStore,
     ) -> Self {
-        let (leaving, is_draining) = (Mutex::default(), AtomicBool::new(false));
-        Self { name, link, member, store: Arc::new(store), leaving, is_draining, runtime: Some(runtime) }
+        Self {
+            name,
+            link,
+            member,
+            store: Arc::new(store),
+            departures: Departures::default(),
+            arrivals: Arrivals::default(),
+            is_draining: AtomicBool::new(false),
+            runtime: Some(runtime),
+        }
     }
 
     pub(super) fn store(&self) -> Arc<dyn WorldStore> {
@@ -73,8 +75,10 @@ impl Node {
     /// Returns the origin of the server to which a client of a room goes, if it is another one: the owner, or the server that
     /// is chosen for a room without an owner.
     pub(crate) async fn locate(&self, room: &str) -> Option<String> {
-        // Only rooms that show the present have owners.
-        Name::new(room).ok()?;
+        // Only rooms that show the present have owners. Clients of a room that comes here wait here.
+        if Name::new(room).is_err() || self.arrivals.is_expected(room) {
+            return None;
+        }
         match timeout(LOCATE_WITHIN, self.member.place_of(room)).await {
             Ok(Ok(Place::At(origin))) => Some(origin),
             Ok(Ok(Place::Nowhere)) => {
@@ -115,22 +119,19 @@ impl Node {
         self.member.leave();
     }
 
-    /// Requests that an open room moves. The answer has the time at which the room stopped.
-    pub(super) fn send_away(&self, room: &str, target: Name) -> oneshot::Receiver<Result<Instant, String>> {
-        let (left, answer) = oneshot::channel();
-        // An earlier request for the room is dropped, and its sender reports that.
-        self.lock().insert(room.to_owned(), Leaving { target, stopped_at: None, left });
-        answer
+    /// Ends the waiting of rooms that come from other servers, because this server ends.
+    pub(crate) fn expect_no_rooms(&self) {
+        self.arrivals.end();
     }
 
-    /// Withdraws a request that a room moves.
-    pub(super) fn keep(&self, room: &str) {
-        self.lock().remove(room);
+    /// The rooms that go to other servers.
+    pub(super) fn departures(&self) -> &Departures {
+        &self.departures
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Leaving>> {
-        // No code panics while it holds the lock.
-        self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The rooms that come from other servers.
+    pub(super) fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 }
 
@@ -168,30 +169,46 @@ impl Ownership for Node {
         }
     }
 
-    fn release(&self, room: &str) {
-        let Some(Leaving { target, stopped_at, left }) = self.lock().remove(room) else {
-            return self.member.release(room);
-        };
-        let moved = self.member.hand_over(room, target).map_err(|error| {
-            // The room has stopped, so any server may take it.
-            self.member.release(room);
-            error.to_string()
-        });
-        // The sender of the request may have given up.
-        let _ = left.send(moved.map(|()| stopped_at.unwrap_or_else(Instant::now)));
+    fn await_turn(&self, room: &str) {
+        self.arrivals.wait(room);
+    }
+
+    fn opened(&self, room: &str) {
+        self.arrivals.opened(room);
+    }
+
+    fn departure(&self, room: &str) -> Option<Departure> {
+        self.departures.departure(room)
+    }
+
+    fn announced(&self, room: &str, clients: usize) {
+        self.departures.announced(room, clients);
     }
 
     fn stopped(&self, room: &str) {
-        if let Some(leaving) = self.lock().get_mut(room) {
-            leaving.stopped_at = Some(Instant::now());
-        }
+        self.departures.stopped(room);
+    }
+
+    fn release(&self, room: &str) {
+        let Some(departing) = self.departures.take(room) else {
+            return self.member.release(room);
+        };
+        let moved = match self.member.hand_over(room, departing.target) {
+            Ok(Some(epoch)) => Ok(epoch),
+            Ok(None) => Err("another server has taken it".to_owned()),
+            Err(error) => {
+                // The room has stopped, so any server may take it.
+                self.member.release(room);
+                Err(error.to_string())
+            }
+        };
+        departing.end(moved);
     }
 
     fn stay(&self, room: &str) {
-        if let Some(Leaving { left, .. }) = self.lock().remove(room) {
+        if let Some(departing) = self.departures.take(room) {
             let cause = "its world cannot be stored in time, so it stays. Check the nats-servers";
-            // The sender of the request may have given up.
-            let _ = left.send(Err(cause.to_owned()));
+            departing.end(Err(cause.to_owned()));
         }
     }
 
@@ -199,7 +216,7 @@ impl Ownership for Node {
         let is_owner = WorldName::new(room).is_ok_and(|world| self.store.is_owner(&world));
         match self.member.lease(room) {
             _ if !is_owner => RoomLease::Lost,
-            MemberLease::Held if self.lock().contains_key(room) => RoomLease::Leaving,
+            MemberLease::Held if self.departures.contains(room) => RoomLease::Leaving,
             MemberLease::Held => RoomLease::Held,
             MemberLease::Waiting => RoomLease::Waiting,
             MemberLease::Lost => RoomLease::Lost,

@@ -4,6 +4,7 @@ import type { WireValue } from "../../codec/value.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { type Identity, identityText } from "../../identity/identity.js";
 import { checkActionBytes } from "../bounded.js";
+import { MOVE_EVENT, readMove } from "../describe/move.js";
 import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers, TargetPose } from "../protocol.js";
 import type { InputChange, StepInputs } from "../steps.js";
 import type {
@@ -73,6 +74,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
   readonly #link: SessionLink;
   readonly #replication: ReplicationState;
   readonly #identity: Identity | undefined;
+  readonly #url: string;
   readonly #host: string;
   #isWelcome = false;
   /** Whether movement was lost because it arrived before the welcome. Replication can overtake events. */
@@ -84,10 +86,12 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
   constructor(url: string, options: JoinOptions, handlers: ProtocolHandlers, first: ConnectAttempt) {
     this.#handlers = handlers;
     this.#identity = options.identity;
+    this.#url = url;
     this.#host = new URL(url).hostname.toLowerCase();
     this.#replication = new ReplicationState(handlers.state);
     const heard: SessionLinkHandlers = {
       opened: (channel) => this.#opened(channel),
+      began: () => this.#began(),
       interrupted: (isInterrupted) => {
         if (this.#isWelcome) handlers.interrupted(isInterrupted);
       },
@@ -181,9 +185,13 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     return (this.#channel?.lane(WORLD_LANE).event(toWorldCodec.encodeShared(message)) ?? false) !== false;
   }
 
-  #opened(channel: Channel): void {
+  #began(): void {
+    this.#isWelcome = false;
     this.#missedLines = 0;
     this.#isMovementLost = false;
+  }
+
+  #opened(channel: Channel): void {
     if (this.#identity === undefined) this.#join(channel);
     else void this.#joinWithIdentity(channel, this.#identity);
   }
@@ -194,7 +202,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     const text = sessionId === undefined ? undefined : identityText(sessionId);
     const proof =
       text === undefined ? undefined : await identity.sign(this.#host, text).catch(() => undefined);
-    if (this.#link.channel !== channel) return;
+    if (!this.#link.has(channel)) return;
     if (proof !== undefined) {
       channel.lane(WORLD_LANE).event(toWorldCodec.encodeShared({ Identify: proof }));
     }
@@ -274,8 +282,12 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     if ("Welcome" in event) this.#welcomed(event.Welcome);
     else if (!this.#isWelcome) throw new NowcastError("peer-misbehaved", "an event before the welcome");
     else if ("Define" in event) this.#replication.define(event.Define.definition);
-    else if ("Happened" in event) state.tell(event.Happened.event, event.Happened.payload);
-    else if ("Refused" in event) {
+    else if ("Happened" in event) {
+      const { event: name, payload } = event.Happened;
+      const moved = name === MOVE_EVENT ? readMove(payload, this.#url) : undefined;
+      if (moved !== undefined) this.#link.prepare(moved);
+      else if (name !== MOVE_EVENT) state.tell(name, payload);
+    } else if ("Refused" in event) {
       const { action, reason, number } = event.Refused;
       this.#handlers.refused(action, reason, number ?? undefined);
     } else if ("Done" in event) this.#handlers.done(event.Done.number);

@@ -29,6 +29,8 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
 ]);
 /** The code for a room that has ended, or that moves to another server. Clients may join again at once. */
 const ROOM_ENDED = 69;
+/** Maximum time from the end of a session until the server to which the room moved sends. Then the client joins anew. */
+const STANDBY_MS_MAX = 3_000;
 /** Maximum pause before the first attempt after such an end. */
 const AT_ONCE_MS_MAX = 20;
 /**
@@ -43,8 +45,10 @@ const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 export interface SessionLinkHandlers {
-  /** Called when there is a new session. */
+  /** Called when there is a new session, in which the client is to join. */
   opened(channel: Channel): void;
+  /** Called before the first message of a session. Messages of an earlier session no longer follow. */
+  began(): void;
   /** Called with the payloads of the server's replication source. */
   replicated(payload: Uint8Array, arrivedAtMs: number): void;
   /** Called when the session has lost its carrier, or continues over another one. */
@@ -54,6 +58,15 @@ export interface SessionLinkHandlers {
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
+/** A session to the server to which the room moves, beside the one to the present owner. */
+interface Standby {
+  /** `undefined` while the session is being opened. */
+  channel: Channel | undefined;
+  /** Gives up opening the session. */
+  readonly end: AbortController;
+  releases: readonly (() => void)[];
+}
+
 /** Opens one session after another to the same world. */
 export class SessionLink {
   channel: Channel | undefined;
@@ -61,7 +74,8 @@ export class SessionLink {
   readonly #options: JoinOptions;
   readonly #handlers: SessionLinkHandlers;
   readonly #end: AbortController;
-  #releases: (() => void)[] = [];
+  #releases: readonly (() => void)[] = [];
+  #standby: Standby | undefined;
   #attempts = 0;
   /** Whether the next attempt needs no pause. */
   #returnsAtOnce = false;
@@ -89,9 +103,27 @@ export class SessionLink {
     channel.close(code, error.message);
   }
 
+  /** Whether a session is the present one, or the one to the server to which the room moves. */
+  has(channel: Channel): boolean {
+    return channel === this.channel || channel === this.#standby?.channel;
+  }
+
+  /**
+   * Opens a session to the server to which the room moves, while the present session goes on. The client joins there, and
+   * waits. That session becomes the present one with its first message.
+   */
+  prepare(url: string): void {
+    if (this.channel === undefined || this.#options.reconnect === false) return;
+    this.#dropStandby();
+    const standby: Standby = { channel: undefined, end: new AbortController(), releases: [] };
+    this.#standby = standby;
+    void this.#openStandby(url, standby);
+  }
+
   close(): void {
     this.#end.abort();
     clearTimeout(this.#retryTimer);
+    this.#dropStandby();
     this.#release();
     this.channel?.close();
     this.channel = undefined;
@@ -109,16 +141,76 @@ export class SessionLink {
     }
     if (this.#end.signal.aborted) return channel.close();
     this.channel = channel;
+    this.#handlers.began();
     this.#handlers.opened(channel);
-    channel.receiveReplication(this.#handlers.replicated);
-    this.#releases = [
-      channel.on("status", (status) => this.#statusChanged(status)),
-      channel.on("message", (message) => this.#handlers.message(message)),
-    ];
-    if (channel.status.phase === "closed") this.#statusChanged(channel.status);
+    this.#releases = this.#listen(channel);
+    if (channel.status.phase === "closed") this.#statusChanged(channel, channel.status);
   }
 
-  #statusChanged({ phase, closed }: ChannelStatus): void {
+  async #openStandby(url: string, standby: Standby): Promise<void> {
+    const signal = AbortSignal.any([this.#end.signal, standby.end.signal]);
+    try {
+      standby.channel = await connectSession(url, this.#options, signal);
+    } catch {
+      // Without this session, the client joins when the room has moved.
+      return this.#standbyEnded(standby);
+    }
+    const { channel } = standby;
+    if (signal.aborted) return channel.close();
+    this.#handlers.opened(channel);
+    standby.releases = this.#listen(channel);
+    if (channel.status.phase === "closed") this.#standbyEnded(standby);
+  }
+
+  #listen(channel: Channel): readonly (() => void)[] {
+    channel.receiveReplication((payload, arrivedAtMs) => {
+      if (this.#isPresent(channel)) this.#handlers.replicated(payload, arrivedAtMs);
+    });
+    return [
+      channel.on("status", (status) => this.#statusChanged(channel, status)),
+      channel.on("message", (message) => {
+        if (this.#isPresent(channel)) this.#handlers.message(message);
+      }),
+    ];
+  }
+
+  /** Whether something that arrived belongs to the present session. The first arrival makes the waiting session the present one. */
+  #isPresent(channel: Channel): boolean {
+    const standby = this.#standby;
+    if (channel !== standby?.channel) return channel === this.channel;
+    this.#standby = undefined;
+    clearTimeout(this.#retryTimer);
+    const before = this.channel;
+    if (before !== undefined)
+      this.#handlers.lost(worldEnd(ROOM_ENDED, "the room moved to another server"), 0);
+    this.#release();
+    before?.close();
+    this.channel = channel;
+    this.#releases = standby.releases;
+    this.#handlers.began();
+    return true;
+  }
+
+  #standbyEnded(standby: Standby): void {
+    if (this.#standby !== standby) return;
+    this.#dropStandby();
+    if (this.channel === undefined) this.#connectSoon();
+  }
+
+  #dropStandby(): void {
+    const standby = this.#standby;
+    this.#standby = undefined;
+    standby?.end.abort();
+    for (const release of standby?.releases ?? []) release();
+    standby?.channel?.close();
+  }
+
+  #statusChanged(channel: Channel, { phase, closed }: ChannelStatus): void {
+    const standby = this.#standby;
+    if (channel === standby?.channel) {
+      if (phase === "closed") this.#standbyEnded(standby);
+      return;
+    }
     if (phase !== "closed") return this.#handlers.interrupted(phase === "interrupted");
     const { code, reason } = closed ?? { code: CloseCode.gaveUp, reason: "" };
     if (code === ROOM_ENDED && this.#attempts === 0) this.#returnsAtOnce = true;
@@ -133,16 +225,31 @@ export class SessionLink {
   }
 
   #retry(error: NowcastError, final: boolean): void {
-    if (final || this.#options.reconnect === false) return this.#handlers.lost(error, undefined);
+    if (final || this.#options.reconnect === false) {
+      this.#dropStandby();
+      return this.#handlers.lost(error, undefined);
+    }
+    if (this.#standby !== undefined) {
+      const standby = this.#standby;
+      this.#retryTimer = setTimeout(() => this.#standbyEnded(standby), STANDBY_MS_MAX);
+      return this.#handlers.lost(error, 0);
+    }
+    this.#handlers.lost(error, this.#connectSoon());
+  }
+
+  /** Begins the next attempt after a pause. Returns the pause in milliseconds. */
+  #connectSoon(): number {
+    clearTimeout(this.#retryTimer);
     const pauseMs = backOffMs(this.#attempts++, Math.random());
     const retryInMs = this.#returnsAtOnce ? Math.random() * AT_ONCE_MS_MAX : pauseMs;
     this.#returnsAtOnce = false;
     const again = () => void this.#connect(connectSession(this.#url, this.#options, this.#end.signal));
     this.#retryTimer = setTimeout(again, retryInMs);
-    this.#handlers.lost(error, retryInMs);
+    return retryInMs;
   }
 
   #release(): void {
-    for (const release of this.#releases.splice(0)) release();
+    for (const release of this.#releases) release();
+    this.#releases = [];
   }
 }

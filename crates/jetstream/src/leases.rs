@@ -1,0 +1,180 @@
+//! The lease of this server, and the leases of the others as this server sees them.
+//!
+//! The holder counts a lease from the time at which it sent the renewal. All others count it from the time at which they first
+//! saw the renewal. All times are on this server's clock.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use nowcast_cluster::{Name, ServerEntry, ServerId, ServerPhase, Time, surely_after, surely_within};
+
+/// The entry of a server, with its revision and the time at which that revision was first seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) entry: ServerEntry,
+    pub(crate) revision: u64,
+    since: Time,
+}
+
+/// All leases.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    /// Duration of this server's lease.
+    lease: Duration,
+    /// The end of this server's lease.
+    until: Time,
+    servers: BTreeMap<Name, Seen>,
+    /// The time since which the directory was read without a gap. No server is judged before a whole lease was observed.
+    observing_since: Time,
+    /// The time of the newest look at the directory.
+    looked_at: Time,
+}
+
+impl Leases {
+    /// Creates the leases of a server that has none yet.
+    pub(crate) fn new(lease: Duration, now: Time) -> Leases {
+        Leases { lease, until: now, servers: BTreeMap::new(), observing_since: now, looked_at: now }
+    }
+
+    /// Whether this server's lease covers a moment.
+    pub(crate) fn covers(&self, now: Time) -> bool {
+        now < self.until
+    }
+
+    /// Records that a renewal was acknowledged, which was sent at the given time.
+    pub(crate) fn renewed(&mut self, sent: Time) {
+        self.until = sent + surely_within(self.lease);
+    }
+
+    /// Ends this server's lease.
+    pub(crate) fn end(&mut self, now: Time) {
+        self.until = now;
+    }
+
+    /// Records the entries of a look at the directory, which began at the given time.
+    pub(crate) fn looked(
+        &mut self,
+        began: Time,
+        now: Time,
+        found: impl IntoIterator<Item = (Name, ServerEntry, u64)>,
+    ) {
+        // After a time without answers, all leases are observed from the beginning.
+        if began.since(self.looked_at) > self.lease / 2 {
+            self.observing_since = now;
+        }
+        self.looked_at = self.looked_at.max(began);
+        for (name, entry, revision) in found {
+            if self.servers.get(&name).is_none_or(|seen| seen.revision < revision) {
+                self.servers.insert(name, Seen { entry, revision, since: now });
+            }
+        }
+    }
+
+    /// The newest entries of all servers.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = &Seen> {
+        self.servers.values()
+    }
+
+    /// The newest entry under a name.
+    pub(crate) fn server(&self, name: Name) -> Option<&Seen> {
+        self.servers.get(&name)
+    }
+
+    /// The entries of the servers whose leases may still be valid.
+    pub(crate) fn living(&self) -> impl Iterator<Item = &ServerEntry> {
+        self.servers.values().filter(|seen| self.may_live(seen)).map(|seen| &seen.entry)
+    }
+
+    /// Returns the entry of a server whose lease may still be valid.
+    pub(crate) fn living_server(&self, id: ServerId) -> Option<&ServerEntry> {
+        let seen = self.servers.get(&id.name)?;
+        (seen.entry.id == id && self.may_live(seen)).then_some(&seen.entry)
+    }
+
+    fn may_live(&self, seen: &Seen) -> bool {
+        let observed = self.looked_at.since(seen.since.max(self.observing_since));
+        seen.entry.phase != ServerPhase::Dead && observed < surely_after(seen.entry.lease)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nowcast_cluster::{Load, Release};
+
+    use super::*;
+
+    const LEASE: Duration = Duration::from_millis(2_000);
+
+    fn at(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    fn north() -> ServerId {
+        ServerId { name: Name::new("north").expect("the name is valid"), incarnation: 1 }
+    }
+
+    fn entry(phase: ServerPhase) -> ServerEntry {
+        ServerEntry {
+            id: north(),
+            phase,
+            release: Release::CURRENT,
+            lease: LEASE,
+            link_address: "".into(),
+            client_address: "".into(),
+            tags: [].into(),
+            load: Load::default(),
+        }
+    }
+
+    fn look(leases: &mut Leases, millis: u64, revision: u64) {
+        let found = [(north().name, entry(ServerPhase::Serving), revision)];
+        leases.looked(at(millis), at(millis), found);
+    }
+
+    #[test]
+    fn a_machine_that_slept_finds_its_lease_over() {
+        let mut leases = Leases::new(LEASE, at(0));
+        assert!(!leases.covers(at(0)));
+        leases.renewed(at(100));
+        assert!(leases.covers(at(2_000)));
+        // The clock went on during the sleep.
+        assert!(!leases.covers(at(60_000)));
+        leases.renewed(at(60_000));
+        leases.end(at(60_010));
+        assert!(!leases.covers(at(60_010)));
+    }
+
+    #[test]
+    fn a_server_lives_until_a_whole_lease_was_observed_without_a_renewal() {
+        let mut leases = Leases::new(LEASE, at(0));
+        (0..=2_000).step_by(250).for_each(|millis| look(&mut leases, millis, 1));
+        assert!(leases.living_server(north()).is_some());
+        look(&mut leases, 2_010, 1);
+        assert!(leases.living_server(north()).is_none() && leases.living().next().is_none());
+        look(&mut leases, 2_020, 2);
+        assert!(leases.living_server(north()).is_some(), "the server has renewed its lease");
+        let other = ServerId { incarnation: 2, ..north() };
+        assert!(leases.living_server(other).is_none(), "another start of the server is not known");
+    }
+
+    #[test]
+    fn an_observer_that_did_not_look_for_some_time_observes_a_whole_lease_again() {
+        let mut leases = Leases::new(LEASE, at(0));
+        look(&mut leases, 0, 1);
+        look(&mut leases, 10_000, 1);
+        assert!(leases.living_server(north()).is_some());
+        (10_250..=12_000).step_by(250).for_each(|millis| look(&mut leases, millis, 1));
+        assert!(leases.living_server(north()).is_some());
+        look(&mut leases, 12_010, 1);
+        assert!(leases.living_server(north()).is_none());
+    }
+
+    #[test]
+    fn a_server_that_ended_its_life_is_dead_at_once() {
+        let mut leases = Leases::new(LEASE, at(0));
+        leases.looked(at(0), at(0), [(north().name, entry(ServerPhase::Dead), 1)]);
+        assert!(leases.living_server(north()).is_none());
+        assert_eq!(leases.server(north().name).map(|seen| seen.revision), Some(1));
+        assert_eq!(leases.servers().count(), 1);
+    }
+}

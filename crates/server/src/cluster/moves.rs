@@ -1,0 +1,215 @@
+//! Rooms on their way between two servers.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use nowcast_cluster::{Epoch, Name};
+use nowcast_room::Departure;
+use tokio::sync::oneshot;
+
+/// Maximum time for which a room waits for its turn. The clients that wait are then sent to its owner.
+const TURN_WITHIN: Duration = Duration::from_secs(20);
+
+/// A room that has stopped and whose world is stored: the time of the stop, and the epoch of the new owner.
+pub(super) type Left = Result<(Instant, Epoch), String>;
+
+/// The rooms that go to other servers.
+#[derive(Default)]
+pub(super) struct Departures(Mutex<BTreeMap<String, Departing>>);
+
+/// A room that goes to another server.
+pub(super) struct Departing {
+    pub(super) target: Name,
+    departure: Departure,
+    announced: Option<oneshot::Sender<usize>>,
+    /// The time at which the room stopped.
+    stopped_at: Option<Instant>,
+    left: oneshot::Sender<Left>,
+}
+
+/// The answers of a room that goes to another server.
+pub(super) struct Answers {
+    /// The number of clients that were told.
+    pub(super) announced: oneshot::Receiver<usize>,
+    /// The end of the departure.
+    pub(super) left: oneshot::Receiver<Left>,
+}
+
+impl Departing {
+    /// Reports the end of the departure.
+    pub(super) fn end(self, moved: Result<Epoch, String>) {
+        let at = self.stopped_at.unwrap_or_else(Instant::now);
+        // The sender of the request may have given up.
+        let _ = self.left.send(moved.map(|epoch| (at, epoch)));
+    }
+}
+
+impl Departures {
+    /// Requests that an open room goes to a server, whose address its clients get. An earlier request for the room is dropped,
+    /// and its sender reports that.
+    pub(super) fn begin(&self, room: &str, target: Name, address: String) -> Answers {
+        let ((announced, is_announced), (left, has_left)) = (oneshot::channel(), oneshot::channel());
+        let departure = Departure { address, may_stop: false };
+        let announced = Some(announced);
+        let departing = Departing { target, departure, announced, stopped_at: None, left };
+        self.lock().insert(room.to_owned(), departing);
+        Answers { announced: is_announced, left: has_left }
+    }
+
+    pub(super) fn contains(&self, room: &str) -> bool {
+        self.lock().contains_key(room)
+    }
+
+    pub(super) fn departure(&self, room: &str) -> Option<Departure> {
+        self.lock().get(room).map(|departing| departing.departure.clone())
+    }
+
+    pub(super) fn announced(&self, room: &str, clients: usize) {
+        let announced = self.lock().get_mut(room).and_then(|departing| departing.announced.take());
+        if let Some(announced) = announced {
+            // The sender of the request may have given up.
+            let _ = announced.send(clients);
+        }
+    }
+
+    /// Lets a room stop as soon as its world is stored.
+    pub(super) fn let_stop(&self, room: &str) {
+        if let Some(departing) = self.lock().get_mut(room) {
+            departing.departure.may_stop = true;
+        }
+    }
+
+    pub(super) fn stopped(&self, room: &str) {
+        if let Some(departing) = self.lock().get_mut(room) {
+            departing.stopped_at = Some(Instant::now());
+        }
+    }
+
+    /// Removes a request.
+    pub(super) fn take(&self, room: &str) -> Option<Departing> {
+        self.lock().remove(room)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Departing>> {
+        // No code panics while it holds the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The rooms that come from other servers.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    rooms: Mutex<BTreeMap<String, Arrival>>,
+    changed: Condvar,
+}
+
+/// A room that comes from another server.
+struct Arrival {
+    /// The time until which the room waits.
+    until: Instant,
+    /// Whether the owner before has given the room to this server.
+    is_given: bool,
+    /// The request to report that the room runs.
+    opened: Option<oneshot::Sender<()>>,
+}
+
+impl Arrivals {
+    /// Expects a room. Its thread waits until the room is given to this server.
+    pub(super) fn expect(&self, room: &str) {
+        let arrival = Arrival { until: Instant::now() + TURN_WITHIN, is_given: false, opened: None };
+        self.lock().insert(room.to_owned(), arrival);
+    }
+
+    pub(super) fn is_expected(&self, room: &str) -> bool {
+        self.lock().get(room).is_some_and(|arrival| arrival.is_given || Instant::now() < arrival.until)
+    }
+
+    /// Lets a room begin, because it was given to this server. The receiver reports that the room runs.
+    pub(super) fn give(&self, room: &str) -> oneshot::Receiver<()> {
+        let (opened, is_open) = oneshot::channel();
+        let mut rooms = self.lock();
+        let arrival = Arrival { until: Instant::now() + TURN_WITHIN, is_given: true, opened: Some(opened) };
+        rooms.insert(room.to_owned(), arrival);
+        drop(rooms);
+        self.changed.notify_all();
+        is_open
+    }
+
+    /// Waits until an expected room was given to this server, or the time is over.
+    pub(super) fn wait(&self, room: &str) {
+        let mut rooms = self.lock();
+        while let Some(arrival) = rooms.get(room).filter(|arrival| !arrival.is_given) {
+            let left = arrival.until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                rooms.remove(room);
+                return;
+            }
+            rooms = self.changed.wait_timeout(rooms, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Records that a room runs.
+    pub(super) fn opened(&self, room: &str) {
+        let arrival = self.lock().remove(room);
+        if let Some(opened) = arrival.and_then(|arrival| arrival.opened) {
+            // The sender of the request may have given up.
+            let _ = opened.send(());
+        }
+    }
+
+    /// Ends all waiting, because the server ends.
+    pub(super) fn end(&self) {
+        self.lock().clear();
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arrival>> {
+        // No code panics while it holds the lock.
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn an_expected_room_begins_when_it_is_given_and_reports_that_it_runs() {
+        let arrivals = Arc::new(Arrivals::default());
+        arrivals.wait("yard");
+        arrivals.expect("yard");
+        assert!(arrivals.is_expected("yard") && !arrivals.is_expected("plaza"));
+        let room = {
+            let arrivals = Arc::clone(&arrivals);
+            std::thread::spawn(move || {
+                arrivals.wait("yard");
+                arrivals.opened("yard");
+            })
+        };
+        arrivals.give("yard").blocking_recv().expect("the room runs");
+        room.join().expect("the thread ends");
+        assert!(!arrivals.is_expected("yard"));
+    }
+
+    #[test]
+    fn a_departing_room_reports_its_clients_and_its_end() {
+        let departures = Departures::default();
+        let target = Name::new("south").expect("the name is valid");
+        let answers = departures.begin("yard", target, "http://south".to_owned());
+        departures.announced("yard", 3);
+        departures.announced("yard", 4);
+        assert_eq!(answers.announced.blocking_recv(), Ok(3));
+        assert_eq!(departures.departure("yard").map(|departure| departure.may_stop), Some(false));
+        departures.let_stop("yard");
+        assert_eq!(departures.departure("yard").map(|departure| departure.may_stop), Some(true));
+        departures.stopped("yard");
+        let departing = departures.take("yard").expect("the room departs");
+        departing.end(Ok(Epoch(7)));
+        let left = answers.left.blocking_recv().expect("the end is reported");
+        assert_eq!(left.map(|(_, epoch)| epoch), Ok(Epoch(7)));
+        assert!(!departures.contains("yard"));
+    }
+}
