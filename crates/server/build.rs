@@ -1,11 +1,70 @@
-//! Rebuilds the crate after a new build of the web client.
-
-use std::path::Path;
+//! Compresses the pages that the program embeds, and rebuilds the crate after a new build of them.
 
 fn main() {
-    let client = Path::new("../../packages/viewer/dist");
-    // Cargo treats a missing path as changed, and would rebuild the crate every time. So the folder is created. In a
-    // read-only source tree this fails, which only costs time.
-    let _ = std::fs::create_dir_all(client);
-    println!("cargo::rerun-if-changed={}", client.display());
+    #[cfg(feature = "web")]
+    pages::pack().expect("the pages can be compressed into cargo's output");
+    #[cfg(not(feature = "web"))]
+    println!("cargo::rerun-if-changed=build.rs");
+}
+
+#[cfg(feature = "web")]
+mod pages {
+    use std::io::{Result, Write};
+    use std::path::{Path, PathBuf};
+    use std::{env, fs};
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    /// The folders below `packages` whose builds are embedded.
+    const PAGES: [&str; 2] = ["viewer", "studio"];
+
+    /// Writes each page into `$OUT_DIR/pages`. The suffix `.gz` marks a compressed file.
+    pub(super) fn pack() -> Result<()> {
+        let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("pages");
+        if out.exists() {
+            fs::remove_dir_all(&out)?;
+        }
+        for page in PAGES {
+            let built = Path::new("../../packages").join(page).join("dist");
+            // Cargo treats a missing path as changed, and would rebuild the crate every time. So the folder is created. In a
+            // read-only source tree this fails, which only costs time.
+            let _ = fs::create_dir_all(&built);
+            println!("cargo::rerun-if-changed={}", built.display());
+            fs::create_dir_all(out.join(page))?;
+            if built.is_dir() {
+                pack_folder(&built, &out.join(page))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pack_folder(from: &Path, to: &Path) -> Result<()> {
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            let target = to.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                fs::create_dir_all(&target)?;
+                pack_folder(&entry.path(), &target)?;
+            } else {
+                pack_file(&entry.path(), target)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compresses a file, unless that saves less than a tenth of it.
+    fn pack_file(from: &Path, to: PathBuf) -> Result<()> {
+        let content = fs::read(from)?;
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&content)?;
+        let compressed = encoder.finish()?;
+        if compressed.len() < content.len() / 10 * 9 {
+            let mut name = to.into_os_string();
+            name.push(".gz");
+            fs::write(name, compressed)
+        } else {
+            fs::write(to, content)
+        }
+    }
 }
