@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::{Places, VERSION, copy, copy_folder, output_of, program, roots};
+use super::{Places, VERSION, copy, copy_folder, output_of, program, roots, wheel};
 use crate::{step, tools};
 
 /// The world that the instructions make.
@@ -17,8 +17,8 @@ const NO_BROWSER: &str = "cannot open a browser";
 /// The folders with programs of the small system.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Follows every way to a first world, each in a small system of its own.
-pub(super) fn run(places: &Places, colyseus: bool) -> anyhow::Result<()> {
+/// Follows every way to a first world, each in a small system of its own. The wheel is left out if none was made.
+pub(super) fn run(places: &Places, with_wheel: bool, colyseus: bool) -> anyhow::Result<()> {
     check_sums(places)?;
     let npm = roots::system(places, "npm")?;
     roots::add_node(&npm)?;
@@ -29,20 +29,19 @@ pub(super) fn run(places: &Places, colyseus: bool) -> anyhow::Result<()> {
     roots::unpack_image(places, &image)?;
     let mut npm_way = way("npm", &npm, &[&format!("npm create nowcast@latest {WORLD}")]);
     npm_way["says"] = json!([NO_BROWSER]);
-    let ways = [
+    let mut ways = vec![
         npm_way,
         way(
             "archive",
             &archive,
-            &[
-                &format!("tar xzf {name}.tar.gz"),
-                &format!("{name}/nowcast new {WORLD}"),
-                &format!("{name}/nowcast serve {WORLD}"),
-            ],
+            &[&format!("tar xzf {name}.tar.gz"), &format!("{name}/nowcast new {WORLD} --serve")],
         ),
         debian_way(places)?,
         image_way(&image)?,
     ];
+    if with_wheel {
+        ways.push(wheel_way(places)?);
+    }
     follow(&places.out.join("npm"), &ways, &npm_refusals(&npm))?;
     documents(&archive.join("home").join(name))?;
     if colyseus {
@@ -150,11 +149,27 @@ fn debian_way(places: &Places) -> anyhow::Result<Value> {
         &root,
         &[
             &format!("dpkg --root={shown} --install {}", package.display()),
-            &within(&format!("nowcast new {WORLD}")),
-            &within(&format!("nowcast serve {WORLD}")),
+            &within(&format!("nowcast new {WORLD} --serve")),
         ],
     );
     from_outside(&mut way)?;
+    Ok(way)
+}
+
+/// The wheel is installed by pip from a folder, and its command runs the program that it carries.
+fn wheel_way(places: &Places) -> anyhow::Result<Value> {
+    let root = roots::system(places, "wheel")?;
+    roots::add_python(&root)?;
+    let wheels = root.join("home/wheels");
+    for path in wheel::made(places)? {
+        copy(&path, &wheels.join(path.file_name().context("a wheel has a name")?))?;
+    }
+    let mut way = way(
+        "wheel",
+        &root,
+        &["pip install --no-index --find-links wheels nowcast", &format!("nowcast new {WORLD} --serve")],
+    );
+    way["says"] = json!([NO_BROWSER]);
     Ok(way)
 }
 

@@ -8,6 +8,7 @@ mod image;
 mod npm;
 mod program;
 mod roots;
+mod wheel;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::{client, console, step, tools};
+use crate::{client, step, tools};
 
 /// The parts to make.
 #[derive(clap::Args)]
@@ -93,7 +94,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         eprintln!("the second packing has the same checksums");
     }
     if args.check {
-        check::run(&places, args.colyseus)?;
+        check::run(&places, args.program.is_none(), args.colyseus)?;
     }
     Ok(())
 }
@@ -131,34 +132,9 @@ fn make(places: &Places, given: Option<&Path>) -> anyhow::Result<()> {
     }
     // The module of the wheel would be compiled, although the program is given.
     if given.is_none() {
-        wheel(places)?;
+        wheel::make(places, &programs)?;
     }
     list(places)
-}
-
-/// Builds the wheel if this checkout has the Python bindings.
-fn wheel(places: &Places) -> anyhow::Result<()> {
-    let bindings = step::root().join("bindings/python");
-    if !bindings.join("pyproject.toml").is_file() {
-        eprintln!("{} bindings/python is not there, so no wheel was made", console::yellow("not made:"));
-        return Ok(());
-    }
-    let tool = program::python_tools()?.join("maturin");
-    let out = places.out.to_string_lossy().into_owned();
-    let manifest = bindings.join("Cargo.toml").to_string_lossy().into_owned();
-    step::run(&[
-        &*tool.to_string_lossy(),
-        "build",
-        "--profile",
-        "dist",
-        "--zig",
-        "--compatibility",
-        "manylinux_2_28",
-        "--manifest-path",
-        &manifest,
-        "--out",
-        &out,
-    ])
 }
 
 /// Writes the checksums, and prints all files with their sizes. Fails if a file is larger than allowed.

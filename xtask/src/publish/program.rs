@@ -10,13 +10,14 @@ use crate::{console, step};
 /// The glibc of the oldest supported systems: Debian 10, Ubuntu 20.04, RHEL 8. The C++ library is linked into the program.
 const GLIBC: &str = "2.28";
 /// The tools from PyPI, in fixed versions, which are the compilers of C and C++ and the builder of wheels.
-const PYTHON_TOOLS: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.1", "maturin>=1.9,<2"];
+const PYTHON_TOOLS: [&str; 4] =
+    ["ziglang==0.17.1", "cargo-zigbuild==0.24.1", "maturin>=1.9,<2", "wheel>=0.45,<1"];
 
 /// A platform for which the program is published.
 pub(super) struct Target {
     /// The name in file names.
     pub(super) name: &'static str,
-    triple: &'static str,
+    pub(super) triple: &'static str,
     glibc: bool,
     /// The name of the platform in Node: system and processor.
     pub(super) node: (&'static str, &'static str),
@@ -90,17 +91,7 @@ pub(super) fn of_this_machine(path: PathBuf) -> anyhow::Result<Program> {
 fn build(target: &'static Target, tools: &Path) -> anyhow::Result<Program> {
     let triple = if target.glibc { format!("{}.{GLIBC}", target.triple) } else { target.triple.to_owned() };
     let builder = tools.join("cargo-zigbuild").to_string_lossy().into_owned();
-    // Paths in messages of panics must not depend on the place of the checkout.
-    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let cargo =
-        cargo.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home folder")?;
-    let flags = format!(
-        "--remap-path-prefix={}=/nowcast --remap-path-prefix={}=/cargo",
-        step::root().display(),
-        cargo.display()
-    );
-    let path = std::env::var("PATH").unwrap_or_default();
-    let path = format!("{}:{path}", tools.display());
+    let (flags, path) = (path_flags()?, path_with(tools));
     step::run_with_env(
         &[
             &builder,
@@ -113,12 +104,29 @@ fn build(target: &'static Target, tools: &Path) -> anyhow::Result<Program> {
             "nowcast-cli",
             "--no-default-features",
             "--features",
-            "zstd",
+            "cluster,zstd",
         ],
         &[("RUSTFLAGS", &flags), ("PATH", &path)],
     )?;
     let path = step::target_dir().join(target.triple).join("dist").join(target.file);
     Ok(Program { target, path })
+}
+
+/// Returns the flags of the compiler that keep the place of the checkout out of messages of panics.
+pub(super) fn path_flags() -> anyhow::Result<String> {
+    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo =
+        cargo.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home folder")?;
+    Ok(format!(
+        "--remap-path-prefix={}=/nowcast --remap-path-prefix={}=/cargo",
+        step::root().display(),
+        cargo.display()
+    ))
+}
+
+/// Returns the variable `PATH` with the folder of the tools first.
+pub(super) fn path_with(tools: &Path) -> String {
+    format!("{}:{}", tools.display(), std::env::var("PATH").unwrap_or_default())
 }
 
 /// Installs the tools from PyPI below target/, unless they are there, and returns the folder of their programs.
@@ -129,7 +137,7 @@ pub(super) fn python_tools() -> anyhow::Result<PathBuf> {
     if !programs.join("pip").exists() {
         step::run(&["python3", "-m", "venv", &place]).context("Python 3 with venv is needed")?;
     }
-    if !programs.join("maturin").exists() || !programs.join("cargo-zigbuild").exists() {
+    if ["maturin", "cargo-zigbuild", "wheel"].iter().any(|tool| !programs.join(tool).exists()) {
         let pip = programs.join("pip").to_string_lossy().into_owned();
         step::run(&[&[&*pip, "install", "--quiet"], &PYTHON_TOOLS[..]].concat())?;
     }

@@ -1,5 +1,6 @@
 //! Small systems: folders that a command sees as the whole disk, with the C library and nothing that builds programs.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -85,6 +86,63 @@ pub(super) fn unpack_image(places: &Places, root: &Path) -> anyhow::Result<()> {
 fn blob_of(layout: &Path, digest: &Value) -> anyhow::Result<PathBuf> {
     let sum = digest.as_str().and_then(|digest| digest.strip_prefix("sha256:"));
     Ok(layout.join("blobs/sha256").join(sum.context("a digest is missing in the image")?))
+}
+
+/// Copies Python and pip of this machine into a small system, with the libraries that they load.
+pub(super) fn add_python(root: &Path) -> anyhow::Result<()> {
+    let printed = output_of("python3", &["-c", PYTHON_PLACES])?;
+    let places: Vec<PathBuf> = printed.lines().map(PathBuf::from).collect();
+    let [program, library] = places.as_slice() else { bail!("Python does not print its folders") };
+    let version = library.file_name().context("the library stands in a folder")?;
+    let installed = root.join("usr/local/lib").join(version);
+    copy(program, &root.join("usr/local/bin/python3"))?;
+    copy_folder(library, &installed)?;
+    for left_out in PYTHON_LEFT_OUT {
+        let path = installed.join(left_out);
+        if path.exists() {
+            fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+    }
+    // Of the packages of this machine, only pip is copied: a package that is installed already would hide that a wheel needs it.
+    for entry in fs::read_dir(installed.join("site-packages"))? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with("pip") {
+            let path = entry.path();
+            if path.is_dir() { fs::remove_dir_all(&path)? } else { fs::remove_file(&path)? }
+        }
+    }
+    write(&root.join("usr/local/bin/pip"), PIP)?;
+    step::run(&["chmod", "755", &root.join("usr/local/bin/pip").to_string_lossy()])?;
+    add_libraries(root, program, &library.join("lib-dynload"))
+}
+
+/// Prints the file of the interpreter and the folder of its library.
+const PYTHON_PLACES: &str =
+    "import os, sys, sysconfig; print(os.path.realpath(sys.executable)); print(sysconfig.get_path('stdlib'))";
+/// Parts of Python's library that no program here uses, and that are large.
+const PYTHON_LEFT_OUT: [&str; 4] = ["test", "idlelib", "ensurepip", "lib2to3"];
+const PIP: &str =
+    "#!/usr/local/bin/python3\nimport sys\nfrom pip._internal.cli.main import main\nsys.exit(main())\n";
+
+/// Copies the shared libraries of a program and of its modules, except those that the system has.
+fn add_libraries(root: &Path, program: &Path, modules: &Path) -> anyhow::Result<()> {
+    let mut files = vec![program.to_owned()];
+    for entry in fs::read_dir(modules).with_context(|| format!("cannot read {}", modules.display()))? {
+        files.push(entry?.path());
+    }
+    let mut libraries = BTreeSet::new();
+    for file in files.iter().filter(|file| file.extension().is_none_or(|ending| ending == "so")) {
+        let printed = output_of("ldd", &[&file.to_string_lossy()])?;
+        let found = printed.lines().filter_map(|line| line.split_once("=> ")?.1.split_whitespace().next());
+        libraries.extend(found.filter(|path| path.starts_with('/')).map(PathBuf::from));
+    }
+    for library in &libraries {
+        let target = root.join(library.strip_prefix("/")?);
+        if !target.exists() {
+            copy(library, &target)?;
+        }
+    }
+    Ok(())
 }
 
 /// Gives a small system the database of dpkg, which lists the packages that [`system`] has unpacked.

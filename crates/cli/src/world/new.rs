@@ -1,15 +1,17 @@
 //! `nowcast new` creates a world.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
+use clap::{Args as _, FromArgMatches as _};
 use nowcast_script::{library_types, test_types, world_types};
 use nowcast_server::is_world_name;
 
 use super::samples::Sample;
 use super::typescript;
-use crate::output;
+use crate::{output, serve};
 
 /// Make a new world: a folder with rules in Luau or TypeScript, tests, and types for editors
 #[derive(clap::Args)]
@@ -23,7 +25,16 @@ pub(crate) struct Args {
     /// Write the rules in TypeScript: a ball, a goal and a score. The npm package @nowcast/world-script compiles them to Luau
     #[arg(long, conflicts_with = "template")]
     typescript: bool,
+    /// Serve the new world, and open it in a browser. Flags of `nowcast serve` follow after `--`
+    #[arg(long, conflicts_with = "typescript")]
+    serve: bool,
+    /// Flags of `nowcast serve`, or `--no-open`
+    #[arg(last = true, value_name = "FLAGS", requires = "serve")]
+    flags: Vec<String>,
 }
+
+/// The flag that keeps the browser closed.
+const NO_OPEN: &str = "--no-open";
 
 /// Tells editors where the types of `@nowcast/…` are.
 const ALIASES: &str = "{\n\t\"aliases\": { \"nowcast\": \".nowcast\" }\n}\n";
@@ -33,12 +44,31 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         bail!("{} exists already; nothing was changed", args.dir.display());
     }
     check_name(&args.dir)?;
+    // A mistake in the flags is reported before the folder exists.
+    let serve = args.serve.then(|| serve_args(&args.dir, &args.flags)).transpose()?;
     if args.typescript {
         make_typescript(&args.dir)?
     } else {
         make_luau(args)?
     }
-    Ok(ExitCode::SUCCESS)
+    serve.map_or(Ok(ExitCode::SUCCESS), serve::run)
+}
+
+/// Returns the arguments of `nowcast serve DIR` with the given flags.
+fn serve_args(dir: &Path, given: &[String]) -> anyhow::Result<serve::Args> {
+    let line = ["nowcast serve".as_ref(), dir.as_os_str()].into_iter();
+    let line = line.chain(serve_flags(given).into_iter().map(OsStr::new));
+    let command = serve::Args::augment_args(clap::Command::new("nowcast serve"));
+    Ok(serve::Args::from_arg_matches(&command.try_get_matches_from(line)?)?)
+}
+
+/// Returns the flags of `nowcast serve`: the given ones, and `--open` unless the user does not want a browser.
+fn serve_flags(given: &[String]) -> Vec<&str> {
+    let mut flags: Vec<&str> = given.iter().map(String::as_str).filter(|flag| *flag != NO_OPEN).collect();
+    if flags.len() == given.len() && !flags.contains(&"--open") {
+        flags.push("--open");
+    }
+    flags
 }
 
 fn make_typescript(dir: &Path) -> anyhow::Result<()> {
@@ -140,6 +170,30 @@ fn write(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_served_new_world_is_opened_unless_the_user_refuses() {
+        let given = |flags: &[&str]| flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>();
+        assert_eq!(serve_flags(&[]), ["--open"]);
+        assert_eq!(serve_flags(&given(&["--port", "0"])), ["--port", "0", "--open"]);
+        assert_eq!(serve_flags(&given(&["--open"])), ["--open"]);
+        assert_eq!(serve_flags(&given(&["--no-open", "--no-data"])), ["--no-data"]);
+    }
+
+    #[test]
+    fn a_mistake_in_the_flags_of_the_server_makes_no_folder() {
+        let dir = std::env::temp_dir().join(format!("new-world-{}", std::process::id()));
+        let args = Args {
+            dir: dir.clone(),
+            template: Sample::Minimal,
+            typescript: false,
+            serve: true,
+            flags: vec!["--porrt".to_owned()],
+        };
+        let error = run(&args).expect_err("the flag is unknown").to_string();
+        assert!(error.contains("--porrt"), "{error}");
+        assert!(!dir.exists());
+    }
 
     #[test]
     fn a_name_that_cannot_be_served_is_refused_with_one_that_can() {
