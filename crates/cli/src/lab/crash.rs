@@ -12,8 +12,9 @@ use crate::show::Show;
 ///
 /// Power cuts are simulated at writes and syncs of a store, on a disk that also fails at random. Kills are SIGKILL of `nowcast
 /// serve`; every second kill happens at a named step of writing in the server's store. Clients over WebTransport and WebSocket
-/// walk, and increment counters by durable actions. Fails if a confirmed action is lost, doubled or damaged. Luanti's server
-/// (`apt-get install minetest-server`) is killed in the same way if it is installed. Takes about ten minutes.
+/// walk, and increment counters by durable actions, in the state of the world and in the saved data of their accounts. Fails if
+/// a confirmed action is lost, doubled or damaged in either. Luanti's server (`apt-get install minetest-server`) is killed in
+/// the same way if it is installed. Takes about ten minutes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Number of kills [default: 100; with --quick: 5]
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     cuts: Option<usize>,
 
     /// Number of clients of the server that is killed
-    #[arg(long, default_value_t = Plan::CLIENTS, value_parser = clap::value_parser!(u8).range(1..=64))]
+    #[arg(long, default_value_t = Plan::CLIENTS, value_parser = clap::value_parser!(u8).range(1..=200))]
     clients: u8,
 
     /// Omit Luanti's server, which is otherwise killed in the same way if it is installed

@@ -28,5 +28,17 @@ fn kills_and_power_cuts_lose_no_confirmed_action() {
     assert!(status.success(), "{said}");
     let report: Value = serde_json::from_slice(&stdout).expect("the output is JSON");
     assert_eq!(report["seed"], 7);
-    assert_eq!(report["sections"].as_array().map(Vec::len), Some(4), "{report}");
+    let sections = report["sections"].as_array().expect("the report has sections");
+    assert_eq!(sections.len(), 4, "{report}");
+    let tables = sections.iter().flat_map(|section| section["tables"].as_array().into_iter().flatten());
+    let rows: Vec<&Value> = tables.flat_map(|table| table["rows"].as_array().into_iter().flatten()).collect();
+    let figure = |name: &str| {
+        let row = rows.iter().find(|row| row[0] == name).unwrap_or_else(|| panic!("no {name} in {report}"));
+        row[1]["value"].as_f64().unwrap_or_else(|| panic!("{row}"))
+    };
+    assert!(figure("durable actions confirmed") > 0.0);
+    // Four clients with an account each, after four kills and at the end.
+    assert_eq!(figure("comparisons of the data of an account"), 20.0);
+    assert_eq!(figure("confirmed and lost in the data of its account"), 0.0);
+    assert_eq!(figure("carried out more than once in the data of its account"), 0.0);
 }

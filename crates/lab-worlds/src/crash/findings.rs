@@ -164,7 +164,7 @@ fn of_luanti(luanti: Luanti) -> Section {
 fn of_acts(kills: &Kills) -> Section {
     let mut section = Section::new("Durable actions");
     section.text(
-        "Each client counts by durable actions with its own numbers. After each kill all confirmed actions have to be in the world, and each only once.",
+        "Each client counts by durable actions with its own numbers, in the state of the world and in the saved data of its account. After each kill all confirmed actions have to be in both, and each only once. The data of the accounts is read from the store before the next start.",
     );
     let Tally { confirmed, lost, doubled, kept_unanswered, undone } = kills.acts;
     let mut table = Table::new(vec![Column::text("figure"), Column::number("count", "")]);
@@ -174,6 +174,9 @@ fn of_acts(kills: &Kills) -> Section {
         ("carried out more than once", doubled),
         ("without an answer at a kill, and stored", kept_unanswered),
         ("without an answer at a kill, not stored, and applied after a retry", undone),
+        ("comparisons of the data of an account", kills.saved.compared),
+        ("confirmed and lost in the data of its account", kills.saved.lost),
+        ("carried out more than once in the data of its account", kills.saved.doubled),
         ("faults that the final check of the store found", kills.damage.len() as u64),
         ("steps that this check replayed", kills.steps_checked),
     ] {

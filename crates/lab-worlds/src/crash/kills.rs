@@ -8,10 +8,11 @@ use nowcast_server::restore_kept;
 use nowcast_store::FailPoint;
 use nowcast_store::{SqliteReader, WorldName};
 use nowcast_world::Random;
+use nowcast_world_client::Identity;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::ledger::Tally;
+use super::ledger::{Carried, SavedTally, Tally, read_saved};
 use super::process::{Aim, Process};
 use super::witness::{Notes, Seen, Witness};
 use super::{CrashError, Plan, TrialFolder};
@@ -56,6 +57,8 @@ pub(super) struct Kills {
     pub(super) moving_ms: Vec<(CarrierKind, Samples)>,
     /// The outcomes of the durable actions.
     pub(super) acts: Tally,
+    /// The comparisons of the accounts' data after each kill.
+    pub(super) saved: SavedTally,
     /// The kills by their places.
     pub(super) places: Vec<Place>,
     /// Steps at which a kill was planned but which the server did not reach.
@@ -91,7 +94,7 @@ async fn kill_often(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Kills
     let mut trial = Trial::new(plan, folder)?;
     let mut process = trial.start(0, None)?;
     let port = process.port;
-    trial.witnesses = witnesses(plan, port);
+    trial.witnesses = witnesses(plan, port)?;
     let (life, lives) = watch::channel(0);
     let tasks: Vec<_> =
         trial.witnesses.iter().map(|one| tokio::spawn(one.clone().play(lives.clone()))).collect();
@@ -101,9 +104,10 @@ async fn kill_often(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Kills
         life.send_modify(|life| *life += 1);
         if kill.is_multiple_of(10) && kill > 0 {
             let Tally { confirmed, lost, doubled, .. } = trial.kills.acts;
+            let saved = trial.kills.saved;
             progress(&format!(
-                "{kill} of {} kills: {confirmed} actions confirmed, {lost} lost, {doubled} doubled",
-                plan.kills
+                "{kill} of {} kills: {confirmed} actions confirmed, {lost} lost, {doubled} doubled; of the data of accounts {} lost, {} doubled",
+                plan.kills, saved.lost, saved.doubled
             ));
         }
         if kill == plan.kills {
@@ -122,7 +126,7 @@ async fn kill_often(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Kills
 }
 
 /// Makes the witnesses. Half of them use WebTransport, and half use WebSocket.
-fn witnesses(plan: &Plan, port: u16) -> Vec<Witness> {
+fn witnesses(plan: &Plan, port: u16) -> Result<Vec<Witness>, CrashError> {
     let url = format!("nowcast://127.0.0.1:{port}/{WORLD}");
     let carriers = [CarrierKind::WebTransport, CarrierKind::WebSocket].into_iter().cycle();
     let numbered = (0..plan.clients).zip(carriers);
@@ -130,7 +134,9 @@ fn witnesses(plan: &Plan, port: u16) -> Vec<Witness> {
         .map(|(index, carrier)| {
             let mut key = [index; 16];
             key[..8].copy_from_slice(&plan.seed.to_le_bytes());
-            Witness { index, carrier, url: url.clone(), key, notes: Notes::default() }
+            let identity = Identity::generate()
+                .map_err(|error| CrashError::Server(format!("the key of client {index}: {error}")))?;
+            Ok(Witness { index, carrier, url: url.clone(), key, identity, notes: Notes::default() })
         })
         .collect()
 }
@@ -253,7 +259,34 @@ impl<'p> Trial<'p> {
             return Err(CrashError::Server(format!("after kill {} no world resumed", self.kills.kills)));
         }
         self.note(&seen, &process, went_on, killed);
-        self.before = Some((point, killed));
+        let compared_from = Instant::now();
+        self.compare_saved()?;
+        // The next server starts only after the comparison, so the comparison does not count as time of the clients.
+        self.before = Some((point, killed + compared_from.elapsed()));
+        Ok(())
+    }
+
+    /// Compares the data of all accounts in the store with the confirmed actions. No server writes the store meanwhile.
+    fn compare_saved(&mut self) -> Result<(), CrashError> {
+        let reader = SqliteReader::open(&self.data())?;
+        let mut stored = vec![Carried::default(); self.witnesses.len()];
+        for summary in reader.accounts(Some(WORLD))? {
+            let saved = reader.account(WORLD, &summary.account)?;
+            let text = saved.as_ref().and_then(|saved| saved.value.get("count")?.as_text());
+            let found = text.and_then(read_saved);
+            let Some((place, carried)) =
+                found.and_then(|(client, carried)| Some((stored.get_mut(usize::from(client))?, carried)))
+            else {
+                let account = summary.account;
+                return Err(CrashError::Server(format!("the data of account {account} is {saved:?}")));
+            };
+            *place = carried;
+        }
+        self.kills.saved = SavedTally::default();
+        for (witness, carried) in self.witnesses.iter().zip(&stored) {
+            witness.notes.compare_saved(carried);
+            self.kills.saved += witness.notes.saved();
+        }
         Ok(())
     }
 

@@ -59,6 +59,31 @@ impl Carried {
     }
 }
 
+/// Reads the data that the rules of the trial save for an account: the client's number, and its count as in [`Carried::read`].
+pub(super) fn read_saved(text: &str) -> Option<(u8, Carried)> {
+    let (client, count) = text.split_once(' ')?;
+    Some((client.parse().ok()?, Carried::read(count)?))
+}
+
+/// The differences between confirmed actions and the saved data of accounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SavedTally {
+    /// Comparisons of one account's data.
+    pub(super) compared: u64,
+    /// Actions that were confirmed, but are not in the account's data.
+    pub(super) lost: u64,
+    /// Applications in addition to the first one of each number.
+    pub(super) doubled: u64,
+}
+
+impl AddAssign for SavedTally {
+    fn add_assign(&mut self, other: SavedTally) {
+        self.compared += other.compared;
+        self.lost += other.lost;
+        self.doubled += other.doubled;
+    }
+}
+
 /// Counts of durable actions by their outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
@@ -107,11 +132,17 @@ pub(super) struct Ledger {
     confirmed: Numbers,
     lost: BTreeSet<u32>,
     tally: Tally,
+    lost_in_account: BTreeSet<u32>,
+    saved: SavedTally,
 }
 
 impl Ledger {
     pub(super) fn tally(&self) -> Tally {
         self.tally
+    }
+
+    pub(super) fn saved(&self) -> SavedTally {
+        self.saved
     }
 
     /// Compares the ledger with the world at the beginning of a session. Returns the unanswered actions, which must be sent
@@ -153,6 +184,15 @@ impl Ledger {
         self.tally.lost = self.lost.len() as u64;
         let once = carried.numbers.count_up_to(self.last);
         self.tally.doubled = self.tally.doubled.max(carried.times.saturating_sub(once));
+    }
+
+    /// Compares the ledger with the account's data in a store that no server writes.
+    pub(super) fn compare_saved(&mut self, carried: &Carried) {
+        self.saved.compared += 1;
+        self.lost_in_account.extend(self.confirmed.missing_in(&carried.numbers));
+        self.saved.lost = self.lost_in_account.len() as u64;
+        let once = carried.numbers.count_up_to(self.last);
+        self.saved.doubled = self.saved.doubled.max(carried.times.saturating_sub(once));
     }
 }
 
@@ -221,6 +261,21 @@ mod tests {
         let mut ledger = ledger();
         ledger.begin_session(&carried("5 3 4,5"));
         assert_eq!(ledger.tally().doubled, 0);
+    }
+
+    #[test]
+    fn the_data_of_an_account_is_compared_with_the_confirmed_actions() {
+        assert_eq!(read_saved("7 5 3 6,5"), Some((7, carried("5 3 6,5"))));
+        for text in ["", "7", "7 5", "300 5 3 ", "x 5 3 "] {
+            assert_eq!(read_saved(text), None, "{text}");
+        }
+        let mut ledger = ledger();
+        ledger.compare_saved(&carried("4 4 "));
+        assert_eq!(ledger.saved(), SavedTally { compared: 1, lost: 0, doubled: 0 });
+        ledger.compare_saved(&carried("4 1 3,4"));
+        ledger.compare_saved(&carried("5 4 "));
+        assert_eq!(ledger.saved(), SavedTally { compared: 3, lost: 1, doubled: 1 });
+        assert_eq!(ledger.tally().lost, 0, "the world has them");
     }
 
     #[test]

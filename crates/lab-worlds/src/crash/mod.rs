@@ -2,7 +2,8 @@
 //!
 //! `power` runs a store in this process over a disk that records which data was synced. It restores the disk as a power cut would
 //! leave it. `kills` kills the real program with real clients, at random moments and at named steps of the store's writing. These
-//! steps exist only in a server that was built with the lab (`nowcast_store::FailPoint`).
+//! steps exist only in a server that was built with the lab (`nowcast_store::FailPoint`). Each client has an account, whose saved
+//! data counts the same actions as the state of the world.
 
 mod findings;
 mod kills;
@@ -101,9 +102,10 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
         _ => Some(kills::run(plan, progress)?),
     };
     let luanti = if plan.peers && plan.kills > 0 { luanti::run(plan, progress)? } else { None };
-    let is_broken = kills
-        .as_ref()
-        .is_some_and(|kills| kills.acts.lost > 0 || kills.acts.doubled > 0 || !kills.damage.is_empty());
+    let is_broken = kills.as_ref().is_some_and(|kills| {
+        let (acts, saved) = (kills.acts, kills.saved);
+        acts.lost + acts.doubled + saved.lost + saved.doubled > 0 || !kills.damage.is_empty()
+    });
     Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills, luanti), is_broken })
 }
 

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use nowcast::{CarrierKind, Channel, Connector};
 use nowcast_wire::Value;
 use nowcast_world::Input;
-use nowcast_world_client::{Join, Update, WorldClient};
+use nowcast_world_client::{Identity, Join, Update, WorldClient};
 use nowcast_world_protocol::session::{FromWorld, Screen};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::ledger::{Carried, Ledger, Tally};
+use super::ledger::{Carried, Ledger, SavedTally, Tally};
 
 /// Interval between two actions. A server does not allow a much higher rate for long.
 const ACT_INTERVAL: Duration = Duration::from_millis(150);
@@ -80,6 +80,16 @@ impl Notes {
         self.lock().ledger.tally()
     }
 
+    /// Compares the witness's confirmed actions with the data of its account.
+    pub(super) fn compare_saved(&self, carried: &Carried) {
+        self.lock().ledger.compare_saved(carried);
+    }
+
+    /// Returns the outcomes of these comparisons so far.
+    pub(super) fn saved(&self) -> SavedTally {
+        self.lock().ledger.saved()
+    }
+
     /// Whether the witness's avatar moves, and some of its actions were confirmed.
     pub(super) fn is_settled(&self) -> bool {
         let Seen { moved, confirmed, .. } = &self.lock().seen;
@@ -100,6 +110,8 @@ pub(super) struct Witness {
     pub(super) url: String,
     /// The key by which the server recognises the witness.
     pub(super) key: [u8; 16],
+    /// The private key of the witness's account.
+    pub(super) identity: Identity,
     pub(super) notes: Notes,
 }
 
@@ -137,6 +149,9 @@ impl Witness {
 
     /// Walks and counts until the connection ends. Returns the reason of the end.
     async fn visit(&self, channel: Channel) -> String {
+        if let Err(error) = self.identity.present(&channel) {
+            return error.to_string();
+        }
         let join = Join::new(format!("witness-{}", self.index)).network_hz(60).key(self.key);
         let client = match WorldClient::join(channel, join) {
             Ok(client) => client,
