@@ -314,6 +314,7 @@ impl Live {
             faults.into_iter().partition(|fault| fault.kind == FaultKind::State);
         if let Some(fault) = failed.into_iter().next() {
             let script = Script::load(&self.sources, self.limits)?;
+            script.sandbox().lines().take();
             self.restore(script, &snapshot)?;
             return Err(fault.explained(sources));
         }
@@ -331,14 +332,18 @@ impl Live {
             .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
         self.world = world;
         self.console = console;
-        self.printed = printed;
+        let unread = std::mem::replace(&mut self.printed, printed).take();
+        self.printed.put_before(unread, self.limits.reports_max);
         Ok(())
     }
 
     fn roll_back(&mut self, probation: Probation, fault: Fault) {
         // The old version loaded earlier, so it should load again. If it does not, the new version stays.
-        let restored = Script::load(&probation.sources, self.limits)
-            .and_then(|script| self.restore(script, &probation.snapshot));
+        let restored = Script::load(&probation.sources, self.limits).and_then(|script| {
+            // Its modules printed their lines when the version was new.
+            script.sandbox().lines().take();
+            self.restore(script, &probation.snapshot)
+        });
         if restored.is_err() {
             self.report(Report::Failed { version: self.version, fault });
             return;
@@ -362,7 +367,7 @@ impl Live {
         self.reports.pop_front()
     }
 
-    /// Returns the oldest printed line. At most [`Limits::reports_max`] lines wait.
+    /// Returns the oldest printed line, also of a version that was rolled back. At most [`Limits::reports_max`] lines wait.
     pub fn poll_line(&mut self) -> Option<String> {
         self.printed.poll()
     }

@@ -38,6 +38,17 @@ impl Lines {
         self.0.borrow_mut().lines.drain(..).collect()
     }
 
+    /// Puts earlier lines before those that wait. The newest are dropped and counted if there are more than `lines_max`.
+    pub(crate) fn put_before(&self, earlier: Vec<String>, lines_max: usize) {
+        let mut waiting = self.0.borrow_mut();
+        for line in earlier.into_iter().rev() {
+            waiting.lines.push_front(line);
+        }
+        let dropped = waiting.lines.len().saturating_sub(lines_max);
+        waiting.lines.truncate(lines_max);
+        waiting.dropped += dropped as u64;
+    }
+
     /// Returns the number of dropped lines.
     pub(crate) fn dropped(&self) -> u64 {
         self.0.borrow().dropped

@@ -98,6 +98,22 @@ fn a_version_that_fails_in_its_first_steps_is_rolled_back_with_its_changes() {
 }
 
 #[test]
+fn lines_printed_by_a_version_that_is_rolled_back_are_kept() {
+    let mut live = live();
+    live.reload(counting_by("1 print('count', world.state.count) error('broken')")).unwrap();
+    steps(&mut live, 1);
+    assert_eq!(live.version().number, 1);
+    let lines: Vec<_> = std::iter::from_fn(|| live.poll_line()).collect();
+    assert_eq!(lines, ["count 1"]);
+    // An upgrade that fails is a version that never ran.
+    let upgrade = "local world = require('@nowcast/world')
+        world.on('upgrade', function() print('upgrading') error('broken') end)";
+    live.reload(Sources::of_main(upgrade)).unwrap_err();
+    assert_eq!(live.poll_line().as_deref(), Some("upgrading"));
+    assert_eq!(live.poll_line(), None);
+}
+
+#[test]
 fn a_version_that_fails_later_runs_on_and_is_reported() {
     let mut live = live();
     let later = PROBATION_STEPS + 5;
