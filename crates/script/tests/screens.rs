@@ -22,6 +22,7 @@ const WORLD: &str = "
     world.action('lamps', {}, function() for i = 1, 33 do world.light('lamp' .. i, { at = vector.zero }) end end)
     world.action('camera', { value = 'any' }, function(player, a)
         if a.value and a.value.at then a.value.at, a.value.look_at = vector.one, vector.zero end
+        if a.value and a.value.rail == true then a.value.rail = { vector.create(0, 2, 0), vector.create(0, 2, -9) } end
         world.camera(a.value, player)
     end)
     world.action('shake', { strength = 'f32' }, function(player, a) world.shake({ strength = a.strength, seconds = 1 }, player) end)";
@@ -105,11 +106,13 @@ fn a_light_is_for_all_players_or_for_one_until_it_is_removed() {
 }
 
 #[test]
-fn a_camera_follows_stands_still_or_sees_with_the_eyes_of_the_avatar() {
+fn a_camera_follows_stands_still_runs_on_a_rail_or_sees_with_the_eyes_of_the_avatar() {
     let case = "test.act(ada, 'camera', { value = { mode = 'first_person', fov = 70 } })
         test.equal(test.screen('@camera', ada), { mode = 'first_person', fov = 70 })
         test.act(ada, 'camera', { value = { mode = 'fixed', at = true, seconds = 2 } })
         test.equal(test.screen('@camera', ada), { mode = 'fixed', at = { 1, 1, 1 }, look_at = { 0, 0, 0 }, seconds = 2 })
+        test.act(ada, 'camera', { value = { mode = 'rail', rail = true } })
+        test.equal(test.screen('@camera', ada), { mode = 'rail', rail = { { 0, 2, 0 }, { 0, 2, -9 } } })
         test.act(ada, 'camera', {})
         test.equal(test.screen('@camera', ada), nil)
         test.act(ada, 'shake', { strength = 0.25 })
@@ -118,6 +121,9 @@ fn a_camera_follows_stands_still_or_sees_with_the_eyes_of_the_avatar() {
     for (fields, problem) in [
         ("{ mode = 'fixd' }", "did you mean `fixed`?"),
         ("{ mode = 'fixed' }", "a fixed camera needs its place and its target"),
+        ("{ mode = 'rail' }", "a rail belongs to mode = \"rail\", which needs one"),
+        ("{ rail = true }", "a rail belongs to mode = \"rail\", which needs one"),
+        ("{ mode = 'rail', rail = {} }", "rail is a list of 2 to 32 places, and this one has 0"),
         ("{ min = 9, max = 3 }", "min is greater than max"),
         ("{ fov = 200 }", "world.camera: fov is a number from 20 to 110"),
     ] {

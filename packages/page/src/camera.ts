@@ -1,5 +1,5 @@
-import { ease, type Obstacles, wrapAngle, yawOf } from "@nowcast/three";
-import { type PerspectiveCamera, Vector3 } from "three";
+import { ease, type Obstacles, type Vector, wrapAngle, yawOf } from "@nowcast/three";
+import { Line3, type PerspectiveCamera, Vector3 } from "three";
 import type { CameraRules, Shake } from "./camera-rules.js";
 
 const PITCH_MIN = -0.5;
@@ -50,6 +50,9 @@ export class OrbitCamera {
   readonly #from = new Vector3();
   readonly #fromAim = new Vector3();
   readonly #aim = new Vector3();
+  /** The place on a rail, once the camera has one. */
+  readonly #railPlace = new Vector3();
+  #isOnRail = false;
   #shake: Shake = { strength: 0, seconds: 0 };
   #shakeLeftS = 0;
   readonly #camera: PerspectiveCamera;
@@ -67,11 +70,12 @@ export class OrbitCamera {
   setRules(rules: CameraRules | undefined): void {
     const before = this.#rules;
     this.#rules = rules;
-    if (rules?.mode === "fixed") {
+    if (standsApart(rules)) {
       this.#glideLeft = rules.seconds > 0 ? 1 : 0;
+      this.#isOnRail = false;
       this.#from.copy(this.#camera.position);
       this.#camera.getWorldDirection(this.#fromAim).multiplyScalar(10).add(this.#from);
-    } else if (before?.mode === "fixed") this.jump();
+    } else if (standsApart(before)) this.jump();
     if (rules?.distance !== undefined) this.distance = rules.distance;
     this.turn(0, 0);
     this.zoom(1);
@@ -135,7 +139,7 @@ export class OrbitCamera {
   ): void {
     this.#applyFov();
     WANTED.set(x, y, z);
-    if (this.#rules?.mode === "fixed") this.#stand(seconds, this.#rules);
+    if (standsApart(this.#rules)) this.#stand(seconds, this.#rules);
     else this.#orbit(seconds, obstacles, except);
     this.#tremble(seconds);
   }
@@ -179,8 +183,8 @@ export class OrbitCamera {
     this.#camera.lookAt(AHEAD.copy(this.#camera.position).sub(this.#arm));
   }
 
-  /** Stands at a place, or glides there, and looks at a place or at the followed entity. */
-  #stand(seconds: number, { at, lookAt, on, seconds: glideS }: CameraRules): void {
+  /** Stands at a place or on a rail, or glides there, and looks at a place or at the followed entity. */
+  #stand(seconds: number, { at, rail, lookAt, on, seconds: glideS }: CameraRules): void {
     this.#shownDistance = Number.POSITIVE_INFINITY;
     this.#settled = false;
     this.#aim.copy(WANTED);
@@ -188,8 +192,17 @@ export class OrbitCamera {
     this.#glideLeft = glideS > 0 ? Math.max(0, this.#glideLeft - seconds / glideS) : 0;
     const share = smoothShare(1 - this.#glideLeft);
     if (at !== undefined) PLACE.set(...at);
+    if (rail !== undefined) PLACE.copy(this.#runOnRail(seconds, rail));
     this.#camera.position.copy(this.#from).lerp(PLACE, share);
     this.#camera.lookAt(AHEAD.copy(this.#fromAim).lerp(this.#aim, share));
+  }
+
+  /** The place on a rail: as near to the followed entity as possible, and smooth over its corners. */
+  #runOnRail(seconds: number, rail: readonly Vector[]): Vector3 {
+    nearestOn(rail, WANTED, PLACE);
+    this.#railPlace.lerp(PLACE, this.#isOnRail ? ease(6, seconds) : 1);
+    this.#isOnRail = true;
+    return this.#railPlace;
   }
 
   #applyFov(): void {
@@ -251,6 +264,25 @@ export function nextDistance(shown: number, wanted: number, free: number, second
   return shown + (goal - shown) * ease(goal < shown ? 12 : 5, seconds);
 }
 
+/** Whether the camera is not where the avatar is. */
+function standsApart(rules: CameraRules | undefined): rules is CameraRules {
+  return rules?.mode === "fixed" || rules?.mode === "rail";
+}
+
+/** The place on a line through `rail` that is nearest to `to`. */
+function nearestOn(rail: readonly Vector[], to: Vector3, out: Vector3): void {
+  let nearest = Number.POSITIVE_INFINITY;
+  for (let at = 1; at < rail.length; at++) {
+    SEGMENT.start.set(...rail[at - 1]!);
+    SEGMENT.end.set(...rail[at]!);
+    SEGMENT.closestPointToPoint(to, true, POINT);
+    const distance = POINT.distanceToSquared(to);
+    if (distance >= nearest) continue;
+    nearest = distance;
+    out.copy(POINT);
+  }
+}
+
 /** A share of a way that begins and ends gently. */
 function smoothShare(share: number): number {
   return share * share * (3 - 2 * share);
@@ -259,3 +291,5 @@ function smoothShare(share: number): number {
 const WANTED = new Vector3();
 const PLACE = new Vector3();
 const AHEAD = new Vector3();
+const POINT = new Vector3();
+const SEGMENT = new Line3();

@@ -132,7 +132,7 @@ export class LocalAvatar {
       camera.follow(seconds, x, y + top, z, scene.obstacles, on);
       return true;
     }
-    if (rules.mode !== "fixed") return false;
+    if (rules.mode !== "fixed" && rules.mode !== "rail") return false;
     const { x, y, z } = this.watched;
     camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     return true;

@@ -166,6 +166,35 @@ describe("the camera that a world sets", () => {
     expect(camera.getWorldDirection(new Vector3()).distanceTo(aim)).toBeLessThan(1e-6);
   });
 
+  it("runs on its rail beside the avatar, and looks at it", () => {
+    const { camera, orbit } = setUp();
+    const rail = [
+      [10, 3, 0],
+      [10, 3, -20],
+      [0, 3, -20],
+    ];
+    orbit.setRules(readCamera({ mode: "rail", rail }));
+    const nothing = new Obstacles();
+    const follow = (x: number, z: number, frames: number): void => {
+      for (let at = 0; at < frames; at++) orbit.follow(1 / 60, x, 1.5, z, nothing, undefined);
+    };
+    follow(0, -5, 1);
+    expect(camera.position.distanceTo(new Vector3(10, 3, -5))).toBeLessThan(1e-6);
+    const aim = new Vector3(-10, -1.5, 0).normalize();
+    expect(camera.getWorldDirection(new Vector3()).distanceTo(aim)).toBeLessThan(1e-6);
+    // The camera passes the corner, and is not before the start of the rail.
+    follow(2, -30, 120);
+    expect(camera.position.distanceTo(new Vector3(2, 3, -20))).toBeLessThan(0.01);
+    follow(0, 50, 120);
+    expect(camera.position.distanceTo(new Vector3(10, 3, 0))).toBeLessThan(0.01);
+    orbit.setRules(undefined);
+    follow(0, 50, 1);
+    expect(camera.position.distanceTo(new Vector3(0, 1.5, 50))).toBeLessThan(16);
+    for (const odd of [undefined, [[0, 0, 0]], [[0, 0, 0], "there"], new Array(33).fill([0, 0, 0])]) {
+      expect(readCamera({ mode: "rail", rail: odd })).toMatchObject({ mode: "follow", rail: undefined });
+    }
+  });
+
   it("shakes for its time, and then stands still", () => {
     const { camera, orbit, frame } = setUp();
     const still = camera.quaternion.clone();

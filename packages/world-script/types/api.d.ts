@@ -437,10 +437,11 @@ declare module "@nowcast/world" {
     angle?: number;
   }
 
-  /** `mode` is "follow" (the default: behind the avatar), "first_person", or "fixed": `at` a place, and it looks at the place `look_at` or at the entity `on`. `on` lets a camera that follows, follow this entity instead of the avatar. `distance` is that from the avatar in metres, and players change it between `min` and `max`; all are at most 60. `fov` is the vertical field of view in degrees, 20 to 110. The camera glides to a fixed place within `seconds` (0; at most 60). */
+  /** `mode` is "follow" (the default: behind the avatar), "first_person", "fixed": `at` a place, and it looks at the place `look_at` or at the entity `on`, or "rail": on the line through the places of `rail` (2 to 32), as near to the avatar or to `on` as possible, and it looks there or at `look_at`. `on` lets a camera that follows, follow this entity instead of the avatar. `distance` is that from the avatar in metres, and players change it between `min` and `max`; all are at most 60. `fov` is the vertical field of view in degrees, 20 to 110. The camera glides to a fixed place or to its rail within `seconds` (0; at most 60). */
   export interface CameraFields {
-    mode?: "follow" | "first_person" | "fixed";
+    mode?: "follow" | "first_person" | "fixed" | "rail";
     at?: Vector;
+    rail?: Vector[];
     look_at?: Vector;
     on?: Entity;
     distance?: number;

@@ -91,8 +91,8 @@ pub(super) const FIELDS: Section = Section {
         ),
         entry(
             "CameraFields",
-            "{ mode: string?, at: vector?, look_at: vector?, on: Entity?, distance: number?, min: number?, max: number?, fov: number?, seconds: number? }",
-            "`mode` is \"follow\" (the default: behind the avatar), \"first_person\", or \"fixed\": `at` a place, and it looks at the place `look_at` or at the entity `on`. `on` lets a camera that follows, follow this entity instead of the avatar. `distance` is that from the avatar in metres, and players change it between `min` and `max`; all are at most 60. `fov` is the vertical field of view in degrees, 20 to 110. The camera glides to a fixed place within `seconds` (0; at most 60).",
+            "{ mode: string?, at: vector?, rail: { vector }?, look_at: vector?, on: Entity?, distance: number?, min: number?, max: number?, fov: number?, seconds: number? }",
+            "`mode` is \"follow\" (the default: behind the avatar), \"first_person\", \"fixed\": `at` a place, and it looks at the place `look_at` or at the entity `on`, or \"rail\": on the line through the places of `rail` (2 to 32), as near to the avatar or to `on` as possible, and it looks there or at `look_at`. `on` lets a camera that follows, follow this entity instead of the avatar. `distance` is that from the avatar in metres, and players change it between `min` and `max`; all are at most 60. `fov` is the vertical field of view in degrees, 20 to 110. The camera glides to a fixed place or to its rail within `seconds` (0; at most 60).",
         ),
         entry(
             "SpawnFields",

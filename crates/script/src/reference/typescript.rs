@@ -121,7 +121,7 @@ const DECLARED: [(&str, &str, &str); 31] = [
 /// Types of fields that are more exact than those of Luau: the owner, the name of the field, and the type.
 const FIELDS: [(&str, &str, &str); 21] = [
     ("LightFields", "type", "\"point\" | \"spot\" | \"sun\""),
-    ("CameraFields", "mode", "\"follow\" | \"first_person\" | \"fixed\""),
+    ("CameraFields", "mode", "\"follow\" | \"first_person\" | \"fixed\" | \"rail\""),
     ("KindFields", "attributes", "AttributeTypes"),
     ("KindFields", "interest", "Interest"),
     ("KindFields", "formerly", "string | string[]"),
