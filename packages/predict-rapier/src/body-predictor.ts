@@ -14,7 +14,7 @@ import { Island, STEPS_KEPT } from "./island.js";
 import { Neighbourhood } from "./neighbourhood.js";
 import { loadRapier, type Rapier } from "./rapier.js";
 import { checkArithmetic } from "./self-check.js";
-import { steer } from "./steer.js";
+import { steer, steerInMedium } from "./steer.js";
 import { type Track, Tracks } from "./tracks.js";
 
 /**
@@ -331,7 +331,8 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     const isByPhysics = this.#prepare(step, input, gait, before);
     let isTouching = false;
     if (isByPhysics || this.#isAwake()) {
-      steer(before, gait, input, this.#velocity);
+      if (after.isInMedium) steerInMedium(after, gait, this.#velocity);
+      else steer(before, gait, input, this.#velocity);
       island.putAvatar(before, this.#velocity);
       this.#steps++;
       if (!isNew) this.#repeatedSteps++;

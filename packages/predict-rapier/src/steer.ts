@@ -28,6 +28,15 @@ export function steer(motion: WalkerMotion, gait: Gait, input: Input, out: Float
   }
 }
 
+/**
+ * Writes into `out` the velocity with which a walker that climbs or swims enters the step to `after`. Physics subtracts
+ * gravity afterwards.
+ */
+export function steerInMedium({ mediumVelocity }: WalkerMotion, { gravity }: Gait, out: Float64Array): void {
+  out.set(mediumVelocity);
+  out[1]! += gravity * STEP_S;
+}
+
 /** The horizontal velocity that the input demands: x and z. */
 function wish({ walkSpeed, runSpeed }: Gait, { forward, right, yaw, run }: Input): readonly [number, number] {
   const [sine, cosine] = [Math.sin(yaw), Math.cos(yaw)];

@@ -1,6 +1,7 @@
 /** A server with one walker and some bodies behind a link, in virtual time: a second Rapier that steps as the engine does. */
 import type { World as RapierWorld, RigidBody } from "@dimforge/rapier3d-deterministic-compat";
 import {
+  bodyOf,
   createInterpolator,
   createPredictor,
   type EntityId,
@@ -15,7 +16,7 @@ import type { InputChange } from "../../nowcast/src/world/steps.js";
 import { type BodyForm, formOf } from "../src/form.js";
 import { type BodyPredictor, createBodyPredictor } from "../src/index.js";
 import type { Rapier } from "../src/rapier.js";
-import { steer } from "../src/steer.js";
+import { steer, steerInMedium } from "../src/steer.js";
 import {
   AVATAR,
   entityOf,
@@ -125,6 +126,7 @@ export class Rig {
         this.served.set(entity.id, made);
       } else {
         for (const solid of bodyPartsOf(entity).map(solidOf)) {
+          solid.role = bodyOf(entity.kind)?.role ?? "obstacle";
           solid.place(entity.position, [0, 0, 0, 1]);
           this.#solids.push(solid);
         }
@@ -297,8 +299,13 @@ export class Rig {
     const before = new Mover();
     before.copy(mover);
     const velocity = new Float64Array(3);
-    if (walks) steer(before, GAIT, this.#input, velocity);
-    else velocity[1] = 9.81 / 60;
+    if (walks) {
+      const steered = new Mover();
+      steered.copy(mover);
+      steered.step(GAIT, this.#input, this.#solids);
+      if (steered.isInMedium) steerInMedium(steered, GAIT, velocity);
+      else steer(before, GAIT, this.#input, velocity);
+    } else velocity[1] = 9.81 / 60;
     const { x, y, z } = this.avatar.translation();
     if (x !== before.px || y !== before.py || z !== before.pz) {
       this.avatar.setTranslation({ x: before.px, y: before.py, z: before.pz }, true);

@@ -29,6 +29,8 @@ beforeAll(async () => {
   rapier = await loadRapier();
 });
 
+const LADDER = kindOf("ladder", { motion: "fixed", role: "ladder", shape: "box", size: [2, 4, 0.2] });
+
 /** The 99th percentile of the local avatar's error, in metres. */
 async function measure(
   isPredicted: boolean,
@@ -83,4 +85,23 @@ it("equals the server's position of the own avatar that walks up ramps, and push
     const yaw = Math.floor(nowMs / 2_500) % 2 === 0 ? Math.PI / 2 : -Math.PI / 2;
     return { ...STILL, forward: nowMs % 2_500 < 2_200 ? 1 : 0, yaw };
   });
+});
+
+it("climbs a ladder beside a body that can move as the server does", async () => {
+  let highest = 0;
+  for (const seed of SEEDS) {
+    const entities = [
+      entityOf(10 as EntityId, GROUND, [0, -0.5, 0]),
+      entityOf(11 as EntityId, LADDER, [0, 2, -2]),
+      entityOf(12 as EntityId, BLOCK, [1.12, 0.5, -1.4]),
+    ];
+    const rig = new Rig(rapier, LINK, mulberry32(seed), entities);
+    await rig.predictBodies();
+    rig.run(4_000, (nowMs) => (nowMs < 1_000 ? STILL : { ...STILL, forward: 1 }));
+    expect(rig.bodies?.stats.steps).toBeGreaterThan(0);
+    expect(percentile(errorsOf(rig, AVATAR), 0.99)).toBeLessThan(0.01);
+    highest = Math.max(highest, ...rig.frames.map(({ own }) => own[1]!));
+    rig.close();
+  }
+  expect(highest).toBeGreaterThan(2);
 });

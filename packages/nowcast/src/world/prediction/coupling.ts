@@ -18,6 +18,10 @@ export interface WalkerMotion {
   groundCount: number;
   /** Upward normals of the supporting surfaces: three numbers each. */
   readonly grounds: Float32Array;
+  /** Whether the walker climbed or swam in the step to this state. */
+  isInMedium: boolean;
+  /** The velocity with which a walker that climbs or swims entered that step, before collisions: x, y, z. */
+  readonly mediumVelocity: Float32Array;
 }
 
 /**

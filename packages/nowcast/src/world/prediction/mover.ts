@@ -84,6 +84,9 @@ export class Mover {
   readonly groundVelocities = new Float32Array(3 * GROUNDS_MAX);
   /** The moving solid that carries the walker, if any. */
   carrier: Solid | undefined;
+  /** Whether the walker climbed or swam in its last step, and the velocity with which it entered that step. */
+  isInMedium = false;
+  readonly mediumVelocity = new Float32Array(3);
 
   readonly #contact = new Contact();
   readonly #media = new Media();
@@ -108,6 +111,7 @@ export class Mover {
     this.stepsSinceJump = JUMP_PAUSE_STEPS;
     this.groundCount = 0;
     this.carrier = undefined;
+    this.isInMedium = false;
   }
 
   copy(other: Mover): void {
@@ -123,6 +127,8 @@ export class Mover {
     this.grounds.set(other.grounds);
     this.groundVelocities.set(other.groundVelocities);
     this.carrier = other.carrier;
+    this.isInMedium = other.isInMedium;
+    this.mediumVelocity.set(other.mediumVelocity);
   }
 
   /**
@@ -136,6 +142,7 @@ export class Mover {
     count = solids.length,
     collisions?: StepCollisions,
   ): void {
+    this.isInMedium = false;
     if (gait.isFrozen === true) {
       this.freeze();
       return;
@@ -148,6 +155,10 @@ export class Mover {
     this.#media.wishZ = this.#wishZ;
     if (this.#media.steer(this, gait, input.jump, ground >= 0, solids, count)) {
       this.#limitSpeed();
+      this.isInMedium = true;
+      this.mediumVelocity[0] = this.vx;
+      this.mediumVelocity[1] = this.vy;
+      this.mediumVelocity[2] = this.vz;
       collisions?.collide(this, gait, solids, count);
       this.#travel(gait, solids, count);
       this.updateGround(gait, solids, count);
