@@ -27,7 +27,9 @@ export { IntroCard, type IntroElements, titleOf } from "./hud/intro-card.js";
 export {
   helpLines,
   KeyBar,
+  type KeyedAction,
   type KeyHint,
+  keyedActions,
   keyHints,
   keyName,
   lookHints,

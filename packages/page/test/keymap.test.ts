@@ -1,5 +1,16 @@
 import { expect, it } from "vitest";
-import { codeName, keyFor, keyHints, keyName, moveKey, readKeymap } from "../src/index.js";
+import {
+  type Binding,
+  codeName,
+  keyedActions,
+  keyFor,
+  keyHints,
+  keyName,
+  moveKey,
+  promptFor,
+  readBindings,
+  readKeymap,
+} from "../src/index.js";
 
 it("two keys swap their functions, and back", () => {
   const moved = moveKey(new Map(), "KeyF", "KeyG");
@@ -29,6 +40,31 @@ it("stored keys are read, and anything else is omitted", () => {
     ["KeyG", "KeyF"],
   ]);
   for (const none of [undefined, null, 3, "KeyF"]) expect(readKeymap(none).size).toBe(0);
+});
+
+it("actions on consecutive number keys become one hint", () => {
+  const binding = (key: string, label: string, charge = false): Binding => {
+    const [found] = readBindings([{ name: label, arguments: [], hint: { key, label } }]);
+    return charge ? { ...found!, charge: { argument: "charge", min: 0, max: 1 } } : found!;
+  };
+  const list = [
+    binding("1", "Slot 1"),
+    binding("2", "Slot 2"),
+    binding("3", "Slot 3"),
+    binding("f", "Kick", true),
+    binding("1", "Answer 1"),
+    binding("3", "Answer 3"),
+    binding("4", "Gate 4"),
+  ];
+  const apart = ["1: Answer 1", "3: Answer 3", "4: Gate 4"];
+  expect(promptFor(list)).toBe(["1–3: Slot", "hold F: Kick", ...apart].join(" · "));
+  expect(promptFor(list, undefined, 2)).toBe("1–3: Slot · hold F: Kick");
+  const keymap = moveKey(new Map(), "Digit2", "KeyG");
+  expect(keyedActions(list.slice(0, 3), keymap)).toEqual([
+    { key: "1", label: "Slot 1" },
+    { key: "G", label: "Slot 2" },
+    { key: "3", label: "Slot 3" },
+  ]);
 });
 
 it("hints name the moved keys", () => {

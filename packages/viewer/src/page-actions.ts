@@ -51,8 +51,8 @@ export function createActions(page: ActionParts, canvas: HTMLCanvasElement): Act
     showCharge: (share) => page.hud.setCharge(share),
     showOffers: (offers, others) => {
       const { hud, devices, touchPad, inputs } = page;
-      const shown = [...offers, ...others].slice(0, PROMPTS_MAX);
-      hud.setPrompt(devices.touching ? "" : promptFor(shown, inputs.keymap));
+      const prompt = promptFor([...offers, ...others], inputs.keymap, PROMPTS_MAX);
+      hud.setPrompt(devices.touching ? "" : prompt);
       if (devices.touching) touchPad.mark(triggersOf(offers), triggersOf(others));
     },
   });

@@ -65,7 +65,7 @@ kbd { font: inherit; font-weight: 600; border: 1px solid #fff8; border-radius: 5
 .actions { display: flex; flex-flow: row-reverse wrap; gap: 8px; max-width: 60cqw; }
 .touch button { min-width: 64px; min-height: 48px; touch-action: none; user-select: none; }
 .touch button.offered { background: #2a7f86; }
-.touch button.idle { opacity: 0.6; }
+.touch button.idle { visibility: hidden; }
 .touch button.down { background: #e9b44c; color: #141b2b; text-shadow: none; }
 :host(.touching) .touch, :host(.touching) .stick-hint { display: grid; }
 :host(.touching) .prompts, :host(.touching) .chat:not(.typing) form { display: none; }

@@ -16,11 +16,49 @@ export function keyName(key: string, keymap: Keymap = UNMOVED): string {
   return codeName(keyFor(keymap, codeOf(key) ?? key));
 }
 
-/** The actions that keys trigger at present, as one line. */
-export function promptFor(offers: readonly Binding[], keymap: Keymap = UNMOVED): string {
-  return offers
-    .flatMap(({ key, label }) => (key === undefined ? [] : [pageTexts.prompt(keyName(key, keymap), label)]))
+/** The actions that keys trigger at present, as one line with at most `max` entries. */
+export function promptFor(offers: readonly Binding[], keymap: Keymap = UNMOVED, max = offers.length): string {
+  return keyedActions(offers, keymap)
+    .slice(0, max)
+    .map(({ key, label }) => pageTexts.prompt(key, label))
     .join(" · ");
+}
+
+/** The name of a key, or of a range of keys, and the label of its action. */
+export interface KeyedAction {
+  readonly key: string;
+  readonly label: string;
+}
+
+/**
+ * The actions that have a key. Actions on consecutive number keys whose labels differ only in a final number become one
+ * entry: "Slot 1" to "Slot 4" on the keys 1 to 4 are "Slot" on "1–4".
+ */
+export function keyedActions(bindings: readonly Binding[], keymap: Keymap = UNMOVED): readonly KeyedAction[] {
+  const rows: { first: KeyedAction; last: KeyedAction }[] = [];
+  for (const { key, label, charge } of bindings) {
+    if (key === undefined) continue;
+    const name = keyName(key, keymap);
+    const action = { key: charge ? pageTexts.hold(name) : name, label };
+    const row = rows.at(-1);
+    if (row && isNext(row.last, action)) row.last = action;
+    else rows.push({ first: action, last: action });
+  }
+  return rows.map(({ first, last }) => {
+    if (first === last) return first;
+    return { key: `${first.key}–${last.key}`, label: unnumbered(first) ?? first.label };
+  });
+}
+
+/** Whether the second action is on the next number key, with a label that differs only in its final number. */
+function isNext(before: KeyedAction, after: KeyedAction): boolean {
+  const label = unnumbered(before);
+  return label !== undefined && label === unnumbered(after) && Number(before.key) + 1 === Number(after.key);
+}
+
+/** The label of an action on a number key without the number at its end; `undefined` if there is none. */
+function unnumbered({ key, label }: KeyedAction): string | undefined {
+  return /^\d$/.test(key) ? /^(.*\S)\s+\d+$/.exec(label)?.[1] : undefined;
 }
 
 /** The controls of movement, of this world's actions, and of the page: by default the key of the gestures. */
@@ -31,10 +69,7 @@ export function keyHints(
 ): readonly KeyHint[] {
   const { enter } = pageTexts.keys;
   const named = (code: string): string => codeName(keyFor(keymap, code));
-  const actions = bindings.flatMap(({ key, label, charge }) => {
-    if (key === undefined) return [];
-    return [{ keys: [charge ? pageTexts.hold(keyName(key, keymap)) : keyName(key, keymap)], what: label }];
-  });
+  const actions = keyedActions(bindings, keymap).map(({ key, label }) => ({ keys: [key], what: label }));
   return [
     { keys: ["KeyW", "KeyA", "KeyS", "KeyD"].map(named), what: pageTexts.walk },
     { keys: [named("ShiftLeft")], what: pageTexts.run },

@@ -38,15 +38,20 @@ export class TouchButtons {
     this.#container.replaceChildren(...elements);
   }
 
-  /** Marks the buttons whose actions have a target now, and dims those whose actions are not possible now. */
-  mark(offered: ReadonlySet<string>, possible: ReadonlySet<string>): void {
-    for (const button of this.#container.querySelectorAll("button")) {
+  /**
+   * Marks the buttons whose actions have a target now, and hides those whose actions are not possible now. The others keep
+   * their places. Returns the number of buttons up to the last one that is shown.
+   */
+  mark(offered: ReadonlySet<string>, possible: ReadonlySet<string>): number {
+    let shown = 0;
+    for (const [index, button] of this.#container.querySelectorAll("button").entries()) {
       const trigger = button.dataset["trigger"] ?? "";
       button.classList.toggle("offered", offered.has(trigger));
       const isIdle = !offered.has(trigger) && !possible.has(trigger);
       button.classList.toggle("idle", isIdle);
-      button.setAttribute("aria-disabled", String(isIdle));
+      if (!isIdle) shown = index + 1;
     }
+    return shown;
   }
 }
 

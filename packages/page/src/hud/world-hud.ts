@@ -8,7 +8,7 @@ import { explainClose } from "./close-reason.js";
 import { ConnectionBanner } from "./connection-banner.js";
 import { Highlights } from "./highlights.js";
 import { HUD_STYLE } from "./hud-style.js";
-import { KeyBar, keyName, lookHints } from "./key-hints.js";
+import { KeyBar, keyedActions, lookHints } from "./key-hints.js";
 import { PeopleList } from "./people-list.js";
 import { readTold, wordOf } from "./screen-text.js";
 import { ScreenTexts } from "./screen-texts.js";
@@ -187,9 +187,7 @@ export class WorldHud {
     const text = shown.map(({ action }) => action).join(" ");
     if (text === this.#promptText) return;
     this.#promptText = text;
-    this.#prompts.replaceChildren(
-      ...shown.flatMap(({ key, label }) => (key === undefined ? [] : [keyLine(keyName(key), label)])),
-    );
+    this.#prompts.replaceChildren(...keyedActions(shown).map(({ key, label }) => keyLine(key, label)));
     this.#buttons.mark(triggersOf(offers), triggersOf(others));
   }
 

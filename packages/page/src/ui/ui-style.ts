@@ -37,4 +37,11 @@ button:hover, button:focus-visible { background: #fff3; }
 button:focus-visible { outline: 2px solid var(--ui-accent, #e9b44c); outline-offset: 1px; }
 button:disabled { opacity: 0.5; cursor: default; }
 @media (pointer: coarse) { button { min-height: 44px; } }
+/* On an upright phone, panels at a side end above the rows of buttons. */
+@media (pointer: coarse) and (max-width: 620px) { .left, .right { top: 150px; translate: none; align-content: start;
+  bottom: calc(106px + var(--action-rows, 1) * 74px); }
+  :is(.left, .right) .panel { max-height: 100%; overflow: auto; pointer-events: auto; box-sizing: border-box; } }
+@media (pointer: coarse) and (max-height: 520px) { .left, .right { top: 62px; translate: none; align-content: start;
+  bottom: 12px; }
+  :is(.left, .right) .panel { max-height: 100%; overflow: auto; pointer-events: auto; box-sizing: border-box; } }
 `;

@@ -11,6 +11,7 @@ export class TouchPad {
   readonly #devices: Devices;
   readonly #pad = element("touch", HTMLElement);
   readonly #actions: TouchButtons;
+  #rows: number | undefined;
 
   /** `onTouching` is called when the user changes from touch to other devices, or back. */
   constructor(canvas: HTMLCanvasElement, inputs: InputCollector, devices: Devices, onTouching: () => void) {
@@ -35,13 +36,20 @@ export class TouchPad {
   /** Sets the buttons for the world's actions. */
   offer(buttons: Parameters<TouchButtons["offer"]>[0]): void {
     this.#actions.offer(buttons);
-    const rows = Math.ceil(buttons.length / BUTTONS_A_ROW);
-    document.body.style.setProperty("--action-rows", String(rows));
+    this.#setRows(buttons.length);
   }
 
-  /** Marks the buttons whose actions have a target now, and dims those whose actions are not possible now. */
+  /** Marks the buttons whose actions have a target now, and hides those whose actions are not possible now. */
   mark(offered: ReadonlySet<string>, possible: ReadonlySet<string>): void {
-    this.#actions.mark(offered, possible);
+    this.#setRows(this.#actions.mark(offered, possible));
+  }
+
+  /** Tells the style how much room this number of buttons takes. */
+  #setRows(buttons: number): void {
+    const rows = Math.ceil(buttons / BUTTONS_A_ROW);
+    if (rows === this.#rows) return;
+    this.#rows = rows;
+    document.body.style.setProperty("--action-rows", String(rows));
   }
 
   #show(): void {

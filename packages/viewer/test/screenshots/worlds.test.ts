@@ -1,4 +1,7 @@
-/** Pictures of the page for people to look at: the start page, and each sample world with its card and without it. */
+/**
+ * Pictures of the page for people to look at: the start page, each sample world with its card, without it, and with two
+ * people on a desktop and a phone, and one world in an emulated headset.
+ */
 import { mkdirSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
@@ -6,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "../browser/browser.js";
+import { examine, poverty } from "../browser/picture.js";
 
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const SCREENSHOTS = `${ROOT}/target/screenshots`;
@@ -36,6 +40,18 @@ function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
 }
 
+/** Waits until everything that fades in is there. */
+async function isStill(page: Page): Promise<void> {
+  await waitFor("the page to fade in", () =>
+    page.evaluate(() => document.getAnimations().every(({ playState }) => playState === "finished")),
+  );
+}
+
+async function hideCard(page: Page): Promise<void> {
+  await waitFor("the card", () => page.locator("#intro").isVisible());
+  await page.evaluate(() => window.nowcast.viewer.intro.hide());
+}
+
 describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
   const hasTouch = device !== "desktop";
 
@@ -49,6 +65,7 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
         [...document.images].every(({ complete, naturalWidth }) => complete && naturalWidth > 0),
       ),
     );
+    await isStill(page);
     await page.screenshot({ path: `${SCREENSHOTS}/start-${device}.png` });
     expect(await isTooWide(page)).toBe(false);
     await page.locator("#worlds li").last().scrollIntoViewIfNeeded();
@@ -68,10 +85,66 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
     await waitFor("the card", () => page.locator("#intro").isVisible());
     await waitFor("the steps", async () => !(await page.locator("#intro").textContent())?.includes("{"));
     await page.screenshot({ path: `${SCREENSHOTS}/world-${world}-${device}-card.png` });
-    await page.evaluate(() => window.nowcast.viewer.intro.hide());
+    await hideCard(page);
     await page.screenshot({ path: `${SCREENSHOTS}/world-${world}-${device}.png` });
     expect(await isTooWide(page)).toBe(false);
     expect(visitor.errors).toEqual([]);
     await visitor.leave();
   });
+});
+
+it.each(WORLDS)("%s_shows_two_people_to_each_other", async (world) => {
+  const room = `${world}-two`;
+  const ada = await Visitor.enter(browser, server, { name: "Ada", room, viewport: DEVICES.desktop });
+  const phone = { viewport: DEVICES.phone, hasTouch: true };
+  const ben = await Visitor.enter(browser, server, { name: "Ben", room, ...phone });
+  for (const { page } of [ada, ben]) await hideCard(page);
+  // A new round gives her another avatar.
+  const place = async () => ben.position(await ada.avatarId());
+  const start = await waitFor("Ada in Ben's page", place);
+  // Ada walks back, so that Ben comes into her picture.
+  await ada.page.keyboard.down("KeyS");
+  await waitFor("the way back", async () => {
+    const at = await place();
+    return at !== undefined && Math.hypot(at[0] - start[0], at[2] - start[2]) > 1.5;
+  });
+  await ada.page.keyboard.up("KeyS");
+  for (const [{ page, errors }, device] of [
+    [ada, "desktop"],
+    [ben, "phone"],
+  ] as const) {
+    await waitFor("both people", () => page.evaluate(() => window.nowcast.world!.players.size === 2));
+    await page.screenshot({ path: `${SCREENSHOTS}/two-${world}-${device}.png` });
+    expect(errors).toEqual([]);
+  }
+  await ada.leave();
+  await ben.leave();
+});
+
+it("a_world_is_drawn_for_both_eyes_of_a_headset", async () => {
+  const visitor = await Visitor.enter(browser, server, {
+    name: "Ada",
+    room: "playground-headset",
+    viewport: { width: 1280, height: 640 },
+    hasHeadset: true,
+  });
+  const { page } = visitor;
+  await hideCard(page);
+  const button = page.locator("#vr-enter");
+  await waitFor("the button", () => button.isVisible());
+  await button.click();
+  await waitFor("the headset", () => page.evaluate(() => window.nowcast.viewer.headset !== undefined));
+  await page.evaluate(() => {
+    const { left, right } = window.headset.controllers;
+    left!.position.set(-0.25, 1.3, -0.5);
+    right!.position.set(0.25, 1.3, -0.5);
+  });
+  const blank = await browser.newPage();
+  await waitFor("a picture", async () => {
+    const png = await page.screenshot({ path: `${SCREENSHOTS}/headset-playground.png` });
+    return poverty(await examine(blank, png)) === undefined;
+  });
+  await blank.close();
+  expect(visitor.errors).toEqual([]);
+  await visitor.leave();
 });
