@@ -7,8 +7,8 @@ use std::time::Duration;
 use nowcast_replication::{History, Transform, Viewer};
 use nowcast_wire::{Effort, Value, encode_to_vec, encode_value};
 use nowcast_world::{
-    Adjustment, Attributes, Behaviour, Body, ColliderShape, Command, Definition, EntityId, Input, Kind,
-    Motion, PlayerId, Pose, STEP_HZ, Scene, Spawn, Walker, World,
+    Adjustment, Attributes, Behaviour, Body, BodyRole, ColliderShape, Command, Definition, EntityId, Input,
+    Kind, PlayerId, Pose, STEP_HZ, Scene, Spawn, Walker, World,
 };
 use nowcast_world_client::{Incoming, Predictor, WorldView};
 use nowcast_world_protocol::session::{
@@ -20,7 +20,7 @@ use nowcast_world_protocol::session::{
 const DELAY_STEPS: u32 = 6;
 const ADA: PlayerId = PlayerId(1);
 const AHEAD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: false, jump: false };
-const KINDS: [&str; 5] = ["floor", "block", "step", "ball", "person"];
+const KINDS: [&str; 7] = ["floor", "block", "step", "ball", "ladder", "pond", "person"];
 
 /// A yard with a block, a step and a ball. At one step its rules teleport the avatar, at another they launch it, at a third they
 /// make it faster.
@@ -34,7 +34,14 @@ struct Yard {
 
 impl Behaviour for Yard {
     fn start(&mut self, scene: &mut Scene) {
-        let places = [[0.0, -0.5, 0.0], [1.0, 0.5, -3.0], [-1.5, 0.06, 1.0], [0.0, 0.3, 3.0]];
+        let places = [
+            [0.0, -0.5, 0.0],
+            [1.0, 0.5, -3.0],
+            [-1.5, 0.06, 1.0],
+            [0.0, 0.3, 3.0],
+            [8.0, 2.0, 0.0],
+            [8.0, 1.5, 8.0],
+        ];
         for (kind, position) in KINDS.into_iter().zip(places) {
             let kind = scene.kind(kind).expect("the kind is defined");
             scene.spawn(kind, Spawn::at(position)).expect("the world has space for the entity");
@@ -77,8 +84,17 @@ fn definition() -> Definition {
         ColliderShape::cube(1.0),
         ColliderShape::Box { size: [2.0, 0.12, 2.0] },
         ColliderShape::Sphere { radius: 0.3 },
+        ColliderShape::Box { size: [0.1, 4.0, 2.0] },
+        ColliderShape::Box { size: [6.0, 3.0, 6.0] },
     ];
-    let fixed = |(name, shape)| Kind { body: Some(Body::new(Motion::Fixed, shape)), ..Kind::new(name) };
+    let fixed = |(name, shape)| {
+        let body = match name {
+            "ladder" => Body::fixed(shape).with_role(BodyRole::Ladder),
+            "pond" => Body::sensor(shape).with_role(BodyRole::Water),
+            _ => Body::fixed(shape),
+        };
+        Kind { body: Some(body), ..Kind::new(name) }
+    };
     let mut kinds: Vec<Kind> = KINDS.into_iter().zip(shapes).map(fixed).collect();
     kinds.push(
         Kind::walker("person", Walker { is_adjustable: true, ..Walker::default() })
@@ -280,6 +296,33 @@ fn a_walk_among_fixed_bodies_is_predicted_without_corrections() {
         }
     }
     assert!(play.predicted.len() > 500 && highest > 1.5 && farthest > 1.0, "it walks and jumps");
+    assert_eq!(play.predictor.corrections(), 0);
+    assert!(play.error_metres < 0.003, "{} m", play.error_metres);
+}
+
+#[test]
+fn an_avatar_that_climbs_a_ladder_and_swims_is_predicted_without_corrections() {
+    use std::f32::consts::{FRAC_PI_2, PI};
+    let mut play = Play::new(None);
+    let (mut climbed, mut floated) = (0.0_f32, 0.0_f32);
+    for step in 0..640 {
+        let input = match step {
+            0..230 => Input { yaw: -FRAC_PI_2, ..AHEAD },
+            230..260 => Input { yaw: -FRAC_PI_2, ..Input::default() },
+            260..330 => Input { yaw: -FRAC_PI_2, forward: -1.0, ..AHEAD },
+            330..500 => Input { yaw: PI, ..AHEAD },
+            _ => Input { yaw: PI, jump: true, ..Input::default() },
+        };
+        play.step(input);
+        let height = play.engine_position()[1];
+        if step < 330 {
+            climbed = climbed.max(height);
+        } else {
+            floated = floated.max(height);
+        }
+    }
+    assert!(climbed > 1.8, "it climbed to {climbed} m");
+    assert!(floated > 2.5, "it rose to {floated} m");
     assert_eq!(play.predictor.corrections(), 0);
     assert!(play.error_metres < 0.003, "{} m", play.error_metres);
 }
