@@ -40,7 +40,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nowcast_world::{Command as WorldCommand, STEP_HZ};
-use tracing::{info, warn};
+use tracing::info;
 
 use self::chat::RoomChat;
 use self::context::RoomContext;
