@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use nowcast_cluster::Name;
+use nowcast_cluster::{Name, Release, ServerEntry, ServerPhase, choose};
 use nowcast_jetstream::{ControlAnswer, ControlRequest, Directory, Link, LinkOptions};
 
 use crate::output;
@@ -35,6 +35,17 @@ enum Command {
     Drain {
         /// Name of the server
         server: String,
+        #[command(flatten)]
+        nats: Nats,
+    },
+    /// Show how the servers can be upgraded one after the other: which rooms move, and whether the releases may be mixed
+    Upgrade {
+        /// Only show the plan. To carry it out, drain, stop and start one server after the other
+        #[arg(long, required = true)]
+        dry_run: bool,
+        /// Release to which the servers are upgraded, such as 1.4.0 [default: the release of this program]
+        #[arg(long, value_name = "RELEASE", value_parser = read_release)]
+        release: Option<Release>,
         #[command(flatten)]
         nats: Nats,
     },
@@ -70,6 +81,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 let name =
                     Name::new(&server).with_context(|| format!("'{server}' is no name of a server"))?;
                 ask(&nats.connect().await?, ControlRequest::Drain, name).await
+            }
+            Command::Upgrade { dry_run: _, release, nats } => {
+                let directory = Directory::read(&nats.connect().await?).await?;
+                for line in plan_upgrade(&directory, release.unwrap_or(Release::CURRENT))? {
+                    output::line(line)?;
+                }
+                Ok(ExitCode::SUCCESS)
             }
         }
     })
@@ -119,4 +137,121 @@ fn show(directory: &Directory) -> anyhow::Result<ExitCode> {
         output::line(format_args!("{:<32} {:>6}  {owner}", name.to_string(), room.epoch.to_string()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a release: three numbers with dots between them.
+fn read_release(text: &str) -> Result<Release, String> {
+    let numbers: Option<Vec<u16>> = text.split('.').map(|number| number.parse().ok()).collect();
+    match numbers.as_deref() {
+        Some(&[major, minor, patch]) => Ok(Release { major, minor, patch }),
+        _ => Err("write three numbers, such as 1.4.0".to_owned()),
+    }
+}
+
+/// Returns the steps of an upgrade as lines: for each running server its releases, and the rooms that move away from it.
+///
+/// # Errors
+/// Fails with the name of a server whose release is not a neighbour of the new one.
+fn plan_upgrade(directory: &Directory, release: Release) -> anyhow::Result<Vec<String>> {
+    let running: Vec<&ServerEntry> =
+        directory.servers.iter().filter(|server| server.phase != ServerPhase::Dead).collect();
+    for server in &running {
+        let checked = release.check_neighbour(server.release);
+        checked.with_context(|| format!("the server {} cannot be upgraded to {release}", server.id.name))?;
+    }
+    let mut lines = Vec::new();
+    for server in &running {
+        let name = server.id.name;
+        if server.release == release {
+            lines.push(format!("{name}: has release {release} already, nothing moves"));
+            continue;
+        }
+        lines
+            .push(format!("{name}: drain, stop, start with release {release} instead of {}", server.release));
+        let owned = directory.rooms.iter().filter(|(_, room)| room.owner == server.id && !room.is_released);
+        for (room, entry) in owned {
+            let others = running.iter().copied().filter(|other| other.id != server.id);
+            lines.push(match choose(others, &entry.requires, 0) {
+                Some(target) => format!("  room {room} moves, for example to {}", target.name),
+                None => format!("  room {room} waits, because no other running server may take it"),
+            });
+        }
+    }
+    if lines.is_empty() {
+        lines.push("no server runs in this cluster".to_owned());
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use nowcast_cluster::{Epoch, Load, RoomEntry, ServerId};
+    use std::time::Duration;
+
+    use super::*;
+
+    fn release(minor: u16) -> Release {
+        Release { major: 1, minor, patch: 0 }
+    }
+
+    fn server(name: &str, minor: u16, phase: ServerPhase) -> ServerEntry {
+        ServerEntry {
+            id: ServerId { name: Name::new(name).expect("the name is valid"), incarnation: 1 },
+            phase,
+            release: release(minor),
+            lease: Duration::from_secs(2),
+            link_address: "".into(),
+            client_address: "".into(),
+            tags: [].into(),
+            load: Load::default(),
+        }
+    }
+
+    fn directory(servers: Vec<ServerEntry>) -> Directory {
+        let room = |name: &str, tags: &[&str]| {
+            let requires = tags.iter().map(|tag| Name::new(tag).expect("the tag is valid")).collect();
+            let entry = RoomEntry {
+                epoch: Epoch(1),
+                newest_epoch: Epoch(1),
+                owner: servers[0].id,
+                is_released: false,
+                target: None,
+                requires,
+            };
+            (Name::new(name).expect("the name is valid"), entry)
+        };
+        let rooms = vec![room("plaza", &[]), room("attic", &["gpu"])];
+        Directory { servers, rooms }
+    }
+
+    #[test]
+    fn the_plan_of_an_upgrade_names_releases_and_rooms() {
+        let serving = ServerPhase::Serving;
+        let servers = vec![
+            server("north", 3, serving),
+            server("south", 4, serving),
+            server("west", 1, ServerPhase::Dead),
+        ];
+        let plan = plan_upgrade(&directory(servers), release(4)).expect("the releases are neighbours");
+        let expected = [
+            "north: drain, stop, start with release 1.4.0 instead of 1.3.0",
+            "  room plaza moves, for example to south",
+            "  room attic waits, because no other running server may take it",
+            "south: has release 1.4.0 already, nothing moves",
+        ];
+        assert_eq!(plan, expected);
+    }
+
+    #[test]
+    fn an_upgrade_over_several_releases_is_refused_by_name() {
+        let servers = vec![server("north", 2, ServerPhase::Serving)];
+        let refused = plan_upgrade(&directory(servers), release(4)).expect_err("the releases are apart");
+        let text = format!("{refused:#}");
+        assert!(
+            text.contains("the server north cannot be upgraded to 1.4.0") && text.contains("1.2.0"),
+            "{text}"
+        );
+        assert!(read_release("1.4").is_err() && read_release("1.4.x").is_err());
+        assert_eq!(read_release("1.4.0"), Ok(release(4)));
+    }
 }

@@ -179,10 +179,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ORIGIN", requires = "cluster", value_parser = parse_origin)]
     cluster_address: Option<String>,
 
-    /// Tag of this server, such as region-eu; can be given several times
+    /// Tag of this server, such as region-eu, for rooms that require it; can be given several times
     #[cfg(feature = "cluster")]
     #[arg(long = "cluster-tag", value_name = "TAG", requires = "cluster")]
     cluster_tags: Vec<String>,
+
+    /// Tag that a server of the rooms NAME and NAME-... must have. All servers of a cluster give the same; can be given several times
+    #[cfg(feature = "cluster")]
+    #[arg(long = "cluster-require", value_name = "NAME=TAG", requires = "cluster", value_parser = required_tag)]
+    cluster_requires: Vec<(String, String)>,
 
     /// Milliseconds without an answer of NATS after which the rooms of this server wait and other servers may take them
     #[cfg(feature = "cluster")]
@@ -385,6 +390,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         server: args.cluster_server.unwrap_or_else(|| format!("server-{}", args.port)),
         client_address: args.cluster_address.unwrap_or_else(|| format!("http://localhost:{}", args.port)),
         tags: args.cluster_tags,
+        requires: args.cluster_requires,
         lease: Duration::from_millis(args.cluster_lease),
     });
     #[cfg(feature = "cluster")]
@@ -483,6 +489,13 @@ pub(crate) fn web_address(addresses: &[SocketAddr]) -> String {
     } else {
         format!("http://{first}")
     }
+}
+
+/// Reads `NAME=TAG`.
+#[cfg(feature = "cluster")]
+fn required_tag(text: &str) -> Result<(String, String), String> {
+    let (rooms, tag) = text.split_once('=').ok_or("write NAME=TAG, such as plaza=region-eu")?;
+    Ok((rooms.to_owned(), tag.to_owned()))
 }
 
 /// Raises the limit of open files. A connection is an open file, and many Unix systems allow a process only 1,024 of them unless

@@ -171,7 +171,10 @@ impl Cluster {
     }
 
     /// Waits until a server knows the leader of JetStream's metadata, which it does not before a majority is there.
-    fn wait_until_ready(&self, index: usize) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// Fails if the server ends, or is not ready within a minute.
+    pub fn wait_until_ready(&self, index: usize) -> Result<(), Error> {
         let log = self.servers[index].folder.join("nats.log");
         // A server without a cluster has no leader to elect.
         let sign = if self.servers.len() > 1 { "metadata leader" } else { "Server is ready" };

@@ -77,6 +77,9 @@ pub enum TakeError {
     /// The room's name is not one of the cluster.
     #[error("the room's name has other characters than a-z, 0-9, '-' and '_'")]
     Name,
+    /// This server lacks tags that the room requires.
+    #[error("this server has no tag {}, which the room requires (--cluster-require, --cluster-tag)", .0.iter().map(|tag| tag.as_str()).collect::<Vec<_>>().join(", "))]
+    Tags(Vec<Name>),
     /// A living server of the cluster has a release that is not a neighbour of this one's.
     #[error("this server takes no rooms: {0}")]
     Release(#[from] ReleasesApart),
@@ -156,14 +159,20 @@ impl Member {
     }
 
     /// Makes this server the owner of a room in the directory, unless a server that may be alive owns it. Returns the epoch
-    /// with which the room's journal must be claimed. Waits for NATS.
+    /// with which the room's journal must be claimed. Waits for NATS. `requires` are the tags that a server of the room must
+    /// have.
     ///
     /// # Errors
-    /// Fails with the owner's address if another server owns the room, and if NATS does not answer.
-    pub fn take(&self, room: &str) -> Result<Epoch, TakeError> {
+    /// Fails with the owner's address if another server owns the room, if this server lacks a tag, and if NATS does not answer.
+    pub fn take(&self, room: &str, requires: &[Name]) -> Result<Epoch, TakeError> {
         let room = Name::new(room).map_err(|_| TakeError::Name)?;
-        let inner = Arc::clone(&self.inner);
-        self.wait_for(async move { inner.take(room).await })
+        let lacking: Vec<Name> =
+            requires.iter().filter(|tag| !self.inner.options.tags.contains(tag)).copied().collect();
+        if !lacking.is_empty() {
+            return Err(TakeError::Tags(lacking));
+        }
+        let (inner, requires) = (Arc::clone(&self.inner), requires.into());
+        self.wait_for(async move { inner.take(room, requires).await })
     }
 
     /// Releases a room, so that any server may take it at once. Waits for NATS. A failure is ignored: the room can be taken
@@ -183,7 +192,7 @@ impl Member {
     /// Fails if the server is not alive, or if NATS does not answer.
     pub fn hand_over(&self, room: &str, target: Name) -> Result<Option<Epoch>, TakeError> {
         let room = Name::new(room).map_err(|_| TakeError::Name)?;
-        let (target, _) = self.server(target)?;
+        let target = self.server(target)?.id;
         let inner = Arc::clone(&self.inner);
         self.wait_for(async move { inner.give(room, Some(target)).await })
     }
@@ -196,14 +205,14 @@ impl Member {
         }
     }
 
-    /// The ID of a living server, and its address for clients.
+    /// The entry of a living server.
     ///
     /// # Errors
     /// [`TakeError::NoServer`].
-    pub fn server(&self, name: Name) -> Result<(ServerId, String), TakeError> {
+    pub fn server(&self, name: Name) -> Result<ServerEntry, TakeError> {
         let state = self.inner.lock();
         let known = state.leases.living().find(|entry| entry.id.name == name);
-        known.map(|entry| (entry.id, entry.client_address.to_string())).ok_or(TakeError::NoServer(name))
+        known.cloned().ok_or(TakeError::NoServer(name))
     }
 
     /// Whether this server may step a room now.
@@ -251,15 +260,15 @@ impl Member {
         })
     }
 
-    /// Chooses a living server for a room: the better one of two. `random` selects the two. Returns the server's ID and
-    /// its address for clients.
-    pub fn choose(&self, random: u64) -> Option<(ServerId, String)> {
+    /// Chooses a living server for a room that requires tags: the better one of two. `random` selects the two. Returns the
+    /// server's ID and its address for clients.
+    pub fn choose(&self, requires: &[Name], random: u64) -> Option<(ServerId, String)> {
         let state = self.inner.lock();
         // The own entry shows the phase only after the next renewal.
         let takes_none = state.phase != ServerPhase::Serving;
         let living: Vec<&ServerEntry> =
             state.leases.living().filter(|entry| !(takes_none && entry.id == state.id)).collect();
-        let chosen = choose(living.iter().copied(), &[], random)?;
+        let chosen = choose(living.iter().copied(), requires, random)?;
         let entry = living.into_iter().find(|entry| entry.id == chosen)?;
         Some((chosen, entry.client_address.to_string()))
     }

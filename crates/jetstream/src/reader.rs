@@ -1,6 +1,6 @@
 //! Reads worlds from their journals and snapshots.
 
-use nowcast_cluster::{Batch as FrameBatch, Frame};
+use nowcast_cluster::{Batch as FrameBatch, Epoch, Frame, ServerId};
 use nowcast_store::{
     Batch, FILE_BATCHES_BYTES_MAX, Moment, Problem, Retention, SavedWorld, Snapshot, Summary, WorldName,
     read_file,
@@ -133,6 +133,22 @@ pub(crate) async fn accounts_since_snapshot(
         from = through + 1;
     }
     Ok(found)
+}
+
+/// Returns the owners in a journal, in the order of their heads.
+pub(crate) async fn owners(journal: &Journal) -> Result<Vec<(Epoch, ServerId)>, Problem> {
+    let (first, last) = journal.bounds().await?;
+    let (mut from, mut owners) = (first.max(1), Vec::new());
+    while from <= last {
+        let through = last.min(from + PART - 1);
+        for (_, frame) in journal.read(from, through).await? {
+            if let Frame::Head(head) = frame {
+                owners.push((head.epoch, head.owner));
+            }
+        }
+        from = through + 1;
+    }
+    Ok(owners)
 }
 
 /// Describes a world; `None` if it has no snapshot.

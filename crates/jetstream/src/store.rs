@@ -20,7 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::journal::Journal;
 use crate::lanes::{Lanes, Work};
 use crate::link::at_start;
-use crate::reader::{History, accounts_since_snapshot, choose, load_through, summary};
+use crate::reader::{History, accounts_since_snapshot, choose, load_through, owners, summary};
 use crate::shelf::Shelf;
 use crate::writer::WorldWriter;
 use crate::{ClusterError, Link};
@@ -162,6 +162,25 @@ impl JetStreamStore {
     /// Whether this server has claimed a world, and has not noticed another owner since.
     pub fn is_owner(&self, world: &WorldName) -> bool {
         self.lanes.is_owned(world)
+    }
+
+    /// Returns the owners in a world's journal with their epochs, in the order of their heads. Heads before the oldest kept
+    /// snapshot are purged. Waits for NATS.
+    ///
+    /// # Errors
+    /// Fails if the journal is damaged, or if NATS does not answer.
+    pub fn owners(&self, world: &WorldName) -> Result<Vec<(Epoch, ServerId)>, StoreError> {
+        let name = world.clone();
+        let owners = self.wait_for(move |Parts { link, .. }| {
+            let name = name.clone();
+            async move {
+                match Journal::find(&link, &name).await? {
+                    Some(journal) => owners(&journal).await,
+                    None => Ok(Vec::new()),
+                }
+            }
+        });
+        owners.map_err(|problem| self.failed(problem, Some(world)))
     }
 
     fn runtime(&self) -> &Runtime {

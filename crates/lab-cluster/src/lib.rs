@@ -10,7 +10,7 @@ mod lives;
 
 use nowcast_lab_report::Report;
 
-pub use faults::{Event, Fault, Faults, FaultsError, Program, Script, ScriptError, serve};
+pub use faults::{Event, Fault, Faults, FaultsError, Script, ScriptError};
 pub use lives::Lives;
 
 /// The findings of a run.

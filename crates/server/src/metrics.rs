@@ -100,6 +100,12 @@ impl Metrics {
         self.registry.register_collector(Box::new(figures));
     }
 
+    /// Adds the metrics of the server's cluster to the page.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn watch_cluster(&mut self, metrics: &crate::cluster::ClusterMetrics) {
+        metrics.register(&mut self.registry);
+    }
+
     /// Counts the end of a client.
     pub(crate) fn close_client(&self, code: u16, reason: &'static str) {
         self.closed.get_or_create(&Close { code, reason }).inc();

@@ -109,6 +109,10 @@ impl Server {
         let persistence = Arc::new(persistence);
         let mut metrics = Metrics::new(config.logs.as_ref());
         metrics.watch_store(StoreFigures(Arc::clone(&persistence)));
+        #[cfg(feature = "cluster")]
+        if let Some(node) = &cluster {
+            metrics.watch_cluster(node.metrics());
+        }
         let metrics = Arc::new(metrics);
         let rooms = open_rooms(config.rooms(), catalogue, persistence, Arc::clone(&metrics.rooms));
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));

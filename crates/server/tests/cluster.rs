@@ -59,7 +59,8 @@ fn enter_cluster(config: &mut Config, addresses: &str, name: &str) {
         replicas: 3,
         server: name.to_owned(),
         client_address: format!("http://127.0.0.1:{}", config.port),
-        tags: Vec::new(),
+        tags: vec!["region-eu".to_owned()],
+        requires: vec![("yard".to_owned(), "region-eu".to_owned()), ("attic".to_owned(), "gpu".to_owned())],
         lease: LEASE,
     });
     config.timeouts.seat_held = Duration::from_secs(600);
@@ -223,6 +224,9 @@ async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_room
     };
     let text = tokio::time::timeout(PATIENCE, moved).await.expect("the room moves");
     assert!(text.contains("moved from north to south"), "{text}");
+    assert_eq!(north.metric("nowcast_cluster_moves_total{outcome=\"moved\"}"), 1.0);
+    assert_eq!(north.metric("nowcast_cluster_move_freeze_seconds_count"), 1.0);
+    assert_eq!(south.metric("nowcast_cluster_epochs_total"), 1.0);
     let player = ada.id;
     drop(ada);
     let mut ada = join(north.address, "Ada", [7; 16]).await;

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use nowcast_lab::cluster::{Faults, Lives, Program, install_nats};
+use nowcast_lab::cluster::{Faults, Lives, install_nats};
 
 use crate::output;
 use crate::show::Show;
 
 /// Let the servers of a cluster live through random faults, and check the promises of docs/CLUSTER.md
 ///
-/// With --simulate, NATS, links and clocks are models in virtual time. With --faults, servers and nats-servers are processes: they are
-/// killed, stopped, slowed, separated from each other, and one disk is filled. A seed determines each life. If a promise is broken, the
+/// With --simulate, NATS, links and clocks are models in virtual time. With --faults, servers (nowcast serve --cluster) and
+/// nats-servers are processes: they are killed, stopped, slowed, separated from each other, and one disk is filled, while rooms move. A seed determines each life. If a promise is broken, the
 /// seed is printed, and the shortest script that still breaks the promise.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -78,10 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             None => None,
         };
         let faults = Faults {
-            program: Program {
-                path: std::env::current_exe().context("cannot find this program")?,
-                args: vec!["lab".to_owned(), "cluster-server".to_owned()],
-            },
+            program: std::env::current_exe().context("cannot find this program")?,
             nats_server: install_nats(Path::new("target/nats"))?,
             faults: args.faults.unwrap_or(1),
             faults_a_life: args.faults_a_life,

@@ -56,11 +56,6 @@ enum Instrument {
     Child {
         orders: String,
     },
-    /// A server whose rooms count; `cluster --faults` starts it itself
-    #[command(hide = true)]
-    ClusterServer {
-        orders: String,
-    },
     /// Clients that load a server; `load` starts them itself
     #[command(hide = true)]
     Readers {
@@ -83,10 +78,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         Instrument::Host { orders } => {
             nowcast_lab::trial::main(&orders).map_err(anyhow::Error::from_boxed)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Instrument::ClusterServer { orders } => {
-            nowcast_lab::cluster::serve(&orders)?;
             Ok(ExitCode::SUCCESS)
         }
         Instrument::Readers { orders } => {

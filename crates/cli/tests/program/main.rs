@@ -2,6 +2,8 @@
 
 mod channels;
 mod check;
+#[cfg(all(feature = "cluster", feature = "lab", target_os = "linux"))]
+mod cluster;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod crash;
 mod decode;

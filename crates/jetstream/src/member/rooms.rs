@@ -1,5 +1,7 @@
 //! The rooms of a server in the directory.
 
+use std::sync::Arc;
+
 use nowcast_cluster::{Epoch, Name, Release, ReleasesApart, RoomEntry, ServerEntry, ServerId, ServerPhase};
 
 use super::{Inner, TRIES, TakeError};
@@ -14,7 +16,7 @@ impl Inner {
         state.leases.living().try_for_each(|entry| Release::CURRENT.check_neighbour(entry.release))
     }
 
-    pub(super) async fn take(&self, room: Name) -> Result<Epoch, TakeError> {
+    pub(super) async fn take(&self, room: Name, requires: Arc<[Name]>) -> Result<Epoch, TakeError> {
         if let Some(epoch) = self.take_received(room)? {
             return Ok(epoch);
         }
@@ -38,7 +40,7 @@ impl Inner {
                 owner: id,
                 is_released: false,
                 target: None,
-                requires: before.map_or_else(|| [].into(), |before| before.requires),
+                requires: Arc::clone(&requires),
             };
             match self.rooms.set(key, room_bytes(&entry), replaces).await {
                 Ok(_) => {

@@ -43,9 +43,9 @@ fn a_room_has_one_owner_and_the_next_owner_has_a_later_epoch() {
     let Some(address) = shared() else { return };
     let options = own_name();
     let (north, south) = (join(&address, &options, "north"), join(&address, &options, "south"));
-    assert_eq!(north.take("plaza").unwrap(), Epoch(1));
+    assert_eq!(north.take("plaza", &[]).unwrap(), Epoch(1));
     assert_eq!((north.lease("plaza"), south.lease("plaza")), (RoomLease::Held, RoomLease::Lost));
-    let refused = south.take("plaza").unwrap_err();
+    let refused = south.take("plaza", &[]).unwrap_err();
     assert!(matches!(refused, TakeError::Elsewhere { owner } if owner == north.id()), "{refused}");
     let place = |member: &Member, room: &str| block_on(member.place_of(room)).expect("the servers answer");
     assert_eq!(place(&south, "plaza"), Place::At("http://north.example:7777".to_owned()));
@@ -54,10 +54,10 @@ fn a_room_has_one_owner_and_the_next_owner_has_a_later_epoch() {
 
     north.release("plaza");
     assert_eq!(north.lease("plaza"), RoomLease::Lost);
-    assert_eq!(south.take("plaza").unwrap(), Epoch(2));
+    assert_eq!(south.take("plaza", &[]).unwrap(), Epoch(2));
     // The server ends, so the room needs no end of a lease.
     drop(south);
-    assert_eq!(north.take("plaza").unwrap(), Epoch(3));
+    assert_eq!(north.take("plaza", &[]).unwrap(), Epoch(3));
     let link = block_on(Link::connect(&address, options)).unwrap();
     let directory = block_on(Directory::read(&link)).unwrap();
     let phases: Vec<_> =
@@ -72,14 +72,18 @@ fn a_room_that_was_handed_over_belongs_to_the_target_alone() {
     let Some(address) = shared() else { return };
     let options = own_name();
     let (north, south) = (join(&address, &options, "north"), join(&address, &options, "south"));
-    north.take("plaza").unwrap();
+    north.take("plaza", &[]).unwrap();
     let name = |name| Name::new(name).expect("the name is valid");
     assert!(matches!(north.hand_over("plaza", name("west")), Err(TakeError::NoServer(_))));
     wait_until("the first server sees the second one", || north.server(name("south")).is_ok());
-    north.hand_over("plaza", name("south")).unwrap();
+    assert_eq!(north.hand_over("plaza", name("south")).unwrap(), Some(Epoch(2)));
     assert_eq!((north.lease("plaza"), north.owned()), (RoomLease::Lost, Vec::new()));
-    assert!(matches!(north.take("plaza"), Err(TakeError::Elsewhere { owner }) if owner == south.id()));
-    assert_eq!(south.take("plaza").unwrap(), Epoch(3), "the hand-over has an epoch of its own");
+    assert!(matches!(north.take("plaza", &[]), Err(TakeError::Elsewhere { owner }) if owner == south.id()));
+    south.receive("plaza", Epoch(2));
+    assert_eq!(south.take("plaza", &[]).unwrap(), Epoch(2), "the hand-over has an epoch of its own");
+    assert_eq!(south.take("plaza", &[]).unwrap(), Epoch(3), "the epoch of a hand-over is used once");
+    let refused = south.take("attic", &[name("gpu")]);
+    assert!(matches!(refused, Err(TakeError::Tags(lacking)) if lacking == [name("gpu")]));
     assert_eq!(south.owned(), [name("plaza")]);
 }
 
@@ -99,7 +103,7 @@ fn a_server_whose_life_another_server_ended_loses_its_rooms_and_enters_again() {
     let Some(address) = shared() else { return };
     let options = own_name();
     let north = join(&address, &options, "north");
-    north.take("plaza").unwrap();
+    north.take("plaza", &[]).unwrap();
     let link = block_on(Link::connect(&address, options)).unwrap();
     block_on(async {
         let servers = Bucket::open(&link, "servers").await.unwrap();
@@ -116,7 +120,7 @@ fn a_server_whose_life_another_server_ended_loses_its_rooms_and_enters_again() {
     });
     wait_until("the server enters again", || north.id().incarnation == 2 && north.has_lease());
     assert_eq!((north.lease("plaza"), north.owned()), (RoomLease::Lost, Vec::new()));
-    assert_eq!(north.take("plaza").unwrap(), Epoch(2));
+    assert_eq!(north.take("plaza", &[]).unwrap(), Epoch(2));
 }
 
 #[test]
@@ -148,7 +152,7 @@ fn a_server_takes_no_room_beside_a_server_whose_release_is_not_a_neighbour() {
     let Some(address) = shared() else { return };
     let options = own_name();
     let north = join(&address, &options, "north");
-    assert_eq!(north.take("plaza").unwrap(), Epoch(1));
+    assert_eq!(north.take("plaza", &[]).unwrap(), Epoch(1));
     let major = Release::CURRENT.major + 1;
     let west = Name::new("west").expect("the name is valid");
     let entry = |phase| ServerEntry {
@@ -173,9 +177,9 @@ fn a_server_takes_no_room_beside_a_server_whose_release_is_not_a_neighbour() {
     let revision = write(ServerPhase::Serving, 0);
     wait_until(
         "the other release is seen",
-        || matches!(north.take("attic"), Err(TakeError::Release(apart)) if apart.theirs.major == major),
+        || matches!(north.take("attic", &[]), Err(TakeError::Release(apart)) if apart.theirs.major == major),
     );
     assert_eq!(north.lease("plaza"), RoomLease::Held, "rooms that run go on");
     write(ServerPhase::Dead, revision);
-    wait_until("a dead server does not matter", || north.take("cellar").is_ok());
+    wait_until("a dead server does not matter", || north.take("cellar", &[]).is_ok());
 }

@@ -1,19 +1,59 @@
-//! A client that counts: it repeats each durable action until a server confirms it.
+//! A client on sessions that counts: it repeats each durable action, at any server, until a server confirms it.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use nowcast::{CarrierKind, Channel, Connector};
 use nowcast_queue::conformance::Random;
+use nowcast_wire::Value;
+use nowcast_world_client::{Join, Update, WorldClient};
+use nowcast_world_protocol::session::FromWorld;
+use tokio::time::{sleep, timeout};
 
-use super::checker::{Answer, Before, Checker};
+use super::checker::{Checker, CountsOf};
 
-/// Time for an answer.
-const ANSWER_WITHIN: Duration = Duration::from_millis(2_500);
-/// Pause before a request that must wait is repeated.
-const AGAIN: Duration = Duration::from_millis(20);
+/// Time for a connection, and for the answer to a join. Rooms that move to the server answer when they run.
+const JOIN_WITHIN: Duration = Duration::from_millis(4_000);
+/// Silence after which the client joins anew. A server sends movement, or asks whether the client is there.
+const SILENT: Duration = Duration::from_millis(2_500);
+/// Time for which the client waits for a confirmation, before it joins anew.
+const CONFIRM_WITHIN: Duration = Duration::from_millis(6_000);
+/// Pause before the client joins anew.
+const AGAIN: Duration = Duration::from_millis(40);
+/// Minimum pause between two actions. A server allows 20 a second for each client.
+const PACE: Duration = Duration::from_millis(60);
+/// The event that announces the move of a room (`spec/WORLD.md`, section 8).
+const MOVE: &str = "@move";
+
+/// The place on screens that shows the count of a client.
+fn place(client: u8) -> String {
+    format!("c{client}")
+}
+
+/// The rules of the rooms. Each client has a name of its own, and its actions are counted under the name.
+pub(super) fn rules(clients: u8) -> String {
+    let names: Vec<String> = (0..clients).map(place).collect();
+    let state: Vec<String> = names.iter().map(|name| format!("{name} = 0")).collect();
+    let list: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    format!(
+        r#"
+local world = require("@nowcast/world")
+world.state {{ {} }}
+local function show()
+    for _, name in {{ {} }} do world.show(name, world.state[name]) end
+end
+world.on("start", show)
+world.action("count", {{}}, function(player)
+    world.state[player.name] += 1
+    world.show(player.name, world.state[player.name])
+end, {{ durable = true }})
+"#,
+        state.join(", "),
+        list.join(", ")
+    )
+}
 
 /// One client of one room.
 pub(super) struct Client {
@@ -26,114 +66,144 @@ pub(super) struct Client {
     pub(super) random: Random,
 }
 
-/// An answer in words.
-enum Said {
-    Confirmed(Answer),
-    State(Answer),
-    At(usize),
-    Wait,
+/// An action that is not confirmed yet.
+struct Action {
+    number: u64,
+    first_sent: Instant,
+    /// The time from which the client may send it.
+    not_before: Instant,
+    is_sent: bool,
+}
+
+/// A session, from the request to connect.
+struct Session {
+    client: WorldClient,
+    /// The counts that were confirmed before the client began to connect, or shown since.
+    least: CountsOf,
+    is_welcome: bool,
 }
 
 impl Client {
     /// Counts until the life ends.
-    pub(super) fn run(mut self) {
-        let mut server = usize::from(self.number) % self.ports.len();
-        let mut line = None;
-        let mut action = 0;
+    pub(super) async fn run(mut self) {
+        let now = Instant::now();
+        let mut action = Action { number: 1, first_sent: now, not_before: now, is_sent: false };
+        let mut next = None;
         while !self.is_over() {
-            action += 1;
-            let first_sent = Instant::now();
-            while !self.is_over() {
-                let is_read = self.random.percent(25);
-                let before = self.checker.begins(self.room, self.number, (!is_read).then_some(action));
-                let request = match is_read {
-                    true => format!("read r{} {}\n", self.room, self.number),
-                    false => format!("count r{} {} {action}\n", self.room, self.number),
-                };
-                match self.ask(server, &mut line, &request) {
-                    Some(Said::Confirmed(answer)) => {
-                        self.checker.confirms(self.room, self.number, action, before, &answer, first_sent);
-                        break;
-                    }
-                    Some(Said::State(answer)) => self.show(before, &answer),
-                    Some(Said::At(other)) if other != server => {
-                        (server, line) = (other, None);
-                    }
-                    Some(Said::At(_) | Said::Wait) => {
-                        std::thread::sleep(AGAIN);
-                        if self.random.percent(15) {
-                            (server, line) = (self.another(), None);
-                        }
-                    }
-                    None => {
-                        std::thread::sleep(AGAIN);
-                        (server, line) = (self.another(), None);
-                    }
+            let has_followed = next.is_some();
+            let session = match next.take() {
+                Some(session) => Some(session),
+                None => {
+                    let port = self.ports[self.random.below(self.ports.len() as u64) as usize];
+                    self.join(&format!("nowcast://127.0.0.1:{port}/r{}", self.room)).await
                 }
+            };
+            if let Some(session) = session {
+                next = self.play(session, &mut action, has_followed).await;
             }
-            std::thread::sleep(Duration::from_millis(self.random.below(25)));
+            if next.is_none() {
+                sleep(AGAIN).await;
+            }
         }
-    }
-
-    fn show(&self, before: Before, answer: &Answer) {
-        self.checker.shows(self.room, self.number, before, answer);
     }
 
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Acquire) || self.checker.violation().is_some()
     }
 
-    fn another(&mut self) -> usize {
-        self.random.below(self.ports.len() as u64) as usize
+    /// Connects to a server, or to the one to which it sends the client, and asks for the room.
+    async fn join(&self, url: &str) -> Option<Session> {
+        let least = self.checker.confirmed(self.room);
+        let channel = connect(url).await?;
+        let mut key = [7; 16];
+        key[0] = self.number;
+        let client = WorldClient::join(channel, Join::new(place(self.number)).key(key)).ok()?;
+        Some(Session { client, least, is_welcome: false })
     }
 
-    /// Sends a request, and waits for its answer; `None` if the server does not answer.
-    fn ask(&self, server: usize, line: &mut Option<BufReader<TcpStream>>, request: &str) -> Option<Said> {
-        if line.is_none() {
-            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports[server]));
-            let stream = TcpStream::connect_timeout(&address, ANSWER_WITHIN).ok()?;
-            stream.set_read_timeout(Some(ANSWER_WITHIN)).ok()?;
-            stream.set_nodelay(true).ok()?;
-            *line = Some(BufReader::new(stream));
+    /// Plays one session to its end. Returns the session in which the client goes on, if the room moved there.
+    async fn play(
+        &mut self,
+        mut session: Session,
+        action: &mut Action,
+        has_followed: bool,
+    ) -> Option<Session> {
+        let begun = Instant::now();
+        let mut shown: BTreeMap<u8, u64> = BTreeMap::new();
+        let mut joined_next = None;
+        action.is_sent = false;
+        while !self.is_over() {
+            if session.is_welcome && !action.is_sent && Instant::now() >= action.not_before {
+                self.checker.sends(self.room, self.number, action.number);
+                let sent = session.client.act_once(action.number as u32, "count", Value::Map(Vec::new()));
+                if sent.is_err() {
+                    break;
+                }
+                action.is_sent = true;
+            }
+            let patience =
+                if session.is_welcome { SILENT } else { JOIN_WITHIN.saturating_sub(begun.elapsed()) };
+            let until_send = action.not_before.saturating_duration_since(Instant::now());
+            let wait = if session.is_welcome && !action.is_sent { until_send } else { patience };
+            let update = match timeout(wait, session.client.receive()).await {
+                Ok(Ok(update)) => update,
+                // The next action is due.
+                Err(_) if session.is_welcome && !action.is_sent => continue,
+                Ok(Err(_)) | Err(_) => break,
+            };
+            match update {
+                Update::Welcome => {
+                    session.is_welcome = true;
+                    self.checker.begins(has_followed);
+                }
+                Update::Screen(number) => self.see(&mut session, number, &mut shown),
+                Update::Event(FromWorld::Done { number }) if u64::from(number) == action.number => {
+                    let count = shown.get(&self.number).copied().unwrap_or(0);
+                    let Action { number, first_sent, .. } = *action;
+                    self.checker.confirms(self.room, self.number, number, count, first_sent);
+                    let not_before = Instant::now() + PACE + Duration::from_millis(self.random.below(60));
+                    *action =
+                        Action { number: number + 1, first_sent: not_before, not_before, is_sent: false };
+                    if self.random.percent(3) {
+                        break;
+                    }
+                }
+                // The result could not be stored, or the client was too fast. The same action is sent again.
+                Update::Event(FromWorld::Refused { number: Some(number), .. })
+                    if u64::from(number) == action.number =>
+                {
+                    action.not_before = Instant::now() + PACE;
+                    action.is_sent = false;
+                }
+                Update::Event(FromWorld::Happened { event, payload }) if event == MOVE => {
+                    let address = payload.get("address").and_then(Value::as_text);
+                    if let Some(host) = address.and_then(|address| address.strip_prefix("http://")) {
+                        joined_next = self.join(&format!("nowcast://{host}/r{}", self.room)).await;
+                    }
+                }
+                _ => {}
+            }
+            if action.is_sent && action.first_sent.elapsed() > CONFIRM_WITHIN && self.random.percent(5) {
+                break;
+            }
         }
-        let reader = line.as_mut()?;
-        reader.get_mut().write_all(request.as_bytes()).ok()?;
-        let mut text = String::new();
-        if reader.read_line(&mut text).ok()? == 0 {
-            return None;
-        }
-        self.parse(text.trim())
+        joined_next
     }
 
-    fn parse(&self, text: &str) -> Option<Said> {
-        let answer = |owner: &str, epoch: &str, count: &str| {
-            Some(Answer { owner: owner.to_owned(), epoch: epoch.parse().ok()?, count: count.parse().ok()? })
-        };
-        let words: Vec<&str> = text.split(' ').collect();
-        match words[..] {
-            ["wait"] => Some(Said::Wait),
-            ["at", name] => {
-                let index = name.strip_prefix('s')?.parse::<usize>().ok()?;
-                Some(if index < self.ports.len() { Said::At(index) } else { Said::Wait })
-            }
-            ["done", owner, epoch, count] => answer(owner, epoch, count).map(Said::Confirmed),
-            ["state", owner, epoch, count] => answer(owner, epoch, count).map(Said::State),
-            ["broken", ..] => {
-                self.checker.fail(format!("room {}: {text}", self.room));
-                None
-            }
-            _ => None,
-        }
+    /// Checks a count that the server shows.
+    fn see(&self, session: &mut Session, number: u32, shown: &mut BTreeMap<u8, u64>) {
+        let Some(screen) = session.client.view().screen(number) else { return };
+        let client = screen.place.strip_prefix('c').and_then(|text| text.parse::<u8>().ok());
+        let (Some(client), Some(count)) = (client, screen.value.as_f64()) else { return };
+        let count = count as u64;
+        let least = session.least.entry(client).or_default();
+        self.checker.shows(self.room, client, *least, count);
+        *least = (*least).max(count);
+        shown.insert(client, count);
     }
 }
 
-/// Orders the owner of a room to release it. Each server is asked, because any may be the owner.
-pub(super) fn release(ports: &[u16], room: u8) {
-    for port in ports {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
-        if let Ok(mut stream) = TcpStream::connect_timeout(&address, Duration::from_millis(50)) {
-            // A server that is stopped reads the order later.
-            let _ = stream.write_all(format!("release r{room}\n").as_bytes());
-        }
-    }
+async fn connect(url: &str) -> Option<Channel> {
+    let connector = Connector::new().carriers([CarrierKind::WebSocket]);
+    timeout(JOIN_WITHIN, connector.connect(url)).await.ok()?.ok()
 }

@@ -14,7 +14,9 @@ pub(super) struct Total {
     lives: usize,
     faults: BTreeMap<&'static str, usize>,
     confirmed: u64,
-    read: u64,
+    shown: u64,
+    sessions: u64,
+    followed: u64,
     owners: u64,
     waits: Vec<Duration>,
     found: Vec<Duration>,
@@ -28,7 +30,9 @@ impl Total {
             *self.faults.entry(event.fault.name()).or_default() += 1;
         }
         self.confirmed += lived.counts.confirmed;
-        self.read += lived.counts.read;
+        self.shown += lived.counts.shown;
+        self.sessions += lived.counts.sessions;
+        self.followed += lived.counts.followed;
         self.owners += lived.counts.owners;
         self.waits.extend(&lived.counts.waits);
         self.found.push(lived.found);
@@ -53,14 +57,14 @@ pub(super) fn report(
     }
     let mut section = Section::new("Lives");
     section.text(format!(
-        "Each life has {NATS} nats-servers, {SERVERS} servers, {ROOMS} rooms and {} clients, all processes except the clients real \
-         and on one machine. Gates of the lab stand between the servers and NATS, and between the nats-servers. Afterwards \
-         everything is repaired, each client must count again, and the rooms are read from their journals.",
+        "Each life has {NATS} nats-servers, {SERVERS} servers (nowcast serve --cluster), {ROOMS} rooms and {} clients on sessions over \
+         WebSocket, all on one machine. Gates of the lab stand between the servers and NATS, and between the nats-servers. Afterwards \
+         everything is repaired, each client must count again, and the owners are read from the journals.",
         ROOMS * CLIENTS
     ));
     section.text(
-        "Checks: a confirmed count never falls and never doubles; an epoch has one owner; an answer never has an older epoch than \
-         an answer that was received before its request was sent; each room is found again.",
+        "Checks: an action is confirmed with exactly its count; a session never shows a smaller count than was confirmed before it \
+         began, or than it has shown, nor a greater one than was sent; the epochs of a journal rise; each room is found again.",
     );
     let mut table = Table::new(vec![Column::text("figure"), Column::number("value", "")]);
     let (waits, found) = (sorted(&total.waits), sorted(&total.found));
@@ -69,8 +73,10 @@ pub(super) fn report(
         ("faults", total.faults.values().sum::<usize>() as f64, 0),
         ("seconds", time.as_secs_f64(), 0),
         ("actions confirmed", total.confirmed as f64, 0),
-        ("states read", total.read as f64, 0),
-        ("owners of rooms, one after the other", total.owners as f64, 0),
+        ("counts shown", total.shown as f64, 0),
+        ("sessions", total.sessions as f64, 0),
+        ("sessions that clients opened before the room moved", total.followed as f64, 0),
+        ("owners in the journals, one after the other", total.owners as f64, 0),
         ("promises broken", f64::from(u8::from(failure.is_some())), 0),
         ("action until confirmed, p50, ms", at(&waits, 500), 1),
         ("action until confirmed, p99, ms", at(&waits, 990), 0),

@@ -48,8 +48,10 @@ pub enum Fault {
     IsolateNats(u8),
     /// Each read between a server and its nats-servers is delayed by 80 ms.
     Delay(u8),
-    /// The owner of a room releases it, and any server takes it.
-    Release(u8),
+    /// A room moves to a server while clients are in it (`nowcast cluster move`).
+    Move(u8, u8),
+    /// A server gives all its rooms away (`nowcast cluster drain`). Later it is killed, and the next process starts.
+    Drain(u8),
 }
 
 /// A fault with its times.
@@ -129,7 +131,8 @@ fn random_event(random: &mut Random) -> Event {
         75..=79 => Fault::SplitNats(nats, other),
         80..=83 => Fault::IsolateNats(nats),
         84..=89 => Fault::Delay(server),
-        _ => Fault::Release(random.below(ROOMS.into()) as u8),
+        90..=97 => Fault::Move(random.below(ROOMS.into()) as u8, server),
+        _ => Fault::Drain(server),
     };
     Event { at_ms: random.below(SPAN_MS), for_ms, fault }
 }
@@ -154,14 +157,15 @@ impl Fault {
             Fault::SplitNats(..) => "split-nats",
             Fault::IsolateNats(_) => "isolate-nats",
             Fault::Delay(_) => "delay",
-            Fault::Release(_) => "release",
+            Fault::Move(..) => "move",
+            Fault::Drain(_) => "drain",
         }
     }
 
     fn numbers(self) -> Vec<u8> {
         match self {
             Fault::KillServers | Fault::KillAllNats | Fault::FillDisk => vec![],
-            Fault::Hold(a, b) | Fault::Cut(a, b) | Fault::SplitNats(a, b) => vec![a, b],
+            Fault::Hold(a, b) | Fault::Cut(a, b) | Fault::SplitNats(a, b) | Fault::Move(a, b) => vec![a, b],
             Fault::KillServer(a)
             | Fault::StopServer(a)
             | Fault::KillNats(a)
@@ -171,7 +175,7 @@ impl Fault {
             | Fault::Isolate(a)
             | Fault::IsolateNats(a)
             | Fault::Delay(a)
-            | Fault::Release(a) => vec![a],
+            | Fault::Drain(a) => vec![a],
         }
     }
 
@@ -201,7 +205,8 @@ impl Fault {
             "split-nats" => two(NATS, NATS).filter(|(a, b)| a != b).map(|(a, b)| Fault::SplitNats(a, b))?,
             "isolate-nats" => Fault::IsolateNats(one(NATS)?),
             "delay" => Fault::Delay(one(SERVERS)?),
-            "release" => Fault::Release(one(ROOMS)?),
+            "move" => two(ROOMS, SERVERS).map(|(a, b)| Fault::Move(a, b))?,
+            "drain" => Fault::Drain(one(SERVERS)?),
             _ => return None,
         })
     }
@@ -258,7 +263,7 @@ mod tests {
         let mut names: Vec<&str> = script.events.iter().map(|event| event.fault.name()).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 16, "each kind of fault occurs: {names:?}");
+        assert_eq!(names.len(), 17, "each kind of fault occurs: {names:?}");
         for text in ["x", "1 2", "1 2 stop-server", "1 2 stop-server 9", "1 2 split-nats 1 1", "1 2 rain"] {
             let text = format!("5 6 fill-disk\n{text}");
             assert_eq!(text.parse::<Script>(), Err(ScriptError { line: 2 }), "{text}");

@@ -7,14 +7,20 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use nowcast_dev_nats::{Cluster, Network, PASSWORD, USER, free_ports};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 
 use super::gate::{Gate, Passage};
-use super::script::{Fault, NATS, SERVERS};
-use super::{FaultsError, Program, room};
+use super::operator::CLUSTER;
+use super::script::{Fault, NATS, ROOMS, SERVERS};
+use super::{CLIENTS, FaultsError, client, operator};
 
 /// The duration of the servers' leases.
-pub(super) const LEASE: Duration = Duration::from_millis(1_200);
+const LEASE: Duration = Duration::from_millis(1_200);
+/// Minimum time between two starts of a server that ends by itself, because NATS does not answer.
+const RESTART: Duration = Duration::from_millis(500);
+/// Makes the kernel kill a server when the lab ends, however it ends. Without this program, servers may outlive a lab that is
+/// killed.
+const GUARD: [&str; 3] = ["setpriv", "--pdeathsig", "KILL"];
 /// The delay of [`Fault::Delay`].
 const DELAY: Duration = Duration::from_millis(80);
 /// The size of the disk of the first nats-server.
@@ -22,11 +28,14 @@ const DISK: &str = "size=96m";
 
 /// All processes.
 pub(super) struct Stage {
-    program: Program,
+    program: PathBuf,
     folder: PathBuf,
+    runtime: Handle,
     nats: Cluster,
     nats_killed: [bool; NATS as usize],
-    servers: Vec<Option<Child>>,
+    /// The processes of the servers, with the times of their starts. `None` while a server is to stay killed.
+    servers: Vec<Option<(Child, Instant)>>,
+    has_guard: bool,
     /// The ports of the servers for clients.
     pub(super) ports: Vec<u16>,
     /// Gates from each server to each nats-server, and from each nats-server to each other one.
@@ -41,7 +50,7 @@ pub(super) struct Stage {
 impl Stage {
     /// Starts everything, with files below a folder.
     pub(super) fn start(
-        program: &Program,
+        program: &Path,
         nats_server: &Path,
         folder: &Path,
         runtime: &Runtime,
@@ -82,17 +91,24 @@ impl Stage {
             Network { clients: client_ports.to_vec(), listen: route_ports.to_vec(), routes, is_closed: true };
         let nats = Cluster::start_on(nats_server, folder, &network)?;
         let mut stage = Stage {
-            program: program.clone(),
+            program: program.to_owned(),
             folder: folder.to_owned(),
+            runtime: runtime.handle().clone(),
             nats,
             nats_killed: [false; NATS as usize],
             servers: (0..SERVERS).map(|_| None).collect(),
+            has_guard: Command::new(GUARD[0]).arg("--version").output().is_ok(),
             ports: server_ports.to_vec(),
             to_nats,
             between,
             slow_until: [None; NATS as usize],
             has_small_disk,
         };
+        std::fs::create_dir_all(stage.world()).map_err(FaultsError::Io)?;
+        std::fs::write(stage.world().join("world.luau"), client::rules(ROOMS * CLIENTS))
+            .map_err(FaultsError::Io)?;
+        // Servers that start before NATS has a leader would end.
+        (0..stage.nats.len()).try_for_each(|index| stage.nats.wait_until_ready(index))?;
         for server in 0..SERVERS {
             stage.start_server(server)?;
         }
@@ -109,26 +125,54 @@ impl Stage {
         let address = |gate: &Gate| format!("nats://{USER}:{PASSWORD}@127.0.0.1:{}", gate.port);
         let addresses: Vec<String> = self.to_nats[index].iter().map(address).collect();
         let name = format!("s{server}");
-        let orders = room::orders(&name, self.ports[index], LEASE, "lab", &addresses.join(","));
+        let port = self.ports[index].to_string();
         let log = std::fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(self.folder.join(format!("{name}.log")))
             .map_err(FaultsError::Io)?;
-        let child = Command::new(&self.program.path)
-            .args(&self.program.args)
-            .arg(orders)
-            .stdin(Stdio::piped())
+        let mut command = match self.has_guard {
+            true => Command::new(GUARD[0]),
+            false => Command::new(&self.program),
+        };
+        if self.has_guard {
+            command.args(&GUARD[1..]).arg(&self.program);
+        }
+        let child = command
+            .arg("serve")
+            .arg(self.world())
+            .args(["--port", &port, "--cluster", &addresses.join(","), "--cluster-name", CLUSTER])
+            .args(["--cluster-server", &name, "--cluster-lease", &LEASE.as_millis().to_string()])
+            .args(["--cluster-address", &format!("http://127.0.0.1:{port}")])
+            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
             .map_err(FaultsError::Io)?;
-        self.servers[index] = Some(child);
+        self.servers[index] = Some((child, Instant::now()));
+        Ok(())
+    }
+
+    /// The folder of the world that all rooms show.
+    fn world(&self) -> PathBuf {
+        self.folder.join("counts")
+    }
+
+    /// Starts servers again that have ended by themselves, as an operator's supervisor does.
+    pub(super) fn supervise(&mut self) -> Result<(), FaultsError> {
+        for server in 0..SERVERS {
+            let has_ended = self.servers[usize::from(server)].as_mut().is_some_and(|(child, since)| {
+                since.elapsed() > RESTART && matches!(child.try_wait(), Ok(Some(_)))
+            });
+            if has_ended {
+                self.start_server(server)?;
+            }
+        }
         Ok(())
     }
 
     fn kill_server(&mut self, server: u8) {
-        if let Some(mut child) = self.servers[usize::from(server)].take() {
+        if let Some((mut child, _)) = self.servers[usize::from(server)].take() {
             // A process that has ended cannot be killed.
             let _ = child.kill();
             let _ = child.wait();
@@ -136,7 +180,7 @@ impl Stage {
     }
 
     fn signal_server(&self, server: u8, what: Signal) {
-        if let Some(child) = &self.servers[usize::from(server)] {
+        if let Some((child, _)) = &self.servers[usize::from(server)] {
             signal(child.id(), what);
         }
     }
@@ -175,7 +219,13 @@ impl Stage {
             Fault::StopNats(nats) => self.signal_nats(nats, Signal::SIGSTOP),
             Fault::SlowNats(nats) => self.slow_until[usize::from(nats)] = Some(until),
             Fault::FillDisk if self.has_small_disk => fill(&self.folder.join("nats-1")),
-            Fault::FillDisk | Fault::Release(_) => {}
+            Fault::FillDisk => {}
+            Fault::Move(room, server) => {
+                self.runtime.spawn(operator::move_room(self.nats_address(), room, server));
+            }
+            Fault::Drain(server) => {
+                self.runtime.spawn(operator::drain(self.nats_address(), server));
+            }
             Fault::Hold(..)
             | Fault::Cut(..)
             | Fault::Isolate(_)
@@ -205,7 +255,11 @@ impl Stage {
                 self.kill_nats(0);
                 self.start_nats(0)?;
             }
-            Fault::SlowNats(_) | Fault::FillDisk | Fault::Release(_) => {}
+            Fault::Drain(server) => {
+                self.kill_server(server);
+                self.start_server(server)?;
+            }
+            Fault::SlowNats(_) | Fault::FillDisk | Fault::Move(..) => {}
             Fault::Hold(..)
             | Fault::Cut(..)
             | Fault::Isolate(_)

@@ -92,7 +92,7 @@ async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Share
     let done = match request {
         ControlRequest::Open { room } => open(&room, &shared).map(|()| "open".to_owned()),
         ControlRequest::Move { room, target } => match Name::new(&target) {
-            Ok(target) => move_room(&node, &shared, &room, target).await,
+            Ok(target) => move_and_count(&node, &shared, &room, target).await,
             Err(error) => Err(format!("'{target}' is no name of a server: {error}")),
         },
         ControlRequest::Drain => drain(&node, &shared).await,
@@ -153,15 +153,35 @@ async fn begin(room: &str, epoch: Epoch, node: &Node, shared: &Arc<Shared>) -> R
     }
 }
 
-/// Moves a room of this server. The target lets the room's clients in, and they connect to it while the room goes on here. Then
-/// the room stops and stores its world, the directory names the target, and the target runs the room. Returns the result as a
-/// sentence.
-async fn move_room(
+/// Moves a room, and counts the result.
+async fn move_and_count(
     node: &Arc<Node>,
     shared: &Arc<Shared>,
     room: &str,
     target: Name,
 ) -> Result<String, String> {
+    match move_room(node, shared, room, target).await {
+        Ok(frozen) => {
+            node.metrics().moved(frozen);
+            let frozen = frozen.as_millis();
+            Ok(format!("room {room} moved from {} to {target} within {frozen} ms", node.name()))
+        }
+        Err(cause) => {
+            node.metrics().stayed();
+            Err(cause)
+        }
+    }
+}
+
+/// Moves a room of this server. The target lets the room's clients in, and they connect to it while the room goes on here. Then
+/// the room stops and stores its world, the directory names the target, and the target runs the room. Returns the time
+/// for which the room stood still.
+async fn move_room(
+    node: &Arc<Node>,
+    shared: &Arc<Shared>,
+    room: &str,
+    target: Name,
+) -> Result<Duration, String> {
     let is_owner = Name::new(room).is_ok_and(|name| node.member().owned().contains(&name));
     if !is_owner {
         return Err(format!(
@@ -171,7 +191,11 @@ async fn move_room(
     if target == node.name() {
         return Err(format!("room {room} is on the server {target} already"));
     }
-    let (_, address) = node.member().server(target).map_err(|error| error.to_string())?;
+    let entry = node.member().server(target).map_err(|error| error.to_string())?;
+    if let Some(tag) = node.requires(room).iter().find(|tag| !entry.tags.contains(tag)) {
+        return Err(format!("the server {target} has no tag {tag}, which room {room} requires"));
+    }
+    let address = entry.client_address.to_string();
     let (stopped_at, epoch) = if shared.rooms.is_open(room) {
         send_away(node, room, target, address)
             .await
@@ -188,15 +212,15 @@ async fn move_room(
         // A server of the release before knows only this request.
         began = ControlRequest::Open { room: room.to_owned() }.send(node.link(), target).await;
     }
-    let frozen = stopped_at.elapsed().as_millis();
-    info!(room, server = %target, frozen, "room moved");
+    let frozen = stopped_at.elapsed();
+    info!(room, server = %target, frozen_ms = frozen.as_millis() as u64, "room moved");
     match began {
         Ok(ControlAnswer::Done { .. }) => {}
         // The first client opens the room.
         Ok(ControlAnswer::Failed { cause }) => warn!(room, cause, "the target does not run the room"),
         Err(error) => warn!(room, %error, "the target does not run the room"),
     }
-    Ok(format!("room {room} moved from {} to {target} within {frozen} ms", node.name()))
+    Ok(frozen)
 }
 
 /// Announces the move of an open room to its clients, waits for them at the target, and lets the room stop.
@@ -240,7 +264,7 @@ async fn drain(node: &Arc<Node>, shared: &Arc<Shared>) -> Result<String, String>
         let room = room.to_string();
         let (target, _) =
             node.choose(&room).ok_or("no other server takes rooms. Start one, and drain again")?;
-        move_room(node, shared, &room, target.name).await?;
+        move_and_count(node, shared, &room, target.name).await?;
         moved += 1;
     }
     Ok(format!(

@@ -1,6 +1,7 @@
 //! The server's part in a cluster: its store in JetStream, the owners of rooms, and the requests of other servers.
 
 mod control;
+mod metrics;
 mod moves;
 mod node;
 
@@ -16,6 +17,7 @@ use nowcast_store::StoreError;
 use tokio::task::spawn_blocking;
 use tracing::{info, warn};
 
+pub(crate) use metrics::ClusterMetrics;
 pub(crate) use node::Node;
 
 /// The cluster of a server.
@@ -33,6 +35,9 @@ pub struct ClusterConfig {
     pub client_address: String,
     /// The tags of this server, such as `region-eu`: names like that of the server, at most 16.
     pub tags: Vec<String>,
+    /// The tags that servers of rooms must have, as pairs of a name and a tag: of the room with the name, and of the rooms whose
+    /// names begin with it and `-`. All servers of a cluster must have the same pairs.
+    pub requires: Vec<(String, String)>,
     /// Duration of this server's lease. After this time without an answer of NATS, its rooms wait, and other servers may take
     /// them.
     pub lease: Duration,
@@ -75,11 +80,10 @@ pub enum JoinError {
 pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, Arc<Node>), JoinError> {
     let name =
         Name::new(&config.server).map_err(|error| JoinError::Name { name: config.server.clone(), error })?;
-    let tags = config
-        .tags
-        .iter()
-        .map(|tag| Name::new(tag).map_err(|error| JoinError::Tag { tag: tag.clone(), error }));
-    let tags: Vec<Name> = tags.collect::<Result<_, _>>()?;
+    let tag = |text: &String| Name::new(text).map_err(|error| JoinError::Tag { tag: text.clone(), error });
+    let tags: Vec<Name> = config.tags.iter().map(tag).collect::<Result<_, _>>()?;
+    let requires = config.requires.iter().map(|(rooms, text)| Ok((rooms.clone(), tag(text)?)));
+    let requires: Vec<(String, Name)> = requires.collect::<Result<_, JoinError>>()?;
     // The connection has a runtime of its own, because rooms wait for it on threads of any runtime.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -115,7 +119,7 @@ pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, A
         Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
     };
     info!(server = %member.id(), nats = link.addresses(), "the server entered its cluster");
-    let node = Arc::new(Node::new(runtime, name, link, member, store));
+    let node = Arc::new(Node::new(runtime, (name, requires), link, member, store));
     let (store, owners) = (node.store(), Arc::clone(&node) as Arc<dyn Ownership>);
     let persistence = spawn_blocking(move || PersistenceThread::in_cluster(store, owners)).await;
     match persistence {

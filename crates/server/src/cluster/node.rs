@@ -12,6 +12,7 @@ use nowcast_store::{Problem, StoreError, WorldName, WorldStore};
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::timeout;
 
+use super::metrics::ClusterMetrics;
 use super::moves::{Arrivals, Departures};
 
 /// Maximum time to find a room's owner. Without an answer, the client is served here or refused.
@@ -20,9 +21,12 @@ const LOCATE_WITHIN: Duration = Duration::from_secs(1);
 /// The part of a server that belongs to its cluster.
 pub(crate) struct Node {
     name: Name,
+    /// Beginnings of names of rooms, with the tags that their servers must have.
+    requires: Vec<(String, Name)>,
     link: Link,
     member: Member,
     store: Arc<JetStreamStore>,
+    metrics: ClusterMetrics,
     /// The rooms that go to other servers.
     departures: Departures,
     /// The rooms that come from other servers.
@@ -35,16 +39,18 @@ pub(crate) struct Node {
 impl Node {
     pub(super) fn new(
         runtime: Runtime,
-        name: Name,
+        (name, requires): (Name, Vec<(String, Name)>),
         link: Link,
         member: Member,
         store: JetStreamStore,
     ) -> Self {
         Self {
             name,
+            requires,
             link,
             member,
             store: Arc::new(store),
+            metrics: ClusterMetrics::default(),
             departures: Departures::default(),
             arrivals: Arrivals::default(),
             is_draining: AtomicBool::new(false),
@@ -93,7 +99,19 @@ impl Node {
     pub(super) fn choose(&self, room: &str) -> Option<(ServerId, String)> {
         let mut hasher = DefaultHasher::new();
         room.hash(&mut hasher);
-        self.member.choose(hasher.finish())
+        self.member.choose(&self.requires(room), hasher.finish())
+    }
+
+    /// The tags that a server of a room must have.
+    pub(super) fn requires(&self, room: &str) -> Vec<Name> {
+        let is_of = |rooms: &str| {
+            room.strip_prefix(rooms).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        self.requires.iter().filter(|(rooms, _)| is_of(rooms)).map(|(_, tag)| *tag).collect()
+    }
+
+    pub(crate) fn metrics(&self) -> &ClusterMetrics {
+        &self.metrics
     }
 
     /// The origins of all servers of the cluster whose pages may still be open.
@@ -135,6 +153,36 @@ impl Node {
     }
 }
 
+impl Node {
+    /// Takes a room. The text beside a refusal is its label in the metrics.
+    fn try_take(&self, room: &str) -> Result<(), (&'static str, NotOwned)> {
+        if self.is_draining() && self.choose(room).is_some_and(|(server, _)| server.name != self.name) {
+            return Err(("draining", NotOwned::Elsewhere));
+        }
+        let failed = |error: &dyn std::fmt::Display| NotOwned::Failed(error.to_string());
+        let epoch = self.member.take(room, &self.requires(room)).map_err(|error| match error {
+            TakeError::Elsewhere { .. } => ("elsewhere", NotOwned::Elsewhere),
+            TakeError::NoLease => ("no_lease", failed(&error)),
+            TakeError::Tags(_) => ("tags", failed(&error)),
+            TakeError::Release(_) => ("release", failed(&error)),
+            other => ("failed", failed(&other)),
+        })?;
+        let world = WorldName::new(room).map_err(|error| ("failed", failed(&error)))?;
+        match self.store.claim(&world, Some(epoch)) {
+            Ok(_) => Ok(()),
+            Err(StoreError { problem: Problem::Fenced, .. }) => {
+                self.member.lose(room);
+                Err(("fenced", NotOwned::Elsewhere))
+            }
+            Err(error) => {
+                // Another server may have more success.
+                self.member.release(room);
+                Err(("failed", failed(&error)))
+            }
+        }
+    }
+}
+
 impl Drop for Node {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
@@ -147,26 +195,12 @@ impl Drop for Node {
 
 impl Ownership for Node {
     fn take(&self, room: &str) -> Result<(), NotOwned> {
-        if self.is_draining() && self.choose(room).is_some_and(|(server, _)| server.name != self.name) {
-            return Err(NotOwned::Elsewhere);
+        let taken = self.try_take(room);
+        match &taken {
+            Ok(()) => _ = self.metrics.epochs.inc(),
+            Err((reason, _)) => self.metrics.refuse(reason),
         }
-        let epoch = self.member.take(room).map_err(|error| match error {
-            TakeError::Elsewhere { .. } => NotOwned::Elsewhere,
-            other => NotOwned::Failed(other.to_string()),
-        })?;
-        let world = WorldName::new(room).map_err(|error| NotOwned::Failed(error.to_string()))?;
-        match self.store.claim(&world, Some(epoch)) {
-            Ok(_) => Ok(()),
-            Err(StoreError { problem: Problem::Fenced, .. }) => {
-                self.member.lose(room);
-                Err(NotOwned::Elsewhere)
-            }
-            Err(error) => {
-                // Another server may have more success.
-                self.member.release(room);
-                Err(NotOwned::Failed(error.to_string()))
-            }
-        }
+        taken.map_err(|(_, not_owned)| not_owned)
     }
 
     fn await_turn(&self, room: &str) {

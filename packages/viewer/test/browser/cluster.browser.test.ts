@@ -1,3 +1,5 @@
+import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { natsServer } from "../../../nowcast/test/nats-cluster.js";
@@ -6,6 +8,7 @@ import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "./browser.js";
 
 const ROOM = "meeting";
+const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
 
 const nats = natsServer();
 let cluster: ServerCluster;
@@ -15,6 +18,7 @@ let ben: Visitor;
 
 beforeAll(async () => {
   if (nats === undefined) return;
+  mkdirSync(SCREENSHOTS, { recursive: true });
   cluster = await ServerCluster.start(nats, ["north", "south", "west"]);
   browser = await launchBrowser();
   ada = await Visitor.enter(browser, cluster.server("north"), { name: "Ada", room: ROOM });
@@ -64,6 +68,13 @@ async function seeEachOther(): Promise<void> {
   }
 }
 
+/** Saves a picture of each page. */
+async function takePictures(when: string): Promise<void> {
+  for (const [name, { page }] of Object.entries({ ada, ben })) {
+    await page.screenshot({ path: `${SCREENSHOTS}/cluster-${when}-${name}.png` });
+  }
+}
+
 async function expectNoReload(): Promise<void> {
   for (const { page, errors } of [ada, ben]) {
     expect(await page.evaluate(() => document.documentElement.dataset["marked"])).toBe("yes");
@@ -74,6 +85,7 @@ async function expectNoReload(): Promise<void> {
 describe.skipIf(nats === undefined)("two tabs on different servers of a cluster", () => {
   it("are in one room", async () => {
     await seeEachOther();
+    await takePictures("before");
   });
 
   it("go on when the room moves to another server and back", async () => {
@@ -82,7 +94,9 @@ describe.skipIf(nats === undefined)("two tabs on different servers of a cluster"
     const ids = [await ada.page.evaluate(() => window.nowcast.world!.playerId), await ben.avatarId()];
     for (const to of [target, source]) {
       for (const visitor of [ada, ben]) await note(visitor, "gap");
-      const stoodMs = await cluster.move(ROOM, to);
+      const moving = cluster.move(ROOM, to);
+      if (to === target) await takePictures("moving");
+      const stoodMs = await moving;
       const sinceMs = Date.now();
       for (const visitor of [ada, ben]) await movesAfter(visitor, sinceMs);
       expect(await cluster.owner(ROOM)).toBe(to);
@@ -90,6 +104,7 @@ describe.skipIf(nats === undefined)("two tabs on different servers of a cluster"
       console.log(`moved within ${stoodMs} ms; pages without movement for ${gaps.map(Math.round)} ms`);
     }
     await seeEachOther();
+    await takePictures("moved");
     expect([await ada.page.evaluate(() => window.nowcast.world!.playerId), await ben.avatarId()]).toEqual(
       ids,
     );
@@ -106,6 +121,7 @@ describe.skipIf(nats === undefined)("two tabs on different servers of a cluster"
     console.log(`moving again ${waits.map(Math.round).join(" and ")} ms after the kill`);
     expect(await cluster.owner(ROOM)).not.toBe(owner);
     await seeEachOther();
+    await takePictures("owner-killed");
     await expectNoReload();
   });
 

@@ -32,8 +32,11 @@ export interface ConnectionHandlers {
 }
 
 export interface ConnectionOptions {
-  /** Returns the address. Called for every attempt, because name and rate may have changed. */
-  readonly url: () => string;
+  /**
+   * Returns the address. Called for every attempt, because name and rate may have changed. `isAgain` is false for the first
+   * attempt.
+   */
+  readonly url: (isAgain: boolean) => Promise<string>;
   readonly reconnect: boolean;
   readonly WebSocket: WebSocketConstructor | undefined;
 }
@@ -46,6 +49,7 @@ export class Connection {
   #isOpen = false;
   #isClosed = false;
   #attempts = 0;
+  #isAgain = false;
   #heardAtMs = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
   #watchTimer: ReturnType<typeof setInterval> | undefined;
@@ -93,8 +97,10 @@ export class Connection {
     let socket: WebSocketLike;
     try {
       const WebSocket = await loadWebSocket(this.#options.WebSocket);
+      const url = await this.#options.url(this.#isAgain);
+      this.#isAgain = true;
       if (this.#isClosed) return;
-      socket = new WebSocket(this.#options.url());
+      socket = new WebSocket(url);
     } catch (error) {
       // If WebSocket rejects the address, further attempts would fail, too.
       this.#finish(asNowcastError(error));

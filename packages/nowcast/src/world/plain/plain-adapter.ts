@@ -1,5 +1,8 @@
 import { setOwn, utf8LengthWellFormed } from "../../codec/msgpack-reader.js";
+import { readAddress } from "../../connect/address.js";
+import { findEndpoint } from "../../connect/endpoints.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
+import { sessionUrl } from "../address.js";
 import { checkActionBytes } from "../bounded.js";
 import { keyText } from "../client-key.js";
 import type { SpawnedEntity } from "../entity-table.js";
@@ -22,6 +25,8 @@ import type { ClientMessage, ServerMessage, SpawnMessageEntity } from "./message
 
 const DEFAULT_ENCODING: Encoding = "custom16";
 const MALFORMED = 4000;
+/** Maximum time in which the server that has the room is found. */
+const FIND_MS_MAX = 2_000;
 /** The newest round trip enters the smoothed one with a weight of 1 / `PING_WEIGHT`. */
 const PING_WEIGHT = 4;
 
@@ -51,7 +56,7 @@ export class PlainAdapter implements ProtocolAdapter {
     this.#token = token;
     this.#decoder = new PlainDecoder(encoding);
     this.#connection = new Connection(
-      { url: () => this.#address(base), reconnect, WebSocket },
+      { url: (isAgain) => this.#find(base, isAgain), reconnect, WebSocket },
       {
         message: (data) => this.#received(data),
         tick: () => this.#ping(),
@@ -100,6 +105,26 @@ export class PlainAdapter implements ProtocolAdapter {
   close(): void {
     this.#isWelcome = false;
     this.#connection.close();
+  }
+
+  /**
+   * Returns the address of the room. A server of a cluster answers with a redirect if another one has the room, and a WebSocket
+   * does not follow it. So the second and later attempts ask for the server that has the room.
+   */
+  async #find(base: URL, isAgain: boolean): Promise<string> {
+    if (!isAgain) return this.#address(base);
+    const given = readAddress(sessionUrl(base));
+    // If no server answers in time, the given one is tried.
+    const found = await findEndpoint(given, given, {}, AbortSignal.timeout(FIND_MS_MAX)).catch(
+      () => undefined,
+    );
+    const at = new URL(this.#address(base));
+    if (found !== undefined && found.address !== given) {
+      const { host, port, isEncrypted } = found.address;
+      at.protocol = isEncrypted ? "wss:" : "ws:";
+      at.host = `${host}:${port}`;
+    }
+    return at.href;
   }
 
   #address(base: URL): string {
