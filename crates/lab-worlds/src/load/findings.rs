@@ -444,6 +444,22 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_compared_with_the_single_client_of_its_own_repetition() {
+        let mut all = [
+            measured(Speech::WebSocket, 1, 500, 10_000_000),
+            measured(Speech::WebSocket, 11, 1_500, 11_000_000),
+            measured(Speech::WebSocket, 11, 9_000, 11_000_000),
+        ];
+        // In the first repetition, the trial with a single client failed.
+        (all[0].repetition, all[1].repetition, all[2].repetition) = (1, 1, 0);
+        let trials = Trials::of(&all);
+        let (scenario, speech, these) = trials.full().next().unwrap();
+        let mut cost = trials.cost(scenario, speech, these);
+        assert_eq!((these.len(), cost.core.len(), cost.client.len()), (2, 2, 1));
+        assert_eq!(cost.client.quantile(0.5), 10.0);
+    }
+
+    #[test]
     fn a_profile_is_the_mean_of_all_trials_of_a_server() {
         let mut all = [
             measured(Speech::WebSocket, 1, 500, 10_000_000),

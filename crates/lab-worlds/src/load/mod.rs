@@ -316,6 +316,23 @@ mod tests {
     }
 
     #[test]
+    fn a_run_continues_after_a_failed_trial_and_lists_it() {
+        let plan = Plan { all: vec![2, 3], near: 0, crowds: Vec::new(), peers: false, ..plan() };
+        let mut steps = Vec::new();
+        let outcome = plan.run(&mut |step| steps.push(step.to_owned())).unwrap();
+        assert_eq!(outcome.failed.len(), 8, "four trials with two clients, and four with three");
+        let last = outcome.failed.last().unwrap();
+        assert_eq!(last.name, "Nowcast, plain protocol: 3 clients that see all of 3 avatars");
+        assert_eq!(last.cause, "the server ended too early");
+        let text = outcome.report.to_terminal();
+        assert!(text.contains(&last.name) && text.contains(&last.cause), "{text}");
+        assert_eq!(
+            steps.iter().filter(|step| step.contains("failed: the server ended too early")).count(),
+            8
+        );
+    }
+
+    #[test]
     fn a_peer_that_is_not_installed_is_omitted_and_the_note_states_the_cure() {
         let plan = Plan { colyseus: "/nowhere".into(), ..plan() };
         assert!(plan.peer().unwrap_err().contains("`cargo xtask peers` installs it"));

@@ -1,6 +1,7 @@
 use super::*;
 use crate::client_sink::ClientSink;
 use crate::closing::Closing;
+use crate::config::JOINS_PER_STEP_MAX;
 use crate::names::Name;
 use crate::plain_sink::PlainSink;
 use crate::room::Room;
@@ -92,6 +93,33 @@ fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once
     until("the end of its thread", || rooms.metrics.rooms_abandoned.get() == 0);
     assert_eq!(rooms.list().len(), 1, "the newer room of its name is not changed");
     assert_eq!(rooms.metrics.ended("abandoned"), 1);
+}
+
+#[test]
+fn clients_that_enter_together_join_in_several_steps() {
+    static GATE: (Mutex<bool>, std::sync::Condvar) = (Mutex::new(false), std::sync::Condvar::new());
+    /// The number of players after the joins of each step.
+    static PLAYERS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    /// A behaviour whose first step does not return before the gate is open.
+    struct Counting;
+    impl nowcast_world::Behaviour for Counting {
+        fn step(&mut self, scene: &mut nowcast_world::Scene) {
+            let held = GATE.0.lock().unwrap();
+            drop(GATE.1.wait_while(held, |is_open| !*is_open).unwrap());
+            PLAYERS.lock().unwrap().push(scene.players().count());
+        }
+    }
+    let make = || World::new(Definition::default(), 1, Box::new(Counting)).expect("the definition is valid");
+    let rooms = rooms_of(offering(Arc::new(move |_, _| make())), with_step(Duration::from_secs(3_600)));
+    let all = 3 * JOINS_PER_STEP_MAX;
+    let clients: Vec<_> = (0..all).map(|_| enter(&rooms, "plaza")).collect();
+    *GATE.0.lock().unwrap() = true;
+    GATE.1.notify_all();
+    until("all joins", || PLAYERS.lock().unwrap().last() == Some(&all));
+    let players = PLAYERS.lock().unwrap().clone();
+    let before = [0].into_iter().chain(players.iter().copied());
+    assert!(before.zip(&players).all(|(before, now)| now - before <= JOINS_PER_STEP_MAX), "{players:?}");
+    drop(clients);
 }
 
 #[test]
