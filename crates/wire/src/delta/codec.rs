@@ -201,7 +201,8 @@ impl<P: Predictor> Codec<P> {
         out: &mut Vec<u8>,
     ) -> Result<(), DeltaError> {
         let past = &past[..past.len().min(Past::DEPTH)];
-        past.iter().chain([&frame]).try_for_each(|frame| frame.check_rows(&self.layout))?;
+        frame.check_rows(&self.layout)?;
+        past.iter().try_for_each(|past| past.check_rows_beside(frame, &self.layout))?;
         let start = out.len();
         let mut scratch = std::mem::take(&mut self.scratch);
         let written = self.write_against_frames(frame, past, &mut scratch, out);

@@ -29,6 +29,14 @@ pub trait Predictor {
     /// the order of their ids.
     fn guess(&mut self, past: &Past<'_>, row: usize, column: usize, known: &[i32]) -> Guess;
 
+    /// Guesses all columns of a row that is in the newest baseline, and whose values are known. The guesses are those of
+    /// [`Predictor::guess`] for each column.
+    fn guess_row(&mut self, past: &Past<'_>, row: usize, values: &[i32], guesses: &mut [Guess]) {
+        for (column, guess) in guesses.iter_mut().enumerate().take(values.len()) {
+            *guess = self.guess(past, row, column, &values[..column]);
+        }
+    }
+
     /// Receives the true values of a changed row.
     fn learn(&mut self, past: &Past<'_>, row: usize, values: &[i32]);
 
@@ -71,14 +79,51 @@ impl Predictor for Linear {
             }
             _ => row[column],
         });
-        let step = kind.difference(now, then);
-        let bend = step.wrapping_sub(kind.difference(then, first));
-        let moved = extrapolate(step, past.age(0), past.age(1).wrapping_sub(past.age(0)));
-        let doubt = magnitude(bend.unsigned_abs().min(STEP_MAX) * 8);
-        Guess { value: kind.sum(now, moved), lean: 0, doubt, moved }
+        guess_of(kind, [now, then, first], ages(past))
+    }
+
+    fn guess_row(&mut self, past: &Past<'_>, row: usize, values: &[i32], guesses: &mut [Guess]) {
+        let Some(base) = past.row(0, row) else { return guesses.fill(Guess::default()) };
+        let before = past.row(1, row).unwrap_or(base);
+        let oldest = past.row(2, row).unwrap_or(before);
+        let ages = ages(past);
+        let mut components = [[0; 3]; 3];
+        for (column, (guess, kind)) in guesses.iter_mut().zip(&self.columns).enumerate() {
+            let numbers = match *kind {
+                Column::Flag | Column::Largest { .. } => {
+                    *guess = Guess { value: base[column], ..Guess::default() };
+                    continue;
+                }
+                Column::Component { bits, first } => {
+                    // The three components follow each other.
+                    if column == first + 1 {
+                        components = [base, before, oldest]
+                            .map(|row| orientation::in_frame_of(row, first, bits, values[first]));
+                    }
+                    components.map(|row| row[column - first - 1])
+                }
+                _ => [base[column], before[column], oldest[column]],
+            };
+            *guess = guess_of(*kind, numbers, ages);
+        }
     }
 
     fn learn(&mut self, _: &Past<'_>, _: usize, _: &[i32]) {}
+}
+
+/// The ticks from the newest baseline to the frame, and from the baseline before to the newest.
+fn ages(past: &Past<'_>) -> (u32, u32) {
+    (past.age(0), past.age(1).wrapping_sub(past.age(0)))
+}
+
+/// Extrapolates a column from its values in three baselines, newest first.
+#[inline]
+fn guess_of(kind: Column, [now, then, first]: [i32; 3], (ahead, behind): (u32, u32)) -> Guess {
+    let step = kind.difference(now, then);
+    let bend = step.wrapping_sub(kind.difference(then, first));
+    let moved = extrapolate(step, ahead, behind);
+    let doubt = magnitude(bend.unsigned_abs().min(STEP_MAX) * 8);
+    Guess { value: kind.sum(now, moved), lean: 0, doubt, moved }
 }
 
 /// A step larger than this is a jump, not motion.
@@ -89,6 +134,9 @@ const STEP_MAX: u32 = 1 << 20;
 fn extrapolate(step: i32, ahead: u32, behind: u32) -> i32 {
     if step.unsigned_abs() > STEP_MAX || behind == 0 || behind > 255 || ahead > 255 {
         return 0;
+    }
+    if ahead == behind {
+        return step;
     }
     let (step, ahead, behind) = (i64::from(step), i64::from(ahead), i64::from(behind));
     (2 * step * ahead + behind).div_euclid(2 * behind) as i32
@@ -102,4 +150,54 @@ pub fn magnitude(size: u32) -> u8 {
     }
     let octave = 31 - size.leading_zeros();
     (2 * octave + ((size >> (octave - 1)) & 1)).min(31) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::delta::frame::{Field, Frame};
+    use crate::delta::past::Prior;
+
+    fn layout() -> Layout {
+        let fields = [Field::Number, Field::Angle { bits: 9 }, Field::Flag, Field::Orientation { bits: 5 }];
+        Layout::new(&fields).expect("the widths are allowed")
+    }
+
+    fn row() -> impl Strategy<Value = [i32; 7]> {
+        let orientation = (0..4i32, 0..32i32, 0..32i32, 0..32i32);
+        let number = prop_oneof![-50..50i32, any::<i32>()];
+        (number, 0..512i32, 0..2i32, orientation)
+            .prop_map(|(number, angle, flag, (largest, a, b, c))| [number, angle, flag, largest, a, b, c])
+    }
+
+    proptest! {
+        #[test]
+        fn a_row_is_guessed_like_its_columns(
+            now in row(),
+            past in proptest::collection::vec((row(), 1..70u32, any::<bool>()), 1..=3),
+        ) {
+            let (layout, mut tick) = (layout(), 1_000);
+            let mut frames = Vec::new();
+            for (values, gap, has_other) in &past {
+                tick -= gap;
+                let mut frame = Frame::new(tick);
+                if *has_other {
+                    frame.push(3, &now);
+                }
+                frame.push(7, values);
+                frames.push(frame);
+            }
+            let frames: Vec<&Frame> = frames.iter().collect();
+            let past = Past::new(1_000, 7, &[7], Prior::of_frames(&frames, &[], &[]));
+            let mut linear = Linear::default();
+            linear.start(&layout, &past, &[]);
+            let mut guesses = [Guess::default(); 7];
+            linear.guess_row(&past, 0, &now, &mut guesses);
+            for column in 0..7 {
+                prop_assert_eq!(guesses[column], linear.guess(&past, 0, column, &now[..column]));
+            }
+        }
+    }
 }

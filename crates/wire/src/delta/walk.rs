@@ -216,17 +216,26 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         let mut missed = 0;
         if let Some(truth) = truth {
             // A reader computes these guesses one by one, while it decodes the earlier columns.
-            for column in 0..self.columns.len() {
-                let guess = self.guess(row, column, known, Some(truth));
-                self.guesses[column] = guess;
-                let rest = residual(self.columns[column], truth[column], guess.value);
-                missed |= u64::from(rest != 0) << column;
+            self.guess_row(row, known, truth);
+            for (column, (kind, guess)) in self.columns.iter().zip(&self.guesses).enumerate() {
+                missed |= u64::from(residual(*kind, truth[column], guess.value) != 0) << column;
             }
         }
         let errors = &self.out.errors[row * self.columns.len()..][..self.columns.len()];
         let quiet = errors.iter().enumerate();
         let quiet = quiet.fold(0, |all, (column, &error)| all | (u64::from(error == 0) << column));
         self.symbols.mask(missed, quiet)
+    }
+
+    /// Guesses all columns of a row that is written.
+    fn guess_row(&mut self, row: usize, known: bool, truth: &[i32]) {
+        let width = self.columns.len();
+        if known {
+            return self.predictor.guess_row(self.past, row, truth, &mut self.guesses[..width]);
+        }
+        for column in 0..width {
+            self.guesses[column] = self.guess(row, column, known, Some(truth));
+        }
     }
 
     /// Guesses a column, given the columns before it. A writer uses the true values of these columns, and a reader uses the
