@@ -106,7 +106,7 @@ impl SourceDrafts {
             _ if !may_send => 0,
             (Some(exact), _) => exact,
             // The size of the waiting messages in the packet is known only when the packet holds them.
-            (None, Some(room)) if has_waiting(session) => match session.poll_timeout(now) {
+            (None, Some(room)) if session.has_waiting() => match session.poll_timeout(now) {
                 Some(at) if at <= now => room / 2,
                 _ => 0,
             },
@@ -197,7 +197,7 @@ impl SourceDrafts {
         if self.source.is_none() {
             return if session.poll_packet(now, self, packet) { Polled::Packet } else { Polled::Nothing };
         }
-        let is_shared = has_waiting(session);
+        let is_shared = session.has_waiting();
         (self.offered, self.missed) = (0, None);
         let has_packet = session.poll_packet(now, self, packet);
         let asked = self.asked.take();
@@ -258,10 +258,6 @@ impl Replication for SourceDrafts {
             None => self.missed = Some(lane),
         }
     }
-}
-
-fn has_waiting(session: &Session) -> bool {
-    session.gauges().waiting > 0
 }
 
 /// Drops a source. Must not be called under a lock. A panic ends only that source.

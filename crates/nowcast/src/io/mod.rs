@@ -3,9 +3,9 @@
 //! A job is a future that belongs to a connection: the driver of a session, or the task that reads a client's messages. The loop
 //! that serves all QUIC connections of a socket is one job, too (`endpoint/quic/serving.rs`). All jobs of a thread are one task of
 //! the thread's own runtime ([`crew`]). So a wake-up within the thread costs one entry in a list, and many wake-ups from another
-//! thread, such as those of a room that has published a step, wake the thread once. The loop's turn comes after the drivers that
-//! have packets for it, so UDP datagrams of a turn leave together (`udp.rs`). A busy thread collects events instead of waking for
-//! each of them ([`pace`]).
+//! thread, such as those of a room that has published a step, wake the thread once. The loop has a turn after at most 64 other
+//! jobs. So UDP datagrams of a turn leave together (`udp.rs`), and arriving datagrams do not wait for the turns of a whole crowd. A
+//! busy thread collects events instead of waking for each of them ([`pace`]).
 //!
 //! Programs without I/O threads run the same jobs as tasks of their own runtime.
 
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::task::unconstrained;
 
-use crew::{Crew, Inbox};
+use crew::{Crew, Inbox, Rank};
 
 pub(crate) use pace::Pace;
 pub(crate) use udp::{Batch, DatagramSocket};
@@ -133,7 +133,7 @@ impl IoThread {
 
     /// Runs a future on the thread. A panic ends only this future.
     pub fn spawn(&self, job: impl Future<Output = ()> + Send + 'static) {
-        self.inbox.add(Box::pin(job));
+        self.inbox.add(Rank::Connection, Box::pin(job));
     }
 
     /// Runs a future on the I/O thread of the caller, or else as a task of the current tokio runtime.
@@ -162,6 +162,15 @@ impl std::fmt::Debug for IoThread {
 /// Runs a job on this I/O thread, or else as a task of the current runtime.
 pub(crate) fn spawn(job: impl Future<Output = ()> + Send + 'static) {
     IoThread::spawn_here(job);
+}
+
+/// Runs the loop of a socket that many connections share, on this I/O thread or as a task of the current runtime. On an I/O thread it
+/// has a turn after those of a few connections.
+pub(crate) fn spawn_loop(job: impl Future<Output = ()> + Send + 'static) {
+    match IoThread::current() {
+        Some(thread) => thread.inbox.add(Rank::Loop, Box::pin(job)),
+        None => drop(tokio::spawn(job)),
+    }
 }
 
 /// Runs a job on an I/O thread, or else as a task of the current runtime.

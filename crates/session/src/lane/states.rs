@@ -16,7 +16,7 @@ pub(crate) struct SentState {
     pub(crate) at: Time,
     pub(crate) length: u32,
     /// Greatest cost of any value of this key in this interval.
-    pub(crate) cost: u64,
+    cost: u32,
     payload: Option<Handle>,
     pub(crate) parts: Option<Box<Parts>>,
     /// Whether the value was lost and is not sent again, because a newer value of its key waits for the same interval.
@@ -107,7 +107,7 @@ impl SentStates {
     pub(crate) fn cost_of(&self, newest: Option<u32>, length: usize, interval: u64) -> u64 {
         let cost = length as u64 + MESSAGE_COST;
         match newest.map(|slot| self.get(slot)) {
-            Some(state) if state.interval == interval => cost.saturating_sub(state.cost),
+            Some(state) if state.interval == interval => cost.saturating_sub(state.cost.into()),
             _ => cost,
         }
     }
@@ -125,7 +125,8 @@ impl SentStates {
     ) -> (u32, bool) {
         self.cost += self.cost_of(newest, value.length as usize, interval);
         self.sum += stamp;
-        let cost = u64::from(value.length) + MESSAGE_COST;
+        // A lane takes no message whose cost needs more bits.
+        let cost = value.length.saturating_add(MESSAGE_COST as u32);
         if let Some(slot) = newest {
             self.get_mut(slot).deferred = None;
         }
@@ -218,6 +219,10 @@ impl SentStates {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = state;
             return slot;
+        }
+        if self.slots.len() == self.slots.capacity() {
+            // A client in a crowd has a thousand keys, so the list grows by less than its own size.
+            self.slots.reserve_exact(self.slots.len() / 4 + SPARE_SLOTS);
         }
         self.slots.push(state);
         (self.slots.len() - 1) as u32

@@ -275,6 +275,11 @@ impl Session {
         &self.stats
     }
 
+    /// Whether messages wait for packets; cheaper than [`Session::gauges`].
+    pub fn has_waiting(&self) -> bool {
+        self.lanes.waiting() > 0
+    }
+
     /// The present measurements.
     pub fn gauges(&self) -> Gauges {
         let rtt = self.recovery.rtt();

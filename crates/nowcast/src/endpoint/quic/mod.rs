@@ -33,7 +33,7 @@ use super::Directory;
 use super::socket::sharing;
 use crate::carrier::transport_config;
 use crate::certificate::Certificates;
-use crate::io::{DatagramSocket, IoThreads, spawn};
+use crate::io::{DatagramSocket, IoThreads, spawn_loop};
 use handshakes::{HANDSHAKES_MAX, Handshakes};
 use serving::Loop;
 use shards::{Inboxes, Shard, ThreadIds};
@@ -164,7 +164,7 @@ impl Address {
         );
         let shard = Shard::new(ThreadIds::new(key, number, of), Arc::clone(&self.all));
         let serving = Serving::new(core, shard);
-        spawn(Loop::new(Arc::clone(&serving), DatagramSocket::open(socket)?));
+        spawn_loop(Loop::new(Arc::clone(&serving), DatagramSocket::open(socket)?));
         Ok(serving)
     }
 
