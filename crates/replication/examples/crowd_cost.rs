@@ -112,10 +112,13 @@ fn main() {
             avatar.position[0] += avatar.yaw.sin() * METRES_PER_STEP;
             avatar.position[2] += avatar.yaw.cos() * METRES_PER_STEP;
         }
-        publish(step, &scene, &mut grid, &mut history, &avatars, &rest);
+        // As in a room, all clients have their rounds in the same steps, and only these steps are published.
+        let is_due = step.is_multiple_of(ROUND_STEPS);
+        if is_due {
+            publish(step, &scene, &mut grid, &mut history, &avatars, &rest);
+        }
         let snapshot = grid.grid_snapshot();
         for client in &mut clients {
-            let is_due = (step + client.avatar as u32).is_multiple_of(ROUND_STEPS);
             let eye = avatars[client.avatar].position;
             let sent = serve_client(client, step, is_due.then_some(eye), snapshot, &history);
             for number in sent.numbers {

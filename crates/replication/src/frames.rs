@@ -67,7 +67,7 @@ pub(crate) struct Kept {
     tick_before: u32,
     /// Two opposite corners of the smallest box around the frame's entities; `None` if the frame has no entities.
     pub(crate) bounds: Option<Bounds>,
-    /// The largest distance that an entity of the frame moved along one axis since the step before, in metres.
+    /// The largest distance that an entity of the frame moved along one axis in a step since the frame before, in metres.
     pub(crate) moved: f32,
     /// The largest extent of an entity of the frame from the entity's centre, in metres.
     pub(crate) size: f32,
@@ -84,13 +84,13 @@ struct Shared {
 }
 
 /// A shared encoding.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Made {
     /// The ticks of the baselines.
     baselines: Baselines,
     /// The number of ticks for which the first baseline stayed valid.
     unchanged_ticks: u32,
-    bytes: Arc<[u8]>,
+    bytes: Box<[u8]>,
     /// The acknowledged frames of the viewer that took it last. Most viewers have acknowledged the same frames, and take it
     /// without choosing baselines.
     acked: Acked,
@@ -103,11 +103,11 @@ pub(crate) type Bounds = [[f32; 3]; 2];
 
 /// The newest frame of a group, as one viewer gets it.
 #[derive(Debug)]
-pub(crate) struct Delta {
+pub(crate) struct Delta<'a> {
     pub(crate) baselines: Baselines,
     /// The number of ticks for which the first baseline stayed valid.
     pub(crate) unchanged_ticks: u32,
-    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) bytes: &'a [u8],
     /// Whether it was encoded for this viewer.
     pub(crate) is_new: bool,
 }
@@ -155,15 +155,14 @@ impl Frames {
         self.tick
     }
 
-    /// Whether a section of the list, which is in order, may have other groups than at `version`.
-    pub(crate) fn are_regrouped(&self, sections: &[SectionId], version: u64) -> bool {
-        if version >= self.version {
-            return version != self.version;
-        }
+    /// Returns the sections that have other groups than at `version`, the newest first and some of them several times. Returns
+    /// `None` if they are not known any more.
+    pub(crate) fn regrouped_since(&self, version: u64) -> Option<impl Iterator<Item = SectionId>> {
         // Entries before the oldest one may be forgotten, also of its version.
-        let knows_all = self.regrouped.front().is_some_and(|(oldest, _)| *oldest <= version);
-        let mut newer = self.regrouped.iter().rev().take_while(|(of, _)| *of > version);
-        !knows_all || newer.any(|(_, section)| sections.binary_search(section).is_ok())
+        let knows_all = version == self.version
+            || version < self.version && self.regrouped.front().is_some_and(|(oldest, _)| *oldest <= version);
+        let newer = self.regrouped.iter().rev().take_while(move |(of, _)| *of > version);
+        knows_all.then(|| newer.map(|(_, section)| *section))
     }
 
     /// A number that grows whenever the set of groups of a section changes.
@@ -176,9 +175,9 @@ impl Frames {
         self.sections.get(&section).map_or(&[], Vec::as_slice)
     }
 
-    /// The groups of all sections.
-    pub(crate) fn all_groups(&self) -> impl Iterator<Item = u16> {
-        self.sections.values().flatten().copied()
+    /// The groups of all sections, with their sections.
+    pub(crate) fn all_groups(&self) -> impl Iterator<Item = (u16, SectionId)> {
+        self.sections.iter().flat_map(|(section, groups)| groups.iter().map(|group| (*group, *section)))
     }
 
     pub(crate) fn group(&self, group: u16) -> Option<&GroupFrames> {
@@ -260,18 +259,24 @@ impl GroupFrames {
         ages.filter(|age| *age < u64::BITS).fold(0, |bits, age| bits | 1 << age)
     }
 
-    /// Returns the newest frame encoded against baselines that the viewer has acknowledged. Viewers share encodings: a
-    /// viewer takes an encoding against almost as good baselines, rather than making one of its own.
-    pub(crate) fn delta(&self, acked: &Acked, encoders: &Encoders) -> Option<Delta> {
+    /// Calls `take` with the newest frame, encoded against baselines that the viewer has acknowledged. Viewers share encodings: a
+    /// viewer takes an encoding against almost as good baselines, rather than making one of its own. `take` is short, because it
+    /// runs while other viewers cannot read encodings of the frame.
+    pub(crate) fn with_delta<T>(
+        &self,
+        acked: &Acked,
+        encoders: &Encoders,
+        take: impl FnOnce(Delta<'_>) -> T,
+    ) -> Option<T> {
         let newest = self.kept.back()?;
         let lock = || newest.shared.lock().expect("nobody panics while holding it");
         let mut shared = lock();
-        if let Some(delta) = shared.take_again(acked) {
-            return Some(delta);
+        if let Some(made) = shared.find_again(acked) {
+            return Some(take(made.delta(false)));
         }
         let wanted = self.best_baselines(newest, acked);
-        if let Some(delta) = shared.take(wanted, acked) {
-            return Some(delta);
+        if let Some(made) = shared.find(wanted, acked) {
+            return Some(take(made.delta(false)));
         }
         // The frame is encoded without holding the lock. Two threads may encode the same frame at once, which is cheaper
         // than waiting.
@@ -288,9 +293,9 @@ impl GroupFrames {
             .and_then(|tick| Some(self.valid_until(tick)?.wrapping_sub(tick)))
             .unwrap_or(0);
         let made = Made { baselines: wanted, unchanged_ticks, bytes, acked: *acked, uses: 0 };
-        let delta = made.delta(true);
+        let taken = take(made.delta(true));
         lock().put(made);
-        Some(delta)
+        Some(taken)
     }
 
     /// Returns the best baselines of the newest frame for a viewer.
@@ -313,15 +318,15 @@ impl GroupFrames {
 
 impl Shared {
     /// Returns the encoding that a viewer with the same acknowledged frames took last.
-    fn take_again(&mut self, acked: &Acked) -> Option<Delta> {
+    fn find_again(&mut self, acked: &Acked) -> Option<&Made> {
         let made = self.made.iter_mut().find(|made| made.acked == *acked)?;
         made.uses += 1;
-        Some(made.delta(false))
+        Some(made)
     }
 
     /// Returns an encoding against the wanted baselines, or against others that the viewer has acknowledged and that are
     /// almost as good.
-    fn take(&mut self, wanted: Baselines, acked: &Acked) -> Option<Delta> {
+    fn find(&mut self, wanted: Baselines, acked: &Acked) -> Option<&Made> {
         let exact = self.made.iter().position(|made| made.baselines == wanted);
         let at = exact.or_else(|| {
             let first = wanted[0]?;
@@ -338,7 +343,7 @@ impl Shared {
         let made = &mut self.made[at];
         made.uses += 1;
         made.acked = *acked;
-        Some(made.delta(false))
+        Some(made)
     }
 
     /// Stores an encoding. If there are too many, it replaces the least used one, of which the oldest.
@@ -355,9 +360,9 @@ impl Shared {
 }
 
 impl Made {
-    fn delta(&self, is_new: bool) -> Delta {
+    fn delta(&self, is_new: bool) -> Delta<'_> {
         let Self { baselines, unchanged_ticks, .. } = *self;
-        Delta { baselines, unchanged_ticks, bytes: Arc::clone(&self.bytes), is_new }
+        Delta { baselines, unchanged_ticks, bytes: &self.bytes, is_new }
     }
 }
 
@@ -402,7 +407,7 @@ fn bounds(frame: &Frame, quantization: Quantization) -> Option<Bounds> {
 pub(crate) struct Encoders(Mutex<Vec<Encoder>>);
 
 impl Encoders {
-    fn encode(&self, frame: &Frame, quantization: Quantization, baselines: &[&Frame]) -> Arc<[u8]> {
+    fn encode(&self, frame: &Frame, quantization: Quantization, baselines: &[&Frame]) -> Box<[u8]> {
         let free = || self.0.lock().expect("nobody panics while holding it");
         let mut encoder = free().pop().unwrap_or_default();
         let bytes = encoder.encode(frame, quantization, baselines);
@@ -422,7 +427,7 @@ struct Encoder {
 }
 
 impl Encoder {
-    fn encode(&mut self, frame: &Frame, quantization: Quantization, baselines: &[&Frame]) -> Arc<[u8]> {
+    fn encode(&mut self, frame: &Frame, quantization: Quantization, baselines: &[&Frame]) -> Box<[u8]> {
         if quantization.is_motion() {
             return motion_codec::encode(frame, quantization, baselines.first().copied());
         }
@@ -431,7 +436,7 @@ impl Encoder {
             .of(quantization)
             .encode_against_frames(frame, baselines, &mut self.scratch)
             .expect("rows are made within the layout, and ids rise");
-        Arc::from(&self.scratch[..])
+        Box::from(&self.scratch[..])
     }
 }
 

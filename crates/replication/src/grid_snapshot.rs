@@ -1,10 +1,13 @@
 //! The sections of a world and their entities at one step: immutable, shared by all readers.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::section::{Cell, IdHash, Policy, Ranges, Section, SectionId, cell_of, stir_metres};
 use crate::snapshot_pool::ApplyDelta;
+
+/// Maximum number of new sections that are remembered: those of many rounds, because avatars rarely come to places where nobody was.
+const CREATED_MAX: usize = 128;
 
 /// All sections of a world with their entities at one step; see [`crate::InterestGrid::grid_snapshot`].
 #[derive(Clone, Debug, Default)]
@@ -14,8 +17,12 @@ pub struct GridSnapshot {
     layers: Vec<Layer>,
     /// The sections that one player sees, by player.
     owned: BTreeMap<u32, Cells>,
-    /// A number that changes whenever a section is added.
+    /// A number that changes whenever a section is added: the greatest id of all sections so far.
     version: u32,
+    /// The sections that were added last, in the order of their ids.
+    created: VecDeque<SectionId>,
+    /// The greatest id that was removed from this list.
+    forgotten: u32,
 }
 
 /// The sections of one policy.
@@ -46,8 +53,11 @@ impl ApplyDelta for GridSnapshot {
     type Change = GridDelta;
 
     fn apply(&mut self, delta: &GridDelta) {
-        self.version = delta.version;
+        let before = std::mem::replace(&mut self.version, delta.version);
         for (id, section) in &delta.sections {
+            if id.0 > before {
+                self.note_created(*id);
+            }
             match section {
                 Some(section) => self.draw(*id, section),
                 None => self.erase(*id),
@@ -57,6 +67,20 @@ impl ApplyDelta for GridSnapshot {
 }
 
 impl GridSnapshot {
+    fn note_created(&mut self, id: SectionId) {
+        if self.created.len() == CREATED_MAX {
+            self.forgotten = self.created.pop_front().map_or(0, |oldest| oldest.0);
+        }
+        self.created.push_back(id);
+    }
+
+    /// Returns the sections that were added after a version. Returns `None` if they are not known any more.
+    pub(crate) fn created_since(&self, version: u32) -> Option<impl Iterator<Item = (SectionId, &Section)>> {
+        let newer = self.created.iter().rev().take_while(move |id| id.0 > version);
+        let found = newer.filter_map(|id| Some((*id, self.section(*id)?)));
+        (version >= self.forgotten).then_some(found)
+    }
+
     fn draw(&mut self, id: SectionId, section: &Arc<Section>) {
         self.sections.insert(id, Arc::clone(section));
         let cells = match (section.policy, section.policy.side()) {

@@ -59,6 +59,8 @@ impl From<(u32, Transform)> for Moving {
 #[derive(Debug, Default)]
 pub struct History {
     tick: u32,
+    /// Steps since the previous call of [`History::publish`].
+    steps: u32,
     /// Ordered by id.
     entities: Vec<Known>,
     /// The motion of bodies that move by themselves.
@@ -126,9 +128,11 @@ impl Known {
 
 impl History {
     /// Records all transforms at step `tick` of the world, modulo 2^32. `moving` is ordered by id. Call it at most once
-    /// for each step. Returns the immutable frames that viewers read.
+    /// for each step. Steps in which no viewer has a round may be left out, unless [`History::has_flights`]. Returns the
+    /// immutable frames that viewers read.
     pub fn publish<M: Into<Moving>>(&mut self, tick: u32, moving: impl Iterator<Item = M>) -> &Arc<Frames> {
         let tick_before = std::mem::replace(&mut self.tick, tick);
+        self.steps = tick.wrapping_sub(tick_before).max(1);
         let mut moving = moving.map(Into::into).peekable();
         let mut entities = std::mem::take(&mut self.entities);
         // In most steps no entity comes or goes. Then each known entity is updated in its place.
@@ -171,6 +175,7 @@ impl History {
     /// Returns the current state of an entity; `None` if no group has a free place.
     fn place(&mut self, known: Option<Known>, moving: &Moving) -> Option<Known> {
         let Moving { id, transform, section, size, quantization, rates, flight } = *moving;
+        let steps = self.steps as f32;
         let mut has_new_row = false;
         let mut tracker = flight.map(|flight| match self.trackers.remove(&id) {
             Some(mut tracker) => {
@@ -193,7 +198,7 @@ impl History {
                 let row = row_of(&tracker);
                 if if moves_itself { has_new_row } else { row != known.row } {
                     let next = self.change(known.group);
-                    next.moved = next.moved.max(distance(&known.transform, &transform));
+                    next.moved = next.moved.max(distance(&known.transform, &transform) / steps);
                 }
                 self.keep_tracker(id, tracker);
                 return Some(Known { row, transform, size, ..known });
@@ -334,6 +339,11 @@ impl History {
         self.regrouped.insert(section);
     }
 
+    /// Whether some bodies move by themselves. Their motion is followed from step to step.
+    pub fn has_flights(&self) -> bool {
+        !self.trackers.is_empty()
+    }
+
     /// Returns the frames that [`publish`](Self::publish) returned last.
     pub fn frames(&self) -> &Arc<Frames> {
         self.snapshots.newest()
@@ -402,6 +412,17 @@ mod tests {
         assert_eq!(history.groups.len(), 3);
         assert_eq!(history.rows().count(), 30);
         assert_eq!(history.groups[0].members, 10);
+    }
+
+    #[test]
+    fn steps_without_rounds_may_be_left_out() {
+        let mut history = History::default();
+        for tick in (300..400).step_by(3) {
+            history.publish(tick, [(1, at(tick as f32 * 0.125))].into_iter());
+        }
+        let newest = history.frames().group(0).unwrap().newest().unwrap();
+        assert_eq!((newest.frame.tick(), newest.moved), (399, 0.125), "metres in a step");
+        assert_eq!(history.frames().group(0).unwrap().valid_until(396), Some(396));
     }
 
     #[test]

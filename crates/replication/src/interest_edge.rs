@@ -6,6 +6,9 @@ use crate::section::{Ranges, SectionId, distance};
 /// narrower ones are collected more often.
 const STIRS: f32 = 4.0;
 
+/// Maximum number of new sections that extend an edge. Then the next search removes the sections that no longer exist.
+const EXTENDED_MAX: usize = 64;
+
 /// The part of the distance that is used. The rest is for rounding.
 const USED: f32 = 0.98;
 
@@ -18,6 +21,8 @@ pub(crate) struct InterestEdge {
     /// The distance from this eye up to which the edge holds, in metres.
     metres: f32,
     sections: Vec<OnEdge>,
+    /// Number of sections that were added after the edge was collected.
+    extended: usize,
 }
 
 /// A section at the edge.
@@ -44,17 +49,37 @@ impl InterestEdge {
         self.sections.capacity() * size_of::<OnEdge>()
     }
 
-    /// Whether only sections of the edge can have entered or left for this eye.
-    pub(crate) fn holds(&self, version: u32, eye: Option<[f32; 3]>) -> bool {
-        self.of
-            .zip(eye)
-            .is_some_and(|((of, from), eye)| of == version && distance([from; 2], eye) <= USED * self.metres)
+    /// Returns the version of the grid for which only sections of the edge can have entered or left with this eye; `None` if a new
+    /// edge must be collected.
+    pub(crate) fn version_for(&self, eye: Option<[f32; 3]>) -> Option<u32> {
+        let ((version, from), eye) = self.of.zip(eye)?;
+        (distance([from; 2], eye) <= USED * self.metres).then_some(version)
+    }
+
+    /// Adds sections that were created since the edge was collected, up to this version. Returns whether all of them could be
+    /// added; if not, a new edge must be collected.
+    pub(crate) fn extend(&mut self, version: u32, created: impl Iterator<Item = OnEdge>) -> bool {
+        let Some((of, from)) = &mut self.of else { return false };
+        for section in created {
+            // A section further inside may enter, too, because it was in no earlier search.
+            if section.distance(*from) > section.ranges.leave_metres + self.metres {
+                continue;
+            }
+            if self.extended == EXTENDED_MAX {
+                return false;
+            }
+            self.extended += 1;
+            self.sections.push(section);
+        }
+        *of = version;
+        true
     }
 
     /// Begins a new edge for an eye. An eye that moves less than `stir` metres on each axis causes no refresh.
     pub(crate) fn restart(&mut self, version: u32, eye: Option<[f32; 3]>, stir: f32) {
         self.of = eye.map(|eye| (version, eye));
         self.metres = STIRS * stir;
+        self.extended = 0;
         self.sections.clear();
     }
 
@@ -81,6 +106,12 @@ impl InterestEdge {
                 false => away <= enter_metres + metres,
             }
         });
+    }
+
+    /// Whether new sections extend the edge.
+    #[cfg(test)]
+    pub(crate) fn is_extended(&self) -> bool {
+        self.extended > 0
     }
 
     /// The sections of the edge.

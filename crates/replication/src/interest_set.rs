@@ -106,7 +106,7 @@ impl InterestSet {
             return InterestChange::default();
         }
         self.looked = Some(looked);
-        if !self.is_behind && self.edge.holds(looked.version, self.eye) {
+        if !self.is_behind && self.extend_edge(grid_snapshot) {
             return self.refresh_edge(grid_snapshot, entities_max);
         }
         let (mut near, mut edge) = (std::mem::take(&mut self.near), std::mem::take(&mut self.edge));
@@ -125,6 +125,28 @@ impl InterestSet {
         edge.finish(|id| self.sees(id));
         (self.near, self.edge) = (near, edge);
         InterestChange { entered, left }
+    }
+
+    /// Adds new sections to the edge, if it holds for the eye. Returns whether only sections of the edge can have entered or left.
+    fn extend_edge(&mut self, grid_snapshot: &GridSnapshot) -> bool {
+        let Some(version) = self.edge.version_for(self.eye) else { return false };
+        if version == grid_snapshot.version() {
+            return true;
+        }
+        let Some(created) = grid_snapshot.created_since(version) else { return false };
+        let mut has_unlimited = false;
+        let Self { player, seen, edge, .. } = self;
+        let created = created.filter_map(|(id, section)| {
+            let Some(radius) = section.policy.radius() else {
+                // Only a complete search finds sections without a radius.
+                has_unlimited |= section.policy == Policy::Always || section.policy == Policy::Owner(*player);
+                return None;
+            };
+            let is_seen = seen.binary_search(&id).is_ok();
+            Some(OnEdge { id, bounds: section.bounds, ranges: Ranges::of(radius), is_seen })
+        });
+        let is_extended = edge.extend(grid_snapshot.version(), created);
+        is_extended && !has_unlimited
     }
 
     /// Updates the set from the sections of its edge, because no other section can have entered or left.
@@ -328,6 +350,38 @@ mod tests {
             changes += change.entered.len() + change.left.len();
         }
         assert!(changes > 1_000, "{changes} changes");
+    }
+
+    #[test]
+    fn new_sections_enter_like_those_of_complete_searches() {
+        let mut interest_grid = InterestGrid::default();
+        let (mut walker, mut searcher) = (InterestSet::new(1), InterestSet::new(1));
+        let (mut extended, mut entered) = (0, 0);
+        for step in 0..2_500u32 {
+            // Every third step one entity appears at another place, and the oldest one goes. Empty places are removed later.
+            let placed = (step / 3 + 1..step / 3 + 60).map(|id| Placed {
+                id,
+                position: [(id * 37 % 101) as f32, 0.0, (id * 61 % 97) as f32],
+                reach: if id % 500 == 0 { Reach::Owner(1) } else { Reach::Within(20.0) },
+                size: 0.0,
+                quantization: Quantization::default(),
+                rates: RatesId::default(),
+            });
+            interest_grid.update(step, placed);
+            let snapshot = interest_grid.grid_snapshot();
+            let along = (step - step % 5) as f32 * 0.011;
+            let eye = [50.0 + 30.0 * libm::sinf(along), 0.0, 50.0 + 25.0 * libm::sinf(along * 1.3)];
+            let change = walker.refresh(snapshot, Some(eye), 60);
+            searcher.edge = InterestEdge::default();
+            assert_eq!(change, searcher.refresh(snapshot, Some(eye), 60), "step {step}");
+            let existing = |set: &InterestSet| -> Vec<SectionId> {
+                set.sections().iter().copied().filter(|id| snapshot.section(*id).is_some()).collect()
+            };
+            assert_eq!(existing(&walker), existing(&searcher), "step {step}");
+            extended += usize::from(walker.edge.is_extended());
+            entered += change.entered.len();
+        }
+        assert!(extended > 100 && entered > 200, "{extended} steps, {entered} sections");
     }
 
     #[test]

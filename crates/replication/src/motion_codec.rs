@@ -1,7 +1,5 @@
 //! The bytes of motion rows (`spec/MOTION.md`, section 4).
 
-use std::sync::Arc;
-
 use nowcast_wire::delta::Frame;
 
 use crate::motion::{
@@ -22,8 +20,8 @@ const ID_LENGTH_BITS: u32 = 6;
 pub(crate) const BYTES_MAX: usize = (1 + 38 + 5 * (5 + 96) + 3 + 1 + 5 + 64 + 1 + 5 + 32usize).div_ceil(8);
 
 /// Encodes a frame with at most one motion row. The baseline has one, too.
-pub(crate) fn encode(frame: &Frame, quantization: Quantization, baseline: Option<&Frame>) -> Arc<[u8]> {
-    let (Some(&id), Some(row)) = (frame.ids().first(), row_of(frame)) else { return Arc::from([]) };
+pub(crate) fn encode(frame: &Frame, quantization: Quantization, baseline: Option<&Frame>) -> Box<[u8]> {
+    let (Some(&id), Some(row)) = (frame.ids().first(), row_of(frame)) else { return Box::from([]) };
     let guess = Guess::new(frame.tick(), quantization, baseline);
     let mut bits = BitWriter::default();
     if baseline.is_some() {
@@ -176,11 +174,11 @@ impl BitWriter {
         }
     }
 
-    fn finish(mut self) -> Arc<[u8]> {
+    fn finish(mut self) -> Box<[u8]> {
         if self.count > 0 {
             self.bytes.push(self.held as u8);
         }
-        Arc::from(self.bytes)
+        self.bytes.into_boxed_slice()
     }
 }
 

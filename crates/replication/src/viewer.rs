@@ -22,7 +22,7 @@ const SPARE_MAX: usize = 8;
 /// After this many groups did not fit into a packet, all remaining groups wait for the next packet.
 const MISFITS_MAX: usize = 3;
 
-/// If more sections enter and leave in one round, the list of visible groups is rebuilt instead.
+/// If more sections enter, leave or get other groups in one round, the list of visible groups is rebuilt instead.
 const SINGLE_SECTIONS_MAX: usize = 32;
 
 /// At this distance an entity has half the weight that it has next to the viewer.
@@ -45,6 +45,8 @@ pub struct Viewer {
     /// The sections that entered and left since `known` was built, in order. They are empty if `known` must be rebuilt.
     entered: Vec<SectionId>,
     left: Vec<SectionId>,
+    /// Memory for the sections whose groups must be compared with `known`.
+    touched: Vec<SectionId>,
     /// The version of the frames for which `known` was built; `None` if it must be rebuilt.
     version: Option<u64>,
     /// The update rates by distance.
@@ -99,6 +101,8 @@ pub struct ViewerStats {
 #[derive(Clone, Debug)]
 struct Known {
     group: u16,
+    /// The section of the group.
+    section: SectionId,
     /// A number that changes each time that the group becomes visible.
     arrival: u32,
     /// The acknowledged frames.
@@ -113,9 +117,9 @@ struct Known {
 }
 
 impl Known {
-    fn new(group: u16, arrival: u32) -> Self {
+    fn new((group, section): (u16, SectionId), arrival: u32) -> Self {
         let (acked, sent) = Default::default();
-        Self { group, arrival, acked, sent, urgency: 0.0, is_wanted: false, was_left_out: true }
+        Self { group, section, arrival, acked, sent, urgency: 0.0, is_wanted: false, was_left_out: true }
     }
 }
 
@@ -142,6 +146,15 @@ impl Wish {
     }
 }
 
+/// The outcome of writing a record.
+enum Written {
+    Record(RecordHead),
+    /// The record does not fit into the packet.
+    Misfit,
+    /// The group has nothing new.
+    Nothing,
+}
+
 /// A group in a packet.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -166,6 +179,7 @@ impl Viewer {
             + self.interest_set.as_ref().map_or(0, bytes_of)
             + bytes_of(&self.entered)
             + bytes_of(&self.left)
+            + bytes_of(&self.touched)
             + bytes_of(&self.wanted)
             + bytes_of(&self.spare)
             + self.awaited.capacity() * size_of::<Awaited>()
@@ -207,86 +221,106 @@ impl Viewer {
     pub fn begin_round(&mut self, frames: &Frames, eye: Option<[f32; 3]>) {
         self.wants_tick = true;
         self.bytes_left = self.bytes_per_round_max;
-        let is_current = self.version.is_some_and(|version| match &self.interest_set {
-            Some(sections) => {
-                !frames.are_regrouped(sections, version) && !frames.are_regrouped(&self.left, version)
-            }
-            None => version == frames.version(),
-        });
-        match is_current && self.entered.len() + self.left.len() <= SINGLE_SECTIONS_MAX {
-            true => self.move_visible(frames),
-            false => self.refresh_visible(frames),
+        if !self.move_visible(frames) {
+            self.refresh_visible(frames);
         }
         self.version = Some(frames.version());
         self.entered.clear();
         self.left.clear();
         self.stats.oldest_steps = [0; 3];
         let before = self.round_tick.replace(frames.tick());
-        for known in &mut self.known {
-            let Some(group) = frames.group(known.group) else { continue };
-            if group.newest_tick() == known.sent {
-                continue;
+        let Self { known, wanted, rates, stats, two_rounds_steps, .. } = self;
+        let far_metres = rates.far_metres();
+        wanted.clear();
+        for (place, known) in known.iter_mut().enumerate() {
+            if let Some(group) = frames.group(known.group)
+                && group.newest_tick() != known.sent
+                && let Some(newest) = group.newest()
+            {
+                let (weight, away) = weight(newest, eye);
+                known.urgency += weight;
+                let (is_far, is_near) = (away > far_metres, away <= far_metres / 4.0);
+                let oldest = &mut stats.oldest_steps[if is_near { 0 } else { 1 + usize::from(is_far) }];
+                *oldest = (*oldest).max(known.sent.map_or(0, |sent| newest.frame.tick().wrapping_sub(sent)));
+                let is_due = |steps| {
+                    let slot = |tick| far_slot(tick, known.group, steps);
+                    before.is_none_or(|before| slot(before) != slot(frames.tick()))
+                };
+                known.was_left_out = match rates.of(newest.rates).interval_at(away) {
+                    Interval::EveryRound => false,
+                    // No group is left out twice in a row, even if rounds are not equally far apart.
+                    Interval::EverySecondRound => !known.was_left_out && !is_due(*two_rounds_steps),
+                    Interval::Steps(steps) => known.sent.is_some() && !is_due(u32::from(steps)),
+                };
+                known.is_wanted |= !known.was_left_out;
             }
-            let Some(newest) = group.newest() else { continue };
-            let (weight, away) = weight(newest, eye);
-            known.urgency += weight;
-            let far_metres = self.rates.far_metres();
-            let (is_far, is_near) = (away > far_metres, away <= far_metres / 4.0);
-            let oldest = &mut self.stats.oldest_steps[if is_near { 0 } else { 1 + usize::from(is_far) }];
-            *oldest = (*oldest).max(known.sent.map_or(0, |sent| newest.frame.tick().wrapping_sub(sent)));
-            let is_due = |steps| {
-                let slot = |tick| far_slot(tick, known.group, steps);
-                before.is_none_or(|before| slot(before) != slot(frames.tick()))
-            };
-            known.was_left_out = match self.rates.of(newest.rates).interval_at(away) {
-                Interval::EveryRound => false,
-                // No group is left out twice in a row, even if rounds are not equally far apart.
-                Interval::EverySecondRound => !known.was_left_out && !is_due(self.two_rounds_steps),
-                Interval::Steps(steps) => known.sent.is_some() && !is_due(u32::from(steps)),
-            };
-            known.is_wanted |= !known.was_left_out;
+            if known.is_wanted {
+                wanted.push(Wish::new(known.urgency, place));
+            }
         }
-        self.sort();
+        wanted.sort_unstable();
     }
 
     /// Rebuilds the list of visible groups. Groups that become visible start without baselines.
     fn refresh_visible(&mut self, frames: &Frames) {
-        let mut groups: Vec<u16> = match &self.interest_set {
+        let with_section = |section: SectionId| move |group: &u16| (*group, section);
+        let mut groups: Vec<(u16, SectionId)> = match &self.interest_set {
             None => frames.all_groups().collect(),
-            Some(sections) => {
-                sections.iter().flat_map(|section| frames.groups_of(*section)).copied().collect()
-            }
+            Some(sections) => sections
+                .iter()
+                .flat_map(|section| frames.groups_of(*section).iter().map(with_section(*section)))
+                .collect(),
         };
         groups.sort_unstable();
         self.arrivals = self.arrivals.wrapping_add(1);
         let mut before = std::mem::take(&mut self.known).into_iter().peekable();
-        let met = groups.into_iter().map(|group| {
+        let met = groups.into_iter().map(|(group, section)| {
             while before.next_if(|known| known.group < group).is_some() {}
             let known = before.next_if(|known| known.group == group);
-            known.unwrap_or_else(|| Known::new(group, self.arrivals))
+            known.map_or_else(
+                || Known::new((group, section), self.arrivals),
+                |known| Known { section, ..known },
+            )
         });
         self.known = met.collect();
     }
 
-    /// Removes the groups of the sections that left, and adds those of the sections that entered. All other sections have the same
-    /// groups as before.
-    fn move_visible(&mut self, frames: &Frames) {
-        let Self { known, entered, left, arrivals, .. } = self;
-        if entered.is_empty() && left.is_empty() {
-            return;
+    /// Updates the list of visible groups from the sections that entered, left, or have other groups. All other sections have the
+    /// same groups as before. Returns whether it did; if not, the list must be rebuilt.
+    fn move_visible(&mut self, frames: &Frames) -> bool {
+        let Self { known, interest_set, entered, left, touched, arrivals, version, .. } = self;
+        let Some(regrouped) = version.and_then(|version| frames.regrouped_since(version)) else {
+            return false;
+        };
+        let sees = |section: SectionId| {
+            interest_set.as_ref().is_none_or(|sections| sections.binary_search(&section).is_ok())
+        };
+        touched.clear();
+        touched.extend(entered.iter().chain(left.iter()));
+        for section in regrouped {
+            if touched.len() > SINGLE_SECTIONS_MAX {
+                return false;
+            }
+            if !touched.contains(&section) && sees(section) {
+                touched.push(section);
+            }
         }
+        if touched.is_empty() {
+            return true;
+        }
+        let stays = |Known { group, section, .. }: &Known| {
+            !touched.contains(section) || sees(*section) && frames.groups_of(*section).contains(group)
+        };
+        known.retain(stays);
         *arrivals = arrivals.wrapping_add(1);
-        let place = |known: &[Known], group| known.binary_search_by_key(&group, |known| known.group);
-        for &group in left.iter().flat_map(|section| frames.groups_of(*section)) {
-            if let Ok(at) = place(known, group) {
-                known.remove(at);
+        for &section in touched.iter().filter(|section| sees(**section)) {
+            for &group in frames.groups_of(section) {
+                if let Err(at) = known.binary_search_by_key(&group, |known| known.group) {
+                    known.insert(at, Known::new((group, section), *arrivals));
+                }
             }
         }
-        for &group in entered.iter().flat_map(|section| frames.groups_of(*section)) {
-            if let Err(at) = place(known, group) {
-                known.insert(at, Known::new(group, *arrivals));
-            }
-        }
+        true
     }
 
     /// Returns the group of a record, if the group has been visible since the record was sent.
@@ -341,17 +375,18 @@ impl Viewer {
         while at > 0 && misfits < MISFITS_MAX && !self.is_spent() {
             at -= 1;
             let place = self.wanted[at].place();
-            let Some((head, delta)) = self.record(frames, place) else {
-                self.settle_wish(at);
-                continue;
-            };
             let before = out.len();
-            head.write(frames.tick(), head_before.as_ref(), &delta, out);
-            if out.len() > end {
-                out.truncate(before);
-                misfits += 1;
-                continue;
-            }
+            let head = match self.write_record(frames, place, head_before.as_ref(), end, out) {
+                Written::Record(head) => head,
+                Written::Misfit => {
+                    misfits += 1;
+                    continue;
+                }
+                Written::Nothing => {
+                    self.settle_wish(at);
+                    continue;
+                }
+            };
             head_before = Some(head);
             self.stats.whole += u64::from(head.baselines[0].is_none());
             self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(out.len() - before));
@@ -395,22 +430,40 @@ impl Viewer {
         }
     }
 
-    /// Returns the record of the group at this place; `None` if it has nothing new.
-    fn record(&mut self, frames: &Frames, place: usize) -> Option<(RecordHead, Arc<[u8]>)> {
-        let Known { group, sent, acked, .. } = &self.known[place];
-        let group_frames = frames.group(*group)?;
-        let newest = group_frames.newest()?;
+    /// Appends the record of the group at this place, unless the payload then exceeds `end`.
+    fn write_record(
+        &mut self,
+        frames: &Frames,
+        place: usize,
+        head_before: Option<&RecordHead>,
+        end: usize,
+        out: &mut Vec<u8>,
+    ) -> Written {
+        let Self { known, stats, .. } = self;
+        let Known { group, sent, acked, .. } = &known[place];
+        let Some(group_frames) = frames.group(*group) else { return Written::Nothing };
+        let Some(newest) = group_frames.newest() else { return Written::Nothing };
         let tick = newest.frame.tick();
         if *sent == Some(tick) || acked.newest() == Some(tick) {
-            return None;
+            return Written::Nothing;
         }
-        let Delta { baselines, unchanged_ticks, bytes, is_new } =
-            group_frames.delta(acked, frames.encoders())?;
-        self.stats.encoded += u64::from(is_new);
-        debug_assert!(bytes.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
-        let quantization = baselines[0].is_none().then_some(newest.quantization);
         let is_motion = newest.quantization.is_motion();
-        Some((RecordHead { group: *group, is_motion, tick, baselines, unchanged_ticks, quantization }, bytes))
+        let written = group_frames.with_delta(acked, frames.encoders(), |delta| {
+            let Delta { baselines, unchanged_ticks, bytes, is_new } = delta;
+            stats.encoded += u64::from(is_new);
+            debug_assert!(bytes.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
+            let quantization = baselines[0].is_none().then_some(newest.quantization);
+            let head =
+                RecordHead { group: *group, is_motion, tick, baselines, unchanged_ticks, quantization };
+            let before = out.len();
+            head.write(frames.tick(), head_before, bytes, out);
+            if out.len() <= end {
+                return Written::Record(head);
+            }
+            out.truncate(before);
+            Written::Misfit
+        });
+        written.unwrap_or(Written::Nothing)
     }
 
     fn settle_wish(&mut self, at: usize) {
@@ -457,7 +510,11 @@ impl Viewer {
         self.awaited.clear();
         self.awaited_records = 0;
         for known in &mut self.known {
-            *known = Known { is_wanted: true, urgency: 1.0, ..Known::new(known.group, known.arrival) };
+            *known = Known {
+                is_wanted: true,
+                urgency: 1.0,
+                ..Known::new((known.group, known.section), known.arrival)
+            };
         }
         self.sort();
     }

@@ -14,7 +14,6 @@ use crate::client_sink::{ClientEvent, ClientFigures, ClientSink, Greeting, RoomV
 use crate::closing::Closing;
 use crate::dictionary::{attributes_of, field_types};
 use crate::metrics::Metrics;
-use crate::room::PHASES;
 use crate::room::replicated_state::{ReplicatedPlayer, ScreenValue};
 use crate::room::world_events::{Audience, WorldEvent};
 use crate::rule_report::RuleReport;
@@ -23,7 +22,7 @@ use crate::shared_frame::SharedFrame;
 use crate::snapshot::{Snapshot, rounded};
 
 /// Number of snapshots whose encodings are kept for clients that need them late.
-const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
+const SHARED_SNAPSHOTS_MAX: usize = 6;
 
 /// Maximum entities whose attributes are sent in separate messages in a step. If more entities change, one message describes
 /// all of them again. Many small messages would fill the send queue even of a client that reads fast enough.

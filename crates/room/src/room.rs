@@ -50,7 +50,6 @@ use self::members::{Member, Members, Newcomer};
 use self::moving::Moving;
 use self::opening::Opened;
 use self::past::Past;
-pub(crate) use self::publishing::PHASES;
 use self::publishing::{Publishing, SteppedRoom};
 use self::registration::RoomRegistration;
 use self::replicated_state::Changes;

@@ -12,10 +12,6 @@ use crate::client_sink::{ClientEvent, Greeting, RoomView, SharedEncodings, StepC
 use crate::dictionary::Dictionary;
 use crate::recorded_world::RecordedWorld;
 
-/// Number of groups into which clients of one rate are divided. The groups are due in different steps, because snapshots for
-/// all clients in one step would be a burst. Clients of one group share encodings.
-pub(crate) const PHASES: u64 = 6;
-
 /// The state that the clients of a room have, and its encodings.
 pub(super) struct Publishing {
     pub(super) dictionary: Dictionary,
@@ -88,13 +84,13 @@ impl Publishing {
         }
     }
 
-    /// Offers the poses of the step to all members, and discards the encodings of this step.
+    /// Offers the poses of the step to all members, and discards the encodings of this step. All clients of one rate are due in
+    /// the same steps, so they get the same frames, acknowledge the same frames, and share encodings.
     pub(super) fn publish(&self, room: SteppedRoom<'_>, members: &Members) {
         let inputs = members.inputs();
         let view = self.view(room, &inputs);
         for member in &members.seated {
-            let phase = u64::from(member.id.0) % PHASES;
-            let is_due = is_due(room.tick + phase, member.client.network_hz());
+            let is_due = is_due(room.tick, member.client.network_hz());
             member.client.sink().publish(&view, is_due);
         }
         self.of_step.clear();

@@ -60,6 +60,8 @@ impl SessionSink {
     /// Sends an event to this client alone.
     pub(crate) fn event(&self, event: &FromWorld) {
         self.sender.send(Delivery::Event(nowcast_wire::encode_to_vec(event)));
+        // An earlier update may wait for its snapshot, and the event waits behind it.
+        self.is_urgent.store(true, Ordering::Relaxed);
         self.channel.source_has_more();
     }
 
@@ -113,14 +115,18 @@ impl ClientSink for SessionSink {
         }
     }
 
-    /// Publishes the snapshot of this step, once for all sessions. Wakes the driver if a round is due or a delivery of this
-    /// step is urgent.
+    /// Publishes the snapshot of this step, once for all sessions, if a round is due or a delivery of this step is urgent. Then
+    /// wakes the driver.
     fn publish(&self, view: &RoomView<'_>, is_due: bool) {
-        view.of_room.get_or_init(Publication::default).publish(view);
+        let is_urgent = self.is_urgent.swap(false, Ordering::Relaxed);
+        let publication = view.of_room.get_or_init(Publication::default);
+        if is_due || is_urgent || publication.follows_each_step() {
+            publication.publish(view);
+        }
         if is_due {
             self.sender.ask_for_round();
         }
-        if self.is_urgent.swap(false, Ordering::Relaxed) || is_due {
+        if is_urgent || is_due {
             self.channel.source_has_more();
         }
     }
@@ -192,6 +198,12 @@ struct Publication {
 }
 
 impl Publication {
+    /// Whether the history needs each step. Otherwise only the steps of rounds are published: no client receives the others, and
+    /// a packet that leaves late gets the same frames as the other packets of its round.
+    fn follows_each_step(&self) -> bool {
+        self.history.borrow().has_flights()
+    }
+
     /// Publishes the snapshot of this step, unless another session has done so.
     fn publish(&self, view: &RoomView<'_>) {
         if self.tick.replace(Some(view.tick)) == Some(view.tick) {
