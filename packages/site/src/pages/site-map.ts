@@ -107,7 +107,7 @@ export const SECTIONS: readonly Section[] = [
         file: "docs/concepts/which-protocol.md",
       },
       { address: "concepts/storage", title: "Storage of worlds", file: "docs/STORAGE.md" },
-      { address: "concepts/cluster", title: "Servers that share rooms", file: "docs/CLUSTER.md" },
+      { address: "concepts/cluster", title: "Clusters: servers that share rooms", file: "docs/CLUSTER.md" },
       { address: "concepts/scale", title: "A plan for a million people", file: "docs/SCALE.md" },
       { address: "concepts/architecture", title: "Architecture", file: "ARCHITECTURE.md" },
     ],
