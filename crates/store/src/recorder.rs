@@ -243,9 +243,12 @@ impl Recorder {
             host,
         };
         pass(FailPoint::SnapshotAnnounced);
-        // While data of accounts waits, the next batch has it, and the completions wait for that batch.
+        // The snapshot has the changes that changed the data of accounts, so both are stored in one transaction.
+        let accounts = self.take_accounts(&Batch::default());
+        let again = accounts.clone();
+        // If more data waits, the next batch has it, and the completions wait for that batch.
         let then = if self.accounts.is_empty() { std::mem::take(&mut self.then) } else { Vec::new() };
-        match store.snapshot(&self.name, snapshot, continuity, then) {
+        match store.snapshot_with_accounts(&self.name, snapshot, continuity, accounts, then) {
             Ok(()) => {
                 pass(FailPoint::SnapshotGiven);
                 self.needs_snapshot = false;
@@ -258,6 +261,7 @@ impl Recorder {
             }
             Err(refused) => {
                 self.then.extend(refused.then);
+                self.put_back(again);
                 self.retry_tick = world.tick() + RETRY_TICKS;
             }
         }
@@ -338,10 +342,7 @@ impl Recorder {
                 // The next snapshot will contain the effects of these commands, so they need no journal. Callers that wait
                 // for these commands wait for the snapshot.
                 self.then = refused.then;
-                for record in accounts {
-                    // Newer data may have been recorded in the meantime.
-                    self.accounts.entry((record.world, record.account)).or_insert(record.saved);
-                }
+                self.put_back(accounts);
                 self.needs_snapshot = !matches!(refused.why, RefusedWhy::Closed | RefusedWhy::Fenced);
                 if refused.why == RefusedWhy::Fenced {
                     // No later record of this owner is stored, so nothing can confirm these changes.
@@ -366,6 +367,13 @@ impl Recorder {
             taken.push(record);
         }
         taken
+    }
+
+    /// Keeps data that the store refused, except for accounts with newer data.
+    fn put_back(&mut self, refused: Vec<AccountRecord>) {
+        for AccountRecord { world, account, saved } in refused {
+            self.accounts.entry((world, account)).or_insert(saved);
+        }
     }
 
     /// Fails the completions that wait for a snapshot if the store's files are gone, because the files may never come back.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use nowcast_world::SavedData;
 
+use crate::account::AccountRecord;
 use crate::batch::Batch;
 use crate::error::StoreError;
 use crate::name::WorldName;
@@ -40,6 +41,30 @@ pub trait Store: Send + Sync {
         continuity: Continuity,
         then: Vec<Completion>,
     ) -> Result<(), Refused>;
+
+    /// Stores a snapshot, and the data of accounts that belongs to its state. A store that can does both in one transaction;
+    /// by default the data follows the snapshot.
+    ///
+    /// # Errors
+    /// Returns why the snapshot or the data is refused, and the completions that were passed with it.
+    fn snapshot_with_accounts(
+        &self,
+        world: &WorldName,
+        snapshot: Snapshot,
+        continuity: Continuity,
+        accounts: Vec<AccountRecord>,
+        then: Vec<Completion>,
+    ) -> Result<(), Refused> {
+        if accounts.is_empty() {
+            return self.snapshot(world, snapshot, continuity, then);
+        }
+        let (tick, time_ms) = (snapshot.tick, snapshot.time_ms);
+        if let Err(Refused { why, .. }) = self.snapshot(world, snapshot, continuity, Vec::new()) {
+            return Err(Refused { why, then });
+        }
+        let batch = Batch { from_tick: tick, through_tick: tick, time_ms, accounts, ..Batch::default() };
+        self.append(world, batch, then)
+    }
 
     /// Waits until everything that was passed before is stored.
     ///

@@ -26,6 +26,7 @@ use nowcast_world::SavedData;
 pub use accounts::AccountSummary;
 pub use reader::{Report, SqliteReader};
 
+use crate::account::AccountRecord;
 use crate::batch::{BATCH_BYTES_MAX, Batch, TICK_MAX};
 use crate::error::{Problem, StoreError};
 use crate::name::WorldName;
@@ -223,14 +224,26 @@ impl Store for SqliteStore {
         continuity: Continuity,
         then: Vec<Completion>,
     ) -> Result<(), Refused> {
+        self.snapshot_with_accounts(world, snapshot, continuity, Vec::new(), then)
+    }
+
+    fn snapshot_with_accounts(
+        &self,
+        world: &WorldName,
+        snapshot: Snapshot,
+        continuity: Continuity,
+        accounts: Vec<AccountRecord>,
+        then: Vec<Completion>,
+    ) -> Result<(), Refused> {
         let is_large = snapshot.world.len() > WORLD_BYTES_MAX || snapshot.host.len() > HOST_BYTES_MAX;
         if is_large || snapshot.tick > TICK_MAX || snapshot.time_ms > TICK_MAX {
             return Err(Refused { why: RefusedWhy::Invalid, then });
         }
         let once_bytes = CLIENT_BYTES * snapshot.once.clients();
-        let bytes = snapshot.world.len() + snapshot.host.len() + once_bytes;
+        let account_bytes: usize = accounts.iter().map(AccountRecord::memory_bytes).sum();
+        let bytes = snapshot.world.len() + snapshot.host.len() + once_bytes + account_bytes;
         let snapshot = Box::new(snapshot);
-        let work = Work::Snapshot { world: world.clone(), snapshot, file: None, continuity };
+        let work = Work::Snapshot { world: world.clone(), snapshot, file: None, continuity, accounts };
         self.give(work, then, bytes)
     }
 

@@ -106,7 +106,8 @@ mod tests {
     fn snapshot(world: &str) -> Job {
         let world = WorldName::new(world).expect("the name is valid");
         let snapshot = Box::new(Snapshot::default());
-        let work = Work::Snapshot { world, snapshot, file: None, continuity: Continuity::Follows };
+        let continuity = Continuity::Follows;
+        let work = Work::Snapshot { world, snapshot, file: None, continuity, accounts: Vec::new() };
         Job { work, then: Vec::new(), count: 1, bytes: 0, at: Instant::now() }
     }
 

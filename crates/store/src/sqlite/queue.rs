@@ -49,6 +49,8 @@ pub(super) enum Work {
         snapshot: Box<Snapshot>,
         file: Option<Vec<u8>>,
         continuity: Continuity,
+        /// The data of accounts that belongs to the state.
+        accounts: Vec<AccountRecord>,
     },
     /// A mark, and whether it was new.
     Mark {

@@ -198,7 +198,10 @@ fn write_all(
             }
             // `pack` has packed all batches.
             Work::Batch { content: Content::Given(_), .. } => Fate::Lost,
-            Work::Snapshot { world, snapshot, file: Some(file), continuity } => {
+            Work::Snapshot { world, snapshot, file: Some(file), continuity, accounts } => {
+                for record in accounts.iter() {
+                    tables.account(record, snapshot.time_ms)?;
+                }
                 tables.snapshot(world, snapshot, file, *continuity)?;
                 Fate::Kept
             }
