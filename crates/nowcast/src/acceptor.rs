@@ -19,7 +19,7 @@ use limits::{Counted, Permit, Permits};
 use sessions::Sessions;
 
 use crate::admission::Now;
-use crate::carrier::{Carrier, Ended, Ending, retire};
+use crate::carrier::{Carrier, CarrierLayer, Ended, Ending, retire};
 use crate::channel::{Channel, Entry, Phase};
 use crate::driver::{Driver, SessionLink, Shared};
 use crate::{clock, io, random};
@@ -59,6 +59,7 @@ struct Inner {
     session: Config,
     permits: Permits,
     sessions: Sessions,
+    layers: Vec<Arc<dyn CarrierLayer>>,
     ready: mpsc::Sender<Channel>,
 }
 
@@ -69,6 +70,8 @@ pub struct AcceptConfig {
     pub session: Config,
     /// Limits of carriers and sessions.
     pub limits: AcceptLimits,
+    /// Layers around each accepted carrier, the innermost first.
+    pub layers: Vec<Arc<dyn CarrierLayer>>,
 }
 
 /// Receiver of the accepted channels.
@@ -85,6 +88,7 @@ impl Acceptor {
             session: config.session,
             permits: Permits::new(config.limits),
             sessions: Sessions::default(),
+            layers: config.layers,
             ready: sender,
         };
         (Acceptor { inner: Arc::new(inner) }, Accepted { ready })
@@ -94,6 +98,7 @@ impl Acceptor {
     /// thread, or else on the current tokio runtime.
     pub fn hand_over(&self, carrier: Box<dyn Carrier>, entry: Entry) {
         let (permit, displaced) = self.inner.permits.take_carrier(entry.address);
+        let carrier = self.inner.layers.iter().fold(carrier, |carrier, layer| layer.wrap(carrier));
         let inner = Arc::clone(&self.inner);
         io::spawn(async move { inner.take_in(carrier, entry, permit, displaced).await });
     }

@@ -15,7 +15,7 @@ pub use error::ConnectError;
 pub use trust::Trust;
 
 use crate::acceptor::limits_of;
-use crate::carrier::CarrierKind;
+use crate::carrier::{CarrierKind, CarrierLayer};
 use crate::channel::{Channel, Entry, Phase};
 use crate::driver::{Driver, SessionLink, Shared};
 use crate::names::{self, NamesError};
@@ -72,6 +72,7 @@ pub struct Connector {
     trust: Trust,
     session: Config,
     name_server_port: u16,
+    layers: Vec<Arc<dyn CarrierLayer>>,
 }
 
 impl Default for Connector {
@@ -82,6 +83,7 @@ impl Default for Connector {
             trust: Trust::default(),
             session: Config::default(),
             name_server_port: names::PORT,
+            layers: Vec::new(),
         }
     }
 }
@@ -128,6 +130,14 @@ impl Connector {
         self
     }
 
+    /// Adds a layer around each carrier over a network, outside of the earlier layers. Links between programs of one machine have no
+    /// packets and no layers.
+    #[must_use]
+    pub fn layer(mut self, layer: &(impl CarrierLayer + Clone + 'static)) -> Self {
+        self.layers.push(Arc::new(layer.clone()));
+        self
+    }
+
     /// Connects. Must be called within a tokio runtime, in which the channel runs.
     ///
     /// # Errors
@@ -145,7 +155,13 @@ impl Connector {
             Some(port) => port,
             None => self.find(&mut address).await?,
         };
-        let remote = Remote { address, port, token: self.token.clone(), trust: self.trust.clone() };
+        let remote = Remote {
+            address,
+            port,
+            token: self.token.clone(),
+            trust: self.trust.clone(),
+            layers: self.layers.clone(),
+        };
         self.connect_remote(remote).await
     }
 

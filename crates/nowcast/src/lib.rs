@@ -44,7 +44,9 @@
 pub mod blocking;
 pub mod carrier;
 pub mod endpoint;
+pub mod impair;
 pub mod local;
+pub mod record;
 
 mod acceptor;
 mod certificate;

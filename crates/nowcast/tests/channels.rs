@@ -5,6 +5,7 @@ mod application;
 mod blocking;
 mod carriers;
 mod common;
+mod layers;
 mod moving;
 mod multicast;
 mod names;

@@ -61,10 +61,12 @@
 //! | `snapshot_pool.rs` | [`SnapshotPool`]: immutable snapshots of a changing value |
 //! | `acked.rs` | the acknowledged frames of one group |
 //! | `viewer.rs` | [`Viewer`]: the state of one viewer, and its next payload |
+//! | `attribution.rs` | the entities in a payload, for inspection |
 //! | `payload.rs` | the byte format (`spec/WORLD.md`, section 5) |
 //! | `replica.rs` | [`Replica`]: the receiver |
 
 mod acked;
+mod attribution;
 mod flight;
 mod frames;
 mod grid_snapshot;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use nowcast_replication::InterestGrid;
 use nowcast_world::{EntityId, OwnerRequest, PlayerId, Value, World};
+use serde::Serialize;
 
 use crate::closing::Closing;
 use crate::dictionary::Dictionary;
@@ -40,25 +41,104 @@ pub trait ClientSink: Send + Sync {
     fn figures(&self) -> ClientFigures {
         ClientFigures::default()
     }
+
+    /// Returns the measurements that take longer to collect. The first call begins to count the bytes of entities.
+    fn details(&self) -> ClientDetails {
+        ClientDetails::default()
+    }
 }
 
 /// Measurements of a client's connection. Values that the carrier does not measure are `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ClientFigures {
-    /// The carrier: `plain` or `session`.
+    /// The carrier: `webtransport`, `websocket` or `local` for a session, `plain` for the plain protocol.
     pub carrier: &'static str,
+    /// Times that the session continued over another carrier.
+    pub resumed: Option<u64>,
     /// Smoothed round-trip time, in milliseconds.
-    pub round_trip_ms: Option<f64>,
+    pub rtt_ms: Option<f64>,
+    /// Variation of the round-trip time, in milliseconds.
+    pub jitter_ms: Option<f64>,
     /// Lost packets of the last thousand.
     pub loss_per_mille: Option<f64>,
-    /// Estimated rate of the link, in bytes a second.
-    pub rate_bytes: Option<f64>,
-    /// Bytes that wait for the client.
-    pub queued_bytes: Option<usize>,
+    /// Delay of the standing queue on the path, in milliseconds.
+    pub queueing_ms: Option<f64>,
+    /// Rate limit of the sender, in bytes a second.
+    pub rate_bytes: Option<u64>,
     /// Messages that wait for the client.
     pub queued: Option<usize>,
+    /// Bytes that wait for the client.
+    pub queued_bytes: Option<usize>,
     /// Values that were replaced before they were sent.
     pub superseded: Option<u64>,
+    /// Values and events that were sent again after a loss.
+    pub resent: Option<u64>,
+    /// Bytes of all packets to the client.
+    pub sent_bytes: Option<u64>,
+    /// Bytes of all packets from the client.
+    pub received_bytes: Option<u64>,
+    /// Payload bytes to the client.
+    pub bytes: Option<ClassBytes>,
+    /// Ages of the oldest movement that the client sees.
+    pub ages_ms: Option<Ages>,
+    /// Entities that the client sees.
+    pub visible: Option<u64>,
+}
+
+/// Payload bytes by class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ClassBytes {
+    /// Definitions, entities, players, screens.
+    pub description: u64,
+    /// Events, answers, chat.
+    pub event: u64,
+    /// Positions of entities.
+    pub movement: u64,
+}
+
+/// Ages by distance from the client's avatar, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Ages {
+    /// Within a quarter of the far distance.
+    pub near: f64,
+    /// Within the far distance.
+    pub middle: f64,
+    /// Beyond.
+    pub far: f64,
+}
+
+/// Measurements that take longer to collect.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClientDetails {
+    /// The age of the client's values at their arrival: upper bounds in milliseconds, with counts.
+    pub ages: Vec<(f64, u32)>,
+    /// The messages that wait for the client, the oldest first, [`WAITING_LISTED_MAX`] at most.
+    pub waiting: Vec<WaitingMessage>,
+    /// Bytes of movement by entity.
+    pub entities: Vec<(u32, f64)>,
+    /// The time in which the bytes of entities were counted, in seconds.
+    pub measured_s: f64,
+}
+
+/// Maximum waiting messages in [`ClientDetails`].
+pub const WAITING_LISTED_MAX: usize = 256;
+
+/// A message that waits for a client.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitingMessage {
+    /// The lane.
+    pub lane: u8,
+    /// `state` or `event`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The key of a state, as a decimal number.
+    pub key: Option<String>,
+    /// Bytes of the payload.
+    pub bytes: u32,
+    /// Time since the message was put, in milliseconds.
+    pub age_ms: f64,
 }
 
 /// An event for one client.

@@ -34,6 +34,8 @@ pub struct RoomsConfig {
     pub step: Duration,
     /// The retention of the history of stored worlds.
     pub retention: Retention,
+    /// Maximum bytes of the histories of one room that the studio shows.
+    pub studio_bytes_max: usize,
 }
 
 impl Default for RoomsConfig {
@@ -52,7 +54,18 @@ impl Default for RoomsConfig {
             seat_held: Duration::from_secs(30),
             step: Duration::from_secs(10),
             retention: Retention::default(),
+            studio_bytes_max: 1 << 20,
         }
+    }
+}
+
+/// Maximum bytes of the times of steps and of functions of one room. The rest of [`RoomsConfig::studio_bytes_max`] is for its log.
+const PROFILE_BYTES_MAX: usize = 256 * 1024;
+
+impl RoomsConfig {
+    /// Maximum bytes of the log of one room.
+    pub(crate) fn log_bytes_max(&self) -> usize {
+        self.studio_bytes_max.saturating_sub(PROFILE_BYTES_MAX).max(16 * 1024)
     }
 }
 

@@ -155,7 +155,8 @@ pub use worlds::{Catalogue, MakeWorld, OfferError, ScriptVersions, WorldSummary,
 /// The trait through which a room sends to a client, and the values that it passes.
 pub mod sink {
     pub use crate::client_sink::{
-        ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, SharedEncodings, StepChanges,
+        Ages, ClassBytes, ClientDetails, ClientEvent, ClientFigures, ClientSink, Greeting, RoomView,
+        SharedEncodings, StepChanges, WAITING_LISTED_MAX, WaitingMessage,
     };
     pub use crate::dictionary::Dictionary;
     pub use crate::room::replicated_state::{

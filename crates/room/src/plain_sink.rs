@@ -3,6 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ};
 use nowcast_world_protocol::plain::{
@@ -35,12 +36,14 @@ pub struct PlainSink {
     /// The messages that wait for the client's socket.
     pub queue: SendQueue,
     metrics: Arc<Metrics>,
+    /// Snapshots that a newer snapshot replaced before they were sent.
+    superseded: AtomicU64,
 }
 
 impl PlainSink {
     /// Creates the sink of a client with this encoding.
     pub fn new(encoding: Encoding, metrics: Arc<Metrics>) -> Self {
-        Self { encoding, queue: SendQueue::default(), metrics }
+        Self { encoding, queue: SendQueue::default(), metrics, superseded: AtomicU64::new(0) }
     }
 
     /// Queues a message for this client.
@@ -55,7 +58,14 @@ impl PlainSink {
 
 impl ClientSink for PlainSink {
     fn figures(&self) -> ClientFigures {
-        ClientFigures { carrier: "plain", ..ClientFigures::default() }
+        let (queued, queued_bytes) = self.queue.load();
+        ClientFigures {
+            carrier: "plain",
+            queued: Some(queued),
+            queued_bytes: Some(queued_bytes),
+            superseded: Some(self.superseded.load(Ordering::Relaxed)),
+            ..ClientFigures::default()
+        }
     }
 
     fn greet(&self, view: &RoomView<'_>, greeting: &Greeting) {
@@ -93,6 +103,7 @@ impl ClientSink for PlainSink {
     fn publish(&self, view: &RoomView<'_>, is_due: bool) {
         if (is_due || self.queue.has_snapshot()) && self.queue.put_snapshot(snapshot(view)) {
             self.metrics.snapshots_superseded.inc();
+            self.superseded.fetch_add(1, Ordering::Relaxed);
         }
     }
 

@@ -1,8 +1,10 @@
 //! A room's world, with rules in Rust or Luau, which may be stored.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
-use nowcast_script::{Live, Report, Sources};
+use nowcast_script::{Clock, HookTime, Live, Report, Sources};
 use nowcast_store::{ActionId, Completion, Once};
 use nowcast_world::journal::{self, Entry, ReplayError};
 use nowcast_world::{ApplyError, Command, Edit, Event, PlayerId, SavedData, World};
@@ -228,6 +230,34 @@ impl RecordedWorld {
         match &self.engine {
             Engine::Program(_) => None,
             Engine::Script(live) => Some(live.work() as f64 / live.limits().work_per_step_max as f64),
+        }
+    }
+
+    /// Measures the functions of the rules from the next step on, or ends the measurements.
+    pub(crate) fn measure_hooks(&mut self, is_measured: bool) {
+        if let Engine::Script(live) = &mut self.engine
+            && live.measures_hooks() != is_measured
+        {
+            let began = Instant::now();
+            let clock: Clock = Rc::new(move || began.elapsed());
+            live.measure_hooks(is_measured.then_some(clock));
+        }
+    }
+
+    /// Returns the times of the functions of the rules in the newest step, and the time of all hooks. `None` if they are not
+    /// measured.
+    pub(crate) fn take_hook_times(&mut self) -> Option<(Vec<HookTime>, Duration)> {
+        match &mut self.engine {
+            Engine::Script(live) if live.measures_hooks() => Some(live.take_hook_times()),
+            _ => None,
+        }
+    }
+
+    /// The bytes that a script uses, and their limit.
+    pub(crate) fn script_memory(&self) -> Option<(usize, usize)> {
+        match &self.engine {
+            Engine::Program(_) => None,
+            Engine::Script(live) => Some((live.memory_bytes(), live.limits().memory_bytes_max)),
         }
     }
 

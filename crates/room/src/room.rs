@@ -12,7 +12,7 @@
 //! | `opening.rs`, `past.rs` | the world of a new room, and of a room that shows history |
 //! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
 //! | `moving.rs` | the room's owner in a cluster, and the way to another one |
-//! | `studio.rs` | requests of the studio |
+//! | `studio.rs`, `studio_clients.rs` | requests of the studio |
 
 mod chat;
 mod commands;
@@ -30,6 +30,7 @@ mod registration;
 pub(crate) mod replicated_state;
 mod step_watch;
 mod studio;
+mod studio_clients;
 mod tick_meter;
 mod view_age;
 pub(crate) mod world_events;

@@ -232,6 +232,7 @@ impl Rooms {
             self.check_opening_rate(opener)?;
             self.have_empty_rooms_give_way(opener, &open);
             let lobby = Arc::new(Lobby::default());
+            lobby.studio.log().set_bytes_max(self.config.log_bytes_max());
             (self.open_room)(name, Arc::clone(&lobby), Arc::clone(self)).map_err(|error| {
                 self.troubles.failed(&format!("the system has no thread for it ({error})"));
                 Refusal::NoThread(error.to_string())

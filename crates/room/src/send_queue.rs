@@ -109,6 +109,12 @@ impl SendQueue {
         self.lock().snapshot.is_some()
     }
 
+    /// Returns the number of waiting messages, and their cost in bytes.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let waiting = self.lock();
+        (waiting.events.len() + usize::from(waiting.snapshot.is_some()), waiting.event_bytes)
+    }
+
     /// Ends the queue. The next message to send is then the reason.
     pub(crate) fn close(&self, closing: Closing) {
         self.lock().close(closing);

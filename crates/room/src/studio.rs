@@ -5,6 +5,7 @@
 
 mod commands;
 mod describe;
+mod hooks;
 mod listing;
 mod log;
 mod moments;
@@ -48,6 +49,9 @@ pub enum StudioError {
     /// There is no such room, entity, player or moment.
     #[error("{0}")]
     NotFound(String),
+    /// The room refuses the change.
+    #[error("{0}")]
+    Refused(String),
     /// The journal does not keep the step, or nothing is stored.
     #[error("{0}")]
     NotKept(String),
@@ -74,12 +78,16 @@ pub enum StudioRequest {
     Commands(Vec<StudioCommand>),
     /// The connected clients.
     Clients,
+    /// The client of one player, with the messages that wait for it.
+    Client(u32),
     /// Ends the connection of a player's client, with a reason.
     Disconnect {
         /// The player.
         player: u32,
         /// The reason, which the client receives.
         reason: String,
+        /// Duration of a ban from the room.
+        ban: Option<Duration>,
     },
     /// The times of the newest steps.
     Profile {

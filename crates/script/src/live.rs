@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::time::Duration;
 
+use mlua::WeakLua;
 use nowcast_world::{ApplyError, Behaviour, Command, Definition, Event, World};
 
 use crate::console::{Console, ConsoleStats};
 use crate::fault::{Fault, FaultKind};
+use crate::hook_times::{Clock, HookTime, HookTimes};
 use crate::limits::Limits;
 use crate::printing::Lines;
 use crate::script::Script;
@@ -84,8 +87,9 @@ impl<E: fmt::Debug + fmt::Display> std::error::Error for ResumeError<E> {}
 /// `None`.
 pub struct Live {
     world: World,
-    console: Console,
-    printed: Lines,
+    handles: Handles,
+    /// The clock for measurements, while a host measures the functions of the rules.
+    clock: Option<Clock>,
     limits: Limits,
     sources: Sources,
     version: Version,
@@ -94,6 +98,25 @@ pub struct Live {
     events: VecDeque<Event>,
     reports: VecDeque<Report>,
     reports_dropped: u64,
+}
+
+/// The parts of a script that stay reachable when a world owns it.
+struct Handles {
+    console: Console,
+    printed: Lines,
+    times: HookTimes,
+    lua: WeakLua,
+}
+
+impl Handles {
+    fn of(script: &Script) -> Handles {
+        Handles {
+            console: script.console(),
+            printed: script.sandbox().lines(),
+            times: script.hook_times(),
+            lua: script.sandbox().lua().weak(),
+        }
+    }
 }
 
 /// The state that is needed to roll a version back.
@@ -117,11 +140,10 @@ impl Live {
     /// Fails if the version does not load, or raises an error while the world begins.
     pub fn new(sources: Sources, seed: u64, limits: Limits) -> Result<Live, Fault> {
         let script = Script::load(&sources, limits)?;
-        let (definition, console, printed) =
-            (script.definition(), script.console(), script.sandbox().lines());
+        let (definition, handles) = (script.definition(), Handles::of(&script));
         let world = World::new(definition, seed, Box::new(script))
             .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
-        Ok(Live::of(world, console, printed, sources, limits))
+        Ok(Live::of(world, handles, sources, limits))
     }
 
     /// Resumes a saved world: `make` restores it with the definition and the rules of these sources, as
@@ -135,22 +157,21 @@ impl Live {
         make: impl FnOnce(Definition, Box<dyn Behaviour>) -> Result<World, E>,
     ) -> Result<Live, ResumeError<E>> {
         let script = Script::load(&sources, limits).map_err(ResumeError::Rules)?;
-        let (definition, console, printed) =
-            (script.definition(), script.console(), script.sandbox().lines());
+        let (definition, handles) = (script.definition(), Handles::of(&script));
         let mut world = make(definition, Box::new(script)).map_err(ResumeError::World)?;
         while world.poll_event().is_some() {}
-        while console.poll_fault().is_some() {}
-        printed.take();
-        Ok(Live::of(world, console, printed, sources, limits))
+        while handles.console.poll_fault().is_some() {}
+        handles.printed.take();
+        Ok(Live::of(world, handles, sources, limits))
     }
 
-    fn of(world: World, console: Console, printed: Lines, sources: Sources, limits: Limits) -> Live {
+    fn of(world: World, handles: Handles, sources: Sources, limits: Limits) -> Live {
         let version = Version { number: 1, hash: sources.hash() };
         let tick = world.tick();
         Live {
             world,
-            console,
-            printed,
+            handles,
+            clock: None,
             limits,
             sources,
             version,
@@ -180,12 +201,41 @@ impl Live {
 
     /// Returns the counters of the running version's faults. [`Live::poll_report`] returns the faults themselves.
     pub fn stats(&self) -> ConsoleStats {
-        self.console.stats()
+        self.handles.console.stats()
     }
 
     /// Returns the units of work that the rules spent in the newest complete step, of [`Limits::work_per_step_max`].
     pub fn work(&self) -> u64 {
-        self.console.work()
+        self.handles.console.work()
+    }
+
+    /// Returns the bytes that the rules use, of [`Limits::memory_bytes_max`].
+    pub fn memory_bytes(&self) -> usize {
+        self.handles.lua.try_upgrade().map_or(0, |lua| lua.used_memory())
+    }
+
+    /// Measures the functions of the rules with this clock from the next step on, or ends the measurements. They do not change the
+    /// course of the world.
+    pub fn measure_hooks(&mut self, clock: Option<Clock>) {
+        self.handles.times.set_clock(clock.clone());
+        self.clock = clock;
+    }
+
+    /// Whether the functions of the rules are measured.
+    pub fn measures_hooks(&self) -> bool {
+        self.clock.is_some()
+    }
+
+    /// Returns the time of each function of the rules since the last call, and the time of all hooks together. Call it after each
+    /// step.
+    pub fn take_hook_times(&mut self) -> (Vec<HookTime>, Duration) {
+        let (mut times, total) = self.handles.times.take();
+        for time in &mut times {
+            if let Some(origin) = self.sources.origin(&time.file, time.line) {
+                (time.file, time.line) = (origin.file, origin.line);
+            }
+        }
+        (times, total)
     }
 
     /// Returns the limits of a step.
@@ -309,7 +359,7 @@ impl Live {
         let snapshot = self.world.snapshot();
         self.restore(script, &snapshot)?;
         self.world.upgrade(Some(&before));
-        let faults: Vec<_> = std::iter::from_fn(|| self.console.poll_fault()).collect();
+        let faults: Vec<_> = std::iter::from_fn(|| self.handles.console.poll_fault()).collect();
         let (not_kept, failed): (Vec<_>, Vec<_>) =
             faults.into_iter().partition(|fault| fault.kind == FaultKind::State);
         if let Some(fault) = failed.into_iter().next() {
@@ -322,18 +372,17 @@ impl Live {
     }
 
     fn poll_fault(&mut self) -> Option<Fault> {
-        self.console.poll_fault().map(|fault| fault.explained(&self.sources))
+        self.handles.console.poll_fault().map(|fault| fault.explained(&self.sources))
     }
 
     fn restore(&mut self, script: Script, snapshot: &[u8]) -> Result<(), Fault> {
-        let (definition, console, printed) =
-            (script.definition(), script.console(), script.sandbox().lines());
+        let (definition, handles) = (script.definition(), Handles::of(&script));
         let world = World::restore(definition, Box::new(script), snapshot)
             .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
         self.world = world;
-        self.console = console;
-        let unread = std::mem::replace(&mut self.printed, printed).take();
-        self.printed.put_before(unread, self.limits.reports_max);
+        let unread = std::mem::replace(&mut self.handles, handles).printed.take();
+        self.handles.printed.put_before(unread, self.limits.reports_max);
+        self.handles.times.set_clock(self.clock.clone());
         Ok(())
     }
 
@@ -369,7 +418,7 @@ impl Live {
 
     /// Returns the oldest printed line, also of a version that was rolled back. At most [`Limits::reports_max`] lines wait.
     pub fn poll_line(&mut self) -> Option<String> {
-        self.printed.poll()
+        self.handles.printed.poll()
     }
 
     /// Returns the number of reports that were dropped because they were not polled in time.

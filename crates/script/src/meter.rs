@@ -69,6 +69,14 @@ impl Meter {
         if self.is_exhausted() { Err(mlua::Error::runtime(OUT_OF_WORK)) } else { Ok(()) }
     }
 
+    /// Takes back the unit of a call by which the host measures. A script that is stopped stays stopped.
+    pub(crate) fn take_back(&self) {
+        let spent = self.spent.get();
+        if !self.is_free.get() && spent != u64::MAX {
+            self.spent.set(spent.saturating_sub(self.weight.get()));
+        }
+    }
+
     /// Takes units from the budget for work that is already done. If the budget was too small, the next charge fails.
     pub(crate) fn note(&self, units: u64) {
         self.spent.set(self.spent.get().saturating_add(units));

@@ -13,6 +13,8 @@ pub(crate) use entities::rotation;
 pub(crate) use lasting::Lasting;
 pub(crate) use ui::place_of;
 
+use std::rc::Rc;
+
 use mlua::{Function, LightUserData, Table, Value as Luau};
 
 use crate::absent::renamed;
@@ -27,6 +29,8 @@ pub(crate) struct Module {
     pub(crate) module: Luau,
     pub(crate) entry: Table,
     pub(crate) lasting: Lasting,
+    /// The table with the switch `on`: whether a host measures the functions of the rules.
+    pub(crate) measuring: Table,
 }
 
 /// Makes the module. The state must not be frozen yet.
@@ -34,6 +38,7 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     let lua = sandbox.lua();
     let host = Namespace::new(lua)?;
     declare(&host, shared)?;
+    let measuring = measuring_of(&host, shared, sandbox)?;
     entities::add(&host)?;
     people::add(&host)?;
     attributes::add(&host, shared)?;
@@ -53,7 +58,29 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
         sandbox.own(include_str!("world.luau")).call(host.table.clone())?;
     *shared.kept.borrow_mut() = Some(kept);
     let lasting = Lasting { state, privates: entry.raw_get("privates")?, saveds: entry.raw_get("saveds")? };
-    Ok(Module { module, entry, lasting })
+    Ok(Module { module, entry, lasting, measuring })
+}
+
+/// Adds the functions with which `world.luau` reports calls. Returns the table with the switch `on`.
+fn measuring_of(host: &Namespace<'_>, shared: &Shared, sandbox: &Sandbox) -> mlua::Result<Table> {
+    let (began, measuring, memory) =
+        (shared.times.clone(), Rc::clone(&shared.meter), sandbox.byte_counter().clone());
+    host.add("beginCall", move |_, (function, first, second): (Function, Luau, Luau)| {
+        measuring.take_back();
+        began.begin_call(&function, &first, &second, (measuring.spent(), memory.bytes()));
+        Ok(())
+    })?;
+    let (ended, measuring, memory) =
+        (shared.times.clone(), Rc::clone(&shared.meter), sandbox.byte_counter().clone());
+    host.add("endCall", move |_, ()| {
+        measuring.take_back();
+        ended.end_call(measuring.spent(), memory.bytes());
+        Ok(())
+    })?;
+    let switch = host.lua.create_table()?;
+    switch.raw_set("on", false)?;
+    host.table.raw_set("measuring", &switch)?;
+    Ok(switch)
 }
 
 fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {

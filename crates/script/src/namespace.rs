@@ -8,6 +8,7 @@ use nowcast_world::limits::NAME_BYTES_MAX;
 
 use crate::console::Console;
 use crate::define::Declarations;
+use crate::hook_times::HookTimes;
 use crate::meter::Meter;
 
 /// Data that the functions share with their script.
@@ -16,6 +17,7 @@ pub(crate) struct Shared {
     pub(crate) declarations: Rc<RefCell<Declarations>>,
     pub(crate) console: Console,
     pub(crate) meter: Rc<Meter>,
+    pub(crate) times: HookTimes,
     /// The metatable of saved tables.
     pub(crate) kept: Rc<RefCell<Option<Table>>>,
 }

@@ -9,6 +9,7 @@ use mlua::{FromLuaMulti, Function, Lua, LuaOptions, MultiValue, StdLib, Table, V
 
 use crate::absent::{ABSENT, absence};
 use crate::fault::{Fault, FaultKind, OWN_CHUNK, place_on_stack};
+use crate::garbage::ByteCounter;
 use crate::library::{LIBRARY, library_text};
 use crate::limits::Limits;
 use crate::meter::Meter;
@@ -48,6 +49,7 @@ pub struct Sandbox {
     printed: Lines,
     /// Every metatable that a script has set.
     metatables: RefCell<Option<Table>>,
+    counter: ByteCounter,
     /// The interpreter's own `xpcall`, which works even when the script's memory is exhausted.
     raw_xpcall: RefCell<Option<Function>>,
 }
@@ -76,8 +78,10 @@ impl Sandbox {
             | StdLib::VECTOR;
         let built = Lua::new_with(libraries, LuaOptions::new());
         let lua = built.map_err(|error| Fault::from_lua(&error, None))?;
+        let counter = ByteCounter::of(&lua);
         let sandbox = Sandbox {
             lua,
+            counter,
             meter: Rc::new(Meter::new()),
             limits,
             printed: Lines::default(),
@@ -142,6 +146,11 @@ impl Sandbox {
     /// Returns the oldest printed line.
     pub fn poll_line(&self) -> Option<String> {
         self.printed.poll()
+    }
+
+    /// Returns the counter of the bytes of all values.
+    pub(crate) fn byte_counter(&self) -> &ByteCounter {
+        &self.counter
     }
 
     /// Returns the queue of printed lines, which stays valid when a world owns the sandbox.

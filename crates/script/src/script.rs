@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mlua::{FromLuaMulti, Function, IntoLuaMulti, Value as Luau};
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Table, Value as Luau};
 use nowcast_world::{Behaviour, Contact, Definition, Edit, EntityId, PlayerId, STEP_HZ, Scene, Timer, Value};
 
 use crate::about::About;
@@ -11,6 +11,7 @@ use crate::console::Console;
 use crate::convert::{Budget, kept_from_luau, to_luau, units_of};
 use crate::fault::{Fault, FaultKind};
 use crate::handle::{Handle, lend};
+use crate::hook_times::{EngineCall, HookTimes};
 use crate::limits::Limits;
 use crate::module::{self, Lasting, Module, arguments};
 use crate::namespace::Shared;
@@ -44,6 +45,8 @@ pub struct Script {
     shared: Shared,
     hooks: Hooks,
     lasting: Lasting,
+    measuring: Table,
+    is_measured: bool,
     definition: Definition,
     /// The step whose work is counted.
     step: Option<u64>,
@@ -90,6 +93,7 @@ impl Script {
             console: Console::default(),
             meter: sandbox.meter(),
             kept: Rc::new(RefCell::new(None)),
+            times: HookTimes::default(),
         };
         let (module, more) =
             sandbox.run(|_| Ok((module::install(&sandbox, &shared)?, more(&sandbox, &shared)?)))?;
@@ -102,6 +106,8 @@ impl Script {
             shared,
             hooks,
             lasting: module.lasting,
+            measuring: module.measuring,
+            is_measured: false,
             definition,
             step: None,
             was_stopped: false,
@@ -128,14 +134,35 @@ impl Script {
         &self.sandbox
     }
 
-    /// Calls a hook, and saves the script's data into the world.
+    /// Returns the measurements of the script's functions.
+    pub(crate) fn hook_times(&self) -> HookTimes {
+        self.shared.times.clone()
+    }
+
+    /// Calls a hook, measures it if a host wants that, and saves the script's data into the world.
     fn call<R: FromLuaMulti>(
+        &mut self,
+        scene: &mut Scene,
+        of: &EngineCall<'_>,
+        hook: impl FnOnce(&Hooks) -> &Function,
+        arguments: impl IntoLuaMulti,
+    ) -> Option<R> {
+        self.enter(scene.tick());
+        if !self.is_measured {
+            return self.call_unmeasured(scene, hook, arguments);
+        }
+        self.shared.times.begin_hook(of);
+        let result = self.call_unmeasured(scene, hook, arguments);
+        self.shared.times.end_hook(self.sandbox.work(), self.sandbox.byte_counter().bytes());
+        result
+    }
+
+    fn call_unmeasured<R: FromLuaMulti>(
         &mut self,
         scene: &mut Scene,
         hook: impl FnOnce(&Hooks) -> &Function,
         arguments: impl IntoLuaMulti,
     ) -> Option<R> {
-        self.enter(scene.tick());
         if self.shared.meter.is_exhausted() {
             self.shared.console.note_skipped();
             return None;
@@ -170,6 +197,11 @@ impl Script {
             self.was_stopped = false;
             self.shared.console.note_work(self.sandbox.work());
             self.sandbox.begin_step();
+            let is_measured = self.shared.times.clock().is_some();
+            // The key exists, so setting it needs no memory.
+            if is_measured != self.is_measured && self.measuring.raw_set("on", is_measured).is_ok() {
+                self.is_measured = is_measured;
+            }
         }
     }
 
@@ -224,7 +256,7 @@ impl Hooks {
 
 impl Behaviour for Script {
     fn start(&mut self, scene: &mut Scene) {
-        self.call::<()>(scene, |hooks| &hooks.start, ());
+        self.call::<()>(scene, &EngineCall::of("start"), |hooks| &hooks.start, ());
         // The first step has a budget of its own, so the hook of a player who joins in it is not charged for the start.
         self.step = None;
     }
@@ -249,39 +281,60 @@ impl Behaviour for Script {
     }
 
     fn upgrade(&mut self, scene: &mut Scene, from: Option<u32>) {
-        self.call::<()>(scene, |hooks| &hooks.upgrade, from);
+        self.call::<()>(scene, &EngineCall::of("upgrade"), |hooks| &hooks.upgrade, from);
         self.step = None;
     }
 
     fn step(&mut self, scene: &mut Scene) {
         if scene.tick().is_multiple_of(SWEEP_STEPS) {
-            self.call::<()>(scene, |hooks| &hooks.sweep, ());
+            self.call::<()>(scene, &EngineCall::of("sweep"), |hooks| &hooks.sweep, ());
         }
-        self.call::<()>(scene, |hooks| &hooks.step, 1.0 / f64::from(STEP_HZ));
+        self.call::<()>(scene, &EngineCall::of("step"), |hooks| &hooks.step, 1.0 / f64::from(STEP_HZ));
         self.sandbox.end_step();
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
         let is_program = is_program(scene, player);
-        self.call::<()>(scene, |hooks| &hooks.join, (Handle::Player(player), is_program));
+        self.call::<()>(
+            scene,
+            &EngineCall::of("join"),
+            |hooks| &hooks.join,
+            (Handle::Player(player), is_program),
+        );
     }
 
     fn leave(&mut self, scene: &mut Scene, player: PlayerId) {
         let is_program = is_program(scene, player);
-        self.call::<()>(scene, |hooks| &hooks.leave, (Handle::Player(player), is_program));
+        self.call::<()>(
+            scene,
+            &EngineCall::of("leave"),
+            |hooks| &hooks.leave,
+            (Handle::Player(player), is_program),
+        );
     }
 
     /// Refuses the owner if the rules cannot decide, because they fail or have used up the budget of this step.
     fn own(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) -> bool {
         let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return false };
         let (entity, player) = (Handle::Entity(entity), Handle::Player(player));
-        self.call::<bool>(scene, |hooks| &hooks.own, (kind, entity, player)).unwrap_or(false)
+        self.call::<bool>(
+            scene,
+            &EngineCall::of_kind("own", kind),
+            |hooks| &hooks.own,
+            (kind, entity, player),
+        )
+        .unwrap_or(false)
     }
 
     fn release(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) {
         let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return };
         let (entity, player) = (Handle::Entity(entity), Handle::Player(player));
-        self.call::<()>(scene, |hooks| &hooks.release, (kind, entity, player));
+        self.call::<()>(
+            scene,
+            &EngineCall::of_kind("release", kind),
+            |hooks| &hooks.release,
+            (kind, entity, player),
+        );
     }
 
     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, given: &Value) {
@@ -293,7 +346,13 @@ impl Behaviour for Script {
         });
         match arguments {
             Ok(arguments) => {
-                self.call::<()>(scene, |hooks| &hooks.action, (action, Handle::Player(player), arguments));
+                let of = EngineCall { name: Some(action), ..EngineCall::of("action") };
+                self.call::<()>(
+                    scene,
+                    &of,
+                    |hooks| &hooks.action,
+                    (action, Handle::Player(player), arguments),
+                );
             }
             Err(fault) => self.shared.console.report(fault),
         }
@@ -307,7 +366,10 @@ impl Behaviour for Script {
         let (kind_a, kind_b) = (kind(contact.a), kind(contact.b));
         let event = if contact.is_begin { "contact" } else { "contact_end" };
         let (a, b) = (Handle::Entity(contact.a), Handle::Entity(contact.b));
-        self.call::<()>(scene, |hooks| &hooks.contact, (event, a, kind_a, b, kind_b, contact.impulse));
+        let kinds = [(contact.a, kind_a), (contact.b, kind_b)];
+        let kinds = kinds.map(|(id, kind)| kind.map(|kind| (Some(id), kind)));
+        let of = EngineCall { kinds, ..EngineCall::of(event) };
+        self.call::<()>(scene, &of, |hooks| &hooks.contact, (event, a, kind_a, b, kind_b, contact.impulse));
     }
 
     fn timer(&mut self, scene: &mut Scene, timer: &Timer) {
@@ -318,13 +380,20 @@ impl Behaviour for Script {
         }
         match self.sandbox.run(|lua| to_luau(lua, &timer.data)) {
             Ok(data) => {
-                self.call::<()>(scene, |hooks| &hooks.timer, (timer.name.as_str(), data));
+                let of = EngineCall { name: Some(&timer.name), ..EngineCall::of("timer") };
+                self.call::<()>(scene, &of, |hooks| &hooks.timer, (timer.name.as_str(), data));
             }
             Err(fault) => self.shared.console.report(fault),
         }
     }
 
     fn message(&mut self, scene: &mut Scene, player: PlayerId, text: &str) -> bool {
-        self.call::<bool>(scene, |hooks| &hooks.message, (Handle::Player(player), text)).unwrap_or(true)
+        self.call::<bool>(
+            scene,
+            &EngineCall::of("message"),
+            |hooks| &hooks.message,
+            (Handle::Player(player), text),
+        )
+        .unwrap_or(true)
     }
 }

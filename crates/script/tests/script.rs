@@ -5,6 +5,7 @@ mod budget;
 mod commands;
 mod costs;
 mod determinism;
+mod hook_times;
 mod hostile;
 mod hostile_values;
 mod interest;

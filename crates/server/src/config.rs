@@ -3,11 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use nowcast::CertificateConfig;
 use nowcast::admission::Policy;
+use nowcast::carrier::CarrierLayer;
 use nowcast::endpoint::is_name;
 use nowcast_room::{EVENTS_BYTES_MAX, RoomsConfig};
 use nowcast_store::Retention;
@@ -69,6 +71,10 @@ pub struct Config {
     pub docs: Option<PathBuf>,
     /// The writer of the program's logs. If present, `/metrics` shows its number of dropped lines.
     pub logs: Option<LogWriter>,
+    /// Layers around each carrier of the sessions of rooms, the innermost first: records of packets, or bad links for tests.
+    pub layers: Vec<Arc<dyn CarrierLayer>>,
+    /// Maximum bytes of all histories that the studio shows. Older entries are dropped.
+    pub studio_bytes_max: usize,
     /// Finds the mistakes of rules for the studio. Without it, the studio shows the mistakes that the load of rules finds.
     pub checker: Option<Checker>,
 }
@@ -97,6 +103,8 @@ impl Default for Config {
             retention: Retention::default(),
             docs: None,
             logs: None,
+            layers: Vec::new(),
+            studio_bytes_max: 32 << 20,
             checker: None,
         }
     }
@@ -193,6 +201,9 @@ pub(crate) const UNSENT_BYTES_MAX: u32 = 16 * 1024;
 /// link with a long delay.
 pub(crate) const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
+/// The part of the studio's histories that belongs to no room: metrics, and the audit log.
+const STUDIO_BYTES_OF_SERVER: usize = 2 << 20;
+
 const _: () = assert!(WRITE_BATCH_BYTES < EVENTS_BYTES_MAX);
 // The sum of the send queue, the WebSocket's output, an incomplete message, and the client's own message.
 const _: () = assert!(
@@ -219,6 +230,8 @@ impl Config {
             seat_held: self.timeouts.seat_held,
             step: self.timeouts.step,
             retention: self.retention,
+            studio_bytes_max: self.studio_bytes_max.saturating_sub(STUDIO_BYTES_OF_SERVER)
+                / (rooms_max + past_rooms_max).max(1),
         }
     }
 

@@ -402,6 +402,7 @@ fn accept_config(config: &Config) -> AcceptConfig {
             carriers_max: connections_max,
             carriers_per_address_max: connections_per_address_max,
         },
+        layers: config.layers.clone(),
     }
 }
 

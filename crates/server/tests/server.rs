@@ -22,4 +22,5 @@ mod seats;
 mod sessions;
 mod strangers;
 mod studio;
+mod studio_figures;
 mod worlds;

@@ -25,20 +25,20 @@ world.action("read", {}, function(player) world.emit("state", { count = world.st
 "#;
 
 /// A folder with the world of these tests, and the folder of the store.
-struct Yard {
+pub(crate) struct Yard {
     world: Folder,
     data: Folder,
 }
 
 impl Yard {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let yard = Self { world: Folder::new(), data: Folder::new() };
         std::fs::create_dir_all(&yard.world.0).expect("the folder can be created");
         yard.write("world.luau", RULES);
         yard
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         std::fs::write(self.world.0.join(path), text).expect("the file can be written");
     }
 
@@ -46,7 +46,7 @@ impl Yard {
         &self.world.0
     }
 
-    async fn serve(&self, change: impl FnOnce(&mut Config)) -> TestServer {
+    pub(crate) async fn serve(&self, change: impl FnOnce(&mut Config)) -> TestServer {
         TestServer::with(|config| {
             config.worlds =
                 vec![WorldConfig { name: "yard".into(), rules: Rules::Folder(self.world.0.clone()) }];
@@ -58,7 +58,13 @@ impl Yard {
 }
 
 /// Sends a request to the interface. Returns the status and the body.
-async fn send(server: &TestServer, method: &str, path: &str, headers: &str, body: &str) -> (u16, Json) {
+pub(crate) async fn send(
+    server: &TestServer,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> (u16, Json) {
     let length = body.len();
     let answer = server
         .raw(&format!(
@@ -71,31 +77,31 @@ async fn send(server: &TestServer, method: &str, path: &str, headers: &str, body
     (status, serde_json::from_str(body).unwrap_or(Json::Null))
 }
 
-const JSON: &str = "Content-Type: application/json\r\n";
+pub(crate) const JSON: &str = "Content-Type: application/json\r\n";
 
-async fn get(server: &TestServer, path: &str) -> Json {
+pub(crate) async fn get(server: &TestServer, path: &str) -> Json {
     let (status, json) = send(server, "GET", path, "", "").await;
     assert_eq!(status, 200, "{path}: {json}");
     json
 }
 
-async fn post(server: &TestServer, path: &str, body: Json) -> Json {
+pub(crate) async fn post(server: &TestServer, path: &str, body: Json) -> Json {
     let (status, json) = send(server, "POST", path, JSON, &body.to_string()).await;
     assert!(status == 200 || status == 201, "{path}: {status} {json}");
     json
 }
 
-async fn put(server: &TestServer, path: &str, headers: &str, text: &str) -> (u16, Json) {
+pub(crate) async fn put(server: &TestServer, path: &str, headers: &str, text: &str) -> (u16, Json) {
     let body = json!({ "text": text }).to_string();
     send(server, "PUT", path, &format!("{JSON}{headers}"), &body).await
 }
 
-fn code(json: &Json) -> &str {
+pub(crate) fn code(json: &Json) -> &str {
     json["error"]["code"].as_str().unwrap_or_default()
 }
 
 /// Asks until an answer satisfies a condition.
-async fn until(server: &TestServer, path: &str, holds: impl Fn(&Json) -> bool) -> Json {
+pub(crate) async fn until(server: &TestServer, path: &str, holds: impl Fn(&Json) -> bool) -> Json {
     let asking = async {
         loop {
             let json = get(server, path).await;
@@ -108,7 +114,7 @@ async fn until(server: &TestServer, path: &str, holds: impl Fn(&Json) -> bool) -
     timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("{path} does not change"))
 }
 
-async fn steps(player: &mut Player, steps: u64) {
+pub(crate) async fn steps(player: &mut Player, steps: u64) {
     let tick = player.view.tick;
     player.until_view("time", |view| view.tick >= tick + steps).await;
 }
@@ -292,6 +298,26 @@ async fn files_are_saved_by_revision_and_never_outside_of_the_folder() {
         assert_eq!(send(&server, "GET", "worlds/yard/files/host.md", "", "").await.0, 400);
         assert_eq!(std::fs::read_dir(&outside.0).unwrap().count(), 0);
     }
+    let revision = get(&server, "worlds/yard/files/world.luau").await["revision"].clone();
+    let several = |revision: &Json| {
+        json!({ "files": [
+            { "path": "lib/a.luau", "text": "return 1", "revision": null },
+            { "path": "world.luau", "text": RULES, "revision": revision },
+        ] })
+        .to_string()
+    };
+    let (status, json) = send(&server, "PUT", "worlds/yard/files", JSON, &several(&json!("0"))).await;
+    assert_eq!((status, code(&json)), (412, "changed"), "{json}");
+    assert!(!yard.path().join("lib/a.luau").exists(), "none of the files is saved");
+    let (status, json) = send(&server, "PUT", "worlds/yard/files", JSON, &several(&revision)).await;
+    assert_eq!(
+        (status, &json["files"][0]["created"], &json["files"][1]["created"]),
+        (200, &json!(true), &json!(false)),
+        "{json}"
+    );
+    assert_eq!(std::fs::read_to_string(yard.path().join("world.luau")).unwrap(), RULES);
+    let hidden = std::fs::read_dir(yard.path()).unwrap().flatten();
+    assert!(hidden.into_iter().all(|entry| !entry.file_name().to_string_lossy().starts_with(".studio")));
     for path in [
         "../x.luau",
         "a/../../x.luau",

@@ -35,6 +35,12 @@ impl Histogram {
         self.total
     }
 
+    /// The buckets that counted a value: the upper bound, and the count.
+    pub fn buckets(&self) -> impl Iterator<Item = (Duration, u32)> {
+        let counts = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        counts.map(|(bucket, count)| (upper_bound(bucket), *count))
+    }
+
     /// An upper bound of the `fraction` (0 to 1) quantile; `None` if nothing was counted.
     pub fn quantile(&self, fraction: f64) -> Option<Duration> {
         let rank = (fraction.clamp(0.0, 1.0) * self.total as f64).ceil().max(1.0) as u64;
@@ -43,9 +49,12 @@ impl Histogram {
             below += u64::from(count);
             below >= rank
         })?;
-        let micros = FIRST_MICROS as f64 * 2f64.powf(bucket as f64 / PER_DOUBLING as f64);
-        Some(Duration::from_micros(micros as u64))
+        Some(upper_bound(bucket))
     }
+}
+
+fn upper_bound(bucket: usize) -> Duration {
+    Duration::from_micros((FIRST_MICROS as f64 * 2f64.powf(bucket as f64 / PER_DOUBLING as f64)) as u64)
 }
 
 /// Returns the number of quarter doublings from the first bucket to `micros`, rounded up.
@@ -75,5 +84,8 @@ mod tests {
             let found = histogram.quantile(fraction).unwrap().as_secs_f64() * 1e3;
             assert!((millis..millis * 1.2).contains(&found), "{fraction}: {found}");
         }
+        let counted: u64 = histogram.buckets().map(|(_, count)| u64::from(count)).sum();
+        assert_eq!(counted, 1_000);
+        assert!(histogram.buckets().is_sorted_by(|a, b| a.0 < b.0));
     }
 }

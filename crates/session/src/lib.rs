@@ -71,6 +71,7 @@ pub use config::{Carrier, Config, Entropy};
 pub use error::{CloseCode, Closed, ClosedBy, Malformed, Refused};
 pub use histogram::Histogram;
 pub use lane::LaneConfig;
+pub use lane::send::WaitingMessage;
 pub use limits::{LANES_MAX, Limits, MESSAGE_COST, PACKET_BYTES_MIN, PART_BYTES};
 pub use message::{Message, MessageKind, Notice};
 pub use rtt::Rtt;

@@ -103,6 +103,8 @@ pub struct Gauges {
     pub in_flight_bytes: u64,
     /// Messages that wait to be sent.
     pub waiting: usize,
+    /// Bytes of these messages.
+    pub waiting_bytes: usize,
     /// Messages that wait for the application.
     pub unread: usize,
 }

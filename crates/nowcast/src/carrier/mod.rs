@@ -4,6 +4,7 @@
 //! session does all the rest (acknowledging, pacing, moving to another carrier).
 
 mod congestion;
+mod layer;
 mod patience;
 mod socket;
 mod websocket;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use tokio::task::JoinHandle;
 
+pub use layer::CarrierLayer;
 pub(crate) use patience::{QuicRuntime, patient};
 pub use socket::{OverTcp, poll_room};
 pub(crate) use websocket::config as websocket_config;

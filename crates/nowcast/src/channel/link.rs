@@ -6,6 +6,7 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use nowcast_queue::Key;
+use nowcast_session::WaitingMessage;
 use nowcast_wire::{Read, ReadOwned};
 use tokio::sync::watch;
 
@@ -57,6 +58,11 @@ pub(crate) trait Link: Send + Sync {
     fn poll_drained(&self, waker: &Waker) -> Poll<Result<(), Error>>;
 
     fn status(&self) -> Status;
+
+    /// The messages that wait to be sent for the first time. A link without a session lists none.
+    fn waiting_messages(&self) -> Vec<WaitingMessage> {
+        Vec::new()
+    }
 
     fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)>;
 

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use nowcast_queue::Key;
-use nowcast_session::{CloseCode, Closed};
+use nowcast_session::{CloseCode, Closed, WaitingMessage};
 use nowcast_wire::Read;
 
 pub use batch::Batch;
@@ -258,6 +258,13 @@ impl Channel {
     #[must_use]
     pub fn status(&self) -> Status {
         self.link.status()
+    }
+
+    /// Returns the messages that wait to be sent for the first time, lane by lane, in the order in which they leave. For
+    /// inspection: the list is a copy. Links between programs of one machine return an empty list.
+    #[must_use]
+    pub fn waiting_messages(&self) -> Vec<WaitingMessage> {
+        self.link.waiting_messages()
     }
 
     /// How long nothing has arrived, counted from the first unanswered packet; zero if no answer is expected. If this time is much

@@ -28,8 +28,8 @@ use super::address::Address;
 use super::error::{ConnectError, Opening};
 use super::trust::{Trust, client_config};
 use crate::carrier::{
-    Carrier, CarrierKind, OverTcp, QuicRuntime, SUBPROTOCOL, WebSocket, WebTransport, prepare_stream,
-    transport_config, websocket_config,
+    Carrier, CarrierKind, CarrierLayer, OverTcp, QuicRuntime, SUBPROTOCOL, WebSocket, WebTransport,
+    prepare_stream, transport_config, websocket_config,
 };
 use crate::certificate::CertificateHash;
 use crate::endpoint::{Discovery, RefusalAnswer, datagrams};
@@ -48,6 +48,8 @@ pub(super) struct Remote {
     pub(super) port: u16,
     pub(super) token: Option<String>,
     pub(super) trust: Trust,
+    /// Layers around each carrier, the innermost first.
+    pub(super) layers: Vec<Arc<dyn CarrierLayer>>,
 }
 
 /// The endpoint's answer, and the address that it came from.
@@ -146,7 +148,8 @@ impl Remote {
                 }
             }
         };
-        timeout(OPEN_TIMEOUT, open).await.map_err(|_| at.silent())?
+        let carrier = timeout(OPEN_TIMEOUT, open).await.map_err(|_| at.silent())??;
+        Ok(self.layers.iter().fold(carrier, |carrier, layer| layer.wrap(carrier)))
     }
 
     async fn open_webtransport(

@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use nowcast_session::{CloseCode, MessageKind as Kind, Refused, Time};
+use nowcast_session::{CloseCode, MessageKind as Kind, Refused, Time, WaitingMessage};
 use tokio::sync::watch;
 
 use super::core::{Core, Shared};
@@ -195,6 +195,10 @@ impl Link for SessionLink {
 
     fn status(&self) -> Status {
         self.lock().status()
+    }
+
+    fn waiting_messages(&self) -> Vec<WaitingMessage> {
+        self.lock().session.waiting_messages(clock::now()).collect()
     }
 
     fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)> {

@@ -6,8 +6,6 @@ use serde_json::{Value as Json, json};
 
 use super::Room;
 use super::world_events::WorldEvent;
-use crate::client_handle::ClientHandle;
-use crate::closing::Closing;
 use crate::studio::{
     Job, Line, LogKind, PHASES, StepTimes, StudioAnswer, StudioCommand, StudioError, StudioRequest,
     describe_room, read_world,
@@ -58,7 +56,8 @@ impl Room {
                 }
                 StudioRequest::Commands(commands) => self.run_studio_commands(commands),
                 StudioRequest::Clients => Ok(self.describe_clients()),
-                StudioRequest::Disconnect { player, reason } => self.disconnect(player, &reason),
+                StudioRequest::Client(player) => self.describe_client(player),
+                StudioRequest::Disconnect { player, reason, ban } => self.disconnect(player, &reason, ban),
                 StudioRequest::Profile { steps } => Ok(self.describe_profile(steps)),
                 _ => Ok(self.describe()),
             },
@@ -86,65 +85,39 @@ impl Room {
         Ok(json!({ "tick": self.world.world().tick(), "results": results }))
     }
 
-    fn describe_clients(&self) -> Json {
-        let scene = self.world.world().scene();
-        let clients: Vec<Json> = self
-            .members
-            .seated
-            .iter()
-            .map(|member| {
-                let client: &ClientHandle = &member.client;
-                let name = scene.player(member.id).map(|player| player.name.clone()).unwrap_or_default();
-                let figures = client.sink().figures();
-                json!({
-                    "player": member.id.0,
-                    "name": name,
-                    "carrier": figures.carrier,
-                    "role": client.roles,
-                    "networkHz": client.network_hz(),
-                    "behindMs": member.behind_ms,
-                    "rttMs": figures.round_trip_ms,
-                    "lossPerMille": figures.loss_per_mille,
-                    "rateBytes": figures.rate_bytes,
-                    "queuedBytes": figures.queued_bytes,
-                    "queued": figures.queued,
-                    "superseded": figures.superseded,
-                })
-            })
-            .collect();
-        json!({ "clients": clients })
-    }
-
-    fn disconnect(&mut self, player: u32, reason: &str) -> StudioAnswer {
-        let member = self.members.seated.iter().find(|member| member.id.0 == player);
-        let Some(member) = member else {
-            return Err(StudioError::NotFound(format!("no client controls player {player}")));
-        };
-        member.client.close(Closing::Kicked(nowcast_world::text::sanitize(reason, KICK_CHARS_MAX)));
-        Ok(json!({ "ok": true }))
-    }
-
     fn describe_profile(&self, steps: usize) -> Json {
         let profile = self.context.lobby.studio.profile.lock();
         let profile = profile.unwrap_or_else(std::sync::PoisonError::into_inner);
         let (steps, slowest) = profile.to_json(steps);
         let share = self.world.script_work();
+        let memory = self.world.script_memory();
+        let (hooks, hook_steps) = profile.hooks.to_json(&self.world.world().scene().definition().kinds);
         json!({
             "tick": self.world.world().tick(),
             "budgetUs": BUDGET_US,
             "steps": steps,
             "slowest": slowest,
-            "hooks": [],
+            "hooks": hooks,
+            "hookSteps": hook_steps,
             "work": share.map(|share| (share * WORK_MAX as f64).round()),
             "workMax": share.map(|_| WORK_MAX),
+            "memoryBytes": memory.map(|(bytes, _)| bytes),
+            "memoryBytesMax": memory.map(|(_, bytes_max)| bytes_max),
         })
     }
 
     /// Records the times of a step.
-    pub(super) fn record_times(&self, clock: &PhaseClock) {
-        let step = StepTimes { tick: self.world.world().tick(), phases: clock.phases };
+    pub(super) fn record_times(&mut self, clock: &PhaseClock) {
+        let times = self.world.take_hook_times();
+        let rules = times.as_ref().map(|(_, total)| u32::try_from(total.as_micros()).unwrap_or(u32::MAX));
+        let step = StepTimes { tick: self.world.world().tick(), phases: clock.phases, rules };
         let profile = self.context.lobby.studio.profile.lock();
-        profile.unwrap_or_else(std::sync::PoisonError::into_inner).record(clock.last, step);
+        let mut profile = profile.unwrap_or_else(std::sync::PoisonError::into_inner);
+        profile.record(clock.last, step);
+        if let Some((times, _)) = times {
+            profile.hooks.add(times);
+        }
+        self.world.measure_hooks(profile.is_read());
     }
 
     /// Records chat and events of a step while the log is read.
@@ -169,6 +142,3 @@ impl Room {
         }
     }
 }
-
-/// Maximum characters of the reason of a disconnection.
-const KICK_CHARS_MAX: usize = 64;

@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 
 use nowcast_world::Input;
+use serde::Serialize;
 
 /// Minimum number of steps by which input is delayed. People do not notice this delay.
 const WAIT_STEPS: i32 = 3;
@@ -75,9 +76,22 @@ pub(crate) enum DueStep {
     GivesUp { number: u16, input: Option<Input> },
 }
 
+/// Counters of a client's input since it joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct InputCounts {
+    /// Steps whose input was known in time.
+    pub(crate) taken: u64,
+    /// Changes that arrived after their step.
+    pub(crate) late: u64,
+    /// Steps whose input was not known when they were due.
+    pub(crate) missing: u64,
+}
+
 /// The input of one client at each of its steps. The session's task adds input, and the room's thread takes it.
 #[derive(Debug)]
 pub struct InputBuffer {
+    /// Counters of the input.
+    counts: InputCounts,
     /// The waiting changes of input, ordered by the client's steps.
     waiting: VecDeque<Change>,
     /// The step of the newest known change, which may be in force or waiting.
@@ -117,6 +131,7 @@ impl Default for InputBuffer {
             current: Input::default(),
             replicated: None,
             still_steps: 0,
+            counts: InputCounts::default(),
             wait: WAIT_STEPS,
             timely: 0,
             patience: PATIENCE_STEPS,
@@ -170,6 +185,7 @@ impl InputBuffer {
                     self.owed = self.owed.saturating_add(late.unsigned_abs()).min(PATIENCE_STEPS);
                 } else {
                     heard.is_late = true;
+                    self.counts.late += 1;
                 }
             }
             if self.waiting.len() == CHANGES_MAX {
@@ -193,6 +209,11 @@ impl InputBuffer {
             self.wait = (self.wait - 1).max(WAIT_STEPS);
             self.timely = 0;
         }
+    }
+
+    /// Returns the counters of the input.
+    pub(crate) fn counts_of_input(&self) -> InputCounts {
+        self.counts
     }
 
     /// Whether the client counts its steps.
@@ -224,6 +245,7 @@ impl InputBuffer {
         self.least[0] = self.least[0].min(in_hand);
         let rests = self.rests() && !self.has_given_up;
         if in_hand < 0 && !rests {
+            self.counts.missing += 1;
             return Some(self.do_without());
         }
         if self.turns.is_multiple_of(PATIENCE_EVERY_STEPS) {
@@ -238,6 +260,7 @@ impl InputBuffer {
             self.advance();
             self.current
         });
+        self.counts.taken += 1;
         let number = self.advance();
         Some(DueStep::Steps { number, input: self.tell(), first })
     }

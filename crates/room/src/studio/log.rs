@@ -11,8 +11,8 @@ use super::RECORDED_AFTER_READ;
 /// Maximum lines in a log.
 const LINES_MAX: usize = 1_000;
 
-/// Maximum bytes of all lines of a log.
-const BYTES_MAX: usize = 512 << 10;
+/// Maximum bytes of all lines of a log, unless the configuration of the rooms states less.
+pub(crate) const LOG_BYTES_MAX: usize = 512 << 10;
 
 /// Maximum bytes of the text or the data of one line. Longer texts are cut.
 const LINE_BYTES_MAX: usize = 1_024;
@@ -77,21 +77,32 @@ impl Line {
 }
 
 /// The newest lines of a room.
-#[derive(Default)]
 pub(crate) struct Log {
     lines: VecDeque<Line>,
     bytes: usize,
+    bytes_max: usize,
     /// The number of the newest line.
     newest: u64,
     read_at: Option<Instant>,
 }
 
+impl Default for Log {
+    fn default() -> Self {
+        Self { lines: VecDeque::new(), bytes: 0, bytes_max: LOG_BYTES_MAX, newest: 0, read_at: None }
+    }
+}
+
 impl Log {
+    /// Limits the bytes of all lines.
+    pub(crate) fn set_bytes_max(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max.min(LOG_BYTES_MAX);
+    }
+
     pub(crate) fn push(&mut self, line: Line) {
         self.newest += 1;
         self.bytes += line.bytes();
         self.lines.push_back(Line { n: self.newest, ..line });
-        while self.lines.len() > LINES_MAX || self.bytes > BYTES_MAX {
+        while self.lines.len() > LINES_MAX || self.bytes > self.bytes_max {
             let Some(oldest) = self.lines.pop_front() else { break };
             self.bytes -= oldest.bytes();
         }
@@ -147,6 +158,9 @@ mod tests {
         assert_eq!((lines.len(), dropped), (LINES_MAX, 5));
         assert_eq!(lines[0].text, "5");
         assert!(log.after(log.newest()).0.is_empty());
+        log.set_bytes_max(4 * LINE_BYTES_MAX);
+        log.push(Line::new(LogKind::Print, 0, &"x".repeat(LINE_BYTES_MAX)));
+        assert!(log.bytes <= 4 * LINE_BYTES_MAX && log.lines.len() > 1, "{} bytes", log.bytes);
     }
 
     #[test]

@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value as Json, json};
 
 use super::RECORDED_AFTER_READ;
-
-/// Number of steps that are recorded while the profile is read: 10 s.
-pub(super) const STEPS_MAX: usize = 600;
+use super::hooks::{HookSums, STEPS_MAX};
 
 /// Number of the slowest steps that are kept.
 const SLOWEST_MAX: usize = 16;
@@ -26,6 +24,8 @@ pub(crate) struct StepTimes {
     pub(crate) tick: u64,
     /// The time of each of the [`PHASES`].
     pub(crate) phases: [u32; PHASES.len()],
+    /// The time of the rules within the first phase, while the rules are measured.
+    pub(crate) rules: Option<u32>,
 }
 
 impl StepTimes {
@@ -36,7 +36,7 @@ impl StepTimes {
     fn to_json(self) -> Json {
         let phases: serde_json::Map<_, _> =
             PHASES.iter().zip(self.phases).map(|(name, us)| ((*name).to_owned(), us.into())).collect();
-        json!({ "tick": self.tick, "totalUs": self.total(), "phases": phases })
+        json!({ "tick": self.tick, "totalUs": self.total(), "phases": phases, "rulesUs": self.rules })
     }
 }
 
@@ -45,6 +45,8 @@ impl StepTimes {
 pub(crate) struct Profile {
     newest: VecDeque<StepTimes>,
     slowest: Vec<(Instant, StepTimes)>,
+    /// The functions of the rules in the newest steps.
+    pub(crate) hooks: HookSums,
     read_at: Option<Instant>,
 }
 
@@ -68,6 +70,7 @@ impl Profile {
             self.newest.push_back(step);
         } else if !self.newest.is_empty() {
             self.newest = VecDeque::new();
+            self.hooks = HookSums::default();
         }
         self.slowest.retain(|(at, _)| now.duration_since(*at) < SLOWEST_KEPT);
         let is_slow = self.slowest.len() < SLOWEST_MAX
@@ -92,7 +95,7 @@ mod tests {
     use super::*;
 
     fn step(tick: u64, us: u32) -> StepTimes {
-        StepTimes { tick, phases: [us, 0, 0, 0, 0] }
+        StepTimes { tick, phases: [us, 0, 0, 0, 0], rules: None }
     }
 
     #[test]

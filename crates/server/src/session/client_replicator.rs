@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::replication_figures::ReplicationFigures;
 use nowcast::session::{PacketOutcome, Refused, Replication};
 use nowcast::{PutBatch, RefusedPut, Source};
 use nowcast_replication::{InterestChange, InterestSet, Viewer};
@@ -32,6 +33,7 @@ pub(super) struct ClientReplicator {
     /// The next delivery, if the snapshot of its step is not published yet.
     ahead: Option<Delivery>,
     metrics: Arc<Metrics>,
+    figures: Arc<ReplicationFigures>,
     /// The client's view. Present from the welcome on.
     view: Option<View>,
     /// The number of lines of chat that were not sent to the client.
@@ -57,8 +59,12 @@ struct View {
 }
 
 impl ClientReplicator {
-    pub(super) fn new(receiver: DeliveryReceiver, metrics: Arc<Metrics>) -> Self {
-        Self { receiver, ahead: None, metrics, view: None, missed: 0, is_missed_sent: true }
+    pub(super) fn new(
+        receiver: DeliveryReceiver,
+        metrics: Arc<Metrics>,
+        figures: Arc<ReplicationFigures>,
+    ) -> Self {
+        Self { receiver, ahead: None, metrics, figures, view: None, missed: 0, is_missed_sent: true }
     }
 
     /// Reads the deliveries, and begins a round if one is due.
@@ -159,7 +165,9 @@ impl ClientReplicator {
             view.viewer.set_interest(&view.interest_set, &snapshot.rates, view.two_rounds_steps);
             view.viewer.begin_round(&snapshot.frames, snapshot.player(view.player).eye);
             view.metrics.note_ages(&view.viewer.stats);
+            self.figures.note_ages(view.viewer.stats.oldest_steps);
             view.count_visible(snapshot);
+            self.figures.set_visible(view.interest_entities.unsigned_abs());
         }
         self.send_missed(batch, at);
     }
@@ -194,6 +202,7 @@ impl ClientReplicator {
     fn count(&self, class: Class, bytes: usize) {
         if let Some(view) = &self.view {
             view.metrics.count_bytes(class, bytes);
+            self.figures.count(class, bytes);
         }
     }
 
@@ -265,6 +274,8 @@ impl Replication for ClientReplicator {
         let (before, stats) = (out.len(), viewer.stats);
         viewer.set_controls(snapshot.frames.tick(), snapshot.player(*player).controls);
         viewer.fill(&snapshot.frames, number, room, out);
+        self.figures.count(Class::Movement, out.len() - before);
+        self.figures.note_payload(&snapshot.frames, &out[before..]);
         let postponed = viewer.stats.postponed - stats.postponed;
         metrics.note_movement(out.len() - before, postponed, viewer.stats.abandoned - stats.abandoned);
     }

@@ -6,6 +6,7 @@
 //! | `admission.rs` | admission of `/nowcast/ROOM` and of WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
 //! | `input_watchdog.rs` | the input of a client that counts no steps, which ends when the client is silent |
+//! | `replication_figures.rs` | figures of the replication to one client |
 //! | `client_replicator.rs` | replication to one client, on the thread of its session's driver |
 //!
 //! [`nowcast_room::session`] has the encodings that all sessions of a room share.
@@ -14,6 +15,7 @@ pub(crate) mod admission;
 mod client_replicator;
 pub(crate) mod client_session;
 mod input_watchdog;
+mod replication_figures;
 mod session_sink;
 
 use std::time::Duration;

@@ -3,19 +3,23 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use nowcast::{Channel, Source};
+use nowcast::{CarrierKind, Channel, Source, Status};
 use nowcast_replication::{Flight, History, InterestGrid, Moving, Placed, Transform};
 use nowcast_room::session::{
     Delivery, DeliverySender, LatestSnapshot, RoomSnapshot, SeenPlayer, StepUpdate, Welcome, outbox,
 };
-use nowcast_room::sink::{ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, StepChanges};
+use nowcast_room::sink::{
+    ClientDetails, ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, StepChanges,
+    WAITING_LISTED_MAX, WaitingMessage,
+};
 use nowcast_room::{Closing, Metrics, RuleReport};
 use nowcast_world::{FreeMotion, PlayerId, Pose, STEP_HZ, World};
 use nowcast_world_protocol::session::{FromWorld, PROTOCOL};
 
 use super::client_replicator::ClientReplicator;
+use super::replication_figures::ReplicationFigures;
 
 /// Maximum bytes of movement a second for one client. If more is needed, far entities are sent less often.
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
@@ -25,6 +29,7 @@ const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
 pub(crate) struct SessionSink {
     channel: Arc<Channel>,
     sender: DeliverySender,
+    figures: Arc<ReplicationFigures>,
     network_hz: u32,
     /// Whether a delivery of this step must be sent when the step's snapshot is published, instead of with the next round.
     is_urgent: AtomicBool,
@@ -43,8 +48,10 @@ impl SessionSink {
         source: impl FnOnce(ClientReplicator) -> Box<dyn Source>,
     ) -> Self {
         let (sender, receiver) = outbox();
-        channel.set_source(source(ClientReplicator::new(receiver, Arc::clone(metrics))));
-        Self { channel, sender, network_hz, is_urgent: AtomicBool::new(false) }
+        let figures = Arc::new(ReplicationFigures::default());
+        let replicator = ClientReplicator::new(receiver, Arc::clone(metrics), Arc::clone(&figures));
+        channel.set_source(source(replicator));
+        Self { channel, sender, figures, network_hz, is_urgent: AtomicBool::new(false) }
     }
 
     /// Maximum bytes of movement in one round.
@@ -74,7 +81,51 @@ impl SessionSink {
 
 impl ClientSink for SessionSink {
     fn figures(&self) -> ClientFigures {
-        ClientFigures { carrier: "session", ..ClientFigures::default() }
+        let Status { carrier, loss, superseded, resent, resumed, gauges, stats, .. } = self.channel.status();
+        let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
+        ClientFigures {
+            carrier: match carrier {
+                Some(CarrierKind::WebTransport) => "webtransport",
+                Some(CarrierKind::WebSocket) => "websocket",
+                _ => "local",
+            },
+            resumed: Some(resumed),
+            rtt_ms: gauges.round_trip.map(ms),
+            jitter_ms: gauges.round_trip_variation.map(ms),
+            loss_per_mille: Some(loss * 1_000.0),
+            queueing_ms: Some(ms(gauges.queueing_delay)),
+            rate_bytes: Some(gauges.bytes_per_second),
+            queued: Some(gauges.waiting),
+            queued_bytes: Some(gauges.waiting_bytes),
+            superseded: Some(superseded),
+            resent: Some(resent),
+            sent_bytes: Some(stats.bytes_sent),
+            received_bytes: Some(stats.bytes_received),
+            bytes: Some(self.figures.bytes()),
+            ages_ms: Some(self.figures.ages()),
+            visible: Some(self.figures.visible()),
+        }
+    }
+
+    fn details(&self) -> ClientDetails {
+        let mut waiting = self.channel.waiting_messages();
+        waiting.sort_by_key(|message| std::cmp::Reverse(message.age));
+        let ms = |duration: Duration| duration.as_secs_f64() * 1_000.0;
+        let waiting = waiting.into_iter().take(WAITING_LISTED_MAX).map(|message| WaitingMessage {
+            lane: message.lane,
+            kind: if message.key.is_some() { "state" } else { "event" },
+            key: message.key.map(|key| key.to_string()),
+            bytes: message.bytes,
+            age_ms: ms(message.age),
+        });
+        let ages = self.channel.status().stats.freshness;
+        let (entities, measured) = self.figures.read_entities();
+        ClientDetails {
+            ages: ages.buckets().map(|(bound, count)| (ms(bound), count)).collect(),
+            waiting: waiting.collect(),
+            entities,
+            measured_s: measured.as_secs_f64(),
+        }
     }
 
     /// Sends the welcome. The driver reads it when the snapshot of this step is published.

@@ -72,6 +72,9 @@ impl From<StudioError> for ApiError {
                 Self::new(StatusCode::CONFLICT, "not_kept", message, cure)
             }
             StudioError::Unreadable(_) => Self::unreadable(message),
+            StudioError::Refused(_) => {
+                Self::new(StatusCode::CONFLICT, "refused", message, "change the request")
+            }
             StudioError::Busy(_) => Self::busy(message),
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use nowcast_script::{Stop, library_types, test_types, world_types};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value as Json, json};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -17,6 +17,9 @@ use super::{Answer, ApiRequest, audited, no_route, ok};
 use crate::checker::Checker;
 use crate::shared::Shared;
 use crate::worlds::{Expected, FileError, Rules, WorldFiles, read_world};
+
+/// Maximum files that one request saves.
+const SAVED_FILES_MAX: usize = 64;
 
 /// Maximum time of a check.
 const CHECK_TIME_MAX: Duration = Duration::from_secs(5);
@@ -33,7 +36,7 @@ impl From<FileError> for ApiError {
                 message,
                 "make the file smaller, or split it",
             ),
-            FileError::Changed { revision } => Self::changed("the file", revision),
+            FileError::Changed { path, revision } => Self::changed(&path, revision),
             FileError::ReadOnly(_) => Self::read_only(message),
             FileError::Folder(_) | FileError::Io(_) => Self::unreadable(message),
         }
@@ -44,6 +47,27 @@ impl From<FileError> for ApiError {
 #[serde(deny_unknown_fields)]
 struct NewText {
     text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewTexts {
+    files: Vec<NewFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewFile {
+    path: String,
+    text: String,
+    /// Absent: any revision. Null: the file must be new.
+    #[serde(default, deserialize_with = "present")]
+    revision: Option<Option<String>>,
+}
+
+/// Distinguishes null from an absent member.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(from).map(Some)
 }
 
 #[derive(Deserialize)]
@@ -60,6 +84,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, world: &s
         ("GET", ["types"]) => ok(types()),
         ("GET", ["faults"]) => ok(faults(&about)),
         ("GET", ["files"]) => list(shared, world, &about).await,
+        ("PUT", ["files"]) => put_all(shared, request, world).await,
         ("POST", ["check"]) => check(shared, request, world).await,
         (method, ["files", path @ ..]) if !path.is_empty() => {
             let files = folder(shared, world)?;
@@ -142,6 +167,39 @@ async fn put(
         ok(json!({ "path": path, "revision": revision, "created": created }))
     };
     audited(shared, request, "save_file", target, detail, saved).await
+}
+
+/// Saves several files, or none.
+async fn put_all(shared: &Arc<Shared>, request: &ApiRequest, world: &str) -> Answer {
+    let NewTexts { files: texts } = request.read()?;
+    if !(1..=SAVED_FILES_MAX).contains(&texts.len()) {
+        return Err(ApiError::invalid(format!("a request saves 1 to {SAVED_FILES_MAX} files")));
+    }
+    let folder = folder(shared, world)?;
+    let target = format!("worlds/{world}/files");
+    let paths: Vec<String> = texts.iter().map(|file| file.path.clone()).collect();
+    let detail = json!({ "paths": paths });
+    let texts: Vec<_> = texts
+        .into_iter()
+        .map(|NewFile { path, text, revision }| {
+            let expected = match revision {
+                None => Expected::Any,
+                Some(None) => Expected::Absent,
+                Some(Some(revision)) => Expected::Revision(revision),
+            };
+            (path, text, expected)
+        })
+        .collect();
+    let saved = async move {
+        let written = blocking(move || folder.write_all(&texts)).await?;
+        let files: Vec<Json> = paths
+            .iter()
+            .zip(written)
+            .map(|(path, (revision, created))| json!({ "path": path, "revision": revision, "created": created }))
+            .collect();
+        ok(json!({ "files": files }))
+    };
+    audited(shared, request, "save_files", target, detail, saved).await
 }
 
 /// Reads the revision that the author edited from the headers.

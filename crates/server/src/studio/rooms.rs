@@ -1,6 +1,7 @@
 //! Rooms in the studio.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::Method;
 use nowcast_room::{COMMANDS_MAX, StudioCommand, StudioError, StudioRequest, StudioRoom};
@@ -26,9 +27,10 @@ struct Commands {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 struct Disconnect {
     reason: String,
+    ban_s: Option<u32>,
 }
 
 /// Lists open rooms and worlds.
@@ -55,6 +57,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, name: &st
         ("GET", []) => StudioRequest::Room,
         ("GET", ["log"]) => return ok(room.log(request.number("after", 0)?)),
         ("GET", ["clients"]) => StudioRequest::Clients,
+        ("GET", ["clients", player]) => StudioRequest::Client(id(player)?),
         ("GET", ["profile"]) => {
             let steps = request.number("steps", PROFILE_STEPS)?.clamp(1, PROFILE_STEPS_MAX);
             StudioRequest::Profile { steps: usize::try_from(steps).unwrap_or_default() }
@@ -63,11 +66,12 @@ pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, name: &st
         ("POST", ["commands"]) => return run_commands(shared, request, name, &room).await,
         ("DELETE", ["clients", player]) => {
             let player = id(player)?;
-            let Disconnect { reason } =
+            let Disconnect { reason, ban_s } =
                 if request.body.is_null() { Disconnect::default() } else { request.read()? };
             let target = format!("rooms/{name}/clients/{player}");
-            let detail = json!({ "reason": reason });
-            let asked = ask(&room, StudioRequest::Disconnect { player, reason });
+            let detail = json!({ "reason": reason, "banS": ban_s });
+            let ban = ban_s.map(|seconds| Duration::from_secs(seconds.max(1).into()));
+            let asked = ask(&room, StudioRequest::Disconnect { player, reason, ban });
             return audited(shared, request, "disconnect", target, detail, asked).await;
         }
         _ => return Err(no_route(request)),

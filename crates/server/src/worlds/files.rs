@@ -52,8 +52,8 @@ pub(crate) enum FileError {
     NotText(String),
     #[error("the folder has {FILES_MAX} files, which is the limit")]
     TooMany,
-    #[error("the file has changed")]
-    Changed { revision: Option<String> },
+    #[error("{path} has changed")]
+    Changed { path: String, revision: Option<String> },
     #[error("the folder cannot be written: {0}")]
     ReadOnly(String),
     #[error(transparent)]
@@ -137,10 +137,23 @@ impl WorldFiles {
         text: &str,
         expected: &Expected,
     ) -> Result<(String, bool), FileError> {
-        if text.len() > TEXT_BYTES_MAX {
-            return Err(FileError::TooLarge { path: path.into(), bytes: text.len() as u64 });
-        }
+        check_length(path, text)?;
         self.replace(path, text, expected)
+    }
+
+    /// Replaces or creates several files, or none if one of them has another revision or cannot be written. Returns the revision of
+    /// each, and whether it is new.
+    pub(crate) fn write_all(
+        &self,
+        files: &[(String, String, Expected)],
+    ) -> Result<Vec<(String, bool)>, FileError> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut prepared = Vec::new();
+        for (path, text, expected) in files {
+            check_length(path, text)?;
+            prepared.push(self.prepare(path, text, expected, prepared.len())?);
+        }
+        prepared.iter().map(Prepared::put_in_place).collect()
     }
 
     /// Writes a generated module, which may be larger than a text that a person edits.
@@ -150,6 +163,17 @@ impl WorldFiles {
 
     fn replace(&self, path: &str, text: &str, expected: &Expected) -> Result<(String, bool), FileError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.prepare(path, text, expected, 0)?.put_in_place()
+    }
+
+    /// Checks a file, and writes its new text beside it. `number` distinguishes the files of one call.
+    fn prepare(
+        &self,
+        path: &str,
+        text: &str,
+        expected: &Expected,
+        number: usize,
+    ) -> Result<Prepared, FileError> {
         check_path(path)?;
         if self.place(path, false).is_err() && self.list()?.len() >= FILES_MAX {
             return Err(FileError::TooMany);
@@ -157,14 +181,11 @@ impl WorldFiles {
         let place = self.place(path, true)?;
         let before = self.check_revision(path, &place, expected)?;
         // A hidden file is not read as part of the world.
-        let aside = place.with_file_name(format!(".studio-{}.tmp", std::process::id()));
-        let written = std::fs::write(&aside, text).and_then(|()| std::fs::rename(&aside, &place));
-        if written.is_err() {
-            // The file may not have been created.
-            let _ = std::fs::remove_file(&aside);
-        }
-        written?;
-        Ok((revision_of(text.as_bytes()), before.is_none()))
+        let aside = place.with_file_name(format!(".studio-{}-{number}.tmp", std::process::id()));
+        let prepared =
+            Prepared { place, aside, revision: revision_of(text.as_bytes()), is_new: before.is_none() };
+        std::fs::write(&prepared.aside, text)?;
+        Ok(prepared)
     }
 
     /// Removes a file.
@@ -193,7 +214,7 @@ impl WorldFiles {
             Expected::Absent => revision.is_none(),
             Expected::Revision(expected) => revision.as_ref() == Some(expected),
         };
-        if is_expected { Ok(revision) } else { Err(FileError::Changed { revision }) }
+        if is_expected { Ok(revision) } else { Err(FileError::Changed { path: path.into(), revision }) }
     }
 
     /// Returns the place of a file. No part of the path may be a link. Creates the folders of a new file.
@@ -218,6 +239,36 @@ impl WorldFiles {
         }
         Ok(place)
     }
+}
+
+/// A new text beside its file. Dropping it removes the text, unless it was put in place.
+struct Prepared {
+    place: PathBuf,
+    aside: PathBuf,
+    revision: String,
+    is_new: bool,
+}
+
+impl Prepared {
+    /// Replaces the file. Returns its revision, and whether it is new.
+    fn put_in_place(&self) -> Result<(String, bool), FileError> {
+        std::fs::rename(&self.aside, &self.place)?;
+        Ok((self.revision.clone(), self.is_new))
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // The text is gone if it was put in place.
+        let _ = std::fs::remove_file(&self.aside);
+    }
+}
+
+fn check_length(path: &str, text: &str) -> Result<(), FileError> {
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(FileError::TooLarge { path: path.into(), bytes: text.len() as u64 });
+    }
+    Ok(())
 }
 
 /// Reads a regular file; `None` if it does not exist.

@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::error::{Broken, Refused};
 use crate::lane::LaneConfig;
 use crate::lane::receive::{Arrived, ReceiveContext, ReceiveLane};
-use crate::lane::send::{Bound, Expiry, SendContext, SendLane};
+use crate::lane::send::{Bound, Expiry, SendContext, SendLane, WaitingMessage};
 use crate::limits::{LANES_MAX, Limits};
 use crate::packet::{Frame, write};
 use crate::sent::{Item, SentPackets};
@@ -494,6 +494,16 @@ impl Lanes {
     /// Number of messages that wait to be sent for the first time.
     pub(super) fn waiting(&self) -> usize {
         self.outgoing.iter().flatten().map(|lane| lane.waiting()).sum()
+    }
+
+    /// Bytes of the messages that wait to be sent for the first time.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.outgoing.iter().flatten().map(|lane| lane.waiting_bytes()).sum()
+    }
+
+    /// The messages that wait to be sent for the first time.
+    pub(super) fn waiting_messages(&self, now: Time) -> impl Iterator<Item = WaitingMessage> {
+        self.outgoing.iter().flatten().flat_map(move |lane| lane.waiting_messages(now))
     }
 
     /// Number of messages that wait for the application.

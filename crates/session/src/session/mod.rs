@@ -28,6 +28,7 @@ use std::time::Duration;
 use crate::clock::Clock;
 use crate::config::{Carrier, Config, Entropy};
 use crate::error::{CloseCode, Closed, ClosedBy, Malformed};
+use crate::lane::send::WaitingMessage;
 use crate::limits::Limits;
 use crate::message::Notice;
 use crate::packet::{Hello, Resume};
@@ -280,6 +281,11 @@ impl Session {
         self.lanes.waiting() > 0
     }
 
+    /// The messages that wait to be sent for the first time, lane by lane.
+    pub fn waiting_messages(&self, now: Time) -> impl Iterator<Item = WaitingMessage> {
+        self.lanes.waiting_messages(now)
+    }
+
     /// The present measurements.
     pub fn gauges(&self) -> Gauges {
         let rtt = self.recovery.rtt();
@@ -292,6 +298,7 @@ impl Session {
             bytes_per_second: self.rate.bytes_per_second(),
             in_flight_bytes: self.recovery.sent.in_flight_bytes(),
             waiting: self.lanes.waiting(),
+            waiting_bytes: self.lanes.waiting_bytes(),
             unread: self.lanes.unread(),
         }
     }

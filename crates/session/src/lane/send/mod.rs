@@ -1,6 +1,7 @@
 //! The sending end of a lane. It binds values and events to packets at the last moment, and again after losses.
 
 mod bulk;
+mod inspect;
 mod outcome;
 mod retransmit;
 
@@ -8,6 +9,7 @@ use std::collections::VecDeque;
 
 use nowcast_queue::{Key, UpdatableQueue};
 
+pub use self::inspect::WaitingMessage;
 use super::states::{Parts, SentStates};
 use super::waiting::Waiting;
 use super::{Bucket, LaneConfig};
