@@ -51,6 +51,11 @@ pub enum ControlRequest {
         /// The epoch of the server in the directory.
         epoch: u64,
     },
+    /// Read the newest snapshot of a room that moves to the server.
+    Prepare {
+        /// The name of the room.
+        room: String,
+    },
 }
 
 /// The answer to a request.

@@ -253,30 +253,33 @@ impl Journal {
     }
 
     /// Appends the head of a new owner, so that the owner before cannot append any more. Without an epoch, the one after that
-    /// of the last owner is taken.
-    pub(crate) async fn claim(&self, owner: ServerId, epoch: Option<Epoch>) -> Result<Claim, Problem> {
+    /// of the last owner is taken. Returns the newest note of a snapshot, too.
+    pub(crate) async fn claim(
+        &self,
+        owner: ServerId,
+        epoch: Option<Epoch>,
+    ) -> Result<(Claim, Option<Note>), Problem> {
         let mut why = "others claim it at the same time".to_owned();
         for _ in 0..CLAIM_TRIES {
-            let (_, last) = self.bounds().await?;
+            let ((_, last), note) = tokio::try_join!(self.bounds(), self.last_snapshot())?;
             let newest = match last {
-                0 => Epoch(0),
-                last => self.frame(last).await?.ok_or_else(|| self.missing(last))?.epoch(),
+                0 => None,
+                last => Some(self.frame(last).await?.ok_or_else(|| self.missing(last))?),
             };
-            let epoch = epoch.unwrap_or(newest.next());
-            let mut claim = self.claim_after(last).await?;
-            claim.epoch = epoch;
+            let newest_epoch = newest.as_ref().map_or(Epoch(0), Frame::epoch);
+            let epoch = epoch.unwrap_or(newest_epoch.next());
             let head = Head { epoch, owner, release: Release::CURRENT, hand_over: None };
             // An attempt before may have appended this head.
-            let is_ours = last > 0 && self.frame(last).await? == Some(Frame::Head(head.clone()));
-            if is_ours {
-                claim.last = last;
-                return Ok(claim);
-            }
-            if epoch <= newest {
+            let is_ours = newest.as_ref() == Some(&Frame::Head(head.clone()));
+            if !is_ours && epoch <= newest_epoch {
                 return Err(Problem::Fenced);
             }
+            let claim = Claim { epoch, ..self.claim_after(last, newest, note.is_some()).await? };
+            if is_ours {
+                return Ok((claim, note));
+            }
             match self.append(&Frame::Head(head), last).await {
-                Ok(last) => return Ok(Claim { last, ..claim }),
+                Ok(last) => return Ok((Claim { last, ..claim }, note)),
                 Err(AppendError::Failed(cause)) => why = cause,
                 Err(AppendError::Fenced | AppendError::TooLarge) => {}
             }
@@ -284,23 +287,30 @@ impl Journal {
         Err(Problem::Unreachable(format!("{} cannot be claimed: {why}", self.name)))
     }
 
-    /// Returns where the journal stands after a message: the newest batch or snapshot up to it says so.
-    async fn claim_after(&self, last: u64) -> Result<Claim, Problem> {
-        let has_snapshot = self.last_snapshot().await?.is_some();
+    /// Returns where the journal stands after its last message: the newest batch or snapshot says so.
+    async fn claim_after(
+        &self,
+        last: u64,
+        newest: Option<Frame>,
+        has_snapshot: bool,
+    ) -> Result<Claim, Problem> {
         let claim = Claim { epoch: Epoch(0), last, batch_number: 0, tick: 0, has_snapshot };
-        let mut sequence = last;
+        let (mut sequence, mut frame) = (last, newest);
         while sequence > 0 {
-            match self.frame(sequence).await? {
+            match frame {
                 Some(Frame::Batch(batch)) => {
-                    return Ok(Claim { batch_number: batch.number, tick: batch.through_step, ..claim });
+                    let (batch_number, tick) = (batch.number, batch.through_step);
+                    return Ok(Claim { batch_number, tick, has_snapshot: true, ..claim });
                 }
                 Some(Frame::Snapshot(snapshot)) => {
-                    return Ok(Claim { batch_number: snapshot.batch_number, tick: snapshot.step, ..claim });
+                    let (batch_number, tick) = (snapshot.batch_number, snapshot.step);
+                    return Ok(Claim { batch_number, tick, has_snapshot: true, ..claim });
                 }
                 Some(Frame::Head(_) | Frame::Resume(_)) => sequence -= 1,
                 None if has_snapshot => return Err(self.missing(sequence)),
                 None => return Ok(claim),
             }
+            frame = if sequence > 0 { self.frame(sequence).await? } else { None };
         }
         Ok(claim)
     }

@@ -40,6 +40,7 @@ mod lanes;
 mod leases;
 mod link;
 mod member;
+mod prefetched;
 mod reader;
 mod shelf;
 mod store;

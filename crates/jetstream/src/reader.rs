@@ -1,6 +1,6 @@
 //! Reads worlds from their journals and snapshots.
 
-use nowcast_cluster::{Batch as FrameBatch, Epoch, Frame, ServerId};
+use nowcast_cluster::{Batch as FrameBatch, Epoch, Frame, ServerId, SnapshotRef};
 use nowcast_store::{
     Batch, FILE_BATCHES_BYTES_MAX, Moment, Problem, Retention, SavedWorld, Snapshot, Summary, WorldName,
     read_file,
@@ -14,21 +14,27 @@ use crate::shelf::{Shelf, object_name};
 const PART: u64 = 256;
 
 /// Loads the newest snapshot at or before a moment, and the batches after it, up to and including the first that reaches a
-/// later moment. `last` is the number of the last message.
+/// later moment. A snapshot that was read before is not read again.
 pub(crate) async fn load_through(
     journal: &Journal,
     shelf: &Shelf,
     world: &WorldName,
     (moment, through): (Moment, Moment),
-    last: u64,
+    known: Option<(SnapshotRef, Snapshot)>,
 ) -> Result<Option<SavedWorld>, Problem> {
-    let found = match moment {
-        Moment::Last => journal.last_snapshot().await?,
-        Moment::Tick(tick) => newest(journal.snapshots().await?, |note| note.snapshot.step <= tick),
-        Moment::TimeMs(time_ms) => newest(journal.snapshots().await?, |note| note.time_ms <= time_ms),
+    let find = async {
+        Ok::<_, Problem>(match moment {
+            Moment::Last => journal.last_snapshot().await?,
+            Moment::Tick(tick) => newest(journal.snapshots().await?, |note| note.snapshot.step <= tick),
+            Moment::TimeMs(time_ms) => newest(journal.snapshots().await?, |note| note.time_ms <= time_ms),
+        })
     };
+    let ((_, last), found) = tokio::try_join!(journal.bounds(), find)?;
     let Some(note) = found else { return Ok(None) };
-    let snapshot = read_snapshot(shelf, world, &note).await?;
+    let snapshot = match known {
+        Some((reference, snapshot)) if reference == note.snapshot => snapshot,
+        Some(_) | None => read_snapshot(shelf, world, &note).await?,
+    };
     let mut saved = SavedWorld {
         name: world.clone(),
         tick: snapshot.tick,
@@ -44,7 +50,11 @@ fn newest(notes: Vec<Note>, is_early: impl Fn(&Note) -> bool) -> Option<Note> {
     notes.into_iter().rev().find(is_early)
 }
 
-async fn read_snapshot(shelf: &Shelf, world: &WorldName, note: &Note) -> Result<Snapshot, Problem> {
+pub(crate) async fn read_snapshot(
+    shelf: &Shelf,
+    world: &WorldName,
+    note: &Note,
+) -> Result<Snapshot, Problem> {
     let damaged = |what: String| Problem::Damaged {
         place: format!("the snapshot of step {}", note.snapshot.step),
         what,
@@ -119,9 +129,10 @@ async fn follow(
 /// them into their bucket.
 pub(crate) async fn accounts_since_snapshot(
     journal: &Journal,
+    note: Option<&Note>,
     last: u64,
 ) -> Result<Vec<SavedAccount>, Problem> {
-    let Some(note) = journal.last_snapshot().await? else { return Ok(Vec::new()) };
+    let Some(note) = note else { return Ok(Vec::new()) };
     let (mut from, mut found) = (note.sequence + 1, Vec::new());
     while from <= last {
         let through = last.min(from + PART - 1);

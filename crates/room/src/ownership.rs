@@ -25,6 +25,9 @@ pub trait Ownership: Send + Sync {
     /// Records the number of clients of a room that now connect to the server to which it moves.
     fn announced(&self, room: &str, clients: usize);
 
+    /// Records that the snapshot before the stop of a room was stored, or cannot be stored.
+    fn stored_ahead(&self, room: &str);
+
     /// Records that a room has stopped, because it moves.
     fn stopped(&self, room: &str);
 
@@ -43,7 +46,9 @@ pub trait Ownership: Send + Sync {
 pub struct Departure {
     /// The origin at which clients reach the other server. Empty if clients cannot enter the room there yet.
     pub address: String,
-    /// Whether the clients are ready, so that the room may stop as soon as its world is stored.
+    /// Whether the clients are ready, so that the room may store the snapshot before its stop.
+    pub may_store: bool,
+    /// Whether the other server has read the snapshot, so that the room may stop.
     pub may_stop: bool,
 }
 

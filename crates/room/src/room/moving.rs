@@ -20,6 +20,8 @@ const WAITS_FOR_CLUSTER: &str = "the server cannot reach its cluster, so this wo
 pub(super) struct Moving {
     /// Whether the clients know the server to which the room moves.
     is_announced: bool,
+    /// Whether the end of that snapshot was reported.
+    is_reported: bool,
     /// The snapshot before the room stops: whether it was stored, when that is known.
     ahead: Option<Arc<OnceLock<bool>>>,
 }
@@ -44,7 +46,7 @@ impl Room {
     }
 
     /// Gives the room to the server to which it moves. First the room announces it to its clients. When they are ready, it
-    /// stores a snapshot while it goes on. Then it stops and stores the rest. Returns false while the room goes on.
+    /// stores a snapshot while it goes on, which the other server reads. Then the room stops and stores the rest. Returns false while the room goes on.
     pub(super) fn leave(&mut self) -> bool {
         let persistence = Arc::clone(&self.context.rooms.persistence);
         let (Some(ownership), Some(store)) = (persistence.ownership(), persistence.store()) else {
@@ -54,7 +56,7 @@ impl Room {
         if !std::mem::replace(&mut self.moving.is_announced, true) {
             ownership.announced(&self.context.name, self.announce_move(&departure));
         }
-        if !departure.may_stop {
+        if !departure.may_store {
             return false;
         }
         let Some(ahead) = &self.moving.ahead else {
@@ -64,6 +66,12 @@ impl Room {
             return false;
         };
         let Some(is_stored) = ahead.get().copied() else { return false };
+        if !std::mem::replace(&mut self.moving.is_reported, true) {
+            ownership.stored_ahead(&self.context.name);
+        }
+        if !departure.may_stop {
+            return false;
+        }
         ownership.stopped(&self.context.name);
         if is_stored {
             self.world.record_rest();

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use nowcast_cluster::{Epoch, Load, Name};
 use nowcast_jetstream::{ControlAnswer, ControlRequest, answer_requests};
 use nowcast_room::Opener;
+use nowcast_store::WorldName;
 use tokio::task::spawn_blocking;
 use tokio::time::{interval, sleep, timeout};
 use tracing::{info, warn};
@@ -30,6 +31,9 @@ const GATHER_WITHIN: Duration = Duration::from_secs(1);
 
 /// Interval between two looks at the clients that wait.
 const GATHER_LOOK: Duration = Duration::from_millis(5);
+
+/// Maximum time in which the target reads the snapshot of a room.
+const PREPARE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Maximum time until a room runs at its new owner.
 const BEGIN_WITHIN: Duration = Duration::from_secs(10);
@@ -98,6 +102,7 @@ async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Share
         ControlRequest::Drain => drain(&node, &shared).await,
         ControlRequest::Expect { room } => expect(&room, &node, &shared).map(|()| "expected".to_owned()),
         ControlRequest::Gather { room, clients } => Ok(gather(&room, clients as usize, &shared).await),
+        ControlRequest::Prepare { room } => prepare(&room, &node).await.map(|()| "prepared".to_owned()),
         ControlRequest::Begin { room, epoch } => {
             begin(&room, Epoch(epoch), &node, &shared).await.map(|()| "running".to_owned())
         }
@@ -138,6 +143,12 @@ async fn gather(room: &str, clients: usize, shared: &Shared) -> String {
         sleep(GATHER_LOOK).await;
     }
     shared.rooms.waiting(room).to_string()
+}
+
+/// Reads the snapshot of a room that comes to this server.
+async fn prepare(room: &str, node: &Node) -> Result<(), String> {
+    let world = WorldName::new(room).map_err(|error| error.to_string())?;
+    node.journals().prefetch(&world).await.map_err(|error| error.to_string())
 }
 
 /// Runs a room that was given to this server. Returns when it runs.
@@ -237,11 +248,17 @@ async fn send_away(
         // The clients follow when the room has moved.
         Ok(ControlAnswer::Failed { .. }) | Err(_) => String::new(),
     };
-    let Answers { announced, left } = node.departures().begin(room, target, address);
+    let Answers { announced, stored, left } = node.departures().begin(room, target, address);
     if let Ok(Ok(clients @ 1..)) = timeout(LEAVE_WITHIN, announced).await {
         let gather = ControlRequest::Gather { room: room.to_owned(), clients: clients as u32 };
         // Clients that are late follow when the room has moved.
         let _ = gather.send_within(node.link(), target, GATHER_WITHIN + ANSWER_SLACK).await;
+    }
+    node.departures().let_store(room);
+    if let Ok(Ok(())) = timeout(LEAVE_WITHIN, stored).await {
+        let prepare = ControlRequest::Prepare { room: room.to_owned() };
+        // Otherwise the target reads the snapshot when the room has stopped.
+        let _ = prepare.send_within(node.link(), target, PREPARE_WITHIN).await;
     }
     node.departures().let_stop(room);
     match timeout(LEAVE_WITHIN, left).await {

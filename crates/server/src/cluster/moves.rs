@@ -23,6 +23,7 @@ pub(super) struct Departing {
     pub(super) target: Name,
     departure: Departure,
     announced: Option<oneshot::Sender<usize>>,
+    stored: Option<oneshot::Sender<()>>,
     /// The time at which the room stopped.
     stopped_at: Option<Instant>,
     left: oneshot::Sender<Left>,
@@ -32,6 +33,8 @@ pub(super) struct Departing {
 pub(super) struct Answers {
     /// The number of clients that were told.
     pub(super) announced: oneshot::Receiver<usize>,
+    /// The snapshot before the stop was stored, or cannot be stored.
+    pub(super) stored: oneshot::Receiver<()>,
     /// The end of the departure.
     pub(super) left: oneshot::Receiver<Left>,
 }
@@ -50,11 +53,17 @@ impl Departures {
     /// and its sender reports that.
     pub(super) fn begin(&self, room: &str, target: Name, address: String) -> Answers {
         let ((announced, is_announced), (left, has_left)) = (oneshot::channel(), oneshot::channel());
-        let departure = Departure { address, may_stop: false };
-        let announced = Some(announced);
-        let departing = Departing { target, departure, announced, stopped_at: None, left };
+        let (stored, is_stored) = oneshot::channel();
+        let departing = Departing {
+            target,
+            departure: Departure { address, may_store: false, may_stop: false },
+            announced: Some(announced),
+            stored: Some(stored),
+            stopped_at: None,
+            left,
+        };
         self.lock().insert(room.to_owned(), departing);
-        Answers { announced: is_announced, left: has_left }
+        Answers { announced: is_announced, stored: is_stored, left: has_left }
     }
 
     pub(super) fn contains(&self, room: &str) -> bool {
@@ -73,7 +82,22 @@ impl Departures {
         }
     }
 
-    /// Lets a room stop as soon as its world is stored.
+    /// Lets a room store the snapshot before its stop.
+    pub(super) fn let_store(&self, room: &str) {
+        if let Some(departing) = self.lock().get_mut(room) {
+            departing.departure.may_store = true;
+        }
+    }
+
+    pub(super) fn stored_ahead(&self, room: &str) {
+        let stored = self.lock().get_mut(room).and_then(|departing| departing.stored.take());
+        if let Some(stored) = stored {
+            // The sender of the request may have given up.
+            let _ = stored.send(());
+        }
+    }
+
+    /// Lets a room stop as soon as the snapshot is stored.
     pub(super) fn let_stop(&self, room: &str) {
         if let Some(departing) = self.lock().get_mut(room) {
             departing.departure.may_stop = true;
@@ -203,6 +227,9 @@ mod tests {
         departures.announced("yard", 4);
         assert_eq!(answers.announced.blocking_recv(), Ok(3));
         assert_eq!(departures.departure("yard").map(|departure| departure.may_stop), Some(false));
+        departures.let_store("yard");
+        departures.stored_ahead("yard");
+        assert_eq!(answers.stored.blocking_recv(), Ok(()));
         departures.let_stop("yard");
         assert_eq!(departures.departure("yard").map(|departure| departure.may_stop), Some(true));
         departures.stopped("yard");

@@ -62,6 +62,10 @@ impl Node {
         Arc::<JetStreamStore>::clone(&self.store)
     }
 
+    pub(super) fn journals(&self) -> &JetStreamStore {
+        &self.store
+    }
+
     pub(super) fn name(&self) -> Name {
         self.name
     }
@@ -217,6 +221,10 @@ impl Ownership for Node {
 
     fn announced(&self, room: &str, clients: usize) {
         self.departures.announced(room, clients);
+    }
+
+    fn stored_ahead(&self, room: &str) {
+        self.departures.stored_ahead(room);
     }
 
     fn stopped(&self, room: &str) {
