@@ -1,6 +1,7 @@
 import {
   type Frame,
   type Pose,
+  readBurst,
   SKY_PLACE,
   SkyBackdrop,
   Sun,
@@ -109,6 +110,7 @@ export class WorldPage {
     window.addEventListener("pagehide", leave, { signal });
     world.on("define", () => this.sounds.define(), { signal });
     world.on("screen", ({ place }) => this.#showPlace(place), { signal });
+    world.on("event:burst", ({ payload }) => this.#burst(payload), { signal });
     world.on("event:shake", ({ payload }) => this.controls.camera.shake(readShake(payload)), { signal });
     world.on("event:sound", ({ payload }) => this.#play(payload), { signal });
     this.sounds.setOn(sound);
@@ -222,6 +224,11 @@ export class WorldPage {
     if (place === CAMERA_PLACE) return this.controls.camera.setRules(readCamera(value));
     if (place === SKY_PLACE) return this.#sky.set(value);
     if (!this.lights.set(place, value)) this.sounds.loops.set(place, value);
+  }
+
+  #burst(payload: unknown): void {
+    const burst = readBurst(payload);
+    if (burst) this.view.scene.burst(burst);
   }
 
   #play(payload: unknown): void {

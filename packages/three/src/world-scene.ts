@@ -12,6 +12,7 @@ import type { Tracking } from "./people/tracked/tracking.js";
 import { copyPose, createPose, isSamePose, type Pose } from "./pose.js";
 import type { PoseSource } from "./pose-source.js";
 import { Boxes } from "./scene/boxes.js";
+import { type Burst, Bursts } from "./scene/bursts.js";
 import { takesTexture } from "./scene/form-geometry.js";
 import { Ground, isGround } from "./scene/ground.js";
 import { Obstacles } from "./scene/obstacles.js";
@@ -68,6 +69,7 @@ export class WorldScene {
   readonly #models: Models;
   readonly #signs = new Signs();
   readonly #trails = new Trails();
+  readonly #bursts = new Bursts();
   readonly #props = new Map<number, Prop>();
   /** Props that may move in each frame. */
   readonly #moving = new Set<Prop>();
@@ -114,7 +116,7 @@ export class WorldScene {
     const shapes = this.#shapes;
     const models = this.#models;
     this.group.add(ground.group, boxes.group, shapes.group, crowd.group, models.group);
-    this.group.add(this.#signs.group, this.#trails.group);
+    this.group.add(this.#signs.group, this.#trails.group, this.#bursts.points);
   }
 
   setDetail(detail: Detail): void {
@@ -198,6 +200,7 @@ export class WorldScene {
     this.#shapes.clear();
     this.#signs.clear();
     this.#trails.clear();
+    this.#bursts.clear();
     this.crowd.clear();
     this.#ground.clear();
     this.labels.clear();
@@ -278,12 +281,18 @@ export class WorldScene {
     this.crowd.update(seconds, this.obstacles, hidden, this.eye);
     if (this.#models.update(seconds, hidden)) this.#hasChanged = true;
     this.#trails.update(seconds, this.eye);
+    this.#bursts.update(seconds);
     this.#tendLawn(seconds);
   }
 
   /** Draws the labels for a camera. The name of `own`, the player's own avatar, is left out. */
   updateLabels(nowMs: number, camera: PerspectiveCamera, own?: number | undefined): void {
     this.labels.update(nowMs, camera, own, this.obstacles);
+  }
+
+  /** Lets particles fly apart from a place. */
+  burst(burst: Burst): void {
+    this.#bursts.add(burst);
   }
 
   /** Highlights one entity, and no other. */

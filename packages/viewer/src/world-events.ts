@@ -21,7 +21,7 @@ import {
   shareOutButtons,
   type VoiceToggle,
 } from "@nowcast/page";
-import { SKY_PLACE, type WorldScene } from "@nowcast/three";
+import { readBurst, SKY_PLACE, type WorldScene } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import type { Portal } from "nowcast/world";
 import type { Figures } from "./hud/figures.js";
@@ -149,8 +149,10 @@ export class WorldEvents implements WorldConnectionListener {
   }
 
   eventReceived(event: string, payload: unknown): void {
-    const { voice, sounds, highlights, chat, camera } = this.#page;
+    const { voice, sounds, highlights, chat, camera, scene } = this.#page;
     if (event === "shake") return camera.shake(readShake(payload));
+    const burst = event === "burst" ? readBurst(payload) : undefined;
+    if (burst) return scene.burst(burst);
     if (voice.handleEvent(event, payload) || highlights.handleEvent(event, payload)) return;
     const told = event === "tell" ? readTold(payload) : undefined;
     if (told !== undefined) chat.addEvent(told);
