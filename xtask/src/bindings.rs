@@ -27,6 +27,13 @@ pub(crate) fn run(program: &str) -> anyhow::Result<()> {
     step::run_with_env(&line, &env)
 }
 
+/// Measures puts and receives of the package in release, by `bindings/python/examples/measure.py`.
+pub(crate) fn measure() -> anyhow::Result<()> {
+    let package = build(&step::target_dir().join("python"), "release", "release")?;
+    let line = ["python3", "bindings/python/examples/measure.py"];
+    step::run_with_env(&line, &[("PYTHONPATH", &package.to_string_lossy())])
+}
+
 /// Builds the module below `target`, and returns a folder with the package.
 fn build(target: &Path, profile: &str, folder: &str) -> anyhow::Result<PathBuf> {
     let manifest = "bindings/python/Cargo.toml";

@@ -4,10 +4,10 @@ mod bindings;
 mod client;
 mod cluster;
 mod console;
+mod costs;
 mod decoy;
 mod dissector;
 mod failures;
-
 mod interop;
 mod long;
 mod nats;
@@ -58,6 +58,8 @@ enum Command {
     ///
     /// The page of commands needs the program: build it before by `cargo xtask build`.
     Docs(serve::DocsArgs),
+    /// Compare the costs of calls in C with those in Rust, by instructions and by time, and measure calls in Python
+    Costs,
     /// Make everything that is published, below target/dist/out: archives, packages, an image, checksums, licences
     Dist(publish::Args),
     /// Build the release binary if needed and run it: `cargo xtask nowcast lab ipc`
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Build => serve::build_everything(),
         Command::Docs(args) => serve::build_site(&args),
+        Command::Costs => costs::run(),
         Command::Dist(args) => publish::run(&args),
         Command::Nowcast(args) => serve::nowcast(&args),
         Command::Conformance(args) => long::conformance(&args),
