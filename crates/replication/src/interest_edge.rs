@@ -4,7 +4,7 @@ use crate::section::{Ranges, SectionId, distance};
 
 /// An edge holds until the eye has moved by this many times the distance that causes a refresh. Wider edges have more sections,
 /// narrower ones are collected more often.
-const STIRS: f32 = 4.0;
+const STIRS: f32 = 10.0;
 
 /// Maximum number of new sections that extend an edge. Then the next search removes the sections that no longer exist.
 const EXTENDED_MAX: usize = 64;

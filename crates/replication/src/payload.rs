@@ -56,32 +56,33 @@ impl RecordHead {
         let depth = self.baselines.iter().flatten().count() as u32;
         let is_alike = before.is_some_and(|before| match self.is_motion {
             true => before.tick == self.tick,
-            false => depth > 0 && !before.is_motion && before.times() == self.times(),
+            false => depth > 0 && !before.is_motion && self.has_times_of(before),
         });
         let flags = if is_alike { ALIKE } else { 0 } | if self.is_motion { MOTION } else { 0 };
-        let mut head = HeadBytes::new();
-        head.put(u32::from(self.group) << GROUP_SHIFT | flags | depth);
+        out.reserve(RECORD_HEAD_BYTES_MAX + delta.len());
+        put(u32::from(self.group) << GROUP_SHIFT | flags | depth, out);
         if !is_alike {
-            head.put(payload_tick.wrapping_sub(self.tick));
+            put(payload_tick.wrapping_sub(self.tick), out);
         }
         if !is_alike || self.is_motion {
             for baseline in self.baselines.iter().flatten() {
-                head.put(self.tick.wrapping_sub(*baseline));
+                put(self.tick.wrapping_sub(*baseline), out);
             }
             match self.quantization {
-                Some(quantization) => head.put(quantization.to_number()),
+                Some(quantization) => put(quantization.to_number(), out),
                 None if self.is_motion => {}
-                None => head.put(self.unchanged_ticks),
+                None => put(self.unchanged_ticks, out),
             }
         }
-        head.put(delta.len() as u32);
-        out.extend_from_slice(&head.bytes[..head.len]);
+        put(delta.len() as u32, out);
         out.extend_from_slice(delta);
     }
 
-    /// The times that most records of a payload share.
-    fn times(&self) -> (u32, [Option<u32>; 3], u32) {
-        (self.tick, self.baselines, self.unchanged_ticks)
+    /// Whether both records have the times that most records of a payload share.
+    fn has_times_of(&self, other: &Self) -> bool {
+        self.tick == other.tick
+            && self.unchanged_ticks == other.unchanged_ticks
+            && self.baselines == other.baselines
     }
 }
 
@@ -189,30 +190,13 @@ impl<'a> PayloadReader<'a> {
     }
 }
 
-/// The bytes of a record's head, collected before they are appended at once.
-struct HeadBytes {
-    bytes: [u8; VARINTS_MAX * VARINT_BYTES_MAX],
-    len: usize,
-}
-
-/// Maximum number of numbers in a head: group, age, three baselines, unchanged ticks, length.
-const VARINTS_MAX: usize = 7;
-const VARINT_BYTES_MAX: usize = 5;
-
-impl HeadBytes {
-    fn new() -> Self {
-        Self { bytes: [0; VARINTS_MAX * VARINT_BYTES_MAX], len: 0 }
+/// Appends a number as a varint.
+fn put(mut value: u32, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
     }
-
-    fn put(&mut self, mut value: u32) {
-        while value >= 0x80 {
-            self.bytes[self.len] = value as u8 | 0x80;
-            self.len += 1;
-            value >>= 7;
-        }
-        self.bytes[self.len] = value as u8;
-        self.len += 1;
-    }
+    out.push(value as u8);
 }
 
 #[cfg(test)]
@@ -269,9 +253,7 @@ mod tests {
         #[test]
         fn records_share_times_only_with_a_previous_record_of_their_depth(group: u16, depth in 0u32..4) {
             let mut payload = vec![0; HEAD_BYTES];
-            let mut head = HeadBytes::new();
-            head.put(u32::from(group) << GROUP_SHIFT | ALIKE | depth);
-            payload.extend_from_slice(&head.bytes[..head.len]);
+            put(u32::from(group) << GROUP_SHIFT | ALIKE | depth, &mut payload);
             payload.push(0);
             let mut reader = PayloadReader::new(&payload).unwrap();
             prop_assert_eq!(reader.record(), Err(PayloadError::Range("group")));

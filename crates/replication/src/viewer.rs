@@ -131,7 +131,7 @@ struct Awaited {
 
 /// A group to send: its urgency, and in the lowest 16 bits its place in the list of visible groups. Whole numbers are sorted
 /// faster than pairs. Places break ties between equal urgencies.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct Wish(u64);
 
 impl Wish {
@@ -370,33 +370,35 @@ impl Viewer {
         out.extend_from_slice(&frames.tick().to_le_bytes());
         out.extend_from_slice(&self.controls_at(frames.tick()).to_le_bytes());
         let mut records = self.spare.pop().unwrap_or_default();
-        let (mut misfits, mut head_before) = (0, None);
-        let mut at = self.wanted.len();
-        while at > 0 && misfits < MISFITS_MAX && !self.is_spent() {
-            at -= 1;
-            let place = self.wanted[at].place();
-            let before = out.len();
-            let head = match self.write_record(frames, place, head_before.as_ref(), end, out) {
-                Written::Record(head) => head,
+        let (mut misfits, mut count, mut head_before) = ([Wish::default(); MISFITS_MAX], 0, None);
+        while count < MISFITS_MAX
+            && !self.is_spent()
+            && let Some(wish) = self.wanted.pop()
+        {
+            let (place, before) = (wish.place(), out.len());
+            match self.write_record(frames, place, head_before.as_ref(), end, out) {
+                Written::Record(head) => {
+                    self.stats.whole += u64::from(head.baselines[0].is_none());
+                    self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(out.len() - before));
+                    let known = &mut self.known[place];
+                    (known.sent, known.is_wanted, known.urgency) = (Some(head.tick), false, 0.0);
+                    // There are at most as many places as groups, so 16 bits hold each place.
+                    let (group, place, tick) = (head.group, place as u16, head.tick);
+                    records.push(Sent { group, place, arrival: known.arrival, tick });
+                    head_before = Some(head);
+                }
                 Written::Misfit => {
-                    misfits += 1;
-                    continue;
+                    misfits[count] = wish;
+                    count += 1;
                 }
                 Written::Nothing => {
-                    self.settle_wish(at);
-                    continue;
+                    let known = &mut self.known[place];
+                    (known.is_wanted, known.urgency) = (false, 0.0);
                 }
-            };
-            head_before = Some(head);
-            self.stats.whole += u64::from(head.baselines[0].is_none());
-            self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(out.len() - before));
-            let known = &mut self.known[place];
-            known.sent = Some(head.tick);
-            // There are at most as many places as groups, so 16 bits hold each place.
-            let (group, place, tick) = (head.group, place as u16, head.tick);
-            records.push(Sent { group, place, arrival: known.arrival, tick });
-            self.settle_wish(at);
+            }
         }
+        // They are more urgent than the groups that were not tried.
+        self.wanted.extend(misfits[..count].iter().rev());
         if self.is_spent() {
             self.postpone();
         }
@@ -464,11 +466,6 @@ impl Viewer {
             Written::Misfit
         });
         written.unwrap_or(Written::Nothing)
-    }
-
-    fn settle_wish(&mut self, at: usize) {
-        let known = &mut self.known[self.wanted.remove(at).place()];
-        (known.is_wanted, known.urgency) = (false, 0.0);
     }
 
     fn is_spent(&self) -> bool {
