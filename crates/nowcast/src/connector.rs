@@ -1,6 +1,7 @@
 //! Finds a service and begins a session with it, over the best available carrier.
 
 mod address;
+mod cluster;
 mod error;
 mod remote;
 mod supervisor;
@@ -21,6 +22,7 @@ use crate::driver::{Driver, SessionLink, Shared};
 use crate::names::{self, NamesError};
 use crate::{clock, local, neighbours, random};
 use address::Address;
+use cluster::Endpoints;
 use error::Opening;
 use remote::Remote;
 
@@ -73,6 +75,7 @@ pub struct Connector {
     session: Config,
     name_server_port: u16,
     layers: Vec<Arc<dyn CarrierLayer>>,
+    endpoints: Endpoints,
 }
 
 impl Default for Connector {
@@ -84,6 +87,7 @@ impl Default for Connector {
             session: Config::default(),
             name_server_port: names::PORT,
             layers: Vec::new(),
+            endpoints: Endpoints::default(),
         }
     }
 }
@@ -161,6 +165,7 @@ impl Connector {
             token: self.token.clone(),
             trust: self.trust.clone(),
             layers: self.layers.clone(),
+            endpoints: self.endpoints.clone(),
         };
         self.connect_remote(remote).await
     }

@@ -1,5 +1,6 @@
 //! One endpoint from the view of a client: discovery, and opening carriers.
 
+use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,7 @@ use url::Url;
 use web_transport_quinn::{ALPN, Session};
 
 use super::address::Address;
+use super::cluster::Endpoints;
 use super::error::{ConnectError, Opening};
 use super::trust::{Trust, client_config};
 use crate::carrier::{
@@ -41,6 +43,9 @@ const MOVES_MAX: usize = 4;
 /// Timeout of one request, or of opening one carrier.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Timeout of a request to one endpoint of a cluster, while others can be asked.
+const CLUSTER_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A service at an endpoint.
 #[derive(Clone, Debug)]
 pub(super) struct Remote {
@@ -50,6 +55,7 @@ pub(super) struct Remote {
     pub(super) trust: Trust,
     /// Layers around each carrier, the innermost first.
     pub(super) layers: Vec<Arc<dyn CarrierLayer>>,
+    pub(super) endpoints: Endpoints,
 }
 
 /// The endpoint's answer, and the address that it came from.
@@ -75,16 +81,36 @@ impl Offer {
 }
 
 impl Remote {
-    /// Requests the endpoint's offer. In a cluster, the endpoint may name another one, which is asked then.
+    /// Requests the endpoint's offer. In a cluster, the endpoint may name another one, which is asked then. If the endpoint of
+    /// a cluster does not answer, the others are asked.
     pub(super) async fn ask(&self, opening: Opening) -> Result<Offer, ConnectError> {
+        let others = self.endpoints.of(&self.service());
+        let patience = if others.is_empty() { None } else { Some(CLUSTER_TIMEOUT) };
+        let error = match within(patience, self.follow(opening)).await.unwrap_or_else(|| Err(self.silent())) {
+            Err(error @ ConnectError::Unreachable { .. }) => error,
+            answer => return answer,
+        };
+        for origin in others {
+            let Ok(at) = self.moved_to(&origin) else { continue };
+            if let Some(Ok(mut offer)) = within(Some(CLUSTER_TIMEOUT), at.follow(opening)).await {
+                offer.at.get_or_insert_with(|| Box::new(at));
+                return Ok(offer);
+            }
+        }
+        Err(error)
+    }
+
+    /// Requests the offer of this endpoint, or of the one to which it sends the client.
+    async fn follow(&self, opening: Opening) -> Result<Offer, ConnectError> {
         let mut at = self.clone();
         let mut moves = 0;
         loop {
             let asked = timeout(OPEN_TIMEOUT, at.ask_patiently(opening)).await;
-            let (mut offer, moved) = asked.map_err(|_| at.silent())??;
-            match moved {
+            let (mut offer, answer) = asked.map_err(|_| at.silent())??;
+            match answer.moved {
                 Some(origin) if moves < MOVES_MAX => at = at.moved_to(&origin)?,
                 Some(_) | None => {
+                    self.endpoints.remember(&self.service(), answer.others);
                     offer.at = (at.place() != self.place()).then(|| Box::new(at));
                     return Ok(offer);
                 }
@@ -103,7 +129,7 @@ impl Remote {
         Ok(Remote { address, port, ..self.clone() })
     }
 
-    async fn ask_patiently(&self, opening: Opening) -> Result<(Offer, Option<String>), ConnectError> {
+    async fn ask_patiently(&self, opening: Opening) -> Result<(Offer, Discovery), ConnectError> {
         let stream = self.dial().await?;
         let ip = stream.peer_addr().map_err(|error| self.unreachable(&error))?.ip();
         let is_plain = self.address.is_here() || self.trust == Trust::Announced;
@@ -128,7 +154,7 @@ impl Remote {
         let hashes = if self.trust == Trust::Announced { announced } else { known };
         // Other machines are reached over TLS, even if the request was not encrypted.
         let websocket = answer.websocket || (answer.secure_websocket && !self.address.is_here());
-        Ok((Offer { at: None, ip, websocket, webtransport, hashes }, answer.moved))
+        Ok((Offer { at: None, ip, websocket, webtransport, hashes }, answer))
     }
 
     /// Opens a carrier of this kind.
@@ -279,6 +305,11 @@ impl Remote {
         format!("{scheme}://{}:{port}{}", self.address.host_in_url(), self.path(opening))
     }
 
+    /// The service at this endpoint, for the memory of endpoints.
+    fn service(&self) -> String {
+        format!("{}/{}", self.place(), self.address.name)
+    }
+
     fn place(&self) -> String {
         format!("{}:{}", self.address.host_in_url(), self.port)
     }
@@ -297,5 +328,63 @@ impl Remote {
 
     fn nonsense(&self, cause: &str) -> ConnectError {
         ConnectError::Broken { place: self.place(), cause: cause.into() }
+    }
+}
+
+/// Waits for a future, at most for a limited time.
+async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> Option<T> {
+    match limit {
+        Some(limit) => timeout(limit, future).await.ok(),
+        None => Some(future.await),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    /// An endpoint that answers each request with a record.
+    async fn endpoint(record: impl Fn(u16) -> String + Send + 'static) -> (u16, JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let port = listener.local_addr().expect("the socket is bound").port();
+        let serving = tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = [0; 1_024];
+                let _ = stream.read(&mut request).await;
+                let body = record(port);
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+                let _ = stream.write_all((head + &body).as_bytes()).await;
+            }
+        });
+        (port, serving)
+    }
+
+    #[tokio::test]
+    async fn a_client_follows_a_moved_service_and_asks_others_when_its_endpoint_is_gone() {
+        let record = |rest: &str| format!(r#"{{"nowcast":1,"name":"yard","websocket":true{rest}}}"#);
+        let (south, _serving) = endpoint(move |_| record("")).await;
+        let others = format!(r#","others":["http://127.0.0.1:1","http://127.0.0.1:{south}"]"#);
+        let (west, _serving_west) = endpoint(move |_| record(&others)).await;
+        let moved = format!(r#","moved":"http://127.0.0.1:{west}""#);
+        let (north, serving_north) = endpoint(move |_| record(&moved)).await;
+        let remote = Remote {
+            address: Address::parse(&format!("nowcast://127.0.0.1:{north}/yard")).expect("an address"),
+            port: north,
+            token: None,
+            trust: Trust::default(),
+            layers: Vec::new(),
+            endpoints: Endpoints::default(),
+        };
+        let port_of = |offer: &Offer| offer.at.as_ref().map(|at| at.port);
+        let offer = remote.ask(Opening::Beginning).await.expect("the endpoint answers");
+        assert_eq!(port_of(&offer), Some(west), "the client follows the move");
+        serving_north.abort();
+        let _ = serving_north.await;
+        let offer = remote.ask(Opening::Beginning).await.expect("another endpoint answers");
+        assert_eq!(port_of(&offer), Some(south), "the first other endpoint does not answer either");
     }
 }
