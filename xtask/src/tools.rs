@@ -90,15 +90,20 @@ pub(crate) fn require_chromium() -> anyhow::Result<PathBuf> {
     find_chromium().with_context(|| format!("Chromium was installed, but is not on the PATH: {cure}"))
 }
 
-/// Returns the names of abilities that this machine does not allow and that no command can install, separated by commas. Tests
-/// that need such an ability are skipped, and the summary names the ability. `NOWCAST_WITHOUT` replaces the result.
+/// Returns the names of abilities that this machine does not allow and that no command can install, and of optional programs that
+/// it lacks, separated by commas. Tests that need one of them are skipped, and the summary names it. `NOWCAST_WITHOUT` replaces the result.
 pub(crate) fn lacking() -> Option<String> {
     if let Ok(named) = std::env::var("NOWCAST_WITHOUT") {
         return Some(named).filter(|named| !named.is_empty());
     }
     let allows = |options: &[&str]| output_of("unshare", &[options, &["--net", "true"]].concat()).is_ok();
     let has_namespaces = allows(&[]) || allows(&["--user", "--map-root-user"]);
-    (!has_namespaces || !Path::new("/dev/net/tun").exists()).then(|| "namespaces".to_owned())
+    let is_missing = |name: &str| match name {
+        "namespaces" => !has_namespaces || !Path::new("/dev/net/tun").exists(),
+        name => output_of(name, &["--version"]).is_err(),
+    };
+    let missing: Vec<&str> = ["namespaces", "tshark"].into_iter().filter(|name| is_missing(name)).collect();
+    (!missing.is_empty()).then(|| missing.join(","))
 }
 
 fn find_chromium() -> Option<PathBuf> {

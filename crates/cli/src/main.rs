@@ -15,7 +15,10 @@ mod measuring;
 mod names;
 mod output;
 mod ping;
+mod play;
 mod reach;
+mod record;
+mod recorder;
 mod save;
 mod screen;
 mod send;
@@ -50,6 +53,8 @@ enum Command {
     Listen(listen::Args),
     Ping(ping::Args),
     Watch(watch::Args),
+    Record(record::Args),
+    Play(play::Args),
     Send(send::Args),
     Token(token::Args),
     Save(save::Args),
@@ -88,6 +93,8 @@ fn main() -> ExitCode {
         Command::Listen(args) => listen::run(&args),
         Command::Ping(args) => ping::run(&args),
         Command::Watch(args) => watch::run(&args),
+        Command::Record(args) => record::run(&args),
+        Command::Play(args) => play::run(&args),
         Command::Send(args) => send::run(&args),
         Command::Token(args) => token::run(&args),
         Command::Save(args) => save::run(&args),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
+use nowcast::record::PacketRecorder;
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Trust};
 
 use crate::serve::asked_to_stop;
@@ -64,9 +65,18 @@ impl Reach {
         }
     }
 
+    /// Connects over a network, and records all packets.
+    pub(crate) async fn connect_recorded(&self, recorder: &PacketRecorder) -> anyhow::Result<Channel> {
+        let connector = Connector::new().carriers([CarrierKind::WebTransport, CarrierKind::WebSocket]);
+        self.connect_by(connector.layer(recorder)).await
+    }
+
     /// Connects, or returns an error that states a solution.
     pub(crate) async fn connect(&self) -> anyhow::Result<Channel> {
-        let mut connector = Connector::new();
+        self.connect_by(Connector::new()).await
+    }
+
+    async fn connect_by(&self, mut connector: Connector) -> anyhow::Result<Channel> {
         if let Some(token) = self.token()? {
             connector = connector.token(token);
         }

@@ -1,6 +1,7 @@
 //! `nowcast serve`
 
 mod logging;
+mod other_machines;
 mod start_error;
 
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
+use nowcast::carrier::CarrierLayer;
 use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::admission::{Network, Policy, parse_origin};
 use nowcast_server::store::Retention;
@@ -26,11 +28,13 @@ use tracing::warn;
 use crate::host::resolve;
 use crate::measuring;
 use crate::output;
+use crate::recorder::{self, RECORD_MB};
 use crate::token;
 use crate::world::data;
 use crate::world::samples::Sample;
 use crate::world::studio_check::StudioCheck;
 use logging::{LogFormat, start_logging};
+use other_machines::{Encryption, for_other_machines};
 use start_error::with_flag;
 
 /// Serve worlds that browsers and programs join
@@ -215,6 +219,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     docs: Option<OsString>,
 
+    /// Record the packets of all sessions in this file, which must not exist yet: for Wireshark, and for `nowcast play`. Everybody
+    /// with the file can read what the players sent
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    /// Maximum size of the record, in megabytes. Later packets are left out
+    #[arg(long, value_name = "MB", requires = "record", default_value_t = RECORD_MB)]
+    record_mb: u64,
+
+    /// Maximum memory of all histories that the studio shows, in megabytes. Older entries are dropped
+    #[arg(long, value_name = "MB", default_value_t = Config::default().studio_bytes_max >> 20, value_parser = megabytes)]
+    studio_mb: usize,
+
     /// Open the world in a browser
     #[arg(long)]
     open: bool,
@@ -233,7 +250,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     raise_open_files_limit();
     let open = args.open;
     let docs = args.docs.is_some();
-    let config = Config { logs: Some(logs.0.clone()), ..config(args)? };
+    let recorder = args.record.as_deref().map(|file| recorder::create(file, args.record_mb)).transpose()?;
+    let mut config = Config { logs: Some(logs.0.clone()), ..config(args)? };
+    config.layers.extend(recorder.iter().map(|recorder| Arc::new(recorder.clone()) as Arc<dyn CarrierLayer>));
     let advice = Encryption::of(&config);
     let how_to_open = if config.entry.key.is_some() {
         "Every client needs a token: add ?token=TOKEN to an address; nowcast token makes one."
@@ -277,6 +296,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             warn!("cannot open a browser ({error}): open {address} yourself");
         }
         server.run(stop).await;
+        recorder.as_ref().map_or(Ok(()), recorder::finish)?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -306,6 +326,14 @@ fn outlive_file_size_limit() {
         // runs until the limit is reached.
         let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
     }
+}
+
+/// Parses the maximum memory of histories.
+fn megabytes(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|mb| (4..=4_096).contains(mb))
+        .ok_or_else(|| "it is not a number from 4 to 4096".into())
 }
 
 /// Parses `NAME=DIR`.
@@ -420,65 +448,12 @@ fn config(args: Args) -> anyhow::Result<Config> {
             lab: args.expose.contains(&Page::Lab),
         },
         redirect_to_https,
+        studio_bytes_max: args.studio_mb.saturating_mul(1 << 20),
         limits,
         checker: Some(Checker(Arc::new(StudioCheck))),
         timeouts: Timeouts { step: Duration::from_secs(args.step_timeout), ..defaults.timeouts },
         ..defaults
     })
-}
-
-/// The encryption of connections from browsers on other machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Encryption {
-    /// A certificate that an authority has signed.
-    Certificate,
-    /// A certificate made by this server.
-    SelfSigned,
-    /// No encryption, which the configuration allows.
-    Plain,
-    /// No encryption, so other machines are refused.
-    Missing,
-}
-
-impl Encryption {
-    fn of(config: &Config) -> Self {
-        match config.certificate {
-            CertificateConfig::Files { .. } => Self::Certificate,
-            CertificateConfig::SelfSigned { .. } => Self::SelfSigned,
-            CertificateConfig::Development if config.entry.plain_http => Self::Plain,
-            CertificateConfig::Development => Self::Missing,
-        }
-    }
-}
-
-/// Returns the addresses for people on other machines, and the reasons why these may not work.
-fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<String> {
-    let Some(first) = addresses.iter().find(|address| !address.ip().is_loopback()) else { return Vec::new() };
-    let reachable = if first.ip().is_unspecified() { addresses_of_this_machine() } else { vec![first.ip()] };
-    let place = reachable.first().map_or_else(
-        || format!("ADDRESS-OF-THIS-MACHINE:{}", first.port()),
-        |address| SocketAddr::new(*address, first.port()).to_string(),
-    );
-    match encryption {
-        Encryption::Certificate => {
-            vec![format!("Other machines open https://HOST:{}, with the host that the certificate names.", first.port())]
-        }
-        Encryption::SelfSigned => vec![format!(
-            "Other machines open https://{place}. Their browsers warn once, because no authority signed the certificate: continue anyway."
-        )],
-        Encryption::Plain => vec![format!(
-            "Other machines open http://{place}. Nothing is encrypted, so their browsers have neither WebTransport nor VR."
-        )],
-        Encryption::Missing => vec![
-            format!(
-                "Browsers of other machines are kept out, because nothing encrypts their sessions. With --self-signed they open \
-                 https://{place}."
-            ),
-            "Or give a certificate (--tls-cert, --tls-key), put a proxy before this server (docs/SERVER.md), or do without \
-             encryption (--insecure)."
-                .to_owned(),
-        ],
-    }
 }
 
 /// Returns an address for a browser on this machine. Browsers regard `localhost` as secure, with any port.

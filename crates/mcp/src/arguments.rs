@@ -13,6 +13,15 @@ pub(crate) struct Room {
     pub(crate) room: String,
 }
 
+/// A client of a room.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Client {
+    /// The name of the room.
+    pub(crate) room: String,
+    /// The number of the player, from the tool `clients`.
+    pub(crate) player: u64,
+}
+
 /// A world of the server: a folder with rules.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct World {
@@ -155,6 +164,55 @@ pub(crate) struct NewText {
     pub(crate) revision: Option<String>,
 }
 
+/// New texts of several files.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NewTexts {
+    /// The name of the world.
+    pub(crate) world: String,
+    /// 1 to 64 files.
+    pub(crate) files: Vec<NewFile>,
+}
+
+/// A new text of one of several files.
+#[derive(Serialize, Deserialize, JsonSchema)]
+pub(crate) struct NewFile {
+    /// The path in the folder of the world.
+    pub(crate) path: String,
+    /// The whole text.
+    pub(crate) text: String,
+    /// The `revision` from `read_file`. Leave it out for a new file.
+    pub(crate) revision: Option<String>,
+}
+
+/// Replacements in a file.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Edits {
+    /// The name of the world.
+    pub(crate) world: String,
+    /// The path in the folder of the world.
+    pub(crate) path: String,
+    /// The replacements, in order.
+    pub(crate) edits: Vec<Edit>,
+}
+
+/// A replacement of a part of a file.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Edit {
+    /// The present text of the part, with its line breaks and indentation. It must occur exactly once.
+    pub(crate) old: String,
+    /// The new text of the part.
+    pub(crate) new: String,
+}
+
+/// Types to read.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Types {
+    /// The name of the world.
+    pub(crate) world: String,
+    /// Only the declarations that contain this text, with their documentation, such as `raycast`.
+    pub(crate) search: Option<String>,
+}
+
 /// Texts to check.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Check {
@@ -172,6 +230,9 @@ pub(crate) struct Tests {
     pub(crate) world: String,
     /// Run only the cases whose names contain this text.
     pub(crate) only: Option<String>,
+    /// Texts by path that are not saved, which replace those of the folder for the run.
+    #[serde(default)]
+    pub(crate) files: BTreeMap<String, String>,
 }
 
 /// Lines of a log.

@@ -16,9 +16,11 @@
 //! [Model Context Protocol]: https://modelcontextprotocol.io
 
 mod arguments;
+mod edit;
 mod studio;
 mod test_run;
 mod tools;
+mod types;
 
 use std::path::PathBuf;
 

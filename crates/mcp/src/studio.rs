@@ -43,6 +43,9 @@ pub enum StudioError {
         /// The reason.
         reason: String,
     },
+    /// A replacement does not fit the file.
+    #[error("{0}")]
+    Edit(String),
     /// The answer is not that of a studio interface.
     #[error("{address} has no studio interface (HTTP status {status}); is its server of the same version?")]
     NotAStudio {
@@ -102,6 +105,11 @@ impl Studio {
             None => (header::IF_NONE_MATCH, "*".to_owned()),
         };
         self.request(Method::PUT, path, &[], Some(condition), &Body::Json(body))
+    }
+
+    /// Replaces files that still have the revisions in the body.
+    pub(crate) fn put_all(&self, path: &[&str], body: &Value) -> Result<Value, StudioError> {
+        self.request(Method::PUT, path, &[], None, &Body::Json(body))
     }
 
     pub(crate) fn delete(&self, path: &[&str]) -> Result<Value, StudioError> {

@@ -1,5 +1,6 @@
 //! Runs the tests of a world: copies its texts from the server into a temporary folder, and runs `nowcast test` there.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -21,7 +22,7 @@ const RUN_TIME_MAX: Duration = Duration::from_secs(120);
 pub(crate) enum RunError {
     #[error(transparent)]
     Studio(#[from] StudioError),
-    #[error("the server named the file '{0}', which is outside of the folder of its world")]
+    #[error("the file '{0}' is outside of the folder of its world")]
     Path(String),
     #[error("the world has {0} files, more than {FILES_MAX}")]
     TooManyFiles(usize),
@@ -37,8 +38,12 @@ pub(crate) struct Copy {
     omitted: Vec<String>,
 }
 
-/// Copies the texts of a world. Other files, such as models, are omitted and named.
-pub(crate) fn copy(studio: &Studio, world: &str) -> Result<Copy, RunError> {
+/// Copies the texts of a world. Unsaved texts replace or join them. Other files, such as models, are omitted and named.
+pub(crate) fn copy(
+    studio: &Studio,
+    world: &str,
+    unsaved: &BTreeMap<String, String>,
+) -> Result<Copy, RunError> {
     let listing = studio.get(&["worlds", world, "files"], &[])?;
     let files = listing["files"].as_array().map(Vec::as_slice).unwrap_or_default();
     if files.len() > FILES_MAX {
@@ -52,16 +57,25 @@ pub(crate) fn copy(studio: &Studio, world: &str) -> Result<Copy, RunError> {
             omitted.push(path.to_owned());
             continue;
         }
-        let inside = relative(path)?;
+        if unsaved.contains_key(path) {
+            continue;
+        }
         let parts: Vec<&str> = ["worlds", world, "files"].into_iter().chain(path.split('/')).collect();
         let answer = studio.get(&parts, &[])?;
-        let target = folder.path().join(inside);
-        if let Some(parent) = target.parent() {
-            std::fs::create_dir_all(parent)?;
-        }
-        std::fs::write(target, answer["text"].as_str().unwrap_or_default())?;
+        write(folder.path(), path, answer["text"].as_str().unwrap_or_default())?;
+    }
+    for (path, text) in unsaved {
+        write(folder.path(), path, text)?;
     }
     Ok(Copy { folder, omitted })
+}
+
+fn write(folder: &Path, path: &str, text: &str) -> Result<(), RunError> {
+    let target = folder.join(relative(path)?);
+    if let Some(parent) = target.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    Ok(std::fs::write(target, text)?)
 }
 
 /// A path that stays inside of a folder.

@@ -8,18 +8,18 @@ use rmcp::{ServerHandler, tool, tool_handler, tool_router};
 use serde_json::{Value, json};
 
 use crate::arguments::{
-    Check, Commands, Entities, Entity, File, Log, Moment, NewText, OpenMoment, Profile, Replay, Room,
-    SaveTest, Scene, StepMoment, Tests, TwoMoments, World,
+    Check, Client, Commands, Edits, Entities, Entity, File, Log, Moment, NewText, NewTexts, OpenMoment,
+    Profile, Replay, Room, SaveTest, Scene, StepMoment, Tests, TwoMoments, Types, World,
 };
 use crate::studio::{Studio, StudioError};
-use crate::test_run;
+use crate::{edit, test_run, types};
 
 /// Rows of a list of entities, if the assistant does not ask for another number.
 const ROWS: u16 = 50;
 
 const INSTRUCTIONS: &str = "Reads and edits the worlds of a running Nowcast server. `rooms` lists rooms and worlds. The rules of a \
-    world are Luau files: read them by `files` and `read_file`; `types` has the whole interface for rules. Before you save a \
-    file, `check` it; after you save it by `write_file`, open rooms reload the rules at once, `log` has their errors, and \
+    world are Luau files: read them by `files` and `read_file`; `types` has the whole interface for rules. `check` and `run_tests` take texts \
+    that are not saved. After you save by `write_file`, `write_files` or `edit_file`, open rooms reload the rules at once, `log` has their errors, and \
     `run_tests` runs the tests of the world. `history`, `open_moment`, `step_moment` and `replay` go back in time: a moment is a \
     paused copy of a room, and no change of it reaches the players.";
 
@@ -134,11 +134,20 @@ impl Tools {
     }
 
     #[tool(
-        description = "Lists the clients of a room with round trip, loss and queues.",
+        description = "Lists the clients of a room with carrier, round trip, jitter, loss, queues, bytes and ages. `client` has one client with its queue and the bytes of each kind.",
         annotations(read_only_hint = true)
     )]
     async fn clients(&self, Parameters(Room { room }): Parameters<Room>) -> CallToolResult {
         self.ask(move |studio| studio.get(&["rooms", &room, "clients"], &[])).await
+    }
+
+    #[tool(
+        description = "Describes one client of a room: its link, the messages that wait for it, and the bytes of movement by kind and entity.",
+        annotations(read_only_hint = true)
+    )]
+    async fn client(&self, Parameters(Client { room, player }): Parameters<Client>) -> CallToolResult {
+        let player = player.to_string();
+        self.ask(move |studio| studio.get(&["rooms", &room, "clients", &player], &[])).await
     }
 
     #[tool(description = "Lists the files of a world's folder.", annotations(read_only_hint = true))]
@@ -163,6 +172,29 @@ impl Tools {
     }
 
     #[tool(
+        description = "Saves several files of a world at once, or none of them if one has another revision. Open rooms reload the rules after all files are saved."
+    )]
+    async fn write_files(
+        &self,
+        Parameters(NewTexts { world, files }): Parameters<NewTexts>,
+    ) -> CallToolResult {
+        self.ask(move |studio| studio.put_all(&["worlds", &world, "files"], &json!({ "files": files }))).await
+    }
+
+    #[tool(
+        description = "Replaces parts of a file of a world: each old text must occur exactly once. Shorter than a new text of the whole file."
+    )]
+    async fn edit_file(&self, Parameters(Edits { world, path, edits }): Parameters<Edits>) -> CallToolResult {
+        self.ask(move |studio| {
+            let path = file_path(&world, &path);
+            let before = studio.get(&path, &[])?;
+            let text = edit::apply(before["text"].as_str().unwrap_or_default(), &edits)?;
+            studio.put(&path, &json!({ "text": text }), before["revision"].as_str())
+        })
+        .await
+    }
+
+    #[tool(
         description = "Checks a world for mistakes, with texts that are not saved yet in place of its files.",
         annotations(read_only_hint = true)
     )]
@@ -171,20 +203,24 @@ impl Tools {
     }
 
     #[tool(
-        description = "Reads the interface for the rules of a world, and for its tests, as Luau types with documentation.",
+        description = "Reads the interface for the rules of a world, and for its tests, as Luau types with documentation. With `search`, only the matching declarations.",
         annotations(read_only_hint = true)
     )]
-    async fn types(&self, Parameters(World { world }): Parameters<World>) -> CallToolResult {
-        self.ask(move |studio| studio.get(&["worlds", &world, "types"], &[])).await
+    async fn types(&self, Parameters(Types { world, search }): Parameters<Types>) -> CallToolResult {
+        self.ask(move |studio| {
+            let all = studio.get(&["worlds", &world, "types"], &[])?;
+            Ok(search.map_or_else(|| all.clone(), |search| types::matching(&all, &search)))
+        })
+        .await
     }
 
     #[tool(
-        description = "Runs the tests in the folder tests/ of a world, in virtual time, on a copy of its files.",
+        description = "Runs the tests in the folder tests/ of a world, in virtual time, on a copy of its files. Texts in `files` need not be saved.",
         annotations(read_only_hint = true)
     )]
-    async fn run_tests(&self, Parameters(Tests { world, only }): Parameters<Tests>) -> CallToolResult {
+    async fn run_tests(&self, Parameters(Tests { world, only, files }): Parameters<Tests>) -> CallToolResult {
         let studio = self.studio.clone();
-        let copied = tokio::task::spawn_blocking(move || test_run::copy(&studio, &world)).await;
+        let copied = tokio::task::spawn_blocking(move || test_run::copy(&studio, &world, &files)).await;
         let copy = match copied {
             Ok(Ok(copy)) => copy,
             Ok(Err(error)) => return failed(&error.to_string()),

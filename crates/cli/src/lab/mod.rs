@@ -16,6 +16,7 @@ mod report;
 mod script;
 mod soak;
 mod store;
+mod studio;
 
 use std::process::ExitCode;
 
@@ -32,7 +33,7 @@ Begin with `nowcast lab report --quick`: all of it in less than ten minutes, as 
 
 Those over emulated links (report, latency, freshness, lag --where remote, browser, motion, load --asteroids, link) run real programs on real \
 kernels' network stacks; they need Linux, and root or unprivileged user namespaces. `freshness --simulated`, `soak`, `cluster`, \
-`crash`, `store`, `load`, `lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
+`crash`, `store`, `studio`, `load`, `lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
 
 #[derive(clap::Subcommand)]
 enum Instrument {
@@ -51,6 +52,7 @@ enum Instrument {
     Cluster(cluster::Args),
     Crash(crash::Args),
     Store(store::Args),
+    Studio(studio::Args),
     /// The other process of an instrument; the instruments start it themselves
     #[command(hide = true)]
     Child {
@@ -97,5 +99,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Instrument::Cluster(args) => cluster::run(&args),
         Instrument::Crash(args) => crash::run(&args),
         Instrument::Store(args) => store::run(&args),
+        Instrument::Studio(args) => studio::run(&args),
     }
 }

@@ -47,7 +47,8 @@ pub(crate) struct Args {
     seconds: Option<Duration>,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// Reads a number of seconds.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let read = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     read.ok_or_else(|| "it is not a number of seconds from 0 on".into())
 }

@@ -15,6 +15,8 @@ mod motion;
 mod output;
 mod own;
 mod past;
+#[cfg(unix)]
+mod record;
 mod save;
 mod serve;
 mod top;

@@ -155,6 +155,26 @@ fn an_assistant_edits_a_world_and_runs_its_tests() {
         assistant.call("write_file", &save);
         let passed = assistant.call("run_tests", &json!({ "world": "posts" }));
         assert_eq!(passed["passed"], true, "{passed}");
+
+        let unsaved = json!({ "tests/score.luau": TEST.replace("score, 0", "score, 6") });
+        let failed = assistant.call("run_tests", &json!({ "world": "posts", "files": unsaved }));
+        assert_eq!(failed["passed"], false, "{failed}");
+        let edit = json!({ "world": "posts", "path": "world.luau", "edits": [{ "old": "score = 5", "new": "score = 6" }] });
+        assistant.call("edit_file", &edit);
+        assert!(std::fs::read_to_string(folder.join("world.luau")).unwrap().contains("score = 6"));
+        let refused = assistant.refused("edit_file", &edit);
+        assert!(refused.contains("occurs 0 times"), "{refused}");
+        let revision = assistant.call("read_file", &test)["revision"].clone();
+        let files = json!([
+            { "path": "tests/score.luau", "text": TEST.replace("score, 0", "score, 6"), "revision": revision },
+            { "path": "lib/points.luau", "text": "return 6" },
+        ]);
+        assistant.call("write_files", &json!({ "world": "posts", "files": files }));
+        let passed = assistant.call("run_tests", &json!({ "world": "posts" }));
+        assert_eq!(passed["passed"], true, "{passed}");
+        let types = assistant.call("types", &json!({ "world": "posts", "search": "raycast" }));
+        let found = types["files"]["world.luau"].as_str().unwrap();
+        assert!(found.contains("raycast") && found.len() < 4_000, "{found}");
     });
 }
 

@@ -10,6 +10,7 @@ mod kernel;
 mod process;
 mod profile;
 mod reader;
+mod studio;
 mod trial;
 
 use std::io;
@@ -21,6 +22,7 @@ use std::time::Duration;
 pub use self::process::ProcessError;
 use self::reader::Speech;
 pub use self::reader::main as read;
+pub use self::studio::{StudioPlan, run as run_studio};
 use self::trial::{Measured, Scenario, Sight};
 use nowcast_lab_links::link::{HostError, go_apart};
 use nowcast_lab_links::local::two_cores;
@@ -219,6 +221,9 @@ pub enum LoadError {
     /// The server's metrics cannot be read.
     #[error("the server's /metrics cannot be read: {0}")]
     Metrics(io::Error),
+    /// The studio of the server refused a request, or did not answer.
+    #[error("the studio: {0}")]
+    Studio(io::Error),
     /// The kernel's counters cannot be read.
     #[error("the kernel's counters cannot be read: {0}")]
     Kernel(io::Error),

@@ -18,7 +18,7 @@ use crate::crash::TrialFolder;
 const PEER: &str = include_str!("../../../../packages/lab/colyseus/server.mjs");
 
 /// The name of the room and of the world's folder.
-const ROOM: &str = "load";
+pub(super) const ROOM: &str = "load";
 
 /// The figures in a server's `/metrics` that state how long its ticks take.
 const TICK: &str = "nowcast_tick_seconds";
@@ -132,7 +132,7 @@ pub(super) fn run(
     scenario: Scenario,
     repetition: u32,
 ) -> Result<Measured, LoadError> {
-    let mut server = Server::start(plan, speech, scenario)?;
+    let mut server = Server::start(plan, speech, scenario, None)?;
     let mut readers = Readers::start(plan, speech, scenario, &server)?;
     let joined = readers.wait()?;
     std::thread::sleep(plan.measured.min(SETTLE_MAX));
@@ -172,16 +172,16 @@ pub(super) fn run(
 }
 
 /// The counters at one time.
-struct Moment {
-    at: Instant,
-    server_time: Duration,
+pub(super) struct Moment {
+    pub(super) at: Instant,
+    pub(super) server_time: Duration,
     readers_time: Duration,
     traffic: Traffic,
-    said: SaidByServer,
+    pub(super) said: SaidByServer,
 }
 
 impl Moment {
-    fn now(server: &mut Server, readers: &Readers) -> Result<Moment, LoadError> {
+    pub(super) fn now(server: &mut Server, readers: &Readers) -> Result<Moment, LoadError> {
         let said = server.ask()?;
         let readers_time = readers.programs.iter().map(|one| kernel::processor_time(one.id()));
         Ok(Moment {
@@ -195,15 +195,15 @@ impl Moment {
 }
 
 /// A server: ours, or the peer's.
-struct Server {
-    program: Program,
-    port: u16,
+pub(super) struct Server {
+    pub(super) program: Program,
+    pub(super) port: u16,
     speech: Speech,
     folder: TrialFolder,
 }
 
 /// An answer of a server.
-enum SaidByServer {
+pub(super) enum SaidByServer {
     /// The page of metrics, which covers the server's whole time.
     Ours(Figures),
     /// The figures since the last request.
@@ -211,13 +211,19 @@ enum SaidByServer {
 }
 
 impl Server {
-    fn start(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Server, LoadError> {
+    /// Starts a server. With `data`, it stores its worlds in this folder of the trial.
+    pub(super) fn start(
+        plan: &Plan,
+        speech: Speech,
+        scenario: Scenario,
+        data: Option<&str>,
+    ) -> Result<Server, LoadError> {
         let folder = TrialFolder::new("load").map_err(LoadError::Folder)?;
         let (what, command, port_in): (_, _, fn(&str) -> Option<u16>) = match speech {
             Speech::Colyseus => ("Colyseus", peer(plan, scenario, &folder.path)?, |line| {
                 line.strip_prefix("listening ")?.parse().ok()
             }),
-            _ => ("the server", ours(plan, scenario, &folder.path)?, |line| {
+            _ => ("the server", ours(plan, scenario, &folder.path, data)?, |line| {
                 line.strip_prefix("Nowcast is at ")?.trim().rsplit_once(':')?.1.parse().ok()
             }),
         };
@@ -241,7 +247,7 @@ impl Server {
 }
 
 impl SaidByServer {
-    fn since(&self, before: &SaidByServer, clients: u32) -> ServerFigures {
+    pub(super) fn since(&self, before: &SaidByServer, clients: u32) -> ServerFigures {
         let (now, before) = match (self, before) {
             (Self::Ours(now), Self::Ours(before)) => (now, before),
             (Self::Theirs(now), _) => return *now,
@@ -259,8 +265,8 @@ impl SaidByServer {
     }
 }
 
-/// Returns the command for `nowcast serve` with the world in a folder. The world is not stored.
-fn ours(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadError> {
+/// Returns the command for `nowcast serve` with the world in a folder. The world is stored if `data` names a folder for it.
+fn ours(plan: &Plan, scenario: Scenario, folder: &Path, data: Option<&str>) -> Result<Command, LoadError> {
     let world = folder.join(ROOM);
     let interest = match scenario.sight {
         Sight::All => r#""always""#.to_owned(),
@@ -275,7 +281,11 @@ fn ours(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadE
     let written = std::fs::create_dir(&world).and_then(|()| std::fs::write(world.join("world.luau"), rules));
     written.map_err(LoadError::Folder)?;
     let mut command = Command::new(&plan.program);
-    command.arg("serve").arg(&world).args(["--no-data", "--host", "127.0.0.1", "--port", "0"]);
+    command.arg("serve").arg(&world).args(["--host", "127.0.0.1", "--port", "0"]);
+    match data {
+        Some(data) => command.arg("--data").arg(folder.join(data)),
+        None => command.arg("--no-data"),
+    };
     command.args(["--players-max", "4096", "--players-per-address-max", "4096"]);
     command.args(["--connections-per-address-max", "8192"]);
     command.arg("--seed").arg(plan.seed.to_string()).env("RUST_LOG", "warn");
@@ -300,13 +310,18 @@ fn peer(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadE
 }
 
 /// The processes of readers.
-struct Readers {
+pub(super) struct Readers {
     programs: Vec<Program>,
     clients: u32,
 }
 
 impl Readers {
-    fn start(plan: &Plan, speech: Speech, scenario: Scenario, server: &Server) -> Result<Readers, LoadError> {
+    pub(super) fn start(
+        plan: &Plan,
+        speech: Speech,
+        scenario: Scenario,
+        server: &Server,
+    ) -> Result<Readers, LoadError> {
         let processes = plan.processes.clamp(1, scenario.clients.max(1));
         let mut programs = Vec::new();
         let mut first = 0;
@@ -332,7 +347,7 @@ impl Readers {
     }
 
     /// Waits until all clients have joined or failed.
-    fn wait(&mut self) -> Result<u32, LoadError> {
+    pub(super) fn wait(&mut self) -> Result<u32, LoadError> {
         let patience = JOIN_PATIENCE + JOIN_INTERVAL * self.clients;
         let mut joined = 0;
         for program in &self.programs {
