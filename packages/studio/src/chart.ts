@@ -1,4 +1,5 @@
 /** Small charts in SVG. */
+import { make } from "./dom.js";
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
@@ -43,27 +44,75 @@ export function linePath(
   return path;
 }
 
-/** A line over time, with the highest value at its scale. */
-export function lineChart(label: string, values: readonly (number | null)[], unit: string): SVGElement {
-  const [width, height] = [300, 70];
-  const top = roundUp(Math.max(0, ...values.filter((value) => value !== null)));
-  const newest = values.filter((value) => value !== null).at(-1);
-  const text = newest === undefined || newest === null ? "no values" : `now ${numberText(newest)} ${unit}`;
-  return draw(
-    "svg",
-    {
-      class: "chart",
-      viewBox: `0 0 ${width} ${height + 36}`,
-      role: "img",
-      "aria-label": `${label}: ${text}`,
-    },
-    draw("text", { x: 6, y: 14 }, label),
-    draw("text", { x: 6, y: 28 }, `${text} (scale ${numberText(top)})`),
-    draw("path", {
-      class: "line",
-      d: linePath(values, width, height, top),
-      transform: "translate(0 34)",
-    }),
+/** A line over time, with the newest value and the scale. `text` writes a value with its unit. */
+export function lineChart(
+  label: string,
+  values: readonly (number | null)[],
+  text: (value: number) => string,
+): HTMLElement {
+  const [width, height] = [300, 60];
+  const known = values.filter((value) => value !== null);
+  const newest = known.at(-1);
+  const top = roundUp(Math.max(0, ...known));
+  const shown = newest === undefined ? "–" : text(newest);
+  const line = linePath(values, width, height, top);
+  return make(
+    "figure",
+    { class: "chart line-chart" },
+    make("figcaption", {}, make("span", {}, label), make("b", {}, shown)),
+    draw(
+      "svg",
+      {
+        viewBox: `0 0 ${width} ${height + 2}`,
+        preserveAspectRatio: "none",
+        role: "img",
+        "aria-label": `${label}: ${shown}, highest of the scale ${text(top)}`,
+      },
+      draw("path", { class: "area", d: areaPath(line, height) }),
+      draw("path", { class: "line", d: line }),
+    ),
+    make("small", {}, `0 to ${text(top)}`),
+  );
+}
+
+/** The area below a line of one or more pieces. */
+function areaPath(line: string, height: number): string {
+  const pieces = line.split("M").filter((piece) => piece.includes("L"));
+  const xOf = (point: string): string => point.split(" ")[0]!;
+  return pieces
+    .map((piece) => {
+      const points = piece.split("L");
+      return `M${xOf(points[0]!)} ${height}L${points.join("L")}L${xOf(points.at(-1)!)} ${height}Z`;
+    })
+    .join("");
+}
+
+/** Counts as horizontal bars, without the empty buckets at the end. */
+export function histogram(
+  label: string,
+  buckets: readonly { readonly label: string; readonly count: number }[],
+): HTMLElement {
+  const total = buckets.reduce((sum, { count }) => sum + count, 0);
+  const last = Math.max(-1, ...buckets.map(({ count }, index) => (count > 0 ? index : -1)));
+  const most = Math.max(1, ...buckets.map(({ count }) => count));
+  const rows = buckets.slice(0, last + 1).map((bucket) => {
+    const bar = make("i");
+    bar.style.width = `${(bucket.count / most) * 100}%`;
+    const share = `${((bucket.count / Math.max(1, total)) * 100).toFixed(1)} %`;
+    return make(
+      "li",
+      {},
+      make("span", {}, bucket.label),
+      make("span", { class: "bar-track" }, bar),
+      make("span", { class: "number" }, share),
+    );
+  });
+  const empty = make("p", { class: "muted" }, "Nothing was measured yet.");
+  return make(
+    "section",
+    { class: "histogram", "aria-label": label },
+    make("h3", {}, label),
+    total === 0 ? empty : make("ul", {}, ...rows),
   );
 }
 

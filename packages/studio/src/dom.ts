@@ -56,17 +56,36 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A table of texts. Cells may be elements. */
+/** A table of texts. Cells may be elements. The columns `numbers` are aligned to the right. */
 export function table(
   label: string,
   heads: readonly string[],
   rows: readonly (readonly (string | Node)[])[],
+  numbers: readonly number[] = [],
 ): HTMLElement {
-  const head = make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text)));
-  const body = rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))));
+  const aligned = (index: number): string | undefined => (numbers.includes(index) ? "number" : undefined);
+  const head = make(
+    "tr",
+    {},
+    ...heads.map((text, index) => make("th", { scope: "col", class: aligned(index) }, text)),
+  );
+  const body = rows.map((cells) =>
+    make("tr", {}, ...cells.map((cell, index) => make("td", { class: aligned(index) }, cell))),
+  );
   return make(
     "div",
     { class: "table-scroll", role: "region", "aria-label": label, tabindex: "0" },
     make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)),
+  );
+}
+
+/** Named figures in boxes. */
+export function figures(rows: readonly (readonly [string, string])[]): HTMLElement {
+  return make(
+    "dl",
+    { class: "figures" },
+    ...rows.map(([name, text]) =>
+      make("div", { class: "figure" }, make("dt", {}, name), make("dd", {}, text)),
+    ),
   );
 }

@@ -61,7 +61,7 @@ function ask(reason: string, forToken: boolean, earlier: string | undefined): Pr
       { class: "entrance" },
       make("h1", {}, "Nowcast Studio"),
       make("p", { role: "alert" }, reason),
-      forToken ? field("Token", input, "nowcast token --role editor --key FILE") : undefined,
+      forToken ? field("Token", input, "nowcast token --role editor --key-file FILE") : undefined,
       button(forToken ? "Open" : "Try again", () => form.requestSubmit(), { class: "primary" }),
     );
     form.addEventListener("submit", (event) => {

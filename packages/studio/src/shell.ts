@@ -24,6 +24,7 @@ export class Shell implements Context {
   readonly #buttons = new Map<string, HTMLButtonElement>();
   readonly #body = make("main");
   readonly #message = make("p", { class: "message", role: "status", "aria-live": "polite" });
+  readonly #facts = make("p", { class: "room-facts" });
   readonly #roomChoice = choice([], (name) => this.#choose(name), { "aria-label": "Room", id: "room" });
   readonly #fault = make("p", { class: "fault", role: "alert", hidden: true });
   #rooms: Rooms | undefined;
@@ -64,11 +65,13 @@ export class Shell implements Context {
       "header",
       { class: "top" },
       make("a", { class: "brand", href: "/", title: "The page of this server" }, "Nowcast Studio"),
+      list,
       make("label", { class: "room-choice" }, make("span", {}, "Room"), this.#roomChoice),
-      make("span", { class: "role" }, this.session.role),
+      make("span", { class: "role", title: "The role of your token" }, this.session.role),
       makeThemeSwitch(window.localStorage),
     );
-    root.replaceChildren(header, list, this.#fault, this.#body, this.#message);
+    const foot = make("footer", { class: "foot" }, this.#message, this.#facts);
+    root.replaceChildren(header, this.#fault, this.#body, foot);
     const poll = new Poll(
       () => this.#readRooms(),
       ROOMS_INTERVAL_MS,
@@ -147,7 +150,9 @@ export class Shell implements Context {
         ),
       );
     }
-    const isOpen = rooms.rooms.some(({ name }) => name === this.#room);
+    const room = rooms.rooms.find(({ name }) => name === this.#room);
+    setText(this.#facts, room ? `${room.players} of ${room.playersMax} players` : "");
+    const isOpen = room !== undefined;
     if (!isOpen) this.#choose(rooms.rooms[0]?.name);
     else this.#roomChoice.value = this.#room!;
     const fault = rooms.worlds.find(({ name }) => name === this.world)?.fault ?? null;

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { errorText, StudioApi, StudioError } from "../src/api/studio-api.js";
 import { linePath, roundUp } from "../src/chart.js";
+import { carrierText, figuresOf } from "../src/clients/client-figures.js";
+import { notesAfter } from "../src/code/notes.js";
 import { lineText, matches } from "../src/events/log-view.js";
+import { meanOf, plotsOf, rateOf } from "../src/events/metrics.js";
+import { hookName } from "../src/step/flame.js";
 import { readValue, shortText, stepsText } from "../src/value.js";
 import { readSearch } from "../src/world/search.js";
 
@@ -102,5 +106,79 @@ describe("texts of the studio", () => {
   it("a_line_of_a_plot_has_gaps_for_missing_values_and_a_round_scale", () => {
     expect(linePath([0, 5, null, 10], 30, 10, 10)).toBe("M0.0 10.0L10.0 5.0M30.0 0.0");
     expect([0, 3, 10, 0.07, 1_234].map(roundUp)).toEqual([1, 5, 10, 0.1, 2_000]);
+  });
+});
+
+describe("the metrics of the last hour", () => {
+  it("a_counter_becomes_a_rate_that_skips_a_restart", () => {
+    expect(rateOf([null, 10, 20, 5, 15], 5_000)).toEqual([null, null, 2, null, 2]);
+  });
+
+  it("a_sum_and_a_count_become_a_mean_of_the_new_values", () => {
+    expect(meanOf([0, 1, 1, 4], [0, 2, 2, 3])).toEqual([null, 0.5, null, 3]);
+  });
+
+  it("known_series_get_names_and_units_and_others_keep_their_names", () => {
+    const series = [
+      { name: "process_cpu_seconds_total", values: [1, 2] },
+      { name: "nowcast_new_things", values: [7, 8] },
+    ];
+    const plots = plotsOf({ intervalMs: 5_000, times: [0, 5_000], series });
+    expect(plots.map(({ label }) => label)).toEqual(["Processor", "nowcast_new_things"]);
+    expect(plots[0]!.text(plots[0]!.values[1]!)).toBe("20 % of a core");
+  });
+});
+
+describe("the figures of a client", () => {
+  it("members_that_are_not_measured_are_left_out", () => {
+    const client = {
+      player: 1,
+      name: "Ada",
+      carrier: "webtransport",
+      role: [],
+      networkHz: 20,
+      behindMs: null,
+      rttMs: 42.4,
+      lossPerMille: 12,
+      rateBytes: null,
+      queuedBytes: 800,
+      queued: 3,
+      superseded: null,
+      inputs: { taken: 1_200, late: 3, missing: 1 },
+    } as const;
+    expect(figuresOf(client)).toEqual([
+      ["round trip", "42 ms"],
+      ["loss", "1.2 %"],
+      ["waiting", "3 (800 B)"],
+      ["inputs taken", "1,200"],
+      ["inputs late", "3"],
+      ["inputs missing", "1"],
+    ]);
+    expect(carrierText(client)).toBe("WebTransport, 20 Hz");
+  });
+});
+
+describe("the flame of a step", () => {
+  it("a_function_is_named_by_its_hook_its_name_and_its_kind", () => {
+    const sums = { file: "world.luau", line: 3, calls: 1, us: 2, usMax: 2, units: 5, bytes: 0 };
+    expect(hookName({ hook: "step", name: null, kind: "ball", ...sums })).toBe("step of ball");
+    expect(hookName({ hook: "action", name: "kick", kind: null, ...sums })).toBe("action kick");
+  });
+});
+
+describe("the notes beside lines", () => {
+  it("errors_last_until_the_next_version_of_the_rules_and_prints_remain", () => {
+    const at = { tick: 1, file: "world.luau", line: 6 };
+    const error = {
+      n: 2,
+      type: "error",
+      text: "world.luau:6: it broke; version 1 runs again",
+      ...at,
+    } as const;
+    const printed = { n: 3, type: "print", text: "hello", ...at } as const;
+    const shown = notesAfter([], [error, printed]);
+    expect(shown.map(({ text }) => text)).toEqual(["it broke; version 1 runs again", "hello"]);
+    const repaired = notesAfter(shown, [{ n: 4, tick: 2, type: "rules", text: "version 3 runs" }]);
+    expect(repaired.map(({ text }) => text)).toEqual(["hello"]);
   });
 });

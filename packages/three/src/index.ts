@@ -43,6 +43,7 @@ export { type ShownPart, TRACKED_S_MAX, type Tracking } from "./people/tracked/t
 export { copyPose, createPose, isSamePose, type Pose, yawOf } from "./pose.js";
 export type { PoseSource } from "./pose-source.js";
 export { type Burst, readBurst } from "./scene/bursts.js";
+export { createGeometry } from "./scene/form-geometry.js";
 export { type Cast, castAt, Obstacles } from "./scene/obstacles.js";
 export { createProp, type Probe, type Prop } from "./scene/prop.js";
 export { type RayBox, rayBoxDistance } from "./scene/ray.js";

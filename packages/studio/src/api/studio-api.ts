@@ -1,6 +1,7 @@
 import type {
   Check,
   Client,
+  ClientDetails,
   Command,
   CommandResult,
   Differences,
@@ -106,8 +107,14 @@ export class StudioApi {
     return (await this.#get<{ clients: readonly Client[] }>(`rooms/${name(room)}/clients`)).clients;
   }
 
-  disconnect(room: string, player: number, reason: string): Promise<unknown> {
-    return this.#send("DELETE", `rooms/${name(room)}/clients/${player}`, { reason });
+  client(room: string, player: number): Promise<ClientDetails> {
+    return this.#get(`rooms/${name(room)}/clients/${player}`);
+  }
+
+  /** Disconnects a client, and bans it from the room for `banS` seconds if this is given. */
+  disconnect(room: string, player: number, reason: string, banS?: number): Promise<unknown> {
+    const body = banS === undefined ? { reason } : { reason, banS };
+    return this.#send("DELETE", `rooms/${name(room)}/clients/${player}`, body);
   }
 
   log(room: string, after: number): Promise<Log> {

@@ -19,7 +19,7 @@ export interface RoomSummary {
 
 export interface WorldSummary {
   readonly name: string;
-  readonly version: number | null;
+  readonly version: string | null;
   readonly fault: string | null;
   readonly rooms: readonly string[];
 }
@@ -88,9 +88,10 @@ export interface Entity {
   readonly body: {
     readonly motion: string;
     readonly asleep: boolean;
-    readonly mass: number;
+    /** In kilograms; `null` for a body that cannot move. */
+    readonly mass: number | null;
     readonly parts: number;
-    readonly onGround: boolean;
+    readonly onGround: boolean | null;
   } | null;
   readonly contacts: readonly number[];
   readonly joints: readonly { readonly id: number; readonly kind: string; readonly other: number }[];
@@ -137,16 +138,48 @@ export interface CommandResult {
 export interface Client {
   readonly player: number;
   readonly name: string;
-  readonly carrier: "session" | "plain";
+  readonly carrier: "webtransport" | "websocket" | "local" | "session" | "plain";
   readonly role: readonly string[];
   readonly networkHz: number;
   readonly behindMs: number | null;
+  readonly resumed?: number | null;
   readonly rttMs: number | null;
+  readonly jitterMs?: number | null;
   readonly lossPerMille: number | null;
+  readonly queueingMs?: number | null;
   readonly rateBytes: number | null;
   readonly queuedBytes: number | null;
   readonly queued: number | null;
   readonly superseded: number | null;
+  readonly resent?: number | null;
+  readonly sentBytes?: number | null;
+  readonly receivedBytes?: number | null;
+  readonly bytes?: { readonly description: number; readonly event: number; readonly movement: number } | null;
+  readonly agesMs?: {
+    readonly near: number | null;
+    readonly middle: number | null;
+    readonly far: number | null;
+  } | null;
+  readonly visible?: number | null;
+  readonly inputs?: { readonly taken: number; readonly late: number; readonly missing: number } | null;
+}
+
+/** One client with its queue, the ages of its values and the bytes of its entities. */
+export interface ClientDetails {
+  readonly tick: number;
+  readonly client: Client;
+  readonly agesMs: readonly { readonly ms: number | null; readonly count: number }[];
+  readonly queue: readonly {
+    readonly lane: number;
+    readonly type: "state" | "event";
+    readonly key: string | null;
+    readonly bytes: number;
+    readonly ageMs: number;
+  }[];
+  readonly queueTotal: number;
+  readonly kinds: readonly { readonly kind: string; readonly entities: number; readonly bytes: number }[];
+  readonly entities: readonly { readonly id: number; readonly kind: string; readonly bytes: number }[];
+  readonly measuredS: number;
 }
 
 export interface LogLine {
@@ -170,6 +203,22 @@ export interface Step {
   readonly tick: number;
   readonly totalUs: number;
   readonly phases: { readonly [name: string]: number };
+  /** The part of the phase `world` that the rules took; `null` if the rules are a program. */
+  readonly rulesUs?: number | null;
+}
+
+/** One function of the rules, with its sums over the newest steps. */
+export interface Hook {
+  readonly hook: string;
+  readonly name: string | null;
+  readonly kind: string | null;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly calls: number;
+  readonly us: number;
+  readonly usMax: number;
+  readonly units: number;
+  readonly bytes: number;
 }
 
 export interface Profile {
@@ -177,10 +226,14 @@ export interface Profile {
   readonly budgetUs: number;
   readonly steps: readonly Step[];
   readonly slowest: readonly Step[];
-  readonly hooks: readonly { readonly name: string; readonly calls: number; readonly us: number }[];
+  readonly hooks: readonly Hook[];
+  /** The steps over which the values of `hooks` are summed. */
+  readonly hookSteps?: number;
   /** The units of work that the rules used in the newest step, and their limit; `null` if the rules are a program. */
   readonly work: number | null;
   readonly workMax: number | null;
+  readonly memoryBytes?: number | null;
+  readonly memoryBytesMax?: number | null;
 }
 
 export interface MetricsHistory {
@@ -200,7 +253,7 @@ export interface SourceFolder {
   readonly files: readonly SourceEntry[];
   readonly writable: boolean;
   readonly why: string | null;
-  readonly version: number | null;
+  readonly version: string | null;
 }
 
 export interface SourceFile {
@@ -225,7 +278,7 @@ export interface WorldFault {
   readonly fault: string | null;
   readonly file?: string | null;
   readonly line?: number | null;
-  readonly version: number | null;
+  readonly version: string | null;
 }
 
 export interface StoredStep {

@@ -6,7 +6,7 @@ import { button, make, setText } from "../dom.js";
 import { Poll } from "../poll.js";
 import { Editor } from "./editor.js";
 import { namesOf } from "./luau.js";
-import type { Note } from "./notes.js";
+import { type FileNote, notesAfter } from "./notes.js";
 import { OpenFiles } from "./open-files.js";
 
 /** A check begins this long after the last key. */
@@ -35,7 +35,7 @@ export class CodeTab implements Tab {
   #room: string | undefined;
   #path: string | undefined;
   #names: readonly string[] = [];
-  #notes: (Note & { readonly file: string })[] = [];
+  #notes: readonly FileNote[] = [];
   #logAfter = 0;
   #typing: ReturnType<typeof setTimeout> | undefined;
   #checks = 0;
@@ -210,8 +210,7 @@ export class CodeTab implements Tab {
   }
 
   #showProblems(diagnostics: readonly Diagnostic[]): void {
-    const count = diagnostics.length;
-    setText(this.#status, count === 0 ? "no mistakes" : count === 1 ? "1 mistake" : `${count} mistakes`);
+    setText(this.#status, summaryOf(diagnostics));
     this.#problems.replaceChildren(
       ...diagnostics.map(({ file, line, severity, message }) =>
         make(
@@ -286,13 +285,8 @@ export class CodeTab implements Tab {
     const { lines, next } = await this.#context.api.log(room, this.#logAfter);
     if (room !== this.#room) return;
     this.#logAfter = next;
-    const fresh = lines.flatMap(({ type, file, line, text = "" }) =>
-      (type === "print" || type === "error" || type === "rules") && file !== undefined && line !== undefined
-        ? [{ file, line, text, type: type === "print" ? ("print" as const) : ("error" as const) }]
-        : [],
-    );
-    if (fresh.length === 0) return;
-    this.#notes = [...this.#notes, ...fresh].slice(-NOTES_MAX);
+    if (lines.length === 0) return;
+    this.#notes = notesAfter(this.#notes, lines).slice(-NOTES_MAX);
     this.#showNotes();
   }
 
@@ -300,4 +294,17 @@ export class CodeTab implements Tab {
     if (this.#path === undefined) return;
     this.#editor.note(this.#notes.filter(({ file }) => file === this.#path));
   }
+}
+
+/** The numbers of mistakes and warnings in words. */
+function summaryOf(diagnostics: readonly Diagnostic[]): string {
+  const count = (severity: Diagnostic["severity"], word: string): string | undefined => {
+    const number = diagnostics.filter((diagnostic) => diagnostic.severity === severity).length;
+    if (number === 0) return undefined;
+    return number === 1 ? `1 ${word}` : `${number} ${word}s`;
+  };
+  const counts = [count("error", "mistake"), count("warning", "warning")].filter(
+    (text) => text !== undefined,
+  );
+  return counts.length === 0 ? "no mistakes" : counts.join(", ");
 }

@@ -1,12 +1,33 @@
 /** Texts beside lines: printed lines and errors of the running rules. */
 import { type EditorState, type Extension, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import type { LogLine } from "../api/types.js";
 import { make } from "../dom.js";
 
 export interface Note {
   readonly line: number;
   readonly type: "print" | "error";
   readonly text: string;
+}
+
+/** A note at a line of a file. */
+export interface FileNote extends Note {
+  readonly file: string;
+}
+
+/** The notes after more lines of the log. A new version of the rules ends the errors of the versions before it. */
+export function notesAfter(notes: readonly FileNote[], lines: readonly LogLine[]): readonly FileNote[] {
+  let kept = [...notes];
+  for (const { type, file, line, text = "" } of lines) {
+    if (type === "rules" && file === undefined) kept = kept.filter((note) => note.type !== "error");
+    if (file === undefined || line === undefined || type === "chat" || type === "event") continue;
+    const isPrint = type === "print";
+    // The note is at the line already.
+    const place = `${file}:${line}: `;
+    const shown = text.startsWith(place) ? text.slice(place.length) : text;
+    kept.push({ file, line, text: shown, type: isPrint ? "print" : "error" });
+  }
+  return kept;
 }
 
 const SET_NOTES = StateEffect.define<readonly Note[]>();
@@ -19,6 +40,11 @@ class NoteWidget extends WidgetType {
 
   override eq({ note }: NoteWidget): boolean {
     return note.type === this.note.type && note.text === this.note.text;
+  }
+
+  /** A click on a note puts the cursor on its line. */
+  override ignoreEvent(): boolean {
+    return false;
   }
 
   override toDOM(): HTMLElement {

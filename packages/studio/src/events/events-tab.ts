@@ -1,8 +1,9 @@
 import { lineChart } from "../chart.js";
 import type { Context, Tab } from "../context.js";
-import { button, field, make, setText } from "../dom.js";
+import { button, make, setText } from "../dom.js";
 import { Poll } from "../poll.js";
 import { LOG_TYPES, type LogType, LogView } from "./log-view.js";
+import { plotsOf } from "./metrics.js";
 
 const LOG_INTERVAL_MS = 500;
 const METRICS_INTERVAL_MS = 5_000;
@@ -13,7 +14,7 @@ export class EventsTab implements Tab {
   readonly #context: Context;
   readonly #log: LogView;
   readonly #dropped = make("span", { class: "muted", role: "status" });
-  readonly #plots = make("div", { class: "cards" });
+  readonly #plots = make("div", { class: "cards plots" });
   readonly #polls: readonly Poll[];
   #room: string | undefined;
   #after = 0;
@@ -47,7 +48,12 @@ export class EventsTab implements Tab {
 
   #filters(): HTMLElement {
     const types = new Set<LogType>(LOG_TYPES);
-    const text = make("input", { type: "search", placeholder: "contains", spellcheck: "false" });
+    const text = make("input", {
+      type: "search",
+      placeholder: "Filter",
+      "aria-label": "Filter by text",
+      spellcheck: "false",
+    });
     const apply = (): void => {
       this.#log.filter = { types, text: text.value };
       this.#log.show();
@@ -60,13 +66,13 @@ export class EventsTab implements Tab {
         else types.delete(type);
         apply();
       });
-      return make("label", {}, box, ` ${type}`);
+      return make("label", { class: `chip ${type}` }, box, type);
     });
     return make(
       "div",
-      { class: "row" },
+      { class: "row filters" },
+      text,
       ...boxes,
-      field("Text", text),
       button("Clear", () => this.#log.clear()),
       this.#dropped,
     );
@@ -83,7 +89,7 @@ export class EventsTab implements Tab {
   }
 
   async #readMetrics(): Promise<void> {
-    const { series } = await this.#context.api.metrics();
-    this.#plots.replaceChildren(...series.map(({ name, values }) => lineChart(name, values, "")));
+    const plots = plotsOf(await this.#context.api.metrics());
+    this.#plots.replaceChildren(...plots.map(({ label, values, text }) => lineChart(label, values, text)));
   }
 }

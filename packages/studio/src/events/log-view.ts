@@ -10,6 +10,8 @@ const LINES_MAX = 2_000;
 /** Lines that are drawn. */
 const DRAWN_MAX = 400;
 
+const EMPTY = "Nothing was logged yet. Lines of print, errors, chat and events of the room appear here.";
+
 export interface LogFilter {
   readonly types: ReadonlySet<LogType>;
   readonly text: string;
@@ -57,7 +59,9 @@ export class LogView {
     const { scrollTop, scrollHeight, clientHeight } = this.element;
     const isAtEnd = scrollTop + clientHeight >= scrollHeight - 20;
     const shown = this.#lines.filter((line) => matches(line, this.filter)).slice(-DRAWN_MAX);
-    this.element.replaceChildren(...shown.map((line) => this.#line(line)));
+    const empty = this.#lines.length === 0 ? EMPTY : "No line passes the filter.";
+    if (shown.length === 0) this.element.replaceChildren(make("div", { class: "empty" }, empty));
+    else this.element.replaceChildren(...shown.map((line) => this.#line(line)));
     if (isAtEnd) this.element.scrollTop = this.element.scrollHeight;
     else this.element.scrollTop = scrollTop;
   }
@@ -74,7 +78,7 @@ export class LogView {
       "p",
       { class: type },
       make("span", { class: "step" }, String(tick)),
-      make("span", {}, type),
+      make("span", { class: "type" }, type),
       text,
     );
   }

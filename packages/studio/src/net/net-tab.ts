@@ -58,7 +58,7 @@ export class NetTab implements Tab {
   readonly #context: Context;
   readonly #impair = new Impairment({ conditions: LINK_PRESETS.clear, seed: 1 });
   readonly #figures = new Map<string, HTMLElement>();
-  readonly #plots = make("div", { class: "cards" });
+  readonly #plots = make("div", { class: "cards plots" });
   readonly #refreshers: (() => void)[] = [];
   readonly #meters = { up: new LossMeter(), down: new LossMeter() };
   readonly #samples: { ping: (number | null)[]; loss: (number | null)[]; age: (number | null)[] } = {
@@ -101,7 +101,7 @@ export class NetTab implements Tab {
           this.#direction("down", "From the server"),
         ),
       ),
-      make("section", {}, make("h2", {}, "Figures"), this.#makeFigures(), this.#plots),
+      make("section", {}, make("h2", {}, "Figures of this connection"), this.#makeFigures(), this.#plots),
     );
     this.#refresh();
   }
@@ -176,7 +176,7 @@ export class NetTab implements Tab {
       setText(output, show(value));
       input.setAttribute("aria-valuetext", show(value));
     });
-    return make("label", { class: "field" }, make("span", {}, label, output), input);
+    return make("label", { class: "slider" }, make("span", {}, label), input, output);
   }
 
   #makeFigures(): HTMLElement {
@@ -192,11 +192,11 @@ export class NetTab implements Tab {
       "replaced",
     ];
     const cells = names.map((name) => {
-      const value = make("b", { "data-figure": name }, "–");
+      const value = make("dd", { "data-figure": name }, "–");
       this.#figures.set(name, value);
-      return make("div", { class: "figure" }, value, make("span", {}, name));
+      return make("div", { class: "figure" }, make("dt", {}, name), value);
     });
-    return make("div", { class: "figures" }, ...cells);
+    return make("dl", { class: "figures" }, ...cells);
   }
 
   #sample(): void {
@@ -224,9 +224,9 @@ export class NetTab implements Tab {
     push(this.#samples.age, link?.ageMs);
     push(this.#samples.loss, lostDown === undefined ? undefined : lostDown * 100);
     this.#plots.replaceChildren(
-      lineChart("Round trip", this.#samples.ping, "ms"),
-      lineChart("Age of data", this.#samples.age, "ms"),
-      lineChart("Lost from the server", this.#samples.loss, "%"),
+      lineChart("Round trip", this.#samples.ping, inMs),
+      lineChart("Age of data", this.#samples.age, inMs),
+      lineChart("Lost from the server", this.#samples.loss, (value) => `${value.toFixed(1)} %`),
     );
   }
 }

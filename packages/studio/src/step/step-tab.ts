@@ -1,27 +1,23 @@
 import type { Profile, Step } from "../api/types.js";
 import { draw } from "../chart.js";
 import type { Context, Tab } from "../context.js";
-import { button, make, setText, table } from "../dom.js";
+import { button, figures, make, table } from "../dom.js";
 import { Poll } from "../poll.js";
+import { bytesText } from "../value.js";
+import { flame, hookName, msText, PHASES } from "./flame.js";
 
 const INTERVAL_MS = 1_000;
 const STEPS = 120;
-const PHASES = ["world", "changes", "store", "replication", "other"];
-const [WIDTH, HEIGHT] = [600, 140];
-
-/** Milliseconds as text. */
-function msText(us: number): string {
-  return `${(us / 1_000).toFixed(2)} ms`;
-}
+const [WIDTH, HEIGHT] = [1_200, 240];
 
 /** The time of a room's steps by phase, the hooks of its rules, and its slowest steps. */
 export class StepTab implements Tab {
   readonly panel = make("div", { class: "sheet" });
   readonly #context: Context;
   readonly #poll: Poll;
-  readonly #summary = make("p", { class: "muted", role: "status" });
+  readonly #summary = make("div", { role: "status" });
   readonly #chart = make("div");
-  readonly #flame = make("div", { class: "flame" });
+  readonly #flame = make("div");
   readonly #hooks = make("div");
   readonly #slowest = make("div");
   #isPaused = false;
@@ -45,6 +41,7 @@ export class StepTab implements Tab {
       "p",
       { class: "legend" },
       ...PHASES.map((name, index) => make("span", {}, make("i", { class: `phase-key-${index}` }), name)),
+      make("span", {}, make("i", { class: "budget-key" }), "budget"),
     );
     this.panel.append(
       make(
@@ -55,8 +52,8 @@ export class StepTab implements Tab {
         this.#chart,
         legend,
       ),
-      make("section", {}, make("h2", {}, "Mean step"), this.#flame),
-      make("section", {}, make("h2", {}, "Hooks of the rules"), this.#hooks),
+      make("section", {}, make("h2", {}, "Mean step by phase and function"), this.#flame),
+      make("section", {}, make("h2", {}, "Functions of the rules"), this.#hooks),
       make("section", {}, make("h2", {}, "Slowest steps of the last hour"), this.#slowest),
     );
   }
@@ -73,77 +70,84 @@ export class StepTab implements Tab {
     const { room, api } = this.#context;
     if (room === undefined || this.#isPaused) return;
     const profile = await api.profile(room, STEPS);
-    const { steps, budgetUs, work, workMax } = profile;
-    const sorted = steps.map(({ totalUs }) => totalUs).sort((a, b) => a - b);
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-    const budget =
-      work === null || workMax === null
-        ? ""
-        : `, rules ${((work / workMax) * 100).toFixed(1)} % of their work budget`;
-    setText(
-      this.#summary,
-      sorted.length === 0
-        ? "measuring begins now"
-        : `median ${msText(at(0.5))}, p99 ${msText(at(0.99))}, budget ${msText(budgetUs)}${budget}`,
+    const { steps, budgetUs } = profile;
+    this.#summary.replaceChildren(
+      steps.length === 0
+        ? make("p", { class: "empty" }, "Measuring begins now.")
+        : figures(summaryOf(profile)),
     );
     this.#chart.replaceChildren(barChart(steps, budgetUs));
-    this.#showFlame(profile);
-    this.#showHooks(profile);
-    // The buttons that open a moment keep the focus.
+    this.#flame.replaceChildren(flame(profile));
+    // The buttons that open a place keep the focus.
+    if (!this.#hooks.contains(document.activeElement)) this.#showHooks(profile);
     if (!this.#slowest.contains(document.activeElement)) this.#showSlowest(profile);
   }
 
-  #showFlame({ steps, hooks }: Profile): void {
-    const count = Math.max(1, steps.length);
-    const total = steps.reduce((sum, { totalUs }) => sum + totalUs, 0) / count;
-    const phases = PHASES.map((name, index) => ({
-      name,
-      index,
-      us: steps.reduce((sum, step) => sum + (step.phases[name] ?? 0), 0) / count,
-    })).filter(({ us }) => us > 0);
-    const inRules = hooks.reduce((sum, { us }) => sum + us, 0) / count;
-    const world = phases.find(({ name }) => name === "world")?.us ?? 0;
-    const bar = (name: string, us: number): HTMLElement => {
-      const box = make("div", { title: `${name}: ${msText(us)}` }, `${name} ${msText(us)}`);
-      box.style.flex = `${Math.max(us, 1)} 1 0`;
-      return box;
-    };
-    const rest = make("div", { "aria-hidden": "true" });
-    rest.style.flex = `${Math.max(1, total - world)} 1 0`;
-    rest.style.visibility = "hidden";
-    const parts = [bar("rules", inRules), bar("physics and motion", Math.max(0, world - inRules)), rest];
-    this.#flame.replaceChildren(
-      make("div", { class: "flame-row" }, bar("step", total)),
-      make("div", { class: "flame-row" }, ...phases.map(({ name, us }) => bar(name, us))),
-      ...(inRules > 0 ? [make("div", { class: "flame-row" }, ...parts)] : []),
-    );
-  }
-
-  #showHooks({ hooks }: Profile): void {
+  #showHooks({ hooks, hookSteps = 0 }: Profile): void {
     if (hooks.length === 0) {
-      this.#hooks.replaceChildren(make("p", { class: "muted" }, "The server measured no hooks."));
+      const empty = "No function of the rules ran in the measured steps, or the rules are a program.";
+      this.#hooks.replaceChildren(make("p", { class: "empty" }, empty));
       return;
     }
-    const rows = [...hooks]
-      .sort((a, b) => b.us - a.us)
-      .map(({ name, calls, us }) => [
-        name,
-        String(calls),
-        msText(us),
-        `${(us / Math.max(1, calls)).toFixed(1)} µs`,
-      ]);
-    this.#hooks.replaceChildren(table("Hooks", ["Hook", "Calls", "Time", "Each"], rows));
+    const rows = hooks.map((hook) => [
+      hookName(hook),
+      this.#place(hook),
+      hook.calls.toLocaleString("en"),
+      msText(hook.us / Math.max(1, hookSteps)),
+      msText(hook.us / Math.max(1, hook.calls)),
+      msText(hook.usMax),
+      hook.units.toLocaleString("en"),
+      bytesText(hook.bytes),
+    ]);
+    const heads = ["Function", "Place", "Calls", "A step", "A call", "Longest step", "Units", "Allocated"];
+    this.#hooks.replaceChildren(table("Functions", heads, rows, [2, 3, 4, 5, 6, 7]));
+  }
+
+  #place({ file, line }: Profile["hooks"][number]): string | Node {
+    if (file === null || line === null) return "–";
+    return button(`${file}:${line}`, () => this.#context.openCode(file, line), { class: "link" });
   }
 
   #showSlowest({ slowest }: Profile): void {
+    if (slowest.length === 0) {
+      const empty = "No slow step was measured in the last hour.";
+      this.#slowest.replaceChildren(make("p", { class: "empty" }, empty));
+      return;
+    }
     const rows = slowest.map((step) => [
       String(step.tick),
       msText(step.totalUs),
-      PHASES.map((name) => `${name} ${msText(step.phases[name] ?? 0)}`).join(", "),
-      button("Open this moment", () => this.#context.openStep(step.tick), { class: "link" }),
+      ...PHASES.map((name) => msText(step.phases[name] ?? 0)),
+      button("Open the moment", () => this.#context.openStep(step.tick), {
+        class: "link",
+        "aria-label": `Open the moment of step ${step.tick}`,
+      }),
     ]);
-    this.#slowest.replaceChildren(table("Slowest steps", ["Step", "Time", "Phases", ""], rows));
+    const heads = ["Step", "Time", ...PHASES, ""];
+    this.#slowest.replaceChildren(table("Slowest steps", heads, rows, [0, 1, 2, 3, 4, 5, 6]));
   }
+}
+
+/** The figures above the chart. */
+function summaryOf(profile: Profile): readonly (readonly [string, string])[] {
+  const { steps, budgetUs, work, workMax, memoryBytes, memoryBytesMax } = profile;
+  const sorted = steps.map(({ totalUs }) => totalUs).sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const late = sorted.filter((us) => us > budgetUs).length;
+  const rows: [string, string][] = [
+    ["median", msText(at(0.5))],
+    ["99 % are shorter than", msText(at(0.99))],
+    ["budget of a step", msText(budgetUs)],
+    ["steps over budget", `${late} of ${sorted.length}`],
+  ];
+  if (work !== null && workMax !== null && workMax > 0) {
+    rows.push(["work of the rules", `${((work / workMax) * 100).toFixed(1)} % of the limit`]);
+  }
+  if (memoryBytes !== null && memoryBytes !== undefined) {
+    const limit = memoryBytesMax ? ` of ${bytesText(memoryBytesMax)}` : "";
+    rows.push(["memory of the rules", `${bytesText(memoryBytes)}${limit}`]);
+  }
+  return rows;
 }
 
 /** The steps as bars of their phases; the scale has room for the budget. */
@@ -172,11 +176,11 @@ export function barChart(steps: readonly Step[], budgetUs: number): SVGElement {
     {
       class: "chart steps",
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      preserveAspectRatio: "none",
       role: "img",
       "aria-label": "Time of each step",
     },
     ...bars,
     draw("line", { class: "budget", x1: 0, x2: WIDTH, y1: budgetY, y2: budgetY }),
-    draw("text", { x: 4, y: budgetY - 3 }, `budget ${msText(budgetUs)}`),
   );
 }

@@ -174,7 +174,7 @@ export class TimeTab implements Tab {
     const select = (entity: number | undefined): void => {
       tree.select(entity);
       if (entity === undefined) return void this.#showState(id, side);
-      const panel = new EntityPanel(api, place, entity, false, { select, follow: () => undefined, problem });
+      const panel = new EntityPanel(api, place, entity, false, { select, problem });
       side.replaceChildren(panel.element);
       void panel.update();
     };

@@ -8,7 +8,6 @@ import { type SaveValue, ValueEditor, ValueMap } from "./value-editor.js";
 export interface EntityPanelListener {
   /** Shows another entity. */
   select(id: number | undefined): void;
-  follow(id: number): void;
   problem(error: unknown): void;
 }
 
@@ -69,22 +68,19 @@ export class EntityPanel {
       saves((value) => ({ type: "set_private", entity: id, value })),
       failed,
     );
-    const actions = make("div", { class: "row" });
-    if (place.type === "room") {
-      actions.append(
-        button("Follow", () => listener.follow(id), { title: "The camera follows this entity" }),
-      );
-      if (isEditor) actions.append(button("Despawn", () => this.#despawn(place.room), { class: "danger" }));
+    const actions = make("div", { class: "row actions" });
+    if (place.type === "room" && isEditor) {
+      actions.append(button("Despawn", () => this.#despawn(place.room), { class: "danger" }));
     }
     this.element.append(
       make(
         "header",
         {},
         this.#title,
+        actions,
         button("Close", () => listener.select(undefined), { class: "quiet" }),
       ),
       this.#tags,
-      actions,
       this.#position.element,
       make("h3", {}, "Attributes"),
       this.#attributes.element,
@@ -110,7 +106,8 @@ export class EntityPanel {
 
   #show(entity: Entity): void {
     setText(this.#title, `${entity.kind} #${entity.id}`);
-    setText(this.#tags, entity.tags.length === 0 ? "no tags" : `tags: ${entity.tags.join(", ")}`);
+    const tags = entity.tags.map((tag) => make("span", { class: "tag" }, tag));
+    if (this.#tags.textContent !== entity.tags.join("")) this.#tags.replaceChildren(...tags);
     this.#position.set(entity.pose.position.map((metres) => +metres.toFixed(3)));
     this.#attributes.set(entity.attributes);
     this.#private.set(entity.private);
@@ -126,7 +123,9 @@ export class EntityPanel {
     ];
     if (body) {
       const state = `${body.asleep ? "asleep" : "awake"}${body.onGround ? ", on the ground" : ""}`;
-      facts.unshift(["body", `${body.motion}, ${state}, ${body.mass.toFixed(1)} kg, ${body.parts} parts`]);
+      const mass = body.mass === null ? "" : `, ${body.mass.toFixed(1)} kg`;
+      const parts = body.parts === 1 ? "" : `, ${body.parts} parts`;
+      facts.unshift(["body", `${body.motion}, ${state}${mass}${parts}`]);
     }
     if (owner !== null) facts.push(["owner", `player ${owner}`]);
     if (player !== null) facts.push(["avatar of", `player ${player}`]);

@@ -6,7 +6,7 @@ import { type ListRow, type ListSource, VirtualList } from "../virtual-list.js";
 import { EntityPages } from "./entity-pages.js";
 
 /** Height of a row. The style sheet has the same value. */
-const ROW_PX = 30;
+const ROW_PX = 26;
 
 interface Group {
   readonly kind: Kind | undefined;
@@ -30,6 +30,9 @@ export class EntityTree implements ListSource {
   #groups: Group[] = [];
   #selected: number | undefined;
   #range: readonly [number, number] = [0, 0];
+
+  /** The names of players, as far as they are known. */
+  names: (player: number) => string | undefined = () => undefined;
 
   constructor(api: StudioApi, select: (row: Row) => void, failed: (error: unknown) => void) {
     this.#api = api;
@@ -127,11 +130,18 @@ export class EntityTree implements ListSource {
       selected: entity.id === this.#selected,
       children: [
         make("span", { class: "id" }, `#${entity.id}`),
-        make("span", { class: "name" }, entity.label ?? (group.kind ? "" : entity.kind)),
+        make("span", { class: "name" }, this.#nameOf(entity, group.kind !== undefined)),
         ...entity.tags.map((tag) => make("span", { class: "tag" }, tag)),
         make("span", { class: "place" }, vectorText(entity.position, 1)),
       ],
     };
+  }
+
+  /** The label; for an entity without one, its player, or its kind if that is not the group. */
+  #nameOf({ label, owner, kind }: Row, isGrouped: boolean): string {
+    if (label !== null) return label;
+    if (owner !== null) return this.names(owner) ?? `player ${owner}`;
+    return isGrouped ? "" : kind;
   }
 
   visible(first: number, end: number): void {

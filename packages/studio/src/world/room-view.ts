@@ -1,15 +1,18 @@
 /** The 3D view of a room. Loaded when the tab `World` is opened, because three.js is large. */
 import { castAt, createPose, Sun, startLoop, WorldView } from "@nowcast/three";
-import { joinWorld, type World } from "nowcast/world";
+import { joinWorld, type PlayerId, type World } from "nowcast/world";
 import { Color, Object3D, PerspectiveCamera, Raycaster, Scene, Vector2, Vector3, WebGLRenderer } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { TransformControls } from "three/addons/controls/TransformControls.js";
-import type { Vector } from "../api/types.js";
+import type { Pose } from "../api/types.js";
 import { make } from "../dom.js";
+import { Overlay, type Relations } from "./overlay.js";
 
 /** A press that moves less than this is a click, in pixels. */
 const CLICK_PX = 5;
 const PIXEL_RATIO_MAX = 1.5;
+/** The distance of the camera from an entity that is framed, in metres. */
+const FRAME_DISTANCE = 14;
 /** Frames that take longer than this leave the page too little time, so the picture becomes coarser. */
 const FRAME_MS_MAX = 70;
 /** Slow frames in a row before the next step. */
@@ -20,8 +23,15 @@ const COARSE = [0.75, 0.5, 0.33];
 export interface RoomViewListener {
   /** The user clicked an entity; `undefined` for the empty space. */
   picked(id: number | undefined): void;
-  /** The user dragged the selected entity to this place. */
-  moved(id: number, position: Vector): void;
+  /** The user dragged the selected entity to this pose. */
+  moved(id: number, pose: Required<Pose>): void;
+}
+
+/** The layers over the picture. */
+export interface Layers {
+  readonly shapes: boolean;
+  readonly relations: boolean;
+  readonly grid: boolean;
 }
 
 export interface RoomViewOptions {
@@ -41,6 +51,7 @@ export class RoomView {
   readonly #gizmo: TransformControls;
   readonly #handle = new Object3D();
   readonly #sun = new Sun();
+  readonly #overlay: Overlay;
   readonly #listener: RoomViewListener;
   readonly #canMove: boolean;
   readonly #observer: ResizeObserver;
@@ -65,6 +76,7 @@ export class RoomView {
     this.world = joinWorld(url, { role: "program", name: "Studio", token });
     this.world.ready.catch(() => undefined);
     this.#view = new WorldView(this.world, { labels });
+    this.#overlay = new Overlay(this.world, (id, out) => this.#view.pose(id, out), createPose());
     this.#camera.position.set(14, 14, 18);
     this.#controls = new OrbitControls(this.#camera, canvas);
     this.#controls.enableDamping = true;
@@ -76,6 +88,7 @@ export class RoomView {
     this.#renderer.setPixelRatio(Math.min(PIXEL_RATIO_MAX, window.devicePixelRatio));
     this.#scene.background = new Color("#bcd7f0");
     this.#scene.add(this.#view.group, this.#sun.group, this.#handle, this.#gizmo.getHelper());
+    this.#scene.add(this.#overlay.group);
     this.#listenForClicks(canvas);
     this.#observer = new ResizeObserver(() => this.#resize());
     this.#observer.observe(this.element);
@@ -103,20 +116,56 @@ export class RoomView {
   /** Highlights an entity, and offers to move it. */
   select(id: number | undefined): void {
     this.#selected = id;
+    this.#overlay.selected = id;
+    this.#overlay.relations = undefined;
     this.#view.scene.highlight(id);
     if (id !== undefined && this.#canMove && this.#place(id)) this.#gizmo.attach(this.#handle);
     else this.#gizmo.detach();
   }
 
-  /** Turns the camera to an entity, and keeps it there until the user turns it elsewhere. */
+  /** Keeps the camera at an entity; `undefined` ends this. */
   follow(id: number | undefined): void {
     this.#followed = id;
+  }
+
+  /** Moves the camera to an entity, at a distance from which its surroundings are visible. */
+  frame(id: number): void {
+    if (!this.#view.pose(id, this.#pose)) return;
+    const { x, y, z } = this.#pose;
+    const { target } = this.#controls;
+    this.#goal.subVectors(this.#camera.position, target);
+    this.#goal.setLength(Math.min(FRAME_DISTANCE, this.#goal.length()));
+    target.set(x, y, z);
+    this.#camera.position.copy(target).add(this.#goal);
+  }
+
+  /** Draws the shapes of all bodies, the relations of the selected entity, or a grid of metres. */
+  showLayers(layers: Layers): void {
+    this.#overlay.showsShapes = layers.shapes;
+    this.#overlay.showsRelations = layers.relations;
+    this.#overlay.showsGrid = layers.grid;
+  }
+
+  /** The entities that the selected entity touches or is joined to. */
+  relate(relations: Relations | undefined): void {
+    this.#overlay.relations = relations;
+  }
+
+  /** Selects the means to change the pose of the selected entity. */
+  set gizmo(mode: "translate" | "rotate") {
+    this.#gizmo.setMode(mode);
+  }
+
+  /** The name of a player in the room. */
+  nameOf(player: number): string | undefined {
+    return this.world.players.get(player as PlayerId)?.name;
   }
 
   dispose(): void {
     this.stop();
     this.#observer.disconnect();
     this.#gizmo.dispose();
+    this.#overlay.dispose();
     this.#controls.dispose();
     this.#view.dispose();
     this.world.close();
@@ -138,6 +187,7 @@ export class RoomView {
     }
     this.#controls.update();
     this.#view.update(nowMs, seconds, this.#camera);
+    this.#overlay.update();
     const { x, y, z } = this.#controls.target;
     this.#sun.aim(this.#camera, x, y, z);
     this.#renderer.render(this.#scene, this.#camera);
@@ -158,7 +208,9 @@ export class RoomView {
   /** Puts the handle of the gizmo at an entity. */
   #place(id: number): boolean {
     if (!this.#view.pose(id, this.#pose)) return false;
-    this.#handle.position.set(this.#pose.x, this.#pose.y, this.#pose.z);
+    const { x, y, z, qx, qy, qz, qw } = this.#pose;
+    this.#handle.position.set(x, y, z);
+    this.#handle.quaternion.set(qx, qy, qz, qw);
     return true;
   }
 
@@ -166,8 +218,11 @@ export class RoomView {
     this.#controls.enabled = !isDragging;
     this.#isDragging = isDragging;
     if (isDragging || this.#selected === undefined) return;
-    const { x, y, z } = this.#handle.position;
-    this.#listener.moved(this.#selected, [x, y, z]);
+    const { position, quaternion } = this.#handle;
+    this.#listener.moved(this.#selected, {
+      position: [position.x, position.y, position.z],
+      rotation: [quaternion.x, quaternion.y, quaternion.z, quaternion.w],
+    });
   }
 
   #listenForClicks(canvas: HTMLCanvasElement): void {

@@ -1,11 +1,13 @@
-import type { Kind, Room, Vector } from "../api/types.js";
+import type { Entity, Kind, Pose, Room } from "../api/types.js";
 import type { Context, Tab } from "../context.js";
 import { button, choice, make, setText } from "../dom.js";
 import { Poll } from "../poll.js";
 import { EntityPanel, sendCommands } from "./entity-panel.js";
 import { EntityTree } from "./entity-tree.js";
+import type { Relations } from "./overlay.js";
 import type { RoomView } from "./room-view.js";
 import { readSearch } from "./search.js";
+import { StageBar } from "./stage-bar.js";
 import { StatePanel } from "./state-panel.js";
 
 const INTERVAL_MS = 1_000;
@@ -20,11 +22,13 @@ export class WorldTab implements Tab {
   readonly #side = make("div", { class: "side" });
   readonly #about = make("p", { class: "muted about", role: "status" });
   readonly #stage = make("div", { class: "stage" });
+  readonly #bar: StageBar;
   readonly #poll: Poll;
   readonly #search = make("input", {
     type: "search",
     "aria-label": "Search entities",
-    placeholder: "search, kind:block, tag:red, attribute:hp=3, near:0,0,0,5",
+    placeholder: "Search: kind:ball tag:red #7",
+    title: "Words, kind:NAME, tag:NAME, attribute:NAME=VALUE, near:x,y,z,radius, #ID",
     spellcheck: "false",
   });
   readonly #spawn = make("div", { class: "row" });
@@ -41,8 +45,16 @@ export class WorldTab implements Tab {
   constructor(context: Context) {
     this.#context = context;
     const failed = (error: unknown) => void context.attempt(() => Promise.reject(error));
-    this.#tree = new EntityTree(context.api, ({ id }) => this.#select(id), failed);
+    this.#tree = new EntityTree(context.api, ({ id }) => this.#choose(id), failed);
     this.#state = new StatePanel(context);
+    this.#bar = new StageBar(context.session.role === "editor", {
+      layers: (layers) => this.#view?.showLayers(layers),
+      gizmo: (mode) => {
+        if (this.#view) this.#view.gizmo = mode;
+      },
+      frame: () => this.#selected !== undefined && this.#view?.frame(this.#selected),
+      follow: (isOn) => this.#follow(isOn ? this.#selected : undefined),
+    });
     this.#poll = new Poll(() => this.#update(), INTERVAL_MS, failed);
     let typing: ReturnType<typeof setTimeout> | undefined;
     this.#search.addEventListener("input", () => {
@@ -77,6 +89,7 @@ export class WorldTab implements Tab {
     this.#view?.dispose();
     this.#view = undefined;
     this.#viewOf = undefined;
+    this.#stage.replaceChildren();
     this.#state = new StatePanel(this.#context);
     this.#select(undefined);
     this.#tree.setPlace(room === undefined ? undefined : { type: "room", room });
@@ -92,7 +105,7 @@ export class WorldTab implements Tab {
         { url, token: api.token, canMove: session.role === "editor" },
         {
           picked: (id) => this.#select(id),
-          moved: (id, position) => this.#move(room, id, position),
+          moved: (id, pose) => this.#move(room, id, pose),
         },
       );
     } catch {
@@ -101,7 +114,9 @@ export class WorldTab implements Tab {
       );
       return;
     }
-    this.#stage.replaceChildren(this.#view.element);
+    this.#stage.replaceChildren(this.#view.element, this.#bar.element, this.#bar.legend);
+    this.#view.showLayers(this.#bar.layers);
+    this.#tree.names = (player) => this.#view?.nameOf(player);
     if (this.#isShown) this.#view.start();
     if (this.#selected !== undefined) this.#view.select(this.#selected);
   }
@@ -116,22 +131,38 @@ export class WorldTab implements Tab {
     const { api, world } = this.#context;
     const room = this.#room;
     if (room === undefined) {
-      const cure =
-        world === undefined ? "" : `; a room opens when somebody enters it, for example at /r/${world}`;
-      return setText(this.#about, `no room is open${cure}`);
+      setText(this.#about, "no room is open");
+      return this.#showEmpty(world);
     }
     const about = await api.room(room);
     if (room !== this.#room) return;
     this.#showAbout(about);
     this.#tree.setKinds(about.kinds);
     await this.#tree.update();
-    if (this.#entity) await this.#entity.update();
+    if (this.#entity) this.#view?.relate(relationsOf(await this.#entity.update()));
     else this.#state.show(await api.state({ type: "room", room }));
     // The picture comes after the first rows, because its code is large.
     if (this.#viewOf !== room) {
       this.#viewOf = room;
       void this.#loadView(room);
     }
+  }
+
+  /** A room opens when somebody enters it. */
+  #showEmpty(world: string | undefined): void {
+    if (this.#stage.childElementCount > 0) return;
+    const enter =
+      world === undefined ? undefined : make("a", { href: `/r/${encodeURIComponent(world)}` }, world);
+    this.#stage.replaceChildren(
+      make(
+        "p",
+        { class: "empty" },
+        "A room opens when somebody enters it. ",
+        enter ? "Enter the room " : "",
+        enter,
+        ".",
+      ),
+    );
   }
 
   #showAbout({ tick, entities, awake, version, kinds }: Room): void {
@@ -163,30 +194,55 @@ export class WorldTab implements Tab {
     void this.#poll.now();
   }
 
-  #move(room: string, id: number, position: Vector): void {
+  #move(room: string, id: number, pose: Pose): void {
     void this.#context.attempt(() =>
-      sendCommands(this.#context.api, room, [{ type: "move", entity: id, pose: { position } }]),
+      sendCommands(this.#context.api, room, [{ type: "move", entity: id, pose }]),
     );
+  }
+
+  #follow(id: number | undefined): void {
+    this.#view?.follow(id);
+    this.#bar.following = id !== undefined;
+  }
+
+  /** Selects an entity of a list, which may be out of the picture. */
+  #choose(id: number | undefined): void {
+    this.#select(id);
+    if (id !== undefined) this.#view?.frame(id);
   }
 
   #select(id: number | undefined): void {
     this.#selected = id;
     this.#tree.select(id);
     this.#view?.select(id);
+    this.#bar.selected = id !== undefined;
+    this.#follow(undefined);
     if (id === undefined || this.#room === undefined) {
       this.#entity = undefined;
-      this.#view?.follow(undefined);
       this.#side.replaceChildren(this.#state.element);
       return;
     }
     const place = { type: "room", room: this.#room } as const;
     const isEditor = this.#context.session.role === "editor";
     this.#entity = new EntityPanel(this.#context.api, place, id, isEditor, {
-      select: (other) => this.#select(other),
-      follow: (other) => this.#view?.follow(other),
+      select: (other) => this.#choose(other),
       problem: (error) => void this.#context.attempt(() => Promise.reject(error)),
     });
     this.#side.replaceChildren(this.#entity.element);
-    void this.#entity.update();
+    void this.#entity.update().then((entity) => this.#view?.relate(relationsOf(entity)));
   }
+}
+
+function relationsOf(entity: Entity | undefined): Relations | undefined {
+  if (!entity) return undefined;
+  const { id, contacts, joints, parent, children } = entity;
+  return {
+    of: id,
+    lines: [
+      ...contacts.map((to) => ({ to, type: "contact" as const })),
+      ...joints.map(({ other }) => ({ to: other, type: "joint" as const })),
+      ...(parent === null ? [] : [{ to: parent, type: "parent" as const }]),
+      ...children.map((to) => ({ to, type: "parent" as const })),
+    ],
+  };
 }

@@ -1,9 +1,12 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { serveBuiltPage } from "../../../viewer/test/browser/built-page.js";
 
 export interface VisitorOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   readonly colorScheme?: "dark" | "light";
   readonly tab?: string;
+  /** The room to show; by default the studio chooses. */
+  readonly room?: string;
   readonly hasTouch?: boolean;
 }
 
@@ -33,10 +36,13 @@ export class StudioVisitor {
       colorScheme = "light",
       tab = "world",
       hasTouch = false,
+      room,
     } = options;
     const context = await browser.newContext({ viewport: { ...viewport }, colorScheme, hasTouch });
+    await serveBuiltPage(context);
     const visitor = new StudioVisitor(context, await context.newPage());
-    await visitor.page.goto(`${url}#${tab}`);
+    const query = room === undefined ? "" : `?room=${encodeURIComponent(room)}`;
+    await visitor.page.goto(`${url}${query}#${tab}`);
     await visitor.page.getByRole("tabpanel").waitFor();
     return visitor;
   }

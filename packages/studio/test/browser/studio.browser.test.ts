@@ -1,37 +1,36 @@
+/** The studio's page at a real server with a stored world. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ServerProcess } from "../../../nowcast/test/server-process.js";
+import { nowcastBinary } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
-import { launchBrowser } from "../../../viewer/test/browser/browser.js";
-import { ContractServer } from "../contract-server.js";
+import { launchBrowser, Visitor } from "../../../viewer/test/browser/browser.js";
+import { serveBuiltPage } from "../../../viewer/test/browser/built-page.js";
+import { Arena, POINTS_LINE } from "./arena.js";
 import { StudioVisitor } from "./studio-visitor.js";
 
+const run = promisify(execFile);
+
 let browser: Browser;
-let worlds: ServerProcess;
-let server: ContractServer;
-/** A server whose rooms can be joined. */
-let joinable: ContractServer;
+let arena: Arena;
 
 beforeAll(async () => {
-  worlds = await ServerProcess.start();
-  server = await ContractServer.start("arena", 300);
-  joinable = await ContractServer.start("playground", 300, worlds.port);
+  arena = await Arena.start();
+  await arena.join("<b>Ada</b>");
   browser = await launchBrowser();
 });
 
 afterAll(async () => {
   await browser?.close();
-  await server?.stop();
-  await joinable?.stop();
-  await worlds?.stop();
+  await arena?.stop();
 });
 
-async function withVisitor(
-  tab: string,
-  use: (visitor: StudioVisitor) => Promise<void>,
-  { url } = server,
-): Promise<void> {
-  const visitor = await StudioVisitor.open(browser, url, { tab });
+async function withVisitor(tab: string, use: (visitor: StudioVisitor) => Promise<void>): Promise<void> {
+  const visitor = await StudioVisitor.open(browser, arena.url, { tab });
   try {
     await use(visitor);
     expect(visitor.errors).toEqual([]);
@@ -42,32 +41,38 @@ async function withVisitor(
 }
 
 describe("the studio's page", () => {
-  it("an_edited_attribute_is_shown_in_another_tab", async () => {
-    const [ada, ben] = [
-      await StudioVisitor.open(browser, server.url),
-      await StudioVisitor.open(browser, server.url),
-    ];
-    await ada.select(7);
-    await ben.select(7);
+  it("an_edited_attribute_is_shown_in_another_studio_and_on_the_page_of_the_room", async () => {
+    const { id } = (await arena.rowsOf("block"))[6]!;
+    const player = await Visitor.enter(browser, arena.server, { name: "Cleo", room: "arena" });
+    const hp = () =>
+      player.page.evaluate((wanted) => {
+        const entities = [...window.nowcast.world!.entities.values()];
+        return entities.find((entity) => entity.id === wanted)?.attributes["hp"];
+      }, id);
+    expect(await hp()).toBe(10);
+    const ada = await StudioVisitor.open(browser, arena.url);
+    const ben = await StudioVisitor.open(browser, arena.url);
+    await ada.select(id);
+    await ben.select(id);
     await ada.page.getByRole("button", { name: /^Edit hp/ }).click();
     const input = ada.page.getByRole("textbox", { name: "hp" });
     await input.fill("77");
     await input.press("Enter");
     await ben.page.getByRole("button", { name: "Edit hp, now 77" }).waitFor();
-    expect(server.world.commands.at(-1)).toEqual({ type: "set_attribute", entity: 7, name: "hp", value: 77 });
+    await waitFor("the value on the page of the room", async () => (await hp()) === 77);
     // The world refuses a text there, and the reason is shown.
     await ada.page.getByRole("button", { name: /^Edit hp/ }).click();
     await input.fill('"many"');
     await input.press("Enter");
-    await waitFor("the reason", async () => (await ada.message()).includes("hp has another type"));
-    expect([...ada.errors, ...ben.errors]).toEqual([]);
-    await ada.leave();
-    await ben.leave();
+    await waitFor("the reason", async () => (await ada.message()).includes("hp"));
+    await ada.page.getByRole("button", { name: "Edit hp, now 77" }).waitFor();
+    expect([...ada.errors, ...ben.errors, ...player.errors]).toEqual([]);
+    for (const visitor of [ada, ben, player]) await visitor.leave();
   });
 
   it("names_and_values_of_strangers_are_text", () =>
     withVisitor("clients", async (visitor) => {
-      await visitor.page.getByText("<b>Ada</b> (1)").waitFor();
+      await visitor.page.getByText("<b>Ada</b>").waitFor();
       expect(await visitor.page.locator("td b").count()).toBe(0);
       await visitor.show("World");
       await visitor.page.getByRole("searchbox", { name: "Search entities" }).fill("kind:goal");
@@ -75,114 +80,185 @@ describe("the studio's page", () => {
       expect(await visitor.page.locator("img").count()).toBe(0);
     }));
 
-  it("a_mistake_is_marked_while_typed_and_the_error_of_running_rules_is_at_its_line", () =>
+  it("a_broken_rule_is_marked_while_typed_and_its_error_is_at_its_line_after_the_save", () =>
     withVisitor("code", async (visitor) => {
-      const text = visitor.page.locator(".cm-content");
-      await text.getByText("local GOAL = 3").click();
-      await visitor.page.keyboard.press("End");
-      await visitor.page.keyboard.type(" + oops");
-      await visitor.page.getByRole("button", { name: "world.luau:2 unknown global oops" }).waitFor();
-      await visitor.page.locator(".cm-lintRange-error").waitFor();
-      // The print of another line is beside that line.
-      expect(await visitor.page.locator(".cm-line", { hasText: "local scored" }).innerText()).toContain(
-        "the match begins",
-      );
-      await visitor.page.keyboard.press("Control+s");
-      await visitor.page.locator(".cm-line", { hasText: "oops" }).locator(".note-error").waitFor();
-      expect(server.world.files.get("world.luau")!.text).toContain("local GOAL = 3 + oops");
+      const { page } = visitor;
+      const place = `world.luau:${POINTS_LINE}`;
+      await page.locator(".cm-content").getByText("local POINTS = 2").click();
+      await page.keyboard.press("End");
+      await page.keyboard.type(" + oops");
+      await page.getByRole("button", { name: place }).waitFor();
+      await page.locator(".cm-lintRange-error").waitFor();
+      await page.keyboard.press("Control+s");
+      await page.locator(".cm-line", { hasText: "oops" }).locator(".note-error").waitFor();
+      expect(await arena.read("world.luau")).toContain("local POINTS = 2 + oops");
+      await page.getByRole("alert").getByText(place).waitFor();
       // The repaired rules have no error.
-      for (let count = 0; count < " + oops".length; count += 1)
-        await visitor.page.keyboard.press("Backspace");
-      await visitor.page.getByText("no mistakes").waitFor();
-      await visitor.page.keyboard.press("Control+s");
-      await visitor.page.locator(".note-error").waitFor({ state: "detached" });
+      for (let count = 0; count < " + oops".length; count += 1) await page.keyboard.press("Backspace");
+      await page.getByText("no mistakes").waitFor();
+      await page.keyboard.press("Control+s");
+      await page.locator(".note-error").waitFor({ state: "detached" });
+      await page.getByRole("alert").getByText(place).waitFor({ state: "hidden" });
+    }));
+
+  it("an_error_of_running_rules_is_at_its_line", () =>
+    withVisitor("code", async (visitor) => {
+      const { page } = visitor;
+      await page.locator(".cm-content").getByText("world.state.score += POINTS").click();
+      await page.keyboard.press("End");
+      await page.keyboard.type(".missing");
+      await page.keyboard.press("Control+s");
+      await page.locator(".cm-line", { hasText: ".missing" }).locator(".note-error").waitFor();
+      for (let count = 0; count < ".missing".length; count += 1) await page.keyboard.press("Backspace");
+      await page.keyboard.press("Control+s");
+      await page.locator(".note-error").waitFor({ state: "detached" });
+      expect(await arena.read("world.luau")).toContain("world.state.score += POINTS\n");
     }));
 
   it("a_file_that_somebody_else_saved_is_not_overwritten_without_a_question", () =>
     withVisitor("code", async (visitor) => {
-      await visitor.page.getByRole("button", { name: "lib/score.luau" }).click();
+      await visitor.page.getByRole("button", { name: "score.luau" }).click();
       await visitor.page.locator(".cm-content").getByText("return").click();
       await visitor.page.keyboard.press("Control+Home");
       await visitor.page.keyboard.type("-- mine\n");
-      server.world.write("lib/score.luau", "-- theirs\n");
+      await arena.write("score.luau", "-- theirs\nreturn { max = 4 }\n");
       await visitor.page.keyboard.press("Control+s");
       await visitor.page.getByRole("button", { name: "Load theirs" }).waitFor();
-      expect(server.world.files.get("lib/score.luau")!.text).toBe("-- theirs\n");
+      expect(await arena.read("score.luau")).toContain("-- theirs");
       await visitor.page.getByRole("button", { name: "Load theirs" }).click();
       await visitor.page.locator(".cm-content").getByText("-- theirs").waitFor();
     }));
 
-  it("a_moment_is_stepped_replayed_with_todays_rules_and_saved_as_a_test", () =>
-    withVisitor("time", async (visitor) => {
+  it("a_moment_is_stepped_back_replayed_with_a_fix_and_saved_as_a_test_that_passes", () =>
+    withVisitor("code", async (visitor) => {
       const { page } = visitor;
-      const begin = server.world.tick;
+      await arena.history(60 * 15);
+      expect(await arena.score()).toBeGreaterThan(0);
+      await page.locator(".cm-content").getByText("local POINTS = 2").click();
+      await page.keyboard.press("End");
+      await page.keyboard.press("Backspace");
+      await page.keyboard.type("1");
+      await page.keyboard.press("Control+s");
+      await waitFor("the fix", async () => (await arena.read("world.luau")).includes("POINTS = 1"));
+      await visitor.show("Time");
       await page.getByRole("button", { name: "10 s ago" }).click();
       const card = page.getByRole("article");
       await card.getByText(/^step \d+$/).waitFor();
       const shown = Number((await card.locator("b").innerText()).slice(5));
-      expect(shown).toBeGreaterThanOrEqual(begin - 600);
       await card.getByRole("button", { name: "−1 step" }).click();
-      await card.getByText(`step ${shown - 1}`, { exact: true }).waitFor();
-      server.world.entities.get(3)!.attributes["hp"] = 4;
+      await waitFor("the step before", async () => {
+        const problem = await page.locator(".message.problem").allInnerTexts();
+        expect(problem).toEqual([]);
+        return (await card.locator("b").innerText()) === `step ${shown - 1}`;
+      });
       await card.getByText("Replay and test").click();
       await card.getByRole("button", { name: "Replay with today's rules" }).click();
-      await page.getByRole("cell", { name: "attributes.hp" }).waitFor();
-      await card.getByRole("textbox", { name: "Name" }).fill("late-goal");
+      // The recorded world counted 2 points a second, and the replayed world counts 1.
+      const row = page.getByRole("row", { name: /^state score/ });
+      await row.waitFor();
+      const [recorded, replayed] = (await row.locator("td").allInnerTexts()).slice(2).map(Number);
+      expect(replayed).toBeGreaterThan(0);
+      expect(recorded).toBeGreaterThan(replayed!);
+      await card.getByRole("textbox", { name: "Name" }).fill("score");
       await card.getByRole("button", { name: "Save as a test" }).click();
-      await waitFor("the test", async () => (await visitor.message()).includes("tests/late-goal.luau"));
-      expect(server.world.tests).toEqual(["late-goal"]);
+      await waitFor("the test", async () => (await visitor.message()).includes("tests/score.luau"));
+      const { stdout } = await run(nowcastBinary(), ["test", arena.folder]);
+      expect(stdout).toMatch(/ok +score \(/);
+      expect(stdout).toContain("1 passed, 0 failed");
     }));
 
   it("a_loss_of_5_percent_is_shown_by_the_figures_of_the_connection", () =>
-    withVisitor(
-      "net",
-      async (visitor) => {
-        const { page } = visitor;
-        const figure = (name: string) => page.locator(`[data-figure="${name}"]`);
-        await waitFor("the room", async () => (await figure("status").innerText()) === "open");
-        for (const direction of ["up", "down"]) {
-          await page.locator(`[data-name="${direction}-loss"]`).evaluate((slider: HTMLInputElement) => {
-            slider.value = "5";
-            slider.dispatchEvent(new Event("input", { bubbles: true }));
-          });
-        }
-        await waitFor("lost packets", async () => {
-          const share = Number.parseFloat(await figure("lost down").innerText());
-          return share > 1 && share < 12;
+    withVisitor("net", async ({ page }) => {
+      const figure = (name: string) => page.locator(`[data-figure="${name}"]`);
+      await waitFor("the room", async () => (await figure("status").innerText()) === "open");
+      for (const direction of ["up", "down"]) {
+        await page.locator(`[data-name="${direction}-loss"]`).evaluate((slider: HTMLInputElement) => {
+          slider.value = "5";
+          slider.dispatchEvent(new Event("input", { bubbles: true }));
         });
-        await page.getByRole("button", { name: "Satellite" }).click();
-        await waitFor(
-          "a long round trip",
-          async () => Number.parseFloat(await figure("round trip").innerText()) > 400,
-        );
-        await page.getByRole("button", { name: "No effect" }).click();
-        await waitFor(
-          "a short round trip",
-          async () => Number.parseFloat(await figure("round trip").innerText()) < 150,
-        );
-      },
-      joinable,
-    ));
+      }
+      await waitFor("lost packets", async () => {
+        const share = Number.parseFloat(await figure("lost down").innerText());
+        return share > 1 && share < 12;
+      });
+      await page.getByRole("button", { name: "Satellite" }).click();
+      const roundTrip = async () => Number.parseFloat(await figure("round trip").innerText());
+      await waitFor("a long round trip", async () => (await roundTrip()) > 400);
+      await page.getByRole("button", { name: "No effect" }).click();
+      await waitFor("a short round trip", async () => (await roundTrip()) < 150);
+    }));
+});
+
+describe("the page of a room", () => {
+  it("requests_nothing_of_the_studio", async () => {
+    const context = await browser.newContext();
+    await serveBuiltPage(context);
+    const page = await context.newPage();
+    const requested: string[] = [];
+    page.on("request", (request) => requested.push(new URL(request.url()).pathname));
+    await page.goto(`${arena.server.url}/r/arena?name=Dan&quality=low&enter=1`);
+    await waitFor("the room", () =>
+      page.evaluate(() => (window as Partial<Window>).nowcast?.world?.status === "open"),
+    );
+    expect(requested.some((path) => path.startsWith("/assets/"))).toBe(true);
+    expect(requested.filter((path) => path.startsWith("/studio"))).toEqual([]);
+    await context.close();
+  });
+});
+
+describe("the studio of a server that requires tokens", () => {
+  let guarded: Arena;
+  let keyFolder: string;
+  const tokenFor = async (...options: string[]): Promise<string> => {
+    const { stdout } = await run(nowcastBinary(), [
+      "token",
+      "--key-file",
+      join(keyFolder, "key"),
+      ...options,
+    ]);
+    return stdout.trim();
+  };
+
+  beforeAll(async () => {
+    keyFolder = await mkdtemp(join(tmpdir(), "nowcast-studio-key-"));
+    await run(nowcastBinary(), ["token", "--make-key", join(keyFolder, "key")]);
+    guarded = await Arena.start(["--token-key-file", join(keyFolder, "key")]);
+    await guarded.join("Ada", "arena", await tokenFor("--name", "Ada"));
+  });
+
+  afterAll(async () => {
+    await guarded?.stop();
+    await rm(keyFolder, { recursive: true, force: true });
+  });
 
   it("a_page_without_a_token_asks_for_one", async () => {
-    server.token = "secret";
     const context = await browser.newContext();
+    await serveBuiltPage(context);
     const page = await context.newPage();
-    await page.goto(server.url);
-    await page.getByLabel("Token").fill("secret");
+    await page.goto(guarded.url);
+    const reason = page.getByRole("alert");
+    await reason.waitFor();
+    const first = await reason.innerText();
+    expect(first).toContain("token");
+    await page.getByLabel("Token").fill("wrong");
+    await page.getByLabel("Token").press("Enter");
+    await waitFor("another reason", async () => (await reason.innerText()) !== first);
+    await page.getByLabel("Token").fill(await tokenFor("--role", "editor"));
     await page.getByLabel("Token").press("Enter");
     await page.getByRole("tab", { name: "World" }).waitFor();
-    server.token = undefined;
+    await page.getByText("editor", { exact: true }).waitFor();
     await context.close();
   });
 
   it("an_inspector_sees_values_without_means_to_change_them", async () => {
-    server.role = "inspector";
-    await withVisitor("world", async (visitor) => {
-      await visitor.select(9);
-      await visitor.page.getByText("attributes", { exact: false }).first().waitFor();
-      expect(await visitor.page.getByRole("button", { name: /^Edit|Despawn|Spawn/ }).count()).toBe(0);
-    });
-    server.role = "editor";
+    const token = await tokenFor("--role", "inspector");
+    const visitor = await StudioVisitor.open(browser, guarded.url, { tab: `token=${token}` });
+    await visitor.page.getByRole("treeitem", { name: /block/ }).click();
+    await visitor.page.locator('[id^="entity-"]').first().click();
+    await visitor.page.getByRole("region", { name: "Entity" }).waitFor();
+    await visitor.page.getByText("hp", { exact: true }).waitFor();
+    expect(await visitor.page.getByRole("button", { name: /^Edit|Despawn|Spawn/ }).count()).toBe(0);
+    expect(visitor.errors).toEqual([]);
+    await visitor.leave();
   });
 });

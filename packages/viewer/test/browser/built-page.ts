@@ -3,23 +3,20 @@ import { join, normalize } from "node:path";
 import type { BrowserContext } from "playwright-core";
 
 const FOLDER = process.env["NOWCAST_PAGE"];
+const STUDIO_FOLDER = process.env["NOWCAST_STUDIO"];
+const STUDIO = "/studio/";
 
 /** Chromium would block a page served by a test from servers on this machine, because such a page has no address. */
 export const BUILT_PAGE_FLAGS: readonly string[] =
-  FOLDER === undefined ? [] : ["--disable-features=LocalNetworkAccessChecks"];
+  FOLDER === undefined && STUDIO_FOLDER === undefined ? [] : ["--disable-features=LocalNetworkAccessChecks"];
 
 /**
- * Serves the page from the folder in `NOWCAST_PAGE` (`packages/viewer/dist`) instead of the one inside the program, so
- * that a newly built page is tested without compiling the server. All other files, and the headers, come from the
- * server.
+ * Serves the page from the folder in `NOWCAST_PAGE` (`packages/viewer/dist`), and the studio from the folder in
+ * `NOWCAST_STUDIO` (`packages/studio/dist`), instead of those inside the program, so that a newly built page is tested
+ * without compiling the server. All other files, and the headers, come from the server.
  */
 export async function serveBuiltPage(context: BrowserContext): Promise<void> {
-  if (FOLDER === undefined) return;
-  const fileOf = (pathname: string): string | undefined => {
-    const isPage = pathname === "/" || /^\/r\/[^/]*\/?$/.test(pathname);
-    const file = join(FOLDER, isPage ? "index.html" : normalize(pathname));
-    return existsSync(file) && statSync(file).isFile() ? file : undefined;
-  };
+  if (FOLDER === undefined && STUDIO_FOLDER === undefined) return;
   await context.route(
     (url) => fileOf(url.pathname) !== undefined,
     async (route) => {
@@ -27,7 +24,8 @@ export async function serveBuiltPage(context: BrowserContext): Promise<void> {
       const file = fileOf(pathname)!;
       const isPage = file.endsWith("index.html");
       // The server answers for pages itself; other files of the new page have names that the program does not know.
-      const answer = await route.fetch(isPage ? { maxRedirects: 0 } : { url: `${origin}/` });
+      const page = pathname.startsWith(STUDIO) ? STUDIO : "/";
+      const answer = await route.fetch(isPage ? { maxRedirects: 0 } : { url: `${origin}${page}` });
       const isReplaced = !isPage || answer.headers()["content-type"]?.startsWith("text/html");
       if (!isReplaced) return route.fulfill({ response: answer });
       const contentType = TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
@@ -38,6 +36,17 @@ export async function serveBuiltPage(context: BrowserContext): Promise<void> {
       });
     },
   );
+}
+
+/** The file of a built page at a path; `undefined` if the server answers for it. */
+function fileOf(pathname: string): string | undefined {
+  const isOfStudio = pathname.startsWith(STUDIO);
+  const folder = isOfStudio ? STUDIO_FOLDER : FOLDER;
+  if (folder === undefined) return undefined;
+  const path = isOfStudio ? pathname.slice(STUDIO.length) : pathname;
+  const isPage = isOfStudio ? path === "" : path === "/" || /^\/r\/[^/]*\/?$/.test(path);
+  const file = join(folder, isPage ? "index.html" : normalize(path));
+  return existsSync(file) && statSync(file).isFile() ? file : undefined;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
