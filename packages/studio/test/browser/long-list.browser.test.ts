@@ -13,7 +13,7 @@ let browser: Browser;
 let server: ContractServer;
 
 beforeAll(async () => {
-  server = await ContractServer.start("arena", ROWS);
+  server = await ContractServer.start(ROWS);
   browser = await launchBrowser();
 });
 

@@ -1,6 +1,9 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { serveBuiltPage } from "../../../viewer/test/browser/built-page.js";
 
+/** On a small machine a page waits long for its processor, because pictures are drawn by software. */
+const WAIT_MS_MAX = 300_000;
+
 export interface VisitorOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   readonly colorScheme?: "dark" | "light";
@@ -39,6 +42,7 @@ export class StudioVisitor {
       room,
     } = options;
     const context = await browser.newContext({ viewport: { ...viewport }, colorScheme, hasTouch });
+    context.setDefaultTimeout(WAIT_MS_MAX);
     await serveBuiltPage(context);
     const visitor = new StudioVisitor(context, await context.newPage());
     const query = room === undefined ? "" : `?room=${encodeURIComponent(room)}`;

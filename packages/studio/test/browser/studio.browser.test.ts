@@ -50,8 +50,10 @@ describe("the studio's page", () => {
         return entities.find((entity) => entity.id === wanted)?.attributes["hp"];
       }, id);
     expect(await hp()).toBe(10);
-    const ada = await StudioVisitor.open(browser, arena.url);
-    const ben = await StudioVisitor.open(browser, arena.url);
+    // Small pictures are drawn sooner.
+    const viewport = { width: 760, height: 480 };
+    const ada = await StudioVisitor.open(browser, arena.url, { viewport });
+    const ben = await StudioVisitor.open(browser, arena.url, { viewport });
     await ada.select(id);
     await ben.select(id);
     await ada.page.getByRole("button", { name: /^Edit hp/ }).click();

@@ -1,57 +1,73 @@
-/** Pictures of every tab for people to look at: on a desktop and a phone, dark and light. */
+/** Pictures of every tab for people to look at: on a desktop and a phone, dark and light, at a server with bots. */
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ServerProcess } from "../../../nowcast/test/server-process.js";
+import { nowcastBinary, ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser } from "../../../viewer/test/browser/browser.js";
 import { StudioVisitor } from "../browser/studio-visitor.js";
-import { ContractServer } from "../contract-server.js";
 
+const WORLDS = fileURLToPath(new URL("../../../../worlds", import.meta.url));
 const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
 const DEVICES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+const BOTS = 6;
 
 let browser: Browser;
-let worlds: ServerProcess;
-let server: ContractServer;
+let server: ServerProcess;
+let folder: string;
+let bots: ChildProcess;
 
 beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
-  worlds = await ServerProcess.start();
-  server = await ContractServer.start("playground", 300, worlds.port);
+  folder = await mkdtemp(join(tmpdir(), "nowcast-studio-"));
+  // The server may write into this folder.
+  await cp(join(WORLDS, "football"), join(folder, "football"), { recursive: true });
+  const options = ["--world", `football=${join(folder, "football")}`, "--data", join(folder, "data")];
+  server = await ServerProcess.start(0, options);
+  const url = `ws://127.0.0.1:${server.port}/ws/football`;
+  const about = ["bots", "--count", String(BOTS), "--seconds", "3600", "--url", url];
+  bots = spawn(nowcastBinary(), about, { stdio: "ignore" });
+  await waitFor("the bots", async () => (await server.metric("nowcast_clients")) >= BOTS);
   browser = await launchBrowser();
 });
 
 afterAll(async () => {
   await browser?.close();
+  bots?.kill();
   await server?.stop();
-  await worlds?.stop();
+  await rm(folder, { recursive: true, force: true });
 });
 
 /** Brings a tab into the state that its picture shows. */
 const STATES: Readonly<Record<string, (visitor: StudioVisitor) => Promise<void>>> = {
-  World: async (visitor) => {
-    await visitor.page.getByRole("treeitem", { name: /block/ }).click();
-    await visitor.page.locator("#entity-3").click();
-    await visitor.page.getByRole("heading", { name: "block #3" }).waitFor();
-    await visitor.page.locator(".room-view canvas").waitFor();
-    await visitor.page.waitForTimeout(2_500);
+  World: async ({ page }) => {
+    await page.getByRole("button", { name: "Shapes" }).click();
+    await page.getByRole("treeitem", { name: /footballer/ }).click();
+    await page.locator('[id^="entity-"]').first().click();
+    await page.getByRole("heading", { name: /^footballer/ }).waitFor();
   },
   Code: async ({ page }) => {
-    await page.locator(".cm-content").getByText("local GOAL = 3").click();
+    await page.locator(".cm-line").nth(5).click();
     await page.keyboard.press("End");
-    await page.keyboard.type(" + oops");
-    await page.locator(".cm-lintRange-error").waitFor();
+    await page.keyboard.type(" oops");
+    await page.locator(".cm-lintRange-error").first().waitFor();
   },
   Time: async ({ page }) => {
-    await page.getByRole("button", { name: "10 s ago" }).click();
+    await page.getByRole("button", { name: "1 s ago" }).click();
     await page.getByRole("article").first().waitFor();
-    await page.locator("#entity-1").waitFor();
+    await page.locator('[id^="entity-"]').first().waitFor();
   },
-  Step: ({ page }) => page.getByRole("img", { name: "Time of each step" }).waitFor(),
-  Clients: ({ page }) => page.getByRole("table").waitFor(),
-  Events: ({ page }) => page.getByText("hello & welcome").waitFor(),
+  Step: ({ page }) => page.getByRole("cell", { name: /ms|µs/ }).first().waitFor(),
+  Clients: async ({ page }) => {
+    await page.getByRole("button", { name: /^bot-0/ }).click();
+    await page.getByRole("region", { name: "Client", exact: true }).waitFor();
+  },
+  Events: ({ page }) => page.locator(".plots figure").first().waitFor(),
   "Net lab": async ({ page }) => {
     await page.getByRole("button", { name: "Train" }).click();
     await waitFor("a round trip", async () =>
@@ -64,7 +80,8 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
   describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
     it.each(Object.keys(STATES))("%s_is_shown_within_the_window", async (tab) => {
       const hasTouch = device === "phone";
-      const visitor = await StudioVisitor.open(browser, server.url, { viewport, colorScheme, hasTouch });
+      const url = `${server.url}/studio/`;
+      const visitor = await StudioVisitor.open(browser, url, { viewport, colorScheme, hasTouch });
       await visitor.show(tab);
       await STATES[tab]!(visitor);
       await visitor.page.screenshot({
