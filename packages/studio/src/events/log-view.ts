@@ -22,7 +22,7 @@ export function lineText({ text, name, data, file, line }: LogLine): string {
   const parts: string[] = [];
   if (file !== undefined) parts.push(line === undefined ? file : `${file}:${line}`);
   if (name !== undefined) parts.push(name);
-  if (text !== undefined) parts.push(text);
+  if (text !== undefined && text !== name) parts.push(text);
   if (data !== undefined && data !== null) parts.push(shortText(data, 300));
   return parts.join(" ");
 }
