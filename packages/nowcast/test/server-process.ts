@@ -18,6 +18,18 @@ export function nowcastBinary(): string {
   return path;
 }
 
+/** The environment of a program that neither reads nor writes the data folder of the person who runs the tests. */
+function ownFolders(): NodeJS.ProcessEnv {
+  return { ...process.env, XDG_DATA_HOME: join(tmpdir(), `nowcast-test-${process.pid}`) };
+}
+
+/** Starts `count` bots that play in `room` of the server on `port`, until their process is killed. */
+export function startBots(port: number, room: string, count: number): ChildProcess {
+  const url = `ws://127.0.0.1:${port}/ws/${room}`;
+  const options = ["--count", String(count), "--seconds", "3600", "--url", url];
+  return spawn(nowcastBinary(), ["bots", ...options], { stdio: "ignore", env: ownFolders() });
+}
+
 /** A real server in a process of its own. */
 export class ServerProcess {
   readonly port: number;
@@ -36,8 +48,7 @@ export class ServerProcess {
     const keeping = isKeeping ? [] : ["--no-data"];
     const child = spawn(nowcastBinary(), ["serve", ...keeping, "--port", String(port), ...options], {
       stdio: ["ignore", "pipe", "pipe"],
-      // This variable prevents that the server uses the user's own data folder.
-      env: { ...process.env, XDG_DATA_HOME: join(tmpdir(), `nowcast-test-${process.pid}`) },
+      env: ownFolders(),
     });
     const output: string[] = [];
     const address = await new Promise<string>((resolve, reject) => {

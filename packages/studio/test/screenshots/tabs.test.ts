@@ -1,5 +1,5 @@
 /** Pictures of every tab for people to look at: on a desktop and a phone, dark and light, at a server with bots. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nowcastBinary, ServerProcess } from "../../../nowcast/test/server-process.js";
+import { ServerProcess, startBots } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser } from "../../../viewer/test/browser/browser.js";
 import { StudioVisitor } from "../browser/studio-visitor.js";
@@ -29,9 +29,7 @@ beforeAll(async () => {
   await cp(join(WORLDS, "football"), join(folder, "football"), { recursive: true });
   const options = ["--world", `football=${join(folder, "football")}`, "--data", join(folder, "data")];
   server = await ServerProcess.start(0, options);
-  const url = `ws://127.0.0.1:${server.port}/ws/football`;
-  const about = ["bots", "--count", String(BOTS), "--seconds", "3600", "--url", url];
-  bots = spawn(nowcastBinary(), about, { stdio: "ignore" });
+  bots = startBots(server.port, "football", BOTS);
   await waitFor("the bots", async () => (await server.metric("nowcast_clients")) >= BOTS);
   browser = await launchBrowser();
 });
