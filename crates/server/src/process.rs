@@ -1,7 +1,11 @@
 //! The system's counters for this process on Linux. On other systems, the functions return `None`.
 
+#[cfg(all(target_os = "linux", feature = "cluster"))]
+pub(crate) use linux::memory_bytes;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{cpu_seconds, open_files, resident_bytes};
+#[cfg(all(not(target_os = "linux"), feature = "cluster"))]
+pub(crate) use untold::memory_bytes;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use untold::{cpu_seconds, open_files, resident_bytes};
 
@@ -13,13 +17,19 @@ mod linux {
 
     /// Returns the resident memory of this process.
     pub(crate) fn resident_bytes() -> Option<i64> {
-        resident_bytes_in(&std::fs::read_to_string("/proc/self/status").ok()?)
+        bytes_in("VmRSS:", &std::fs::read_to_string("/proc/self/status").ok()?)
     }
 
-    /// `/proc/self/status` counts in units of 1,024 bytes, named kB. `/proc/self/statm` counts in pages, whose size depends
-    /// on the machine.
-    fn resident_bytes_in(status: &str) -> Option<i64> {
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    /// Returns the memory of this machine.
+    #[cfg(any(feature = "cluster", test))]
+    pub(crate) fn memory_bytes() -> Option<i64> {
+        bytes_in("MemTotal:", &std::fs::read_to_string("/proc/meminfo").ok()?)
+    }
+
+    /// The kernel counts in units of 1,024 bytes, named kB, in these files. `/proc/self/statm` counts in pages, whose size
+    /// depends on the machine.
+    fn bytes_in(name: &str, text: &str) -> Option<i64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         let kibibytes: i64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         kibibytes.checked_mul(1_024)
     }
@@ -41,12 +51,13 @@ mod linux {
         #[test]
         fn resident_memory_is_read_in_kibibytes_on_every_page_size() {
             let status = "Name:\tnowcast\nVmSize:\t  900000 kB\nVmRSS:\t    3072 kB\nRssAnon:\t    1024 kB\n";
-            assert_eq!(resident_bytes_in(status), Some(3 << 20));
-            assert_eq!(resident_bytes_in("Name:\tkthreadd\n"), None);
+            assert_eq!(bytes_in("VmRSS:", status), Some(3 << 20));
+            assert_eq!(bytes_in("VmRSS:", "Name:\tkthreadd\n"), None);
             assert!(
                 resident_bytes().is_some_and(|bytes| bytes > 1 << 20),
                 "Linux reports it for this process"
             );
+            assert!(memory_bytes() > resident_bytes(), "a process is smaller than its machine");
         }
     }
 }
@@ -58,6 +69,11 @@ mod untold {
     }
 
     pub(crate) fn resident_bytes() -> Option<i64> {
+        None
+    }
+
+    #[cfg(feature = "cluster")]
+    pub(crate) fn memory_bytes() -> Option<i64> {
         None
     }
 

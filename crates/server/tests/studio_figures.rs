@@ -23,7 +23,7 @@ Crate:on("step", function(crate)
 end)
 "#;
 
-fn hook<'a>(profile: &'a Json, line: u64) -> Option<&'a Json> {
+fn hook(profile: &Json, line: u64) -> Option<&Json> {
     profile["hooks"].as_array()?.iter().find(|hook| hook["line"] == line)
 }
 

@@ -148,9 +148,12 @@ mod tests {
         assert_eq!((checker.violation(), least), (None, 1));
     }
 
+    /// Reports something that breaks a promise.
+    type Break = fn(&Checker);
+
     #[test]
     fn lost_doubled_and_stale_counts_and_old_owners_are_found() {
-        let breaks: [(fn(&Checker), &str); 4] = [
+        let breaks: [(Break, &str); 4] = [
             (|checker| checker.shows(0, 1, 2, 1), "fell from 2 to 1"),
             (|checker| checker.shows(0, 1, 2, 3), "it sent 2 actions"),
             (|checker| checker.confirms(0, 1, 2, 1, Instant::now()), "its count is 1"),

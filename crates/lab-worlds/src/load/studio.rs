@@ -73,6 +73,9 @@ struct Cost {
     resident_mb: f64,
 }
 
+/// A tab, and its costs in each round: with the studio closed, and with the tab open.
+type TabCosts = (&'static str, Vec<[Cost; 2]>);
+
 /// Runs all measurements.
 ///
 /// # Errors
@@ -86,11 +89,11 @@ pub fn run(plan: &StudioPlan, progress: &mut (dyn FnMut(&str) + Send)) -> Result
     })
 }
 
-/// Measures each tab between two measurements with the studio closed. Returns the costs by tab: closed, and open.
+/// Measures each tab between two measurements with the studio closed.
 fn measure_tabs(
     plan: &StudioPlan,
     progress: &mut (dyn FnMut(&str) + Send),
-) -> Result<Vec<(&'static str, Vec<[Cost; 2]>)>, LoadError> {
+) -> Result<Vec<TabCosts>, LoadError> {
     let scenario =
         Scenario { sight: Sight::Crowd, avatars: plan.clients, things: plan.things, clients: plan.clients };
     let mut server = Server::start(&plan.load, Speech::WebSocket, scenario, None)?;
@@ -229,7 +232,7 @@ impl StudioClient {
     }
 }
 
-fn report(plan: &StudioPlan, costs: &[(&'static str, Vec<[Cost; 2]>)], moments: &MomentTimes) -> Report {
+fn report(plan: &StudioPlan, costs: &[TabCosts], moments: &MomentTimes) -> Report {
     let mut report = Report::new("The cost of the studio", plan.load.command.clone()).seed(plan.load.seed);
     report.note(
         "Each tab is measured between two measurements with the studio closed, in one run of one server.",

@@ -167,7 +167,7 @@ mod tests {
             time: Duration::from_micros(1_800_000_000_000_000 + u64::from(number)),
             carrier: number,
             kind,
-            is_received: number % 2 == 0,
+            is_received: number.is_multiple_of(2),
             bytes: Bytes::from_static(bytes),
         };
         vec![

@@ -67,6 +67,7 @@ impl Node {
 async fn report(node: Weak<Node>, shared: Weak<Shared>) {
     let mut reports = interval(REPORT_INTERVAL);
     let cores = available_parallelism().map_or(1, usize::from) as f64;
+    let memory = process::memory_bytes();
     let (mut last, mut last_seconds) = (Instant::now(), process::cpu_seconds().unwrap_or_default());
     loop {
         reports.tick().await;
@@ -75,11 +76,12 @@ async fn report(node: Weak<Node>, shared: Weak<Shared>) {
         let elapsed = last.elapsed().as_secs_f64().max(0.001);
         let busy = ((seconds - last_seconds) / (elapsed * cores)).clamp(0.0, 1.0);
         (last, last_seconds) = (Instant::now(), seconds);
+        let used = process::resident_bytes().zip(memory).map_or(0.0, |(own, all)| own as f64 / all as f64);
         let (rooms, clients) = shared.rooms.count();
         let limits = &shared.config.limits;
         let load = Load {
             ticks_permille: (busy * 1_000.0) as u16,
-            memory_permille: 0,
+            memory_permille: (used * 1_000.0) as u16,
             clients: clients as u32,
             clients_max: limits.connections_max as u32,
             rooms: rooms as u32,
