@@ -39,6 +39,7 @@ export class CodeTab implements Tab {
   #logAfter = 0;
   #typing: ReturnType<typeof setTimeout> | undefined;
   #checks = 0;
+  #opens = 0;
   #ready: Promise<void> = Promise.resolve();
 
   constructor(context: Context) {
@@ -96,6 +97,7 @@ export class CodeTab implements Tab {
     this.#files.clear();
     this.#kept.clear();
     this.#path = undefined;
+    const opens = this.#opens;
     if (world === undefined) return setText(this.#about, "no world is open");
     await this.#context.attempt(async () => {
       await this.#readFolder();
@@ -103,7 +105,8 @@ export class CodeTab implements Tab {
       this.#names = namesOf(Object.values(files).join("\n"));
     });
     const first = this.#folder?.files.find(({ path }) => /^world\.(?:luau|ts)$/.test(path));
-    if (first) await this.#open(first.path);
+    // A file that the user chose meanwhile stays open.
+    if (first && opens === this.#opens && world === this.#world) await this.#open(first.path);
   }
 
   async #readFolder(): Promise<void> {
@@ -155,9 +158,17 @@ export class CodeTab implements Tab {
   async #open(path: string, line?: number): Promise<void> {
     const world = this.#world;
     if (world === undefined) return;
-    if (this.#path !== undefined) this.#kept.set(this.#path, this.#editor.keep());
+    this.#opens += 1;
+    const opens = this.#opens;
     await this.#context.attempt(async () => {
-      if (!this.#files.get(path)) this.#files.open(await this.#context.api.file(world, path));
+      if (!this.#files.get(path)) {
+        const file = await this.#context.api.file(world, path);
+        if (world !== this.#world) return;
+        this.#files.open(file);
+      }
+      // The file that was chosen last is shown.
+      if (opens !== this.#opens) return;
+      if (this.#path !== undefined) this.#kept.set(this.#path, this.#editor.keep());
       this.#show(path);
       if (line !== undefined) this.#editor.goTo(line);
       await this.#check();

@@ -15,7 +15,7 @@ import {
   syntaxHighlighting,
 } from "@codemirror/language";
 import { lintGutter, lintKeymap, type Diagnostic as Mark, setDiagnostics } from "@codemirror/lint";
-import { EditorState, type Extension } from "@codemirror/state";
+import { EditorState, type Extension, Prec } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -37,6 +37,9 @@ const COLORS = HighlightStyle.define([
   { tag: tags.comment, color: "var(--code-comment)", fontStyle: "italic" },
   { tag: [tags.function(tags.variableName), tags.standard(tags.variableName)], color: "var(--code-name)" },
 ]);
+
+/** After Escape, Tab leaves the text for this time. */
+const LEAVE_MS = 2_000;
 
 const THEME = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--panel)", fontSize: "13px" },
@@ -149,7 +152,13 @@ export class Editor {
       : this.#path.endsWith(".ts") || this.#path.endsWith(".json")
         ? javascript({ typescript: true })
         : [];
+    // Also an Escape that closes the completions.
+    const leave = (view: EditorView): boolean => {
+      view.setTabFocusMode(LEAVE_MS);
+      return false;
+    };
     return [
+      Prec.highest(keymap.of([{ key: "Escape", run: leave }])),
       lineNumbers(),
       highlightActiveLine(),
       highlightActiveLineGutter(),
@@ -166,7 +175,6 @@ export class Editor {
       language,
       syntaxHighlighting(COLORS),
       THEME,
-      // Escape, then Tab leaves the editor.
       keymap.of([
         { key: "Mod-s", run: save, preventDefault: true },
         ...closeBracketsKeymap,

@@ -1,5 +1,10 @@
 /** Highlighting and completion of Luau for CodeMirror. */
-import { type CompletionContext, type CompletionResult, completeFromList } from "@codemirror/autocomplete";
+import {
+  type CompletionContext,
+  type CompletionResult,
+  completeFromList,
+  ifNotIn,
+} from "@codemirror/autocomplete";
 import { LanguageSupport, StreamLanguage, type StringStream } from "@codemirror/language";
 
 const KEYWORDS = new Set(
@@ -98,7 +103,7 @@ export function namesOf(types: string): string[] {
   return [...names].sort();
 }
 
-/** Luau with the names of the world's types as completions. `types` is asked at each completion. */
+/** Luau with the names of the world's types as completions outside comments and texts. `types` is asked at each completion. */
 export function luau(types: () => readonly string[]): LanguageSupport {
   const keywords = [...KEYWORDS].map((label) => ({ label, type: "keyword" }));
   const globals = [...GLOBALS].map((label) => ({ label, type: "variable" }));
@@ -113,5 +118,8 @@ export function luau(types: () => readonly string[]): LanguageSupport {
     if (isMember && !word) return { from: context.pos, options: members };
     return from(context);
   };
-  return new LanguageSupport(LANGUAGE, LANGUAGE.data.of({ autocomplete: complete }));
+  return new LanguageSupport(
+    LANGUAGE,
+    LANGUAGE.data.of({ autocomplete: ifNotIn(["comment", "string"], complete) }),
+  );
 }
