@@ -1,11 +1,15 @@
-import type { Client } from "../api/types.js";
+import type { Client, ClientDetails } from "../api/types.js";
 import { bytesText } from "../value.js";
+
+/** Upper bounds of the shown ages, in milliseconds. */
+const AGE_BOUNDS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 
 /** A figure that the carrier does not measure. */
 const NONE = "–";
 
 export function msText(value: number | null | undefined): string {
   if (value === null || value === undefined) return NONE;
+  if (value >= 10_000) return `${(value / 1_000).toFixed(1)} s`;
   return value < 10 ? `${+value.toFixed(1)} ms` : `${Math.round(value)} ms`;
 }
 
@@ -68,4 +72,17 @@ export function figuresOf(client: Client): readonly (readonly [string, string])[
     figures.push(["inputs missing", countText(inputs.missing)]);
   }
   return figures.filter(([, text]) => text !== NONE);
+}
+
+/** The fine buckets of the server as wider ones, each with a label of its own. */
+export function ageBuckets(
+  fine: ClientDetails["agesMs"],
+): readonly { readonly label: string; readonly count: number }[] {
+  const labels = [...AGE_BOUNDS.map((bound) => `≤ ${msText(bound)}`), "more"];
+  const counts = labels.map(() => 0);
+  for (const { ms, count } of fine) {
+    const index = ms === null ? -1 : AGE_BOUNDS.findIndex((bound) => ms <= bound);
+    counts[index < 0 ? AGE_BOUNDS.length : index]! += count;
+  }
+  return labels.map((label, index) => ({ label, count: counts[index]! }));
 }

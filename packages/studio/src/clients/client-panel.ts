@@ -3,7 +3,7 @@ import { histogram } from "../chart.js";
 import type { Context } from "../context.js";
 import { button, choice, field, figures, make, setText, table } from "../dom.js";
 import { bytesText } from "../value.js";
-import { carrierText, figuresOf, msText } from "./client-figures.js";
+import { ageBuckets, carrierText, figuresOf, msText } from "./client-figures.js";
 
 const QUEUE_ROWS = 20;
 const ENTITY_ROWS = 12;
@@ -66,12 +66,7 @@ export class ClientPanel {
   }
 
   #showDetails({ agesMs, queue, queueTotal, kinds, entities, measuredS }: ClientDetails): void {
-    this.#ages.replaceChildren(
-      histogram(
-        "Age of values at their arrival",
-        agesMs.map(({ ms, count }) => ({ label: ms === null ? "more" : `≤ ${msText(ms)}`, count })),
-      ),
-    );
+    this.#ages.replaceChildren(histogram("Age of the client's values at their arrival", ageBuckets(agesMs)));
     const waiting = queue
       .slice(0, QUEUE_ROWS)
       .map(({ lane, type, key, bytes, ageMs }) => [

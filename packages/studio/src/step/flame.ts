@@ -8,6 +8,7 @@ const LABEL_SHARE_MIN = 0.06;
 
 /** Milliseconds as text. */
 export function msText(us: number): string {
+  if (us < 10) return `${+us.toFixed(1)} µs`;
   return us < 1_000 ? `${us.toFixed(0)} µs` : `${(us / 1_000).toFixed(2)} ms`;
 }
 

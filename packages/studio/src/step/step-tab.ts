@@ -20,6 +20,8 @@ export class StepTab implements Tab {
   readonly #flame = make("div");
   readonly #hooks = make("div");
   readonly #slowest = make("div");
+  /** The parts that need measured steps. */
+  readonly #measured: readonly HTMLElement[];
   #isPaused = false;
 
   constructor(context: Context) {
@@ -43,6 +45,9 @@ export class StepTab implements Tab {
       ...PHASES.map((name, index) => make("span", {}, make("i", { class: `phase-key-${index}` }), name)),
       make("span", {}, make("i", { class: "budget-key" }), "budget"),
     );
+    const mean = make("section", {}, make("h2", {}, "Mean step by phase and function"), this.#flame);
+    const functions = make("section", {}, make("h2", {}, "Functions of the rules"), this.#hooks);
+    this.#measured = [this.#chart, legend, mean, functions];
     this.panel.append(
       make(
         "section",
@@ -52,8 +57,8 @@ export class StepTab implements Tab {
         this.#chart,
         legend,
       ),
-      make("section", {}, make("h2", {}, "Mean step by phase and function"), this.#flame),
-      make("section", {}, make("h2", {}, "Functions of the rules"), this.#hooks),
+      mean,
+      functions,
       make("section", {}, make("h2", {}, "Slowest steps of the last hour"), this.#slowest),
     );
   }
@@ -71,10 +76,10 @@ export class StepTab implements Tab {
     if (room === undefined || this.#isPaused) return;
     const profile = await api.profile(room, STEPS);
     const { steps, budgetUs } = profile;
+    const isMeasured = steps.length > 0;
+    for (const element of this.#measured) element.hidden = !isMeasured;
     this.#summary.replaceChildren(
-      steps.length === 0
-        ? make("p", { class: "empty" }, "Measuring begins now.")
-        : figures(summaryOf(profile)),
+      isMeasured ? figures(summaryOf(profile)) : make("p", { class: "empty" }, "Measuring begins now."),
     );
     this.#chart.replaceChildren(barChart(steps, budgetUs));
     this.#flame.replaceChildren(flame(profile));
@@ -141,7 +146,7 @@ function summaryOf(profile: Profile): readonly (readonly [string, string])[] {
     ["steps over budget", `${late} of ${sorted.length}`],
   ];
   if (work !== null && workMax !== null && workMax > 0) {
-    rows.push(["work of the rules", `${((work / workMax) * 100).toFixed(1)} % of the limit`]);
+    rows.push(["work of the rules", `${work.toLocaleString("en")} of ${workMax.toLocaleString("en")}`]);
   }
   if (memoryBytes !== null && memoryBytes !== undefined) {
     const limit = memoryBytesMax ? ` of ${bytesText(memoryBytesMax)}` : "";
