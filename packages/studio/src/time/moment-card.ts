@@ -28,7 +28,8 @@ export class MomentCard {
       autocapitalize: "off",
     });
     const steps = [-600, -60, -1, 1, 60, 600].map((count) => {
-      const label = `${count > 0 ? "+" : "−"}${Math.abs(count) < 60 ? `${Math.abs(count)} step` : stepsText(count)}`;
+      const size = Math.abs(count);
+      const label = `${count > 0 ? "+" : "−"}${size < 60 ? `${size} step` : `${size / 60} s`}`;
       return button(label, () => actions.step(count));
     });
     const more = make(

@@ -161,7 +161,8 @@ export class TimeTab implements Tab {
       close: () => this.#close(id),
     });
     this.#moments.set(id, card);
-    this.#cards.append(card.element);
+    // The newest moment is the first.
+    this.#cards.prepend(card.element);
   }
 
   #show(id: string): void {
