@@ -97,10 +97,13 @@ export class RoomView {
   /** Draws frames until `stop`. */
   start(): void {
     this.#resize();
+    let skippedS = 0;
     this.#stopLoop ??= startLoop(this.#renderer, ({ nowMs, frameMs, seconds }) => {
+      skippedS += seconds;
       if (nowMs < this.#drawNotBeforeMs) return;
       const begunMs = performance.now();
-      this.#frame(nowMs, seconds);
+      this.#frame(nowMs, skippedS);
+      skippedS = 0;
       const endMs = performance.now();
       // Drawing takes at most half of the page's time.
       this.#drawNotBeforeMs = endMs + (endMs - begunMs > FRAME_MS_MAX / 2 ? endMs - begunMs : 0);
@@ -119,8 +122,7 @@ export class RoomView {
     this.#overlay.selected = id;
     this.#overlay.relations = undefined;
     this.#view.scene.highlight(id);
-    if (id !== undefined && this.#canMove && this.#place(id)) this.#gizmo.attach(this.#handle);
-    else this.#gizmo.detach();
+    this.#placeGizmo();
   }
 
   /** Keeps the camera at an entity; `undefined` ends this. */
@@ -182,9 +184,7 @@ export class RoomView {
       this.#controls.target.add(this.#goal);
       this.#camera.position.add(this.#goal);
     }
-    if (this.#selected !== undefined && !this.#isDragging && !this.#place(this.#selected)) {
-      this.#gizmo.detach();
-    }
+    if (!this.#isDragging) this.#placeGizmo();
     this.#controls.update();
     this.#view.update(nowMs, seconds, this.#camera);
     this.#overlay.update();
@@ -203,6 +203,13 @@ export class RoomView {
     this.#sun.setDetail({ shadowMap: 0, shadowReach: 0 });
     this.#renderer.setPixelRatio(ratio);
     this.#resize();
+  }
+
+  /** Shows the gizmo at the selected entity, while its place is known. */
+  #placeGizmo(): void {
+    const isShown = this.#selected !== undefined && this.#canMove && this.#place(this.#selected);
+    if (!isShown) this.#gizmo.detach();
+    else if (this.#gizmo.object === undefined) this.#gizmo.attach(this.#handle);
   }
 
   /** Puts the handle of the gizmo at an entity. */

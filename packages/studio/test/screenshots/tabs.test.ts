@@ -16,6 +16,10 @@ const WORLDS = fileURLToPath(new URL("../../../../worlds", import.meta.url));
 const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
 const DEVICES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 const BOTS = 6;
+/** The steps that the chart of the tab Step shows. */
+const STEPS = 120;
+/** Frames after which the view of the room is drawn. */
+const FRAMES = 30;
 
 let browser: Browser;
 let server: ServerProcess;
@@ -48,9 +52,17 @@ const STATES: Readonly<Record<string, (visitor: StudioVisitor) => Promise<void>>
     await page.getByRole("treeitem", { name: /footballer/ }).click();
     await page.locator('[id^="entity-"]').first().click();
     await page.getByRole("heading", { name: /^footballer/ }).waitFor();
+    await page.locator(".labels .tag").first().waitFor();
+    await page.getByRole("button", { name: "Go to" }).click();
+    await page.evaluate(async (frames) => {
+      for (let frame = 0; frame < frames; frame += 1) await new Promise(requestAnimationFrame);
+    }, FRAMES);
   },
   Code: async ({ page }) => {
-    await page.locator(".cm-line").nth(5).click();
+    await page
+      .locator(".cm-line")
+      .nth(5)
+      .click({ position: { x: 40, y: 8 } });
     await page.keyboard.press("End");
     await page.keyboard.type(" oops");
     await page.locator(".cm-lintRange-error").first().waitFor();
@@ -60,16 +72,24 @@ const STATES: Readonly<Record<string, (visitor: StudioVisitor) => Promise<void>>
     await page.getByRole("article").first().waitFor();
     await page.locator('[id^="entity-"]').first().waitFor();
   },
-  Step: ({ page }) => page.getByRole("cell", { name: /ms|µs/ }).first().waitFor(),
+  Step: async ({ page }) => {
+    const [hook, bar] = [page.locator(".flame-row .hook").first(), page.locator(".steps g").nth(STEPS - 1)];
+    await Promise.all([hook, bar].map((drawn) => drawn.waitFor({ state: "attached" })));
+  },
   Clients: async ({ page }) => {
     await page.getByRole("button", { name: /^bot-0/ }).click();
     await page.getByRole("region", { name: "Client", exact: true }).waitFor();
+    await page.locator(".histogram li").first().waitFor();
+    await page.getByRole("table").nth(2).getByRole("row").nth(1).waitFor();
   },
   Events: ({ page }) => page.locator(".plots figure").first().waitFor(),
   "Net lab": async ({ page }) => {
     await page.getByRole("button", { name: "Train" }).click();
     await waitFor("a round trip", async () =>
       /\d/.test(await page.locator('[data-figure="round trip"]').innerText()),
+    );
+    await waitFor("a line of three values", async () =>
+      /L.*L/.test((await page.locator(".line-chart .line").first().getAttribute("d")) ?? ""),
     );
   },
 };
