@@ -54,6 +54,7 @@ const STATES: Readonly<Record<string, (visitor: StudioVisitor) => Promise<void>>
     await page.getByRole("heading", { name: /^footballer/ }).waitFor();
     await page.locator(".labels .tag").first().waitFor();
     await page.getByRole("button", { name: "Go to" }).click();
+    await page.getByRole("button", { name: "Follow" }).click();
     await page.evaluate(async (frames) => {
       for (let frame = 0; frame < frames; frame += 1) await new Promise(requestAnimationFrame);
     }, FRAMES);
