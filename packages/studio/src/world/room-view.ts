@@ -102,12 +102,13 @@ export class RoomView {
       skippedS += seconds;
       if (nowMs < this.#drawNotBeforeMs) return;
       const begunMs = performance.now();
+      // Another resolution empties the picture, so it is set before the drawing.
+      this.#governResolution(frameMs);
       this.#frame(nowMs, skippedS);
       skippedS = 0;
       const endMs = performance.now();
       // Drawing takes at most half of the page's time.
       this.#drawNotBeforeMs = endMs + (endMs - begunMs > FRAME_MS_MAX / 2 ? endMs - begunMs : 0);
-      this.#governResolution(frameMs);
     });
   }
 
@@ -274,6 +275,7 @@ export class RoomView {
     const { clientWidth, clientHeight } = this.element;
     if (clientWidth === 0 || clientHeight === 0) return;
     this.#renderer.setSize(clientWidth, clientHeight, false);
+    this.#drawNotBeforeMs = 0;
     this.#camera.aspect = clientWidth / clientHeight;
     this.#camera.updateProjectionMatrix();
   }
