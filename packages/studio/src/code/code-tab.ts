@@ -149,10 +149,12 @@ export class CodeTab implements Tab {
             "aria-current": isCurrent,
             "aria-label": label,
           });
-          if (path === focused) queueMicrotask(() => open.focus());
           return make("li", { class: this.#files.isChanged(path) ? "unsaved" : "" }, open);
         }),
     );
+    // At once: the list may be shown again in the same task, and would not find a focus that comes later.
+    const buttons = [...this.#list.querySelectorAll("button")];
+    if (focused) buttons.find(({ textContent }) => textContent === focused)?.focus();
   }
 
   async #open(path: string, line?: number): Promise<void> {
