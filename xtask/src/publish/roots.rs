@@ -103,7 +103,7 @@ pub(super) fn add_python(root: &Path) -> anyhow::Result<()> {
             fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }
-    // Of the packages of this machine, only pip is copied: a package that is installed already would hide that a wheel needs it.
+    // Only pip is copied from this machine. Another installed package would hide that a wheel lacks a dependency.
     for entry in fs::read_dir(installed.join("site-packages"))? {
         let entry = entry?;
         if !entry.file_name().to_string_lossy().starts_with("pip") {
