@@ -1,13 +1,6 @@
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
+import { BACKLOG_BYTES_MAX, SendInterval } from "./send-interval.js";
 import type { Input } from "./world.js";
-
-const SENDS_PER_SECOND_MAX = 30;
-const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
-/**
- * A socket with more unsent bytes than this counts as blocked. While it is blocked, only the newest input is kept, so
- * that no outdated input queues up.
- */
-const BACKLOG_BYTES_MAX = 4096;
 
 /** The output of the sender. `send` returns false if there is no connection. */
 export interface InputOutlet {
@@ -18,14 +11,13 @@ export interface InputOutlet {
 /** Sends the newest input when it changes, at most thirty times a second. */
 export class InputSender {
   readonly #outlet: InputOutlet;
+  readonly #interval = new SendInterval(() => this.#flush());
   #wanted: WritableInput | undefined;
   #sent: Input | undefined;
-  #sentAtMs = Number.NEGATIVE_INFINITY;
   /**
    * Whether the jump key was pressed since the last send. A press and release between two sends is sent as one jump.
    */
   #jumpPending = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(outlet: InputOutlet) {
     this.#outlet = outlet;
@@ -35,14 +27,14 @@ export class InputSender {
     this.#wanted ??= createInput();
     writeInput(input, this.#wanted);
     this.#jumpPending ||= this.#wanted.jump;
-    this.#schedule();
+    this.#interval.schedule();
   }
 
   /** Handles a new connection, which has not received the input yet. */
   connected(): void {
     this.#sent = undefined;
-    this.#sentAtMs = Number.NEGATIVE_INFINITY;
-    if (this.#wanted !== undefined) this.#schedule();
+    this.#interval.reset();
+    if (this.#wanted !== undefined) this.#interval.schedule();
   }
 
   /** Stops the sender, because from now on input is sent in another way. */
@@ -54,35 +46,20 @@ export class InputSender {
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #schedule(): void {
-    if (this.#timer !== undefined) return;
-    const waitMs = this.#sentAtMs + INTERVAL_MS - performance.now();
-    if (waitMs <= 0) this.#flush();
-    else this.#wakeIn(waitMs);
-  }
-
-  #wakeIn(waitMs: number): void {
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#flush();
-    }, waitMs);
+    this.#interval.stop();
   }
 
   #flush(): void {
     if (this.#wanted === undefined) return;
     const input = this.#jumpPending && !this.#wanted.jump ? { ...this.#wanted, jump: true } : this.#wanted;
     if (this.#sent !== undefined && same(this.#sent, input)) return;
-    if (this.#outlet.backlogBytes() > BACKLOG_BYTES_MAX) return this.#wakeIn(INTERVAL_MS);
+    if (this.#outlet.backlogBytes() > BACKLOG_BYTES_MAX) return this.#interval.retry();
     // If there is no connection, `connected` sends the newest input later.
     if (!this.#outlet.send(input)) return;
     this.#sent = { ...input };
-    this.#sentAtMs = performance.now();
+    this.#interval.sent();
     this.#jumpPending = false;
-    if (input !== this.#wanted) this.#schedule();
+    if (input !== this.#wanted) this.#interval.schedule();
   }
 }
 

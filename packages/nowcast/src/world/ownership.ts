@@ -3,6 +3,7 @@ import { encodeMsgpack } from "../codec/msgpack-writer.js";
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
 import { CancellableWaits, type WaitOptions } from "../events/cancellable-waits.js";
 import type { OwnerRequest, ProtocolAdapter, TargetPose } from "./protocol.js";
+import { BACKLOG_BYTES_MAX, SendInterval } from "./send-interval.js";
 import type {
   Entity,
   EntityId,
@@ -14,13 +15,6 @@ import type {
   WorldRecord,
 } from "./world.js";
 
-const SENDS_PER_SECOND_MAX = 30;
-const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
-/**
- * A socket with more unsent bytes than this counts as blocked. While it is blocked, only the newest targets are kept,
- * so that no outdated targets queue up.
- */
-const BACKLOG_BYTES_MAX = 4096;
 /** Maximum number of requests that wait for an answer. */
 const REQUESTS_MAX = 64;
 /**
@@ -54,8 +48,7 @@ export class Ownership {
   readonly #wanted = new Map<EntityId, TargetPose>();
   #waiting = new CancellableWaits();
   #number = 0;
-  #sentAtMs = Number.NEGATIVE_INFINITY;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #interval = new SendInterval(() => this.#flush());
   readonly #world: OwnedWorld;
 
   constructor(world: OwnedWorld) {
@@ -77,24 +70,24 @@ export class Ownership {
   release(id: EntityId, to: PlayerId | undefined): void {
     this.#wanted.delete(id);
     this.#granted.delete(id);
-    this.#tell({ type: "release", entity: id, to });
+    this.#send({ type: "release", entity: id, to });
   }
 
   set(id: EntityId, attributes: WorldRecord): void {
     checkAttributes(attributes);
-    this.#tell({ type: "set", entity: id, attributes });
+    this.#send({ type: "set", entity: id, attributes });
   }
 
   despawn(id: EntityId): void {
     this.#wanted.delete(id);
-    this.#tell({ type: "despawn", entity: id });
+    this.#send({ type: "despawn", entity: id });
   }
 
   move(id: EntityId, pose: OwnedPose): void {
     const goal = this.#goal(id, pose);
     if (!this.#isMine(id)) return this.#world.unsent();
     this.#wanted.set(id, goal);
-    this.#schedule();
+    this.#interval.schedule();
   }
 
   granted(entity: EntityId, number: number): void {
@@ -120,8 +113,7 @@ export class Ownership {
    * answered.
    */
   restart(error: NowcastError): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#interval.stop();
     this.#granted.clear();
     this.#wanted.clear();
     this.#pending.clear();
@@ -169,34 +161,20 @@ export class Ownership {
     });
   }
 
-  #tell(request: OwnerRequest): void {
+  #send(request: OwnerRequest): void {
     if (!this.#world.protocol?.owner(request)) this.#world.unsent();
-  }
-
-  #schedule(): void {
-    if (this.#timer !== undefined) return;
-    const waitMs = this.#sentAtMs + INTERVAL_MS - performance.now();
-    if (waitMs <= 0) this.#flush();
-    else this.#wakeIn(waitMs);
-  }
-
-  #wakeIn(waitMs: number): void {
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.#flush();
-    }, waitMs);
   }
 
   #flush(): void {
     const { protocol } = this.#world;
     if (this.#wanted.size === 0 || protocol === undefined) return;
-    if (protocol.backlogBytes > BACKLOG_BYTES_MAX) return this.#wakeIn(INTERVAL_MS);
+    if (protocol.backlogBytes > BACKLOG_BYTES_MAX) return this.#interval.retry();
     for (const [id, goal] of this.#wanted) {
       // If the lane is full, it soon has room again. The newest target is sent then.
-      if (!protocol.move(id, goal)) return this.#wakeIn(INTERVAL_MS);
+      if (!protocol.move(id, goal)) return this.#interval.retry();
       this.#wanted.delete(id);
     }
-    this.#sentAtMs = performance.now();
+    this.#interval.sent();
   }
 }
 
