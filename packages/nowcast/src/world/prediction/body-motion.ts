@@ -2,7 +2,7 @@
  * The motion of a body that rules move. It is computed from the two newest poses, and extrapolated
  * to the steps of a prediction.
  */
-import type { NumberArray } from "../interpolation/rotation.js";
+import { multiplyRotations, type NumberArray } from "../interpolation/rotation.js";
 
 const STEPS_PER_S = 60;
 /** Poses that are farther apart, in steps of the world, are not used to compute a velocity. */
@@ -66,7 +66,7 @@ export class BodyMotion {
     const sine = Math.sin((rate * seconds) / 2) / rate;
     for (let axis = 0; axis < 3; axis++) OPERAND[axis] = this.spin[axis]! * sine;
     OPERAND[3] = Math.cos((rate * seconds) / 2);
-    multiply(OPERAND, this.#turn, turn);
+    multiplyRotations(OPERAND, this.#turn, turn);
   }
 
   #put(tick: number, position: NumberArray, turn: NumberArray): void {
@@ -85,7 +85,7 @@ export class BodyMotion {
   #setSpin(turn: NumberArray, perS: number): void {
     for (let axis = 0; axis < 3; axis++) OPERAND[axis] = -this.#turn[axis]!;
     OPERAND[3] = this.#turn[3]!;
-    multiply(turn, OPERAND, DELTA);
+    multiplyRotations(turn, OPERAND, DELTA);
     const sign = DELTA[3]! < 0 ? -1 : 1;
     const sine = length(DELTA);
     const scale = sine < 1e-9 ? 0 : (sign * 2 * Math.atan2(sine, sign * DELTA[3]!) * perS) / sine;
@@ -96,22 +96,6 @@ export class BodyMotion {
 /** Scratch space, because array literals and numbers in arguments are garbage. */
 const OPERAND = new Float64Array(4);
 const DELTA = new Float64Array(4);
-
-/** Writes the rotation `second`, followed by `first`. */
-function multiply(first: NumberArray, second: NumberArray, out: NumberArray): void {
-  const x = first[0]!;
-  const y = first[1]!;
-  const z = first[2]!;
-  const w = first[3]!;
-  const a = second[0]!;
-  const b = second[1]!;
-  const c = second[2]!;
-  const d = second[3]!;
-  out[0] = w * a + x * d + y * c - z * b;
-  out[1] = w * b - x * c + y * d + z * a;
-  out[2] = w * c + x * b - y * a + z * d;
-  out[3] = w * d - x * a - y * b - z * c;
-}
 
 /** The length of the first three numbers. `Math.hypot` allocates. */
 function length(vector: Float64Array): number {
