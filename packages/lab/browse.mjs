@@ -1,7 +1,7 @@
 // Opens a server's lab page in Chromium, waits for its figures, and prints them as one line of JSON. `nowcast lab
 // browser` runs this on a host of an emulated link. Arguments: the page's address, the browser's program, a file for a
 // screenshot.
-import { chromium } from "playwright-core";
+import { launchBrowser } from "./launch-browser.mjs";
 
 const [address, executablePath, picture] = process.argv.slice(2);
 if (address === undefined || executablePath === undefined)
@@ -11,18 +11,7 @@ const expectedMs = Number(searchParams.get("samples")) * Number(searchParams.get
 const SERVER_MS = 15_000;
 const SPARE_MS = 60_000;
 
-const browser = await chromium.launch({
-  executablePath,
-  args: [
-    "--no-sandbox",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    // WebTransport requires a secure context, and an emulated host's plain HTTP address is not one.
-    `--unsafely-treat-insecure-origin-as-secure=${origin}`,
-  ],
-});
+const browser = await launchBrowser(executablePath, origin);
 try {
   const page = await browser.newPage({ viewport: { width: 1100, height: 900 } });
   page.on("pageerror", (error) => console.error(`the page: ${error.message}`));

@@ -50,7 +50,7 @@ async function playHere(run) {
  */
 async function playInChromium(game, executablePath) {
   const { build } = await import("esbuild");
-  const { chromium } = await import("playwright-core");
+  const { launchBrowser } = await import("./launch-browser.mjs");
   const here = dirname(fileURLToPath(import.meta.url));
   const { outputFiles } = await build({
     entryPoints: [join(here, "motion-page.mjs")],
@@ -61,18 +61,7 @@ async function playInChromium(game, executablePath) {
     logLevel: "error",
     write: false,
   });
-  const chrome = await chromium.launch({
-    executablePath,
-    args: [
-      "--no-sandbox",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-      // WebTransport requires a secure context, and an emulated host's plain HTTP address is not one.
-      `--unsafely-treat-insecure-origin-as-secure=${site}`,
-    ],
-  });
+  const chrome = await launchBrowser(executablePath, site);
   try {
     // A page of the server itself, so that it is admitted. The code in it is not the server's.
     const page = await chrome.newPage({ bypassCSP: true });
