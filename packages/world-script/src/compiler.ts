@@ -23,7 +23,8 @@ interface Known {
 }
 
 /**
- * Compiles a world again and again, and reads again only the files that changed.
+ * Compiles a world again and again. Only files that changed, and files that depend on their declarations, are checked and
+ * translated again.
  *
  * ```ts
  * const compiled = new WorldCompiler("my-world").compile();
@@ -35,7 +36,11 @@ export class WorldCompiler {
   readonly #ts: typeof ts;
   readonly #tstl: typeof tstl;
   readonly #known = new Map<string, Known>();
-  #program: ts.Program | undefined;
+  #builder: ts.SemanticDiagnosticsBuilderProgram | undefined;
+  /** The options of the builder and of the modules. */
+  #options = "";
+  /** The modules of the files that neither changed nor import a changed declaration, by the name of the file. */
+  readonly #modules = new Map<string, Module>();
   #texts = new Map<string, string | undefined>();
 
   /** Throws a `BuildError` if the folder is no world in TypeScript, or if the compiler is not installed. */
@@ -51,26 +56,26 @@ export class WorldCompiler {
 
   /** Compiles all files of the folder, as they are now. */
   compile(): Compiled {
-    const ts = this.#ts;
     this.#texts = new Map();
     const config = this.#readConfig();
-    const host = this.#host(config.options);
-    // A program that fails in the middle of a compilation is not reused.
-    const oldProgram = this.#program;
-    this.#program = undefined;
-    const program = ts.createProgram({
-      rootNames: config.fileNames,
-      options: config.options,
-      host,
-      ...(oldProgram === undefined ? {} : { oldProgram }),
-    });
-    const errors = [...config.errors, ...ts.getPreEmitDiagnostics(program)];
+    const builder = this.#build(config);
+    const program = builder.getProgram();
+    const errors = [
+      ...config.errors,
+      ...builder.getOptionsDiagnostics(),
+      ...builder.getSyntacticDiagnostics(),
+      ...builder.getGlobalDiagnostics(),
+      ...builder.getSemanticDiagnostics(),
+    ];
     const files = program
       .getSourceFiles()
       .filter((file) => this.#isOfWorld(file.fileName) && !file.isDeclarationFile);
-    for (const { file, start, length, message } of files.flatMap((file) => refusals(ts, program, file))) {
+    const changed = files.filter((file) => !this.#modules.has(file.fileName));
+    for (const { file, start, length, message } of changed.flatMap((file) =>
+      refusals(this.#ts, program, file),
+    )) {
       errors.push({
-        category: ts.DiagnosticCategory.Error,
+        category: this.#ts.DiagnosticCategory.Error,
         code: 0,
         file,
         start,
@@ -78,17 +83,59 @@ export class WorldCompiler {
         messageText: message,
       });
     }
-    this.#program = program;
+    // A program that fails in the middle of a compilation is not reused.
+    this.#builder = builder;
     if (errors.length > 0) return { modules: [], errors: this.#describe(errors) };
-    const { diagnostics, transpiledFiles } = this.#tstl.getProgramTranspileResult(ts.sys, () => undefined, {
-      program,
-    });
-    const refused = diagnostics.filter((found) => found.category === ts.DiagnosticCategory.Error);
+    const refused = this.#translate(program, changed);
     if (refused.length > 0) return { modules: [], errors: this.#describe(refused) };
-    const modules = transpiledFiles
-      .filter((file) => this.#isOfWorld(file.fileName))
-      .map((file) => this.#module(file));
-    return { modules, errors: [] };
+    return { modules: files.flatMap((file) => this.#modules.get(file.fileName) ?? []), errors: [] };
+  }
+
+  /** Checks the files that changed, and forgets their modules. */
+  #build(config: ts.ParsedCommandLine): ts.SemanticDiagnosticsBuilderProgram {
+    const ts = this.#ts;
+    const options = JSON.stringify(config.options);
+    let before = this.#builder;
+    this.#builder = undefined;
+    if (options !== this.#options || before === undefined) {
+      this.#options = options;
+      this.#modules.clear();
+      before = undefined;
+    }
+    const host = this.#host(config.options);
+    const builder = ts.createSemanticDiagnosticsBuilderProgram(
+      config.fileNames,
+      config.options,
+      host,
+      before,
+    );
+    for (;;) {
+      const next = builder.getSemanticDiagnosticsOfNextAffectedFile();
+      if (next === undefined) return builder;
+      if ("fileName" in next.affected) this.#modules.delete(next.affected.fileName);
+      else this.#modules.clear();
+    }
+  }
+
+  /** Makes the modules of these files. Returns errors, and keeps none of the modules if there is one. */
+  #translate(program: ts.Program, sourceFiles: ts.SourceFile[]): readonly ts.Diagnostic[] {
+    if (sourceFiles.length === 0) return [];
+    const { diagnostics, transpiledFiles } = this.#tstl.getProgramTranspileResult(
+      this.#ts.sys,
+      () => undefined,
+      {
+        program,
+        sourceFiles,
+      },
+    );
+    const refused = diagnostics.filter((found) => found.category === this.#ts.DiagnosticCategory.Error);
+    if (refused.length > 0) return refused;
+    const files = new Map(sourceFiles.map((file) => [resolve(file.fileName), file.fileName]));
+    for (const file of transpiledFiles) {
+      const name = files.get(resolve(file.fileName));
+      if (name !== undefined) this.#modules.set(name, this.#module(file));
+    }
+    return [];
   }
 
   #module({ fileName, code, sourceMap }: tstl.ProcessedFile): Module {

@@ -140,6 +140,29 @@ describe("modules", () => {
     expect(readFileSync(join(folder.path, "mine.luau"), "utf8")).toBe("return 1\n");
   });
 
+  it("of files that depend on a changed declaration are checked and made again, and only these", () => {
+    const folder = folderOf({
+      "world.ts": `${WORLD}import { SIZE } from "./size";\nprint(SIZE + 1);\n`,
+      "size.ts": "export const enum Size { Small = 1 }\nexport const SIZE = Size.Small;\n",
+      "alone.ts": "export const a = 1;\n",
+    });
+    const compiler = new WorldCompiler(folder.path);
+    const textOf = (path: string) => compiler.compile().modules.find((module) => module.path === path)?.text;
+    expect(buildOnce(compiler)).toMatchObject({ errors: [], modules: 3, changed: 3 });
+    const alone = compiler.compile().modules.find((module) => module.path === "alone.luau");
+    folder.write("world.ts", `${WORLD}import { Size } from "./size";\nprint(Size.Small);\n`);
+    expect(textOf("world.luau")).toContain("print(1");
+    folder.write("size.ts", "export const enum Size { Small = 2 }\nexport const SIZE = Size.Small;\n");
+    expect(textOf("world.luau")).toContain("print(2");
+    expect(compiler.compile().modules).toContain(alone);
+    // A file that did not change has an error while the declaration that it uses is gone.
+    folder.write("size.ts", "export const SIZE = 3;\n");
+    for (let again = 0; again < 2; again++) expect(compiler.compile().errors.join()).toContain("'Size'");
+    folder.write("size.ts", "export const enum Size { Small = 4 }\n");
+    expect(textOf("world.luau")).toContain("print(4");
+    expect(buildOnce(compiler)).toMatchObject({ errors: [], modules: 3 });
+  });
+
   it("are not written if one file has an error", () => {
     const folder = folderOf({ "world.ts": `${WORLD}print(1);\n` });
     const compiler = new WorldCompiler(folder.path);
