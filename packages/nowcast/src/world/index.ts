@@ -25,6 +25,7 @@ export { type OwnerRules, ownerRulesOf } from "./describe/owner.js";
 export { ARRIVE_ACTION, PORTAL_EVENT, type Portal, readPortal } from "./describe/portal.js";
 export { type Form, isFields, type Part, readForm, readVector, type Vector } from "./describe/shape.js";
 export { type Walker, walkerOf } from "./describe/walker.js";
+export { findRoom } from "./find-room.js";
 export {
   createInterpolator,
   type InterpolationSource,
@@ -74,6 +75,7 @@ export {
   type Protocol,
   type Quaternion,
   type ReportOutcome,
+  type RoomQuery,
   type SpawnOptions,
   type Vec3,
   type World,
@@ -83,4 +85,4 @@ export {
   type WorldStats,
   type WorldStatus,
 } from "./world.js";
-export { type WorldListing, worldsOf } from "./worlds.js";
+export { listRooms, type RoomListing, type WorldListing, worldsOf } from "./worlds.js";

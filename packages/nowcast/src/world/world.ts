@@ -376,6 +376,14 @@ export interface WorldEvents {
   error: { readonly error: NowcastError; readonly retryInMs: number | undefined };
 }
 
+/** A query for a room. */
+export interface RoomQuery {
+  /** The world that the room shows. */
+  readonly world: string;
+  /** The number of players that still fit in the room; 1 by default. */
+  readonly freeSeats?: number | undefined;
+}
+
 export interface JoinOptions {
   /**
    * `session` uses the best available carrier and survives its loss (`spec/WORLD.md`); `plain` is

@@ -19,6 +19,15 @@ export interface WorldListing {
   readonly picture: URL | undefined;
 }
 
+/** An open room of a server. */
+export interface RoomListing {
+  readonly name: string;
+  /** The world that the room shows. */
+  readonly world: string;
+  readonly players: number;
+  readonly playersMax: number;
+}
+
 const WORLDS_MAX = 200;
 const ROOMS_MAX = 1_000;
 const STEPS_MAX = 6;
@@ -40,11 +49,36 @@ export async function worldsOf(
   server: string | URL = "/",
   { signal }: WaitOptions = {},
 ): Promise<readonly WorldListing[]> {
-  const base = new URL(server, typeof location === "undefined" ? undefined : location.href);
-  base.protocol = base.protocol.replace(/^ws/, "http");
+  const base = baseOf(server);
   const rooms = fetchList(new URL("/api/rooms", base), signal).catch(() => undefined);
   const worlds = await fetchList(new URL("/api/worlds", base), signal);
   return readWorlds(worlds, await rooms, base);
+}
+
+/**
+ * Requests the open rooms of a server. `server` is any address of the server.
+ *
+ * Rejected with a `NowcastError` of the fault `network` if the server does not answer with a list.
+ */
+export async function listRooms(
+  server: string | URL = "/",
+  { signal }: WaitOptions = {},
+): Promise<readonly RoomListing[]> {
+  return readRooms(await fetchList(new URL("/api/rooms", baseOf(server)), signal));
+}
+
+/** Parses the answer of `/api/rooms`. Entries without valid names and numbers are omitted. */
+export function readRooms(answer: unknown): readonly RoomListing[] {
+  return listOf(answer, "rooms", ROOMS_MAX).flatMap(({ name, world, players, playersMax }) => {
+    if (!isName(name) || !isName(world) || !isCount(players) || !isCount(playersMax)) return [];
+    return { name, world, players, playersMax };
+  });
+}
+
+function baseOf(server: string | URL): URL {
+  const base = new URL(server, typeof location === "undefined" ? undefined : location.href);
+  base.protocol = base.protocol.replace(/^ws/, "http");
+  return base;
 }
 
 /** Parses the answers of `/api/worlds` and `/api/rooms`. Entries without a valid name are omitted. */
@@ -69,8 +103,8 @@ function readPlayers(answer: unknown): ReadonlyMap<string, number> | undefined {
   if (!isFields(answer)) return undefined;
   const players = new Map<string, number>();
   for (const { world, players: count } of listOf(answer, "rooms", ROOMS_MAX)) {
-    if (!isName(world) || !Number.isSafeInteger(count) || (count as number) < 0) continue;
-    players.set(world, (players.get(world) ?? 0) + (count as number));
+    if (!isName(world) || !isCount(count)) continue;
+    players.set(world, (players.get(world) ?? 0) + count);
   }
   return players;
 }
@@ -101,6 +135,10 @@ function readTexts(
 
 function isLine(value: unknown): value is string {
   return typeof value === "string" && value.length <= LINE_CHARACTERS_MAX;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function isName(value: unknown): value is string {
