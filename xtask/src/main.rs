@@ -52,7 +52,7 @@ enum Command {
     Cluster(cluster::Args),
     /// Check the tree against its own rules, such as ARCHITECTURE.md's dependency table and the places of `unsafe`
     Tidy,
-    /// Build the self-contained release binary with every instrument: target/release/nowcast
+    /// Build the packages of TypeScript, and the self-contained release binary with every instrument: target/release/nowcast
     Build,
     /// Build the documents as a site: packages/site/dist
     ///

@@ -49,10 +49,16 @@ pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     step::run(&line)
 }
 
-/// Builds the self-contained binary with every instrument.
+/// Builds the packages of TypeScript, which projects outside of the checkout install, and the self-contained binary with every
+/// instrument.
 pub(crate) fn build_everything() -> anyhow::Result<()> {
     tools::require_c_compiler()?;
-    client::build()?;
+    client::build_all()?;
+    build_program()
+}
+
+/// Builds target/release/nowcast, in which the pages of the last build are embedded.
+fn build_program() -> anyhow::Result<()> {
     step::run(&["cargo", "build", "--release", "--package", "nowcast-cli"])?;
     eprintln!("built {}", step::target_dir().join("release/nowcast").display());
     Ok(())
@@ -83,7 +89,9 @@ pub(crate) fn nowcast(args: &Args) -> anyhow::Result<()> {
 
 /// Like [`nowcast`], with words before the arguments.
 pub(crate) fn nowcast_with(words: &[&str], args: &Args) -> anyhow::Result<()> {
-    build_everything()?;
+    tools::require_c_compiler()?;
+    client::build()?;
+    build_program()?;
     let binary = step::target_dir().join("release/nowcast");
     let binary = binary.to_string_lossy();
     let mut line = vec![binary.as_ref()];

@@ -48,10 +48,15 @@ fn free_kib(table: &str) -> Option<u64> {
     table.lines().last()?.split_whitespace().nth(3)?.parse().ok()
 }
 
-/// Checks for a C compiler, because some dependencies contain C code.
+/// Checks for compilers of C and C++, because some dependencies contain such code. A build without them fails after minutes.
 pub(crate) fn require_c_compiler() -> anyhow::Result<()> {
-    output_of("cc", &["--version"])
-        .context("a C compiler is missing: install one (Debian: `apt-get install build-essential`)")?;
+    for (compiler, language) in [("cc", "C"), ("c++", "C++")] {
+        output_of(compiler, &["--version"]).with_context(|| {
+            format!(
+                "a compiler of {language} (`{compiler}`) is missing: install one (Debian: `apt-get install build-essential`)"
+            )
+        })?;
+    }
     Ok(())
 }
 

@@ -1,8 +1,9 @@
-// A registry of npm for tests: serves the packages of one folder, on loopback, and knows no other package.
+// A registry of npm for tests: serves the packages of one folder, on loopback. Only reading is possible.
 //
-//   node registry.mjs FOLDER [PORT]
+//   node registry.mjs FOLDER [PORT [OTHERS]]
 //
-// Prints its address. Only reading is possible.
+// Prints its address. Requests for packages that the folder does not have are redirected to the registry with the address
+// OTHERS, and refused without such an address.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,8 +11,15 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Starts a registry with the packages of `folder`. Resolves with its server and its address. */
-export async function startRegistry(folder, port = 0) {
+/**
+ * Starts a registry with the packages of `folder`. Other packages are at `others`, if it is given. Resolves with its server
+ * and its address.
+ *
+ * @param {string} folder
+ * @param {number} port
+ * @param {string | undefined} others
+ */
+export async function startRegistry(folder, port = 0, others = undefined) {
   const packages = new Map();
   const files = new Map();
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".tgz"))) {
@@ -30,6 +38,10 @@ export async function startRegistry(folder, port = 0) {
       return;
     }
     const releases = packages.get(path);
+    if (releases === undefined && others !== undefined) {
+      response.writeHead(302, { Location: others.replace(/\/$/, "") + request.url }).end();
+      return;
+    }
     if (releases === undefined) {
       response.writeHead(404, { "Content-Type": "application/json" }).end('{"error":"not found"}');
       return;
@@ -58,6 +70,7 @@ function describe(name, releases, origin) {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { address } = await startRegistry(process.argv[2], Number(process.argv[3] ?? 0));
+  const [folder, port, others] = process.argv.slice(2);
+  const { address } = await startRegistry(folder, Number(port ?? 0), others);
   console.log(address);
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::{client, step, tools};
+use crate::{client, console, step, tools};
 
 /// The parts to make.
 #[derive(clap::Args)]
@@ -32,6 +32,13 @@ pub(crate) struct Args {
     /// published program must run on older systems, too
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// Make only the packages of this platform, such as linux-x86_64. May be given several times. Without the flag, packages of all
+    /// platforms are made
+    #[arg(long = "platform", value_name = "NAME", conflicts_with_all = ["program", "made"])]
+    platforms: Vec<String>,
+    /// Fail if a file is larger than its goal of 25 MiB, instead of naming it in a warning
+    #[arg(long)]
+    strict: bool,
     /// Pack everything a second time, and compare the checksums. The programs are compiled once
     #[arg(long, conflicts_with = "made")]
     twice: bool,
@@ -40,7 +47,7 @@ pub(crate) struct Args {
     colyseus: bool,
 }
 
-/// Maximum size of a program, of a package with a program, and of a wheel, in bytes.
+/// Goal for the size of a program, of a package with a program, and of a wheel, in bytes.
 const BYTES_MAX: u64 = 25 << 20;
 
 /// The file with the checksums.
@@ -81,12 +88,13 @@ impl Places {
 /// Makes all packages, and checks them if asked.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let places = Places::new();
+    let mut programs = Vec::new();
     if !args.made {
-        make(&places, args.program.as_deref())?;
+        programs = make(&places, args)?;
     }
     if args.twice {
         let first = places.sums()?;
-        make(&places, args.program.as_deref())?;
+        make(&places, args)?;
         let differing = differing(&first, &places.sums()?);
         if !differing.is_empty() {
             bail!("the second packing has other checksums: {}", differing.join(", "));
@@ -96,7 +104,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.check {
         check::run(&places, args.program.is_none(), args.colyseus)?;
     }
-    Ok(())
+    // The last step, so that a file that is too large prevents no other check.
+    refuse_large_files(&places, &programs, args.strict)
 }
 
 /// Returns the names of files that are in one list only, or with two checksums.
@@ -107,16 +116,18 @@ fn differing(first: &str, second: &str) -> Vec<String> {
     names.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn make(places: &Places, given: Option<&Path>) -> anyhow::Result<()> {
+/// Makes the files of all packages, and lists them. Returns the programs in them with their sizes.
+fn make(places: &Places, args: &Args) -> anyhow::Result<Vec<(String, u64)>> {
     tools::require_node()?;
+    let targets = program::named(&args.platforms)?;
     if places.out.exists() {
         fs::remove_dir_all(&places.out).context("cannot empty the folder of the last run")?;
     }
     fs::create_dir_all(&places.out)?;
     client::build_all()?;
-    let programs = match given {
-        Some(given) => vec![program::of_this_machine(given.to_owned())?],
-        None => program::build_all()?,
+    let programs = match &args.program {
+        Some(given) => vec![program::of_this_machine(given.clone())?],
+        None => program::build_all(&targets, args.platforms.is_empty())?,
     };
     let first = programs.first().context("no target of this machine could be built")?;
     let docs = step::target_dir().join("docs");
@@ -131,42 +142,73 @@ fn make(places: &Places, given: Option<&Path>) -> anyhow::Result<()> {
         image::make(places, program, &licences)?;
     }
     // The module of the wheel would be compiled, although the program is given.
-    if given.is_none() {
+    if args.program.is_none() {
         wheel::make(places, &programs)?;
     }
-    list(places)
+    let mut sizes = Vec::new();
+    for program in &programs {
+        let (name, size) = (program.target.name, program.path.metadata()?.len());
+        println!("{:>9.2} MB  the program for {name}", size as f64 / 1e6);
+        sizes.push((format!("the program for {name}"), size));
+    }
+    list(places)?;
+    Ok(sizes)
 }
 
-/// Writes the checksums, and prints all files with their sizes. Fails if a file is larger than allowed.
+/// Writes the checksums, and prints all files with their sizes.
 fn list(places: &Places) -> anyhow::Result<()> {
+    let mut sums = String::new();
+    let names = published(places)?;
+    for name in &names {
+        let path = places.out.join(name);
+        let sum = sha256(&path)?;
+        println!("{:>9.2} MB  {}  {name}", path.metadata()?.len() as f64 / 1e6, &sum[..16]);
+        sums += &format!("{sum}  {name}\n");
+    }
+    fs::write(places.out.join(SUMS), sums).context("cannot write the checksums")?;
+    eprintln!("made {} files in {}; SHA256SUMS has their checksums", names.len(), places.out.display());
+    Ok(())
+}
+
+/// Returns the names of all files that would be published, relative to their folder.
+fn published(places: &Places) -> anyhow::Result<Vec<String>> {
     let mut names = Vec::new();
     for folder in ["", "npm/"] {
         for entry in fs::read_dir(places.out.join(folder))? {
             let entry = entry?;
-            if entry.file_type()?.is_file() {
-                names.push(format!("{folder}{}", entry.file_name().to_string_lossy()));
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.file_type()?.is_file() && name != SUMS {
+                names.push(format!("{folder}{name}"));
             }
         }
     }
     names.sort();
-    let mut sums = String::new();
-    let mut too_large = Vec::new();
-    for name in &names {
-        let path = places.out.join(name);
-        let sum = sha256(&path)?;
-        let size = path.metadata()?.len();
-        println!("{:>9.2} MB  {}  {name}", size as f64 / 1e6, &sum[..16]);
-        sums += &format!("{sum}  {name}\n");
-        if size > BYTES_MAX {
-            too_large.push(name.as_str());
-        }
+    Ok(names)
+}
+
+/// Names the files that are larger than their goal. They are an error only if asked, because they work like others.
+fn refuse_large_files(places: &Places, programs: &[(String, u64)], strict: bool) -> anyhow::Result<()> {
+    let mut sizes = programs.to_vec();
+    for name in published(places)? {
+        let size = places.out.join(&name).metadata()?.len();
+        sizes.push((name, size));
     }
-    fs::write(places.out.join(SUMS), sums).context("cannot write the checksums")?;
-    if !too_large.is_empty() {
-        bail!("larger than {} MiB: {}", BYTES_MAX >> 20, too_large.join(", "));
+    let large = larger_than(&sizes, BYTES_MAX);
+    if large.is_empty() {
+        return Ok(());
     }
-    eprintln!("made {} files in {}; SHA256SUMS has their checksums", names.len(), places.out.display());
+    let message = format!("larger than the goal of {} MiB: {}", BYTES_MAX >> 20, large.join(", "));
+    if strict {
+        bail!("{message}");
+    }
+    eprintln!("{} {message}", console::yellow("warning:"));
     Ok(())
+}
+
+/// Returns the names of files with more bytes than `bytes_max`, each with its size.
+fn larger_than(sizes: &[(String, u64)], bytes_max: u64) -> Vec<String> {
+    let large = sizes.iter().filter(|(_, size)| *size > bytes_max);
+    large.map(|(name, size)| format!("{name} ({:.2} MB)", *size as f64 / 1e6)).collect()
 }
 
 /// Returns the SHA-256 of a file in hexadecimal digits.
@@ -249,5 +291,11 @@ mod tests {
         let first = "aa  one\nbb  two\ncc  three\n";
         assert_eq!(differing(first, "cc  three\naa  one\nbb  two\n"), Vec::<String>::new());
         assert_eq!(differing(first, "aa  one\nb0  two\n"), ["three", "two"]);
+    }
+
+    #[test]
+    fn only_files_above_the_goal_are_named_with_their_size() {
+        let sizes = [("at the goal".to_owned(), BYTES_MAX), ("above".to_owned(), BYTES_MAX + 1)];
+        assert_eq!(larger_than(&sizes, BYTES_MAX), ["above (26.21 MB)"]);
     }
 }

@@ -29,7 +29,7 @@ const DEPENDENCIES: [&str; 2] = ["dependencies", "peerDependencies"];
 
 /// Packs all packages into `out/npm`.
 pub(super) fn make_all(places: &Places, programs: &[Program], licences: &Path) -> anyhow::Result<()> {
-    for package in ["@nowcast/predict-rapier", "nowcast-server", "@nowcast/world-script", "create-nowcast"] {
+    for package in ["nowcast-server", "@nowcast/world-script", "create-nowcast"] {
         step::run(&["npm", "run", "--silent", "build", "--workspace", package])?;
     }
     for program in programs {

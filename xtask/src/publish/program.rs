@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 
 use super::output_of;
 use crate::{console, step};
@@ -60,24 +60,37 @@ pub(super) struct Program {
     pub(super) path: PathBuf,
 }
 
-/// Builds the program for every target whose standard library is installed. The other targets are named.
-pub(super) fn build_all() -> anyhow::Result<Vec<Program>> {
+/// Builds the program for these targets. If it may leave out some, it names each whose standard library is not installed.
+/// Otherwise such a target is an error.
+pub(super) fn build_all(targets: &[&'static Target], may_leave_out: bool) -> anyhow::Result<Vec<Program>> {
     let tools = python_tools()?;
     let libraries = PathBuf::from(output_of("rustc", &["--print", "sysroot"])?.trim()).join("lib/rustlib");
     let mut programs = Vec::new();
-    for target in &TARGETS {
+    for &target in targets {
         if !libraries.join(target.triple).join("lib").is_dir() {
-            eprintln!(
-                "{} the program for {}: Rust's standard library for it is not installed (`rustup target add {}`)",
-                console::yellow("not made:"),
-                target.name,
-                target.triple
-            );
+            let (name, triple) = (target.name, target.triple);
+            let cause =
+                format!("Rust's standard library for it is not installed (`rustup target add {triple}`)");
+            ensure!(may_leave_out, "the program for {name} cannot be built: {cause}");
+            eprintln!("{} the program for {name}: {cause}", console::yellow("not made:"));
             continue;
         }
         programs.push(build(target, &tools)?);
     }
     Ok(programs)
+}
+
+/// Returns the targets with these names, or all if none is named.
+pub(super) fn named(names: &[String]) -> anyhow::Result<Vec<&'static Target>> {
+    let known = || TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ");
+    for name in names {
+        let is_known = TARGETS.iter().any(|target| target.name == *name);
+        ensure!(is_known, "there is no platform {name}; the platforms are {}", known());
+    }
+    Ok(TARGETS
+        .iter()
+        .filter(|target| names.is_empty() || names.iter().any(|name| name == target.name))
+        .collect())
 }
 
 /// Returns a program that was built for this machine in another way.
@@ -142,4 +155,21 @@ pub(super) fn python_tools() -> anyhow::Result<PathBuf> {
         step::run(&[&[&*pip, "install", "--quiet"], &PYTHON_TOOLS[..]].concat())?;
     }
     Ok(programs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_platform_is_refused_with_the_known_ones() {
+        let names = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            named(&names).map(|targets| targets.iter().map(|target| target.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[]).expect("all are known"), ["linux-x86_64", "linux-aarch64", "windows-x86_64"]);
+        assert_eq!(names(&["windows-x86_64"]).expect("it is known"), ["windows-x86_64"]);
+        let refused = names(&["windows"]).expect_err("it is unknown").to_string();
+        assert!(refused.contains("no platform windows; the platforms are linux-x86_64,"), "{refused}");
+    }
 }
