@@ -4,6 +4,7 @@ mod attributes;
 mod entities;
 mod lasting;
 mod looking;
+mod moves;
 mod people;
 mod telling;
 mod ui;

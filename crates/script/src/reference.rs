@@ -137,6 +137,11 @@ const SECTIONS: [Section; 5] = [
                 "Sets the sky and the light of all pages, or of one player's: `time` is the hour of the day from 0 to 24, and `fog` is 0 (none) to 1 (thick). Pages glide to another hour within two seconds. nil returns to the page's own light.",
             ),
             entry(
+                "weather",
+                "(fields: { rain: number?, snow: number?, wind: vector? }?, player: Entity?) -> ()",
+                "Sets the weather on all pages, or on one player's: `rain` and `snow` are 0 (none) to 1 (heavy), and the `wind`, in metres a second (at most 40), carries them. It is drawn only: it moves no body, makes no sound, and falls through roofs. nil ends it.",
+            ),
+            entry(
                 "light",
                 "(name: string, fields: LightFields?, player: Entity?) -> ()",
                 "Sets a light in the picture of all pages, or of one player's, until it is changed or, with nil, removed. A world has at most 32 lights; pages draw the 8 nearest ones of each type.",
@@ -387,6 +392,11 @@ const SECTIONS: [Section; 5] = [
                 "move_to",
                 "(self: Entity, to: vector, options: MoveFields?) -> ()",
                 "Moves a kinematic body to a place within some seconds, and stops it there. Another `move_to`, `glide_to`, an owner, or setting its position, rotation, velocity, spin or parent ends the move. The move is saved.",
+            ),
+            entry(
+                "follow",
+                "(self: Entity, path: { vector }, options: PathFields?) -> ()",
+                "Moves a kinematic body from its place through the 1 to 64 places of a path, in straight lines, and stops it at the last one. What ends a `move_to` ends this move, too. The move is saved. At most 1,024 entities follow paths at the same time.",
             ),
             entry(
                 "turn_to",

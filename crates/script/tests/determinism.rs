@@ -5,7 +5,7 @@
 use crate::samples;
 use nowcast_script::{Console, Limits, Script, Sources};
 use nowcast_world::{
-    ApplyError, Attributes, Command, Definition, Event, Input, PlayerId, Random, Value, World,
+    ApplyError, Attributes, Command, Definition, Event, Input, PlayerId, Random, SavedData, Value, World,
 };
 
 const TICKS: u64 = 150;
@@ -77,12 +77,30 @@ fn arguments(random: &mut Random, world: &World, of: &Attributes) -> Value {
     Value::Map(pairs.collect())
 }
 
+/// Lets a guest join, or a player with one of two accounts, with stored data or without.
+fn join(random: &mut Random, player: PlayerId) -> Command {
+    let name = format!("player {}", player.0);
+    if below(random, 2) == 0 {
+        return Command::Join { player, name };
+    }
+    let coins = Value::Map(vec![(Value::Text("coins".to_owned()), Value::Int(below(random, 100) as i64))]);
+    let stored = SavedData { version: 1, revision: 1 + below(random, 9), value: coins };
+    Command::JoinWithAccount {
+        player,
+        name,
+        is_program: false,
+        roles: vec!["builder".to_owned()],
+        account: format!("account {}", below(random, 2)),
+        saved: (below(random, 2) == 0).then_some(stored),
+    }
+}
+
 /// Makes a random command of a player.
 fn command(random: &mut Random, world: &World) -> Command {
     let player = PlayerId(1 + below(random, PLAYERS.into()) as u32);
     let is_here = world.scene().player(player).is_some();
     if !is_here {
-        return Command::Join { player, name: format!("player {}", player.0) };
+        return join(random, player);
     }
     let actions = &world.scene().definition().actions;
     match below(random, 40) {

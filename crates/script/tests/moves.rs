@@ -26,6 +26,15 @@ const RULES: &str = "
         put(40, 1, 0.5, 6, 2, 1) -- a wall
         put(36.5, 1.6, 4.5, 1.4, 0.2, 1.4) -- a ceiling too low to stand under
     end)
+    world.action('tour', { options = 'any' }, function(_, a)
+        world.tagged('door')[1]:follow({ vector.create(4, 0, 0), vector.create(4, 0, -4) }, a.options)
+    end)
+    world.action('maze', { count = 'u16' }, function(_, a)
+        local places = {} for i = 1, a.count do places[i] = vector.create(i, 0, 0) end
+        world.tagged('door')[1]:follow(places)
+    end)
+    world.action('odd', { place = 'any' }, function(_, a) world.tagged('door')[1]:follow({ a.place }) end)
+    world.action('roll', {}, function() world.tagged('ball')[1]:follow { vector.zero } end)
     world.action('halt', {}, function() world.tagged('door')[1].velocity = vector.zero end)
     world.action('mute', {}, function() assert(world.cancel(world.state.timer)) end)
     world.action('out', {}, function(player) player:kick('enough') player:kick() end)
@@ -78,6 +87,58 @@ fn setting_the_velocity_ends_a_planned_move() {
     let case = "test.act(ada, 'open') test.wait(1) test.act(ada, 'halt') local y = door.position.y
         test.wait(2) test.near(door.position.y, y)";
     assert_eq!(play(case), None);
+}
+
+#[test]
+fn a_door_follows_a_path_and_stops_at_its_end() {
+    let case = "test.act(ada, 'tour', { options = { seconds = 2, face = true } }) test.wait(1)
+        test.near(door.position, vector.create(4, 0, 0), 0.1)
+        test.wait(0.6)
+        test.near(door.position, vector.create(4, 0, -2.4), 0.1)
+        test.near(door.yaw, 0, 0.01)
+        test.wait(1)
+        test.near(door.position, vector.create(4, 0, -4))
+        test.near(door.yaw, 0, 0.01)
+        test.equal(door.velocity, vector.zero)";
+    assert_eq!(play(case), None);
+}
+
+#[test]
+fn a_path_that_loops_leads_back_and_begins_again_until_another_move() {
+    // 4 m, 4 m and the diagonal, at 4 m/s.
+    let case = "local round = (8 + math.sqrt(32)) / 4
+        test.act(ada, 'tour', { options = { speed = 4, loop = true } }) test.wait(round)
+        test.near(door.position, vector.zero, 0.15)
+        test.wait(1)
+        test.near(door.position, vector.create(4, 0, 0), 0.15)
+        test.wait(2 * round)
+        test.near(door.position, vector.create(4, 0, 0), 0.3)
+        test.near(vector.magnitude(door.velocity), 4, 0.7)
+        test.act(ada, 'open') test.wait(3)
+        test.near(door.position, vector.create(0, 3, 0))
+        test.equal(door.velocity, vector.zero)";
+    assert_eq!(play(case), None);
+}
+
+#[test]
+fn a_path_out_of_bounds_is_refused_by_name() {
+    for (case, problem) in [
+        (
+            "test.act(ada, 'tour', { options = { seconds = 2, speed = 2 } })",
+            "`seconds` or a `speed`, not both",
+        ),
+        ("test.act(ada, 'tour', { options = { speed = 0 } })", "options.speed: expected a number above 0"),
+        ("test.act(ada, 'tour', { options = { easing = 'inout' } })", "options.easing: expected \"in_out\""),
+        ("test.act(ada, 'tour', { options = { laps = 2 } })", "options.laps is not a field"),
+        ("test.act(ada, 'tour', { options = { seconds = 0 } })", "seconds"),
+        ("test.act(ada, 'maze', { count = 0 })", "a list of 1 to 64 places, and this one has 0"),
+        ("test.act(ada, 'maze', { count = 65 })", "a list of 1 to 64 places, and this one has 65"),
+        ("test.act(ada, 'odd', { place = 3 })", "path[1]: expected vector.create(x, y, z)"),
+        ("test.act(ada, 'roll')", "motion = \"kinematic\""),
+    ] {
+        let told = play(case).unwrap_or_default();
+        assert!(told.contains(problem), "{case}: {told}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The sky and the loops of worlds.
+//! The sky, the weather and the loops of worlds.
 
 use crate::one_case;
 
@@ -6,6 +6,10 @@ const WORLD: &str = "
     local world = require('@nowcast/world')
     local Kart = world.kind('kart', {})
     world.action('sky', { value = 'any', mine = 'bool' }, function(player, a) world.sky(a.value, if a.mine then player else nil) end)
+    world.action('weather', { value = 'any', mine = 'bool' }, function(player, a)
+        if a.value and a.value.wind then a.value.wind = vector.create(a.value.wind, 0, 0) end
+        world.weather(a.value, if a.mine then player else nil)
+    end)
     world.action('loop', { value = 'any', mine = 'bool' }, function(_, a) world.loop('music', a.value) end)
     world.action('engine', {}, function()
         local kart = Kart:spawn { at = vector.one }
@@ -62,6 +66,17 @@ fn a_loop_plays_until_it_is_stopped() {
 }
 
 #[test]
+fn weather_is_for_all_players_or_for_one_until_it_ends() {
+    let case = "test.act(ada, 'weather', { value = { rain = 0.5, wind = 3 }, mine = false })
+        test.equal(test.screen('@weather'), { rain = 0.5, wind = { 3, 0, 0 } })
+        test.act(ada, 'weather', { value = { snow = 1 }, mine = true })
+        test.equal(test.screen('@weather', ada), { snow = 1 })
+        test.act(ada, 'weather', { mine = false })
+        test.equal(test.screen('@weather'), nil)";
+    assert_eq!(play(case), None);
+}
+
+#[test]
 fn values_out_of_bounds_are_refused_by_name() {
     for (action, value, problem) in [
         ("sky", "{ time = 25 }", "world.sky: time is a number from 0 to 24"),
@@ -69,6 +84,11 @@ fn values_out_of_bounds_are_refused_by_name() {
         ("sky", "{ time = 0/0 }", "world.sky: time is a number from 0 to 24"),
         ("sky", "{ tiem = 3 }", "did you mean `time`?"),
         ("sky", "3", "needs a table of time, fog"),
+        ("weather", "{ rain = 2 }", "world.weather: rain is a number from 0 to 1"),
+        ("weather", "{ snow = 0/0 }", "world.weather: snow is a number from 0 to 1"),
+        ("weather", "{ wind = 41 }", "wind is a vector of at most 40 metres a second"),
+        ("weather", "{ wind = 0/0 }", "wind is a vector of at most 40 metres a second"),
+        ("weather", "{ hail = 1 }", "world.weather has no hail"),
         ("loop", "{ volume = 1 }", "needs a file"),
         ("loop", "{ file = 'a.ogg', volume = 2 }", "loop music.volume is a number from 0 to 1"),
         ("loop", "{ file = 'a.ogg', pitch = 9 }", "loop music.pitch is a number from 0.25 to 4"),

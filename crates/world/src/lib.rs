@@ -120,12 +120,12 @@ pub use owner::{
     Area, Beyond, GIFTS_MAX, OWNED_MAX, OwnedBy, OwnerError, OwnerLeaves, OwnerRequest, OwnerRules,
 };
 pub use physics::SPEED_MAX;
-pub use planned_move::Easing;
+pub use planned_move::{Easing, PathOptions};
 pub use player::Player;
 pub use pose::{FreeMotion, Pose, Velocity};
 pub use problem::{DefinitionError, Problem};
 pub use random::Random;
-pub use scene::{Filter, Hit, Scene, SceneError};
+pub use scene::{Filter, Hit, PATH_PLACES_MAX, PATHS_MAX, Scene, SceneError};
 pub use shape::{ColliderShape, TRIANGLES_MAX};
 pub use snapshot::RestoreError;
 pub use solid::{Form, Solid, SolidMotion, Triangle};

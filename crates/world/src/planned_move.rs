@@ -1,5 +1,6 @@
-//! Moves of kinematic bodies over several steps.
+//! Moves of kinematic bodies over several steps: to a pose, or along a path.
 
+use crate::math::Vec3;
 use crate::pose::Pose;
 
 /// The course of the speed of a move.
@@ -37,6 +38,85 @@ impl Easing {
     }
 }
 
+/// A body that faces its way looks this far ahead on its path, in metres, so that it turns gently at corners.
+const LOOK_AHEAD: f32 = 0.5;
+
+/// How a body follows a path: [`crate::Scene::follow`].
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct PathOptions {
+    /// Seconds of the whole path; of one round, if it loops.
+    pub seconds: f64,
+    /// The course of the speed over the whole path.
+    pub easing: Easing,
+    /// Whether the path leads back to its first place, and begins again.
+    pub loops: bool,
+    /// Whether the body turns so that it faces its way.
+    pub faces: bool,
+}
+
+/// A move along a path that is under way.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct PlannedPath {
+    /// At least two places. A path that loops ends where it begins.
+    pub(crate) places: Vec<[f32; 3]>,
+    pub(crate) easing: Easing,
+    pub(crate) loops: bool,
+    pub(crate) faces: bool,
+    /// Steps of the whole path, or of one round; at least one.
+    pub(crate) steps: u32,
+    /// Number of steps taken so far; of this round, if the path loops.
+    pub(crate) done: u32,
+}
+
+/// Returns the length of a path in metres.
+pub(crate) fn length_of(places: &[[f32; 3]]) -> f32 {
+    places.windows(2).map(|pair| vector(pair[0]).distance(vector(pair[1]))).sum()
+}
+
+impl PlannedPath {
+    /// Returns the pose after the steps taken so far. `rotation` is the present one, which a body keeps that does not face its
+    /// way.
+    pub(crate) fn pose(&self, rotation: [f32; 4]) -> Pose {
+        let length = length_of(&self.places);
+        let way = match self.done >= self.steps {
+            true => length,
+            false => length * self.easing.at(self.done as f32 / self.steps as f32),
+        };
+        let position = self.place_at(way);
+        let ahead = match self.faces {
+            // At the end of its path, the body keeps the direction of the last part.
+            true if !self.loops && way + LOOK_AHEAD >= length => {
+                self.place_at(length) - self.place_at((length - LOOK_AHEAD).max(0.0))
+            }
+            true => self.place_at((way + LOOK_AHEAD) % length) - position,
+            false => Vec3::ZERO,
+        };
+        let rotation = match ahead.x == 0.0 && ahead.z == 0.0 {
+            true => rotation,
+            false => crate::math::yaw_rotation(libm::atan2f(-ahead.x, -ahead.z)).to_array(),
+        };
+        Pose { position: position.to_array(), rotation }
+    }
+
+    /// Returns the place after this many metres from the beginning.
+    fn place_at(&self, way: f32) -> Vec3 {
+        let mut rest = way;
+        for pair in self.places.windows(2) {
+            let (from, to) = (vector(pair[0]), vector(pair[1]));
+            let length = from.distance(to);
+            if rest <= length {
+                return if length > 0.0 { from + (to - from) * (rest / length) } else { from };
+            }
+            rest -= length;
+        }
+        vector(*self.places.last().expect("a path has places"))
+    }
+}
+
+fn vector(place: [f32; 3]) -> Vec3 {
+    Vec3::from_array(place)
+}
+
 /// A move that is under way.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct PlannedMove {
@@ -71,6 +151,23 @@ impl PlannedMove {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_passes_its_places_at_the_speed_of_its_easing() {
+        let places = vec![[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [4.0, 0.0, 0.0], [4.0, 0.0, -4.0]];
+        let mut path =
+            PlannedPath { places, easing: Easing::Linear, loops: false, faces: true, steps: 8, done: 0 };
+        let mut seen = Vec::new();
+        for done in [0, 2, 4, 6, 8, 9] {
+            path.done = done;
+            seen.push(path.pose([0.0, 0.0, 0.0, 1.0]).position);
+        }
+        let along = [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0], [4.0, -2.0], [4.0, -4.0], [4.0, -4.0]];
+        assert_eq!(seen, along.map(|[x, z]| [x, 0.0, z]));
+        let yaw_after = |done| PlannedPath { done, ..path.clone() }.pose([0.0, 0.0, 0.0, 1.0]).yaw();
+        assert!((yaw_after(1) + std::f32::consts::FRAC_PI_2).abs() < 1e-5, "along x");
+        assert!(yaw_after(8).abs() < 1e-5, "along -z, also at the end");
+    }
 
     #[test]
     fn every_easing_begins_at_the_start_and_ends_at_the_goal() {

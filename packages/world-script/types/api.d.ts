@@ -60,6 +60,9 @@ declare module "@nowcast/world" {
   /** Sets the sky and the light of all pages, or of one player's: `time` is the hour of the day from 0 to 24, and `fog` is 0 (none) to 1 (thick). Pages glide to another hour within two seconds. nil returns to the page's own light. */
   export function sky(this: void, fields?: { time?: number; fog?: number }, player?: Player): void;
 
+  /** Sets the weather on all pages, or on one player's: `rain` and `snow` are 0 (none) to 1 (heavy), and the `wind`, in metres a second (at most 40), carries them. It is drawn only: it moves no body, makes no sound, and falls through roofs. nil ends it. */
+  export function weather(this: void, fields?: { rain?: number; snow?: number; wind?: Vector }, player?: Player): void;
+
   /** Sets a light in the picture of all pages, or of one player's, until it is changed or, with nil, removed. A world has at most 32 lights; pages draw the 8 nearest ones of each type. */
   export function light(this: void, name: string, fields?: LightFields, player?: Player): void;
 
@@ -217,6 +220,9 @@ declare module "@nowcast/world" {
 
     /** Moves a kinematic body to a place within some seconds, and stops it there. Another `move_to`, `glide_to`, an owner, or setting its position, rotation, velocity, spin or parent ends the move. The move is saved. */
     move_to(to: Vector, options?: MoveFields): void;
+
+    /** Moves a kinematic body from its place through the 1 to 64 places of a path, in straight lines, and stops it at the last one. What ends a `move_to` ends this move, too. The move is saved. At most 1,024 entities follow paths at the same time. */
+    follow(path: Vector[], options?: PathFields): void;
 
     /** Turns a kinematic body at its place, as `move_to` moves it, to a yaw or a rotation, the shorter way round. */
     turn_to(turn: number | number[], options?: MoveFields): void;
@@ -485,6 +491,15 @@ declare module "@nowcast/world" {
     seconds?: number;
     easing?: "in_out" | "linear" | "in" | "out";
     turn?: number | number[];
+  }
+
+  /** `seconds` for the whole path, or the mean `speed` in metres a second (2). `easing` is "linear" (the default), "in_out", "in" or "out", as in `MoveFields`, over the whole path. With `loop = true` the path leads back to where the body began, and begins again. With `face = true` the body turns so that it faces its way. */
+  export interface PathFields {
+    seconds?: number;
+    speed?: number;
+    easing?: "in_out" | "linear" | "in" | "out";
+    loop?: boolean;
+    face?: boolean;
   }
 
   /** Leaves one entity out of a query, or finds only entities with a tag, or whose body has this `motion`, such as "fixed". */

@@ -1,7 +1,7 @@
 //! Fields and methods of entities and players.
 
 use mlua::{FromLua, Lua, Table, Value as Luau, Vector};
-use nowcast_world::{Easing, EntityId, Input, KindId, Pose, Scene, Spawn, Value, Velocity};
+use nowcast_world::{EntityId, Input, KindId, Pose, Scene, Spawn, Value, Velocity};
 
 use crate::convert::{Purpose, from_luau, with_article};
 use crate::define::PITCH;
@@ -9,6 +9,7 @@ use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
 use crate::module::looking::{charge_looked_at, teleport};
+use crate::module::moves;
 use crate::namespace::{Name, Namespace};
 
 /// Units of work for making and removing a body, in addition to the cost of its searches.
@@ -49,7 +50,7 @@ pub(super) fn gone(handle: Handle) -> mlua::Error {
     }
 }
 
-fn pose(scene: &Scene, handle: Handle) -> mlua::Result<(EntityId, Pose)> {
+pub(super) fn pose(scene: &Scene, handle: Handle) -> mlua::Result<(EntityId, Pose)> {
     let id = handle.entity(scene)?;
     Ok((id, scene.pose(id).ok_or_else(|| gone(handle))?))
 }
@@ -65,7 +66,7 @@ fn yaw_of(pose: &Pose) -> f32 {
     libm::atan2f(2.0 * (w * y + x * z), 1.0 - 2.0 * (x * x + y * y))
 }
 
-fn turned(yaw: f32) -> [f32; 4] {
+pub(super) fn turned(yaw: f32) -> [f32; 4] {
     [0.0, libm::sinf(yaw / 2.0), 0.0, libm::cosf(yaw / 2.0)]
 }
 
@@ -101,7 +102,7 @@ fn no_vector(given: &Luau) -> String {
 }
 
 /// A vector that is an argument of a method.
-struct Place([f32; 3]);
+pub(super) struct Place(pub(super) [f32; 3]);
 
 impl FromLua for Place {
     fn from_lua(given: Luau, _: &Lua) -> mlua::Result<Place> {
@@ -346,42 +347,7 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
     method.add("launch", |_, (handle, velocity): (Handle, Place)| {
         with_scene(|scene| scene.launch(handle.entity(scene)?, velocity.0).map_err(refused))
     })?;
-    method.add("glide_to", |lua, (handle, to, turn): (Handle, Place, Luau)| {
-        let turn = match turn {
-            Luau::Nil => None,
-            Luau::Table(parts) => Some(rotation(&parts)?),
-            yaw => Some(turned(f32::from_lua(yaw, lua)?)),
-        };
-        with_scene(|scene| {
-            let (id, pose) = pose(scene, handle)?;
-            let rotation = turn.unwrap_or(pose.rotation);
-            scene.move_to(id, Pose { position: to.0, rotation }).map_err(refused)
-        })
-    })?;
-    method.add("move_to", |_, (handle, to, options): (Handle, Place, Option<Table>)| {
-        let plan = options.map_or(Ok(MovePlan::default()), |options| read_plan(&options));
-        let plan = plan.map_err(mlua::Error::runtime)?;
-        with_scene(|scene| {
-            let (id, pose) = pose(scene, handle)?;
-            let to = Pose { position: to.0, rotation: plan.rotation.unwrap_or(pose.rotation) };
-            scene.start_move(id, to, plan.seconds, plan.easing).map_err(refused)
-        })
-    })?;
-    method.add("turn_to", |lua, (handle, turn, options): (Handle, Luau, Option<Table>)| {
-        let plan = options.map_or(Ok(MovePlan::default()), |options| read_plan(&options));
-        let plan = plan.map_err(mlua::Error::runtime)?;
-        if plan.rotation.is_some() {
-            return Err(mlua::Error::runtime("options: `turn` is the first argument of turn_to"));
-        }
-        let rotation = match turn {
-            Luau::Table(parts) => rotation(&parts)?,
-            yaw => turned(f32::from_lua(yaw, lua)?),
-        };
-        with_scene(|scene| {
-            let (id, pose) = pose(scene, handle)?;
-            scene.start_move(id, Pose { rotation, ..pose }, plan.seconds, plan.easing).map_err(refused)
-        })
-    })?;
+    moves::add(method)?;
     method.add("walk", |_, (handle, direction, run): (Handle, Place, Option<bool>)| {
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
@@ -428,40 +394,6 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
     method.add("set_gravity", |_, (handle, scale): (Handle, f32)| {
         with_scene(|scene| scene.set_gravity_scale(handle.entity(scene)?, scale).map_err(refused))
     })
-}
-
-/// The options of `move_to`.
-struct MovePlan {
-    seconds: f64,
-    easing: Easing,
-    rotation: Option<[f32; 4]>,
-}
-
-impl Default for MovePlan {
-    fn default() -> MovePlan {
-        MovePlan { seconds: 1.0, easing: Easing::InOut, rotation: None }
-    }
-}
-
-fn read_plan(options: &Table) -> Result<MovePlan, String> {
-    let fields = Fields::of(options, "options");
-    fields.nothing_else(&["seconds", "easing", "turn"])?;
-    let plan = MovePlan::default();
-    let easing = match fields.text("easing")?.as_deref() {
-        None | Some("in_out") => Easing::InOut,
-        Some("linear") => Easing::Linear,
-        Some("in") => Easing::In,
-        Some("out") => Easing::Out,
-        Some(other) => {
-            return Err(fields.expected("easing", "\"in_out\", \"linear\", \"in\" or \"out\"", other));
-        }
-    };
-    let rotation = match fields.luau("turn")? {
-        Luau::Nil => None,
-        Luau::Table(parts) => Some(rotation(&parts).map_err(|error| format!("options.turn: {error}"))?),
-        _ => fields.number("turn")?.map(turned),
-    };
-    Ok(MovePlan { seconds: fields.double("seconds")?.unwrap_or(plan.seconds), easing, rotation })
 }
 
 fn set_tag(handle: Handle, tag: &str, is_set: bool) -> mlua::Result<()> {

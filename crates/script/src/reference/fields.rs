@@ -110,6 +110,11 @@ pub(super) const FIELDS: Section = Section {
             "The duration (1 second); `easing` is \"in_out\" (the default: starts and stops gently), \"linear\", \"in\" (starts gently) or \"out\" (stops gently); `turn` is the yaw or the rotation at the end.",
         ),
         entry(
+            "PathFields",
+            "{ seconds: number?, speed: number?, easing: string?, loop: boolean?, face: boolean? }",
+            "`seconds` for the whole path, or the mean `speed` in metres a second (2). `easing` is \"linear\" (the default), \"in_out\", \"in\" or \"out\", as in `MoveFields`, over the whole path. With `loop = true` the path leads back to where the body began, and begins again. With `face = true` the body turns so that it faces its way.",
+        ),
+        entry(
             "Filter",
             "{ except: Entity?, tag: string?, motion: string? }",
             "Leaves one entity out of a query, or finds only entities with a tag, or whose body has this `motion`, such as \"fixed\".",

@@ -119,7 +119,7 @@ const DECLARED: [(&str, &str, &str); 31] = [
 ];
 
 /// Types of fields that are more exact than those of Luau: the owner, the name of the field, and the type.
-const FIELDS: [(&str, &str, &str); 21] = [
+const FIELDS: [(&str, &str, &str); 22] = [
     ("LightFields", "type", "\"point\" | \"spot\" | \"sun\""),
     ("CameraFields", "mode", "\"follow\" | \"first_person\" | \"fixed\" | \"rail\""),
     ("KindFields", "attributes", "AttributeTypes"),
@@ -147,6 +147,7 @@ const FIELDS: [(&str, &str, &str); 21] = [
     ("SpawnFields", "scale", "Vector | number"),
     ("JointFields", "type", "\"fixed\" | \"ball\" | \"hinge\" | \"slider\" | \"spring\""),
     ("MoveFields", "easing", "\"in_out\" | \"linear\" | \"in\" | \"out\""),
+    ("PathFields", "easing", "\"in_out\" | \"linear\" | \"in\" | \"out\""),
     ("Filter", "motion", "\"dynamic\" | \"fixed\" | \"kinematic\" | \"sensor\""),
     ("Entity", "tags", "readonly string[]"),
 ];

@@ -27,7 +27,7 @@ impl Scene {
         let row = self.row(id)?;
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
         self.check_teleport(row, &pose)?;
-        self.moves.remove(&id);
+        self.end_move(id);
         self.put(row, pose);
         self.hang_here(row);
         self.push_event(Event::Teleported(id));
@@ -45,7 +45,7 @@ impl Scene {
     /// Fails if the entity is unknown, if its body does not move, or if a number is not finite or too large.
     pub fn set_velocity(&mut self, id: EntityId, velocity: Velocity) -> Result<(), SceneError> {
         self.steer(id, velocity)?;
-        self.moves.remove(&id);
+        self.end_move(id);
         Ok(())
     }
 
@@ -82,7 +82,7 @@ impl Scene {
     /// or too large.
     pub fn move_to(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
         self.steer_to(id, pose)?;
-        self.moves.remove(&id);
+        self.end_move(id);
         Ok(())
     }
 

@@ -152,7 +152,7 @@ impl Scene {
         self.entities.kill(row);
         self.walkers.remove(&id);
         self.holds.remove(&id);
-        self.moves.remove(&id);
+        self.end_move(id);
         self.reporters.remove(&id);
         let gone: Vec<_> = self.touching.iter().filter(|(a, b)| *a == id || *b == id).copied().collect();
         for (a, b) in gone {

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use nowcast_wire::Value;
 
 pub use error::SceneError;
+pub use moves::{PATH_PLACES_MAX, PATHS_MAX};
 pub use queries::{Filter, Hit};
 
 use crate::account::SavedData;
@@ -35,7 +36,7 @@ use crate::kind::Kind;
 use crate::owner::OwnerClaim;
 use crate::past::Past;
 use crate::physics::Physics;
-use crate::planned_move::PlannedMove;
+use crate::planned_move::{PlannedMove, PlannedPath};
 use crate::player::Player;
 use crate::pose::Pose;
 use crate::random::Random;
@@ -52,7 +53,7 @@ use crate::walker::WalkerState;
 /// | --- | --- |
 /// | spawn and remove | [`spawn`](Self::spawn), [`despawn`](Self::despawn) |
 /// | find | [`entities`](Self::entities), [`entity`](Self::entity), [`kind`](Self::kind) |
-/// | move | [`set_pose`](Self::set_pose), [`set_velocity`](Self::set_velocity), [`start_move`](Self::start_move), [`push`](Self::push), [`apply_impulse`](Self::apply_impulse), [`set_input`](Self::set_input) |
+/// | move | [`set_pose`](Self::set_pose), [`set_velocity`](Self::set_velocity), [`start_move`](Self::start_move), [`follow`](Self::follow), [`push`](Self::push), [`apply_impulse`](Self::apply_impulse), [`set_input`](Self::set_input) |
 /// | store data | [`set_attribute`](Self::set_attribute), [`set_private`](Self::set_private), [`set_state`](Self::set_state) |
 /// | assign owners | [`set_owner`](Self::set_owner) |
 /// | connect | [`join`](Self::join), [`part`](Self::part), [`set_parent`](Self::set_parent), [`set_passes`](Self::set_passes) |
@@ -102,6 +103,8 @@ pub struct Scene {
     pub(crate) holds: BTreeMap<EntityId, OwnerClaim>,
     /// The planned moves that are under way.
     pub(crate) moves: BTreeMap<EntityId, PlannedMove>,
+    /// The moves along paths that are under way. An entity has a planned move or a path, never both.
+    pub(crate) paths: BTreeMap<EntityId, PlannedPath>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) timers: Timers,
     pub(crate) state: BTreeMap<String, Value>,
@@ -154,6 +157,7 @@ impl Scene {
             joints: BTreeMap::new(),
             holds: BTreeMap::new(),
             moves: BTreeMap::new(),
+            paths: BTreeMap::new(),
             players: BTreeMap::new(),
             timers: Timers::default(),
             state: BTreeMap::new(),

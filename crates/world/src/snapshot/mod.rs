@@ -22,8 +22,8 @@ use crate::problem::DefinitionError;
 use crate::scene::Scene;
 use crate::world::World;
 use saved::{
-    Saved, SavedAccount, SavedAccountOf, SavedAccounts, SavedPast, SavedPlans, SavedRide, SavedWithAccounts,
-    SavedWithGifts, SavedWithPast, SavedWithPlans, SavedWithRides,
+    Saved, SavedAccount, SavedAccountOf, SavedAccounts, SavedPast, SavedPath, SavedPlans, SavedRide,
+    SavedWithAccounts, SavedWithGifts, SavedWithPast, SavedWithPaths, SavedWithPlans, SavedWithRides,
 };
 
 /// The first bytes of a snapshot. The last of these bytes is the version.
@@ -43,6 +43,9 @@ const MAGIC_WITH_RIDES: [u8; 8] = *b"nowworl\x06";
 /// The first bytes of the snapshot of a world with players that have accounts or saved data.
 const MAGIC_WITH_ACCOUNTS: [u8; 8] = *b"nowworl\x07";
 
+/// The first bytes of the snapshot of a world with entities that follow paths.
+const MAGIC_WITH_PATHS: [u8; 8] = *b"nowworl\x08";
+
 /// The first bytes without the version; the same in every version.
 const NAME: &[u8] = b"nowworl";
 
@@ -54,6 +57,7 @@ struct Parts {
     gifts: Vec<u32>,
     rides: Vec<SavedRide>,
     accounts: SavedAccounts,
+    paths: Vec<SavedPath>,
 }
 
 /// The reason why a world cannot be restored.
@@ -65,7 +69,7 @@ pub enum RestoreError {
     /// The snapshot has a version that this program does not know.
     #[error(
         "the snapshot has version {found}, and this program reads versions {} to {}: use the release that wrote it",
-        MAGIC[7], MAGIC_WITH_ACCOUNTS[7]
+        MAGIC[7], MAGIC_WITH_PATHS[7]
     )]
     Version {
         /// The version of the snapshot.
@@ -171,6 +175,7 @@ impl Scene {
             gifts: self.save_gifts(),
             rides: self.save_rides(),
             accounts: self.save_accounts(),
+            paths: self.save_paths(),
         }
     }
 
@@ -257,15 +262,17 @@ impl Scene {
         scene.load_gifts(&parts.gifts)?;
         scene.load_rides(parts.rides)?;
         scene.load_accounts(parts.accounts)?;
+        scene.load_paths(parts.paths)?;
         Ok(scene)
     }
 }
 
-/// Decodes the parts of a snapshot of any of the six forms.
+/// Decodes the parts of a snapshot of any of the seven forms.
 fn from_bytes(bytes: &[u8]) -> Result<Parts, RestoreError> {
     let (magic, body) = bytes.split_first_chunk::<8>().ok_or(RestoreError::Foreign)?;
     let (mut past, mut plans) = (None, SavedPlans::default());
     let (mut gifts, mut rides, mut accounts) = (Vec::new(), Vec::new(), SavedAccounts::default());
+    let mut paths = Vec::new();
     let now = match *magic {
         MAGIC => nowcast_wire::decode_with(body, &WireLimits::FILE)?,
         MAGIC_WITH_PAST => {
@@ -295,47 +302,59 @@ fn from_bytes(bytes: &[u8]) -> Result<Parts, RestoreError> {
             (gifts, rides, accounts) = (whole.gifts, whole.rides, whole.accounts);
             whole.now
         }
+        MAGIC_WITH_PATHS => {
+            let whole: SavedWithPaths = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
+            (past, plans, paths) = (whole.past, whole.plans, whole.paths);
+            (gifts, rides, accounts) = (whole.gifts, whole.rides, whole.accounts);
+            whole.now
+        }
         [.., found] if magic.starts_with(NAME) => return Err(RestoreError::Version { found }),
         _ => return Err(RestoreError::Foreign),
     };
-    Ok(Parts { now, past, plans, gifts, rides, accounts })
+    Ok(Parts { now, past, plans, gifts, rides, accounts, paths })
 }
 
 /// Encodes the parts of a snapshot in the oldest form that can hold them. Returns the parts unchanged.
 fn to_bytes(parts: Parts) -> (Vec<u8>, Parts) {
-    let Parts { now, past, plans, gifts, rides, accounts } = parts;
+    let Parts { now, past, plans, gifts, rides, accounts, paths } = parts;
+    if !paths.is_empty() {
+        let whole = SavedWithPaths { now, past, plans, gifts, rides, accounts, paths };
+        let bytes = encoded(MAGIC_WITH_PATHS, &whole);
+        let SavedWithPaths { now, past, plans, gifts, rides, accounts, paths } = whole;
+        return (bytes, Parts { now, past, plans, gifts, rides, accounts, paths });
+    }
     if !accounts.is_empty() {
         let whole = SavedWithAccounts { now, past, plans, gifts, rides, accounts };
         let bytes = encoded(MAGIC_WITH_ACCOUNTS, &whole);
         let SavedWithAccounts { now, past, plans, gifts, rides, accounts } = whole;
-        return (bytes, Parts { now, past, plans, gifts, rides, accounts });
+        return (bytes, Parts { now, past, plans, gifts, rides, accounts, paths });
     }
     if !rides.is_empty() {
         let whole = SavedWithRides { now, past, plans, gifts, rides };
         let bytes = encoded(MAGIC_WITH_RIDES, &whole);
         let SavedWithRides { now, past, plans, gifts, rides } = whole;
-        return (bytes, Parts { now, past, plans, gifts, rides, accounts });
+        return (bytes, Parts { now, past, plans, gifts, rides, accounts, paths });
     }
     if !gifts.is_empty() {
         let whole = SavedWithGifts { now, past, plans, gifts };
         let bytes = encoded(MAGIC_WITH_GIFTS, &whole);
         let SavedWithGifts { now, past, plans, gifts } = whole;
-        return (bytes, Parts { now, past, plans, gifts, rides, accounts });
+        return (bytes, Parts { now, past, plans, gifts, rides, accounts, paths });
     }
     if !plans.repeats.is_empty() || !plans.moves.is_empty() {
         let whole = SavedWithPlans { now, past, plans };
         let bytes = encoded(MAGIC_WITH_PLANS, &whole);
         return (
             bytes,
-            Parts { now: whole.now, past: whole.past, plans: whole.plans, gifts, rides, accounts },
+            Parts { now: whole.now, past: whole.past, plans: whole.plans, gifts, rides, accounts, paths },
         );
     }
     let Some(past) = past else {
-        return (encoded(MAGIC, &now), Parts { now, past: None, plans, gifts, rides, accounts });
+        return (encoded(MAGIC, &now), Parts { now, past: None, plans, gifts, rides, accounts, paths });
     };
     let whole = SavedWithPast { now, past };
     let bytes = encoded(MAGIC_WITH_PAST, &whole);
-    (bytes, Parts { now: whole.now, past: Some(whole.past), plans, gifts, rides, accounts })
+    (bytes, Parts { now: whole.now, past: Some(whole.past), plans, gifts, rides, accounts, paths })
 }
 
 fn encoded(magic: [u8; 8], whole: &impl nowcast_wire::Wire) -> Vec<u8> {

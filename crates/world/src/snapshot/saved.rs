@@ -8,9 +8,10 @@ use crate::joint::{Joint, JointId, JointKind, Motor};
 use crate::limits::VELOCITY_MAX;
 use crate::owner::{Goal, OwnerClaim};
 use crate::past::PastStep;
-use crate::planned_move::{Easing, PlannedMove};
+use crate::planned_move::{Easing, PlannedMove, PlannedPath, length_of};
 use crate::player::Player;
 use crate::pose::{Pose, Velocity};
+use crate::scene::PATH_PLACES_MAX;
 use crate::walker::WalkerState;
 
 #[derive(Wire, Default)]
@@ -82,6 +83,19 @@ pub(super) struct SavedWithAccounts {
     pub(super) accounts: SavedAccounts,
 }
 
+/// The saved form of a world with entities that follow paths.
+#[derive(Wire)]
+pub(super) struct SavedWithPaths {
+    pub(super) now: Saved,
+    pub(super) past: Option<SavedPast>,
+    pub(super) plans: SavedPlans,
+    pub(super) gifts: Vec<u32>,
+    pub(super) rides: Vec<SavedRide>,
+    pub(super) accounts: SavedAccounts,
+    /// Ascending by their ids.
+    pub(super) paths: Vec<SavedPath>,
+}
+
 #[derive(Wire, Default)]
 pub(super) struct SavedAccounts {
     /// Ascending by player.
@@ -138,6 +152,17 @@ pub(super) struct SavedMove {
     pub(super) to_position: [f32; 3],
     pub(super) to_rotation: [f32; 4],
     pub(super) easing: SavedEasing,
+    pub(super) steps: u32,
+    pub(super) done: u32,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedPath {
+    pub(super) id: u32,
+    pub(super) places: Vec<[f32; 3]>,
+    pub(super) easing: SavedEasing,
+    pub(super) loops: bool,
+    pub(super) faces: bool,
     pub(super) steps: u32,
     pub(super) done: u32,
 }
@@ -459,6 +484,24 @@ pub(super) fn load_joint(saved: SavedJoint) -> (JointId, Joint) {
     (JointId(saved.id), joint)
 }
 
+fn save_easing(easing: Easing) -> SavedEasing {
+    match easing {
+        Easing::InOut => SavedEasing::InOut,
+        Easing::Linear => SavedEasing::Linear,
+        Easing::In => SavedEasing::In,
+        Easing::Out => SavedEasing::Out,
+    }
+}
+
+fn load_easing(saved: SavedEasing) -> Easing {
+    match saved {
+        SavedEasing::InOut => Easing::InOut,
+        SavedEasing::Linear => Easing::Linear,
+        SavedEasing::In => Easing::In,
+        SavedEasing::Out => Easing::Out,
+    }
+}
+
 pub(super) fn save_move(id: EntityId, plan: &PlannedMove) -> SavedMove {
     SavedMove {
         id: id.0,
@@ -466,12 +509,7 @@ pub(super) fn save_move(id: EntityId, plan: &PlannedMove) -> SavedMove {
         from_rotation: plan.from.rotation,
         to_position: plan.to.position,
         to_rotation: plan.to.rotation,
-        easing: match plan.easing {
-            Easing::InOut => SavedEasing::InOut,
-            Easing::Linear => SavedEasing::Linear,
-            Easing::In => SavedEasing::In,
-            Easing::Out => SavedEasing::Out,
-        },
+        easing: save_easing(plan.easing),
         steps: plan.steps,
         done: plan.done,
     }
@@ -481,14 +519,31 @@ pub(super) fn load_move(saved: SavedMove) -> Option<(EntityId, PlannedMove)> {
     let plan = PlannedMove {
         from: Pose { position: saved.from_position, rotation: saved.from_rotation }.checked()?,
         to: Pose { position: saved.to_position, rotation: saved.to_rotation }.checked()?,
-        easing: match saved.easing {
-            SavedEasing::InOut => Easing::InOut,
-            SavedEasing::Linear => Easing::Linear,
-            SavedEasing::In => Easing::In,
-            SavedEasing::Out => Easing::Out,
-        },
+        easing: load_easing(saved.easing),
         steps: saved.steps,
         done: saved.done,
     };
     (plan.steps > 0 && plan.done <= plan.steps).then_some((EntityId(saved.id), plan))
+}
+
+pub(super) fn save_path(id: EntityId, path: &PlannedPath) -> SavedPath {
+    SavedPath {
+        id: id.0,
+        places: path.places.clone(),
+        easing: save_easing(path.easing),
+        loops: path.loops,
+        faces: path.faces,
+        steps: path.steps,
+        done: path.done,
+    }
+}
+
+pub(super) fn load_path(saved: SavedPath) -> Option<(EntityId, PlannedPath)> {
+    let SavedPath { id, places, easing, loops, faces, steps, done } = saved;
+    // A path has the place where it began, and, if it loops, that place again at its end.
+    let are_places = (2..=PATH_PLACES_MAX + 2).contains(&places.len())
+        && places.iter().all(|place| Pose { position: *place, ..Pose::IDENTITY }.checked().is_some());
+    let path = PlannedPath { places, easing: load_easing(easing), loops, faces, steps, done };
+    let is_valid = are_places && steps > 0 && done <= steps && length_of(&path.places) > 0.0;
+    is_valid.then_some((EntityId(id), path))
 }

@@ -7,9 +7,10 @@ use nowcast_wire::Value;
 
 use super::RestoreError;
 use super::saved::{
-    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedPast, SavedPlans, SavedRepeat, SavedScreen,
-    SavedState, SavedTimer, SavedView, load_claim, load_joint, load_move, load_past_step, load_player,
-    load_walker, save_claim, save_joint, save_move, save_past_step, save_player, save_walker,
+    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedPast, SavedPath, SavedPlans, SavedRepeat,
+    SavedScreen, SavedState, SavedTimer, SavedView, load_claim, load_joint, load_move, load_past_step,
+    load_path, load_player, load_walker, save_claim, save_joint, save_move, save_past_step, save_path,
+    save_player, save_walker,
 };
 use crate::body;
 use crate::contact::Contact;
@@ -21,7 +22,7 @@ use crate::past::{Past, STEPS_REMEMBERED_MAX};
 use crate::physics::BodyState;
 use crate::pose::{Pose, Velocity};
 use crate::random::Random;
-use crate::scene::Scene;
+use crate::scene::{PATHS_MAX, Scene};
 use crate::timer::{TimerId, Timers};
 use crate::walker::WalkerState;
 
@@ -135,6 +136,29 @@ impl Scene {
             let (id, plan) = load_move(saved).ok_or_else(|| invalid("a planned move is invalid"))?;
             if self.can_move_by_plan(id) {
                 self.moves.insert(id, plan);
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves the paths that entities follow.
+    pub(super) fn save_paths(&self) -> Vec<SavedPath> {
+        self.paths.iter().map(|(id, path)| save_path(*id, path)).collect()
+    }
+
+    /// Loads the paths that entities follow. The path of an entity that is no longer kinematic is left out.
+    pub(super) fn load_paths(&mut self, saved: Vec<SavedPath>) -> Result<(), RestoreError> {
+        let invalid = || RestoreError::Invalid("a path that an entity follows is invalid".to_owned());
+        if saved.len() > PATHS_MAX || !saved.is_sorted_by(|a, b| a.id < b.id) {
+            return Err(invalid());
+        }
+        for saved in saved {
+            let (id, path) = load_path(saved).ok_or_else(invalid)?;
+            if self.moves.contains_key(&id) {
+                return Err(invalid());
+            }
+            if self.can_move_by_plan(id) {
+                self.paths.insert(id, path);
             }
         }
         Ok(())

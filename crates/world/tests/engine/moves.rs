@@ -1,6 +1,6 @@
 //! Planned moves of kinematic bodies, and timers that repeat.
 
-use nowcast_world::{Easing, Pose, SceneError, Timer, To, Velocity};
+use nowcast_world::{Easing, PATH_PLACES_MAX, PATHS_MAX, PathOptions, Pose, SceneError, Timer, To, Velocity};
 
 use super::*;
 
@@ -127,4 +127,51 @@ fn a_repeating_timer_is_called_until_it_is_cancelled_and_survives_a_snapshot() {
     }
     assert_eq!(ticks, [7, 13, 19]);
     assert_eq!(world.scene().timers_waiting(), 0);
+}
+
+#[test]
+fn a_restored_world_continues_a_path_and_ends_it_alike() {
+    let options = PathOptions { seconds: 1.5, easing: Easing::InOut, loops: false, faces: true };
+    let places = [[3.0, 0.0, 0.0], [3.0, 2.0, -3.0]];
+    let (mut world, lift) = with_lift(move |scene, lift| {
+        scene.follow(lift, &places, options).expect("the entity can follow a path");
+    });
+    steps(&mut world, 40);
+    let bytes = world.snapshot();
+    let behaviour = Box::new(Told { start: nothing, step: nothing });
+    let mut restored = World::restore(world.scene().definition().clone(), behaviour, &bytes)
+        .expect("the snapshot is intact");
+    for _ in 0..80 {
+        world.step();
+        restored.step();
+        assert_eq!(world.hash(), restored.hash());
+    }
+    let entity = world.entity(lift).expect("the entity is in the world");
+    assert!((0..3).all(|axis| (entity.pose.position[axis] - places[1][axis]).abs() < 1e-3), "{entity:?}");
+    assert_eq!(entity.velocity, Velocity::default());
+}
+
+#[test]
+fn a_path_of_too_many_places_or_too_many_paths_are_refused() {
+    let (world, lift) = with_lift(|scene, lift| {
+        let options = PathOptions { seconds: 1.0, ..PathOptions::default() };
+        let error = scene.follow(lift, &[], options).unwrap_err();
+        assert_eq!(error, SceneError::BadNumber("the number of places"));
+        let error = scene.follow(lift, &[[1.0, 0.0, 0.0]; PATH_PLACES_MAX + 1], options).unwrap_err();
+        assert_eq!(error, SceneError::BadNumber("the number of places"));
+        let error = scene.follow(lift, &[[0.0; 3]], options).unwrap_err();
+        assert_eq!(error, SceneError::BadNumber("the length of the path"));
+        let error = scene.follow(lift, &[[5_000.0, 0.0, 0.0]], options).unwrap_err();
+        assert_eq!(error, SceneError::BadNumber("the speed of the move"));
+        let error = scene.follow(lift, &[[f32::NAN; 3]], options).unwrap_err();
+        assert_eq!(error, SceneError::BadNumber("place"));
+        for index in 0..PATHS_MAX {
+            let x = index as f32 * 2.0;
+            let other = spawn(scene, "lift", [x, 9.0, 0.0]);
+            scene.follow(other, &[[x, 8.0, 0.0]], options).expect("there is space for the path");
+        }
+        let error = scene.follow(lift, &[[1.0, 0.0, 0.0]], options).unwrap_err();
+        assert_eq!(error, SceneError::Full { of: "paths", max: PATHS_MAX });
+    });
+    assert!(world.entity(lift).is_some());
 }

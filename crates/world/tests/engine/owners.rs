@@ -357,7 +357,7 @@ fn gifts_are_saved_and_snapshots_of_unknown_versions_are_refused_by_name() {
     for _ in 0..OWNED_MAX {
         assert_eq!(refused(&mut restored, target_of(victim)), None, "gifts take no place");
     }
-    for version in [1, 8] {
+    for version in [1, 9] {
         bytes[7] = version;
         let error = World::restore(definition.clone(), Box::new(Hall), &bytes).map(drop).unwrap_err();
         assert!(error.to_string().contains(&format!("version {version}")), "{error}");
