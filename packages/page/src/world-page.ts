@@ -6,8 +6,10 @@ import {
   SkyBackdrop,
   Sun,
   startLoop,
+  WEATHER_PLACE,
   WorldLights,
   WorldView,
+  WorldWeather,
 } from "@nowcast/three";
 import {
   browserIdentity,
@@ -68,6 +70,8 @@ export class WorldPage {
   readonly sounds: Sounds;
   /** The lights that the world sets. */
   readonly lights = new WorldLights();
+  /** The rain and the snow that the world sets. */
+  readonly weather = new WorldWeather();
   readonly renderer: WebGLRenderer;
   readonly scene = new Scene();
   readonly camera = new PerspectiveCamera(60, 1, 0.1, 500);
@@ -117,7 +121,7 @@ export class WorldPage {
     this.scene.background = new Color(sky);
     this.#sky = new SkyBackdrop(this.scene, this.renderer, this.#sun);
     this.rig.add(camera);
-    this.scene.add(view.group, this.#sun.group, this.lights.group, this.rig);
+    this.scene.add(view.group, this.#sun.group, this.lights.group, this.weather.group, this.rig);
     this.#observer = new ResizeObserver(() => this.#resize(container));
     this.#observer.observe(container);
     this.#resize(container);
@@ -159,6 +163,7 @@ export class WorldPage {
     this.lights.clear();
     this.sounds.setOn(false);
     this.#sky.dispose();
+    this.weather.dispose();
     this.view.dispose();
     this.poses.close();
     this.world.close();
@@ -180,6 +185,7 @@ export class WorldPage {
     this.#sun.aim(camera, x, y, z);
     camera.getWorldPosition(EARS);
     camera.getWorldDirection(AHEAD);
+    this.weather.update(seconds, EARS);
     this.lights.update((id, out) => view.pose(id, out), EARS);
     sounds.loops.update((id) => (view.pose(id, POSE) ? POSE : undefined));
     sounds.listenAt(EARS.x, EARS.y, EARS.z, AHEAD.x, AHEAD.y, AHEAD.z);
@@ -223,6 +229,7 @@ export class WorldPage {
     const value = this.world.screen.get(place);
     if (place === CAMERA_PLACE) return this.controls.camera.setRules(readCamera(value));
     if (place === SKY_PLACE) return this.#sky.set(value);
+    if (place === WEATHER_PLACE) return this.weather.set(value);
     if (!this.lights.set(place, value)) this.sounds.loops.set(place, value);
   }
 

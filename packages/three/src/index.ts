@@ -51,6 +51,7 @@ export { SkyBackdrop } from "./sky/sky-backdrop.js";
 export { SkyDome } from "./sky/sky-dome.js";
 export { DAY, DUSK, lookAt, NIGHT, type SkyLook } from "./sky/sky-look.js";
 export { readSky, SKY_PLACE, type SkyState, WorldSky } from "./sky/world-sky.js";
+export { readWeather, WEATHER_PLACE, type Weather, WorldWeather } from "./sky/world-weather.js";
 export { type Daylight, type ShadowDetail, Sun } from "./sun.js";
 export { LIGHTS_DRAWN_MAX, type PoseOf, readLight, type WorldLight, WorldLights } from "./world-lights.js";
 export { type Detail, WorldScene, type WorldSceneOptions } from "./world-scene.js";

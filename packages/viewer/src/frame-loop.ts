@@ -65,6 +65,7 @@ function updateSurroundings(viewer: Viewer, seconds: number): void {
   picture.update(seconds, avatar.actor ?? (connection ? avatar.watched : backdrop.focus));
   const ears = stage.camera.getWorldPosition(EARS);
   const { x, y, z } = stage.camera.getWorldDirection(AHEAD);
+  picture.updateWeather(seconds, ears);
   picture.lights.update((id, out) => connection?.pose(id, out) === true, ears);
   sounds.loops.update((id) => (connection?.pose(id, SOURCE) ? SOURCE : undefined));
   sounds.listenAt(ears.x, ears.y, ears.z, x, y, z);

@@ -21,7 +21,7 @@ import {
   shareOutButtons,
   type VoiceToggle,
 } from "@nowcast/page";
-import { readBurst, SKY_PLACE, type WorldScene } from "@nowcast/three";
+import { readBurst, SKY_PLACE, WEATHER_PLACE, type WorldScene } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import type { Portal } from "nowcast/world";
 import type { Figures } from "./hud/figures.js";
@@ -55,7 +55,7 @@ export interface EventParts {
   readonly console: RulesConsole;
   readonly screens: ScreenTexts;
   readonly past: PastPanel;
-  readonly picture: Pick<Picture, "setSky" | "lights">;
+  readonly picture: Pick<Picture, "setSky" | "lights" | "weather">;
   readonly camera: OrbitCamera;
   readonly sounds: Sounds;
   readonly voice: VoiceToggle;
@@ -76,6 +76,7 @@ export function clearWorld(page: EventParts): void {
   page.screens.invalidate();
   page.picture.setSky(undefined);
   page.picture.lights.clear();
+  page.picture.weather.set(undefined);
   page.camera.setRules(undefined);
   page.sounds.loops.clear();
   page.past.update(undefined);
@@ -145,6 +146,7 @@ export class WorldEvents implements WorldConnectionListener {
     if (!picture.lights.set(place, value)) sounds.loops.set(place, value);
     if (place === CAMERA_PLACE) camera.setRules(readCamera(value));
     if (place === SKY_PLACE) picture.setSky(connection?.screen.get(SKY_PLACE));
+    if (place === WEATHER_PLACE) picture.weather.set(value);
     if (place === PAST_PLACE) past.update(connection?.screen.get(PAST_PLACE));
   }
 

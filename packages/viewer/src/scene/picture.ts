@@ -1,4 +1,5 @@
-import { DAY, DUSK, readSky, WorldLights, WorldScene, WorldSky } from "@nowcast/three";
+import { DAY, DUSK, readSky, WorldLights, WorldScene, WorldSky, WorldWeather } from "@nowcast/three";
+import type { Vector3 } from "three";
 import { element } from "../dom.js";
 import { PictureLost } from "../hud/picture-lost.js";
 import type { Settings } from "../settings.js";
@@ -18,6 +19,8 @@ export class Picture {
   readonly scene: WorldScene;
   /** The lights that the world sets. */
   readonly lights = new WorldLights();
+  /** The rain and the snow that the world sets. */
+  readonly weather = new WorldWeather();
   readonly #settings: Settings;
   readonly #rendererName = probeRenderer();
   readonly #stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -37,7 +40,7 @@ export class Picture {
     );
     this.#worldSky = new WorldSky((look) => this.stage.setLook(look));
     this.scene = new WorldScene({ detail: this.#quality, labels: element("labels", HTMLElement) });
-    this.stage.scene.add(this.scene.group, this.lights.group);
+    this.stage.scene.add(this.scene.group, this.lights.group, this.weather.group);
     this.#darkness.addEventListener("change", () => this.applySettings());
   }
 
@@ -78,6 +81,12 @@ export class Picture {
     this.stage.surroundings.update(this.motionSeconds);
     this.stage.surroundings.setLevel(this.scene.sea, this.scene.land);
     this.stage.aimSun(focus.x, focus.y, focus.z);
+  }
+
+  /** Moves rain and snow around the camera. For users who prefer reduced motion, nothing falls. */
+  updateWeather(seconds: number, eye: Vector3): void {
+    this.weather.group.visible = !this.#stillness.matches;
+    if (!this.#stillness.matches) this.weather.update(seconds, eye);
   }
 
   render(): void {

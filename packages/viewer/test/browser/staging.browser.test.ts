@@ -55,6 +55,10 @@ world.action("above", {}, function(player)
 end, { key = "2" })
 world.action("back", {}, function(player) world.camera(nil, player) world.shake({ strength = 1 }, player) end, { key = "3" })
 world.action("fast", {}, function(player) player.avatar.speed = 2 end, { key = "4" })
+world.action("rain", {}, function(player)
+  world.weather({ rain = 1, snow = 0.5, wind = vector.create(4, 0, 0) }, player)
+end, { key = "7" })
+world.action("calm", {}, function(player) world.weather(nil, player) end, { key = "8" })
 world.action("freeze", {}, function(player) player.avatar.frozen = not player.avatar.frozen end, { key = "5" })
 world.action("sit", {}, function(player)
   if player.avatar.kind == Person then
@@ -147,6 +151,31 @@ it("lights_signs_and_trails_of_a_world_are_drawn", async () => {
   const after = await own();
   expect(Math.hypot(after.x - before.x, after.z - before.z)).toBeLessThan(0.05);
   await page.screenshot({ path: join(SCREENSHOTS, "staging.png") });
+});
+
+it("rain_and_snow_of_a_world_are_drawn_until_they_end", async () => {
+  const errors: string[] = [];
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  await page.locator("canvas").first().focus();
+  const falling = () =>
+    page.evaluate(() => {
+      const drawn = window.nowcast.viewer.picture.weather.group.children as unknown as {
+        visible: boolean;
+        geometry: { drawRange: { count: number } };
+      }[];
+      return drawn.filter(({ visible }) => visible).map(({ geometry }) => geometry.drawRange.count);
+    });
+  expect(await falling()).toEqual([]);
+  await page.keyboard.press("7");
+  await waitFor(
+    "all drops and half of the flakes",
+    async () => String(await falling()) === "4800,900",
+    PATIENCE_MS,
+  );
+  await page.screenshot({ path: join(SCREENSHOTS, "staging-weather.png") });
+  await page.keyboard.press("8");
+  await waitFor("the end of the weather", async () => (await falling()).length === 0, PATIENCE_MS);
+  expect(errors).toEqual([]);
 });
 
 it("the_camera_of_a_world_is_in_the_head_at_a_place_or_behind_the_avatar", async () => {
