@@ -79,32 +79,56 @@ fn unquoted(token: &str) -> Option<&str> {
 fn keys(sources: &Sources, definition: &Definition, found: &mut Vec<Advice>) {
     let mut taken: Vec<(&str, [Option<&Value>; 3], &str)> = Vec::new();
     for action in &definition.actions {
-        let Some(key) = action.hint.get("key").and_then(Value::as_text) else { continue };
         let mut advise = |message: String| {
             let (file, line) = declared_at(sources, "action", &action.name);
             found.push(Advice { file, line, message: format!("action `{}`: {message}", action.name) });
         };
-        let is_letter = key.len() == 1 && key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-        if !is_letter && !matches!(key, "left" | "right") {
-            let lower = key.to_ascii_lowercase();
-            let is_meant = (lower.len() == 1 && lower.chars().all(|c| c.is_ascii_lowercase()))
-                || lower == "left"
-                || lower == "right";
-            let meant = if is_meant { format!(": did you mean \"{lower}\"?") } else { String::new() };
-            advise(format!(
-                "no page has the key \"{key}\"; a key is a small letter, a digit, \"left\" or \"right\"{meant}"
-            ));
-        } else if WALKING.contains(&key) {
-            advise(format!("the key \"{key}\" walks; choose another letter"));
-        }
         let when = ["of", "needs", "unless"].map(|name| action.hint.get(name));
-        match taken.iter().find(|(other, then, _)| *other == key && *then == when) {
-            Some((_, _, other)) => advise(format!(
-                "the key \"{key}\" does `{other}` already; choose another, or say when by `needs`, `unless` or `of`"
-            )),
-            None => taken.push((key, when, &action.name)),
+        let mut own: Vec<&str> = Vec::new();
+        for key in keys_of(&action.hint) {
+            if own.contains(&key) {
+                advise(format!("the key \"{key}\" is named twice"));
+                continue;
+            }
+            own.push(key);
+            if let Some(problem) = problem_of_key(key) {
+                advise(problem);
+            }
+            match taken.iter().find(|(other, then, _)| *other == key && *then == when) {
+                Some((_, _, other)) => advise(format!(
+                    "the key \"{key}\" does `{other}` already; choose another, or say when by `needs`, `unless` or `of`"
+                )),
+                None => taken.push((key, when, &action.name)),
+            }
         }
     }
+}
+
+/// The keys of a binding, which names one key or lists several.
+fn keys_of(hint: &Value) -> Vec<&str> {
+    match hint.get("key") {
+        Some(Value::List(keys)) => keys.iter().filter_map(Value::as_text).collect(),
+        one => one.and_then(Value::as_text).into_iter().collect(),
+    }
+}
+
+/// Returns the reason for which pages cannot bind an action to a key.
+fn problem_of_key(key: &str) -> Option<String> {
+    if WALKING.contains(&key) {
+        return Some(format!("the key \"{key}\" walks; choose another letter"));
+    }
+    let is_letter = key.len() == 1 && key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if is_letter || matches!(key, "left" | "right") {
+        return None;
+    }
+    let lower = key.to_ascii_lowercase();
+    let is_meant = (lower.len() == 1 && lower.chars().all(|c| c.is_ascii_lowercase()))
+        || lower == "left"
+        || lower == "right";
+    let meant = if is_meant { format!(": did you mean \"{lower}\"?") } else { String::new() };
+    Some(format!(
+        "no page has the key \"{key}\"; a key is a small letter, a digit, \"left\" or \"right\"{meant}"
+    ))
 }
 
 fn looks(sources: &Sources, definition: &Definition, found: &mut Vec<Advice>) {

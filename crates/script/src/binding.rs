@@ -34,6 +34,8 @@ impl Targets {
     }
 }
 
+/// Maximum number of keys that each trigger one action.
+const KEYS_MAX: usize = 4;
 /// The field that declares an action durable.
 const DURABLE: &str = "durable";
 
@@ -54,9 +56,10 @@ pub(crate) fn read_binding(
             return Err(fields.expected(name, &expected, &format!("`{argument}`")));
         }
     }
-    for name in ["key", "label", "needs", "unless"] {
+    for name in ["label", "needs", "unless"] {
         fields.text(name)?;
     }
+    check_keys(fields)?;
     fields.number("reach")?;
     fields.number("speed")?;
     fields.number("rise")?;
@@ -86,6 +89,19 @@ pub(crate) fn read_binding(
         other => other,
     };
     Ok((hint, Targets { action: action.to_owned(), kinds, place }, durable))
+}
+
+/// Checks `key`: the key that triggers the action, or a list of keys.
+fn check_keys(fields: &Fields<'_>) -> Result<(), String> {
+    match fields.luau("key")? {
+        Luau::Nil => return Ok(()),
+        Luau::String(_) | Luau::Table(_) => {}
+        other => return Err(fields.expected("key", "a text or a list of texts", other.type_name())),
+    }
+    match fields.names_of("key")?.len() {
+        1..=KEYS_MAX => Ok(()),
+        count => Err(fields.expected("key", &format!("1 to {KEYS_MAX} keys"), &count.to_string())),
+    }
 }
 
 /// Checks `predict`: the effect that clients show before the server has carried out the action.

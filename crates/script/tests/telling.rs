@@ -1,6 +1,6 @@
 //! Tests the output of a script: declared events, bindings of actions, sounds.
 
-use nowcast_script::{Console, Limits, Script, Sources};
+use nowcast_script::{Console, Limits, Script, Sources, advice};
 use nowcast_world::{Command, Event, PlayerId, To, Value, World};
 
 fn load(text: &str) -> Result<Script, String> {
@@ -66,8 +66,39 @@ fn a_binding_is_sent_unchanged_and_names_only_declared_arguments() {
     assert_eq!(Value::Map(found), told);
     let problem = bound("{ charge = 'pwer' }").err().expect("the argument does not exist");
     assert!(problem.contains("kick.charge: expected one of the arguments (power), got `pwer`"), "{problem}");
+    let script = bound("{ key = { 'e', '1', 'left' } }").expect("a binding may have several keys");
+    let listed = Value::List(vec!["e".into(), "1".into(), "left".into()]);
+    assert_eq!(script.definition().actions[0].hint.get("key"), Some(&listed));
+    for (wrong, cause) in [
+        ("{ key = { 'e', 'f', 'g', 'h', 'i' } }", "kick.key: expected 1 to 4 keys, got 5"),
+        ("{ key = { 'e', true } }", "kick.key: expected a list of texts"),
+        ("{ key = {} }", "kick.key: expected 1 to 4 keys, got 0"),
+        ("{ key = 7 }", "kick.key: expected a text or a list of texts, got integer"),
+    ] {
+        let problem = bound(wrong).err().expect("the keys are refused");
+        assert!(problem.contains(cause), "{problem}");
+    }
     let problem = bound("{ keys = 'e' }").err().expect("the field does not exist");
     assert!(problem.contains("kick.keys is not a field"), "{problem}");
+}
+
+#[test]
+fn advice_reads_every_key_of_an_action() {
+    let text = "local world = require('@nowcast/world')
+        world.action('kick', {}, function() end, { key = { 'f', 'left', 'f' } })
+        world.action('wave', {}, function() end, { key = { 'F12', 'left', 'w' } })";
+    let sources = Sources::of_main(text);
+    let script = Script::load(&sources, Limits::DEFAULT).expect("the bindings are valid");
+    let found: Vec<_> = advice(&sources, &script.definition()).into_iter().map(|one| one.message).collect();
+    assert_eq!(found.len(), 4, "{found:?}");
+    for cause in [
+        "action `kick`: the key \"f\" is named twice",
+        "action `wave`: no page has the key \"F12\"",
+        "action `wave`: the key \"left\" does `kick` already",
+        "action `wave`: the key \"w\" walks",
+    ] {
+        assert!(found.iter().any(|message| message.starts_with(cause)), "{cause}: {found:?}");
+    }
 }
 
 #[test]

@@ -106,7 +106,7 @@ export class Actions {
 
   /** The keys that trigger actions in this world. */
   get keys(): ReadonlySet<string> {
-    return new Set(this.#list.flatMap(({ key }) => key ?? []));
+    return new Set(this.#list.flatMap(({ keys }) => keys));
   }
 
   define(actions: readonly ActionSource[]): void {
@@ -220,20 +220,21 @@ export class Actions {
     }
   }
 
-  /** The actions that have a target now, in order of rank, with only one action for each key. */
+  /** The actions that have a target now, in order of rank, without those of which other actions have all keys. */
   #offers(): readonly Binding[] {
     const ranked = [...this.#targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
     const taken = new Set<string>();
-    return ranked.filter(({ key }) => {
-      if (key === undefined) return true;
-      return taken.has(key) ? false : taken.add(key);
+    return ranked.filter(({ keys }) => {
+      const isFree = keys.length === 0 || keys.some((key) => !taken.has(key));
+      for (const key of keys) taken.add(key);
+      return isFree;
     });
   }
 
   /** If several actions share a key, an action with a target is preferred. */
   #choose(trigger: string): Binding | undefined {
     const fits = (binding: Binding): boolean =>
-      binding.key === trigger || buttonOf(binding.action) === trigger;
+      binding.keys.includes(trigger) || buttonOf(binding.action) === trigger;
     return (
       this.#offers().find(fits) ??
       this.#list.find(

@@ -17,6 +17,9 @@ export const pageTexts = {
   keys: { left: "Click", right: "Right click", shift: "Shift", space: "Space", enter: "Enter" },
   prompt: (key: string, label: string) => `${key}: ${label}`,
   hold: (key: string) => `hold ${key}`,
+  /** The keys of one action, in a hint and in a sentence. */
+  orKey: (keys: readonly string[]) => keys.join(" / "),
+  eitherKey: (keys: readonly string[]) => keys.join(" or "),
   helpKeys: (keys: string) => `Keys: ${keys}`,
   helpKeyboard:
     "Without a mouse: , and . turn, Page Up and Page Down look up and down, X and C are the buttons of the mouse.",

@@ -69,6 +69,13 @@ it("a world that has x and c has other keys for the buttons of the mouse", () =>
   expect(events).toEqual(["+left", "-left", "+x", "-x"]);
 });
 
+it("digits of the number pad are the digits of the keyboard", () => {
+  inputs.claimed = new Set(["1"]);
+  key("keydown", "Numpad1");
+  key("keyup", "Numpad1");
+  expect(events).toEqual(["+1", "-1"]);
+});
+
 it("a moved key has the function of another key", () => {
   inputs.claimed = new Set(["f"]);
   inputs.keymap = new Map([

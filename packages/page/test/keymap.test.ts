@@ -43,7 +43,7 @@ it("stored keys are read, and anything else is omitted", () => {
 });
 
 it("actions on consecutive number keys become one hint", () => {
-  const binding = (key: string, label: string, charge = false): Binding => {
+  const binding = (key: string | string[], label: string, charge = false): Binding => {
     const [found] = readBindings([{ name: label, arguments: [], hint: { key, label } }]);
     return charge ? { ...found!, charge: { argument: "charge", min: 0, max: 1 } } : found!;
   };
@@ -51,14 +51,14 @@ it("actions on consecutive number keys become one hint", () => {
     binding("1", "Slot 1"),
     binding("2", "Slot 2"),
     binding("3", "Slot 3"),
-    binding("f", "Kick", true),
+    binding(["f", "left"], "Kick", true),
     binding("1", "Answer 1"),
     binding("3", "Answer 3"),
     binding("4", "Gate 4"),
   ];
   const apart = ["1: Answer 1", "3: Answer 3", "4: Gate 4"];
-  expect(promptFor(list)).toBe(["1–3: Slot", "hold F: Kick", ...apart].join(" · "));
-  expect(promptFor(list, undefined, 2)).toBe("1–3: Slot · hold F: Kick");
+  expect(promptFor(list)).toBe(["1–3: Slot", "hold F / Click: Kick", ...apart].join(" · "));
+  expect(promptFor(list, undefined, 2)).toBe("1–3: Slot · hold F / Click: Kick");
   const keymap = moveKey(new Map(), "Digit2", "KeyG");
   expect(keyedActions(list.slice(0, 3), keymap)).toEqual([
     { key: "1", label: "Slot 1" },

@@ -76,12 +76,25 @@ describe("hints", () => {
   it("name the key of an action, and its target", () => {
     const [grab, open, put] = readBindings([GRAB, OPEN, PUT_DOWN]);
     expect(grab).toMatchObject({
-      key: "e",
+      keys: ["e"],
       label: "Grab",
       target: { argument: "block", isOptional: true, reachM: 1.9 },
     });
     expect(open?.target).toMatchObject({ isOptional: false, reachM: 2.5, of: new Set(["door", "hatch"]) });
-    expect(put).toMatchObject({ key: "q", label: "put down" });
+    expect(put).toMatchObject({ keys: ["q"], label: "put down" });
+  });
+
+  it("list up to four keys, of which each triggers the action", () => {
+    const keys = ["E", "left", "e", 7, "F13", "1", "2", "3"];
+    const [binding] = readBindings([{ ...PUT_DOWN, hint: { key: keys } }]);
+    expect(binding?.keys).toEqual(["e", "left", "1", "2"]);
+    const bench = new Bench([{ ...PUT_DOWN, hint: { key: ["q", "1"] } }]);
+    expect([...bench.actions.keys]).toEqual(["q", "1"]);
+    for (const key of ["1", "q", "e"]) bench.actions.press(key);
+    expect(bench.sent).toEqual([
+      ["put_down", {}],
+      ["put_down", {}],
+    ]);
   });
 
   it("are needed: without one an action is for programs", () => {
@@ -101,7 +114,7 @@ describe("hints", () => {
   it("that make no sense are passed over", () => {
     const hint = { key: "F13", label: 7, charge: "nothing", target: ["x"], of: 3, reach: "far" };
     const [binding] = readBindings([{ ...THROW, hint }]);
-    expect(binding).toMatchObject({ key: undefined, label: "throw", charge: undefined, target: undefined });
+    expect(binding).toMatchObject({ keys: [], label: "throw", charge: undefined, target: undefined });
   });
 });
 

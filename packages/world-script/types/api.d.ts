@@ -378,9 +378,9 @@ declare module "@nowcast/world" {
     leave?: "release" | "keep" | "despawn";
   }
 
-  /** `key` is a letter or a digit, "left" or "right" (mouse), `label` a word or two. `charge`, `pitch` and `target` each name an argument of the action. `charge` grows from its minimum to its maximum while the key is held, up to a second. `pitch` receives how far the player looks up. `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5); `of` limits targets to a kind, or to a list of kinds or their names. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` ("grab", "throw" or "launch", with `speed` ahead and `rise` upward in metres a second) lets pages show its effect on the hands or the avatar at once: see "Actions". */
+  /** `key` is a letter or a digit, "left" or "right" (mouse), or a list of at most 4 of these, of which each triggers the action. `label` is a word or two. `charge`, `pitch` and `target` each name an argument of the action. `charge` grows from its minimum to its maximum while the key is held, up to a second. `pitch` receives how far the player looks up. `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5); `of` limits targets to a kind, or to a list of kinds or their names. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` ("grab", "throw" or "launch", with `speed` ahead and `rise` upward in metres a second) lets pages show its effect on the hands or the avatar at once: see "Actions". */
   export interface BindingFields {
-    key?: string;
+    key?: string | readonly string[];
     label?: string;
     charge?: string;
     pitch?: string;

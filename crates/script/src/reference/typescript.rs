@@ -119,7 +119,7 @@ const DECLARED: [(&str, &str, &str); 31] = [
 ];
 
 /// Types of fields that are more exact than those of Luau: the owner, the name of the field, and the type.
-const FIELDS: [(&str, &str, &str); 22] = [
+const FIELDS: [(&str, &str, &str); 23] = [
     ("LightFields", "type", "\"point\" | \"spot\" | \"sun\""),
     ("CameraFields", "mode", "\"follow\" | \"first_person\" | \"fixed\" | \"rail\""),
     ("KindFields", "attributes", "AttributeTypes"),
@@ -135,6 +135,7 @@ const FIELDS: [(&str, &str, &str); 22] = [
     ("OwnerFields", "by", "\"player\" | \"program\" | \"anyone\""),
     ("OwnerFields", "beyond", "\"refuse\""),
     ("OwnerFields", "leave", "\"release\" | \"keep\" | \"despawn\""),
+    ("BindingFields", "key", "string | readonly string[]"),
     ("BindingFields", "of", "Kind | string | readonly (Kind | string)[]"),
     ("BindingFields", "predict", "\"grab\" | \"throw\" | \"launch\""),
     ("CommandFields", "arguments", "readonly CommandArgument[]"),

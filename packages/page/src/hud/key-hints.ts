@@ -24,7 +24,7 @@ export function promptFor(offers: readonly Binding[], keymap: Keymap = UNMOVED, 
     .join(" · ");
 }
 
-/** The name of a key, or of a range of keys, and the label of its action. */
+/** The name of a key, of several keys, or of a range of keys, and the label of their action. */
 export interface KeyedAction {
   readonly key: string;
   readonly label: string;
@@ -36,9 +36,9 @@ export interface KeyedAction {
  */
 export function keyedActions(bindings: readonly Binding[], keymap: Keymap = UNMOVED): readonly KeyedAction[] {
   const rows: { first: KeyedAction; last: KeyedAction }[] = [];
-  for (const { key, label, charge } of bindings) {
-    if (key === undefined) continue;
-    const name = keyName(key, keymap);
+  for (const { keys, label, charge } of bindings) {
+    if (keys.length === 0) continue;
+    const name = pageTexts.orKey(keys.map((key) => keyName(key, keymap)));
     const action = { key: charge ? pageTexts.hold(name) : name, label };
     const row = rows.at(-1);
     if (row && isNext(row.last, action)) row.last = action;
@@ -92,7 +92,7 @@ export function lookHints(keymap: Keymap = UNMOVED): readonly KeyHint[] {
 
 /** The key of the gestures, which no action of the world has. */
 function emoteHints(bindings: readonly Binding[], keymap: Keymap): readonly KeyHint[] {
-  const key = emoteKey(new Set(bindings.flatMap(({ key }) => key ?? [])));
+  const key = emoteKey(new Set(bindings.flatMap(({ keys }) => keys)));
   return key === undefined ? [] : [{ keys: [keyName(key, keymap)], what: pageTexts.emotesHint }];
 }
 

@@ -25,12 +25,16 @@ export function fillStep(sentence: string, controls: NamedControls): string {
 function controlOf(name: string, { bindings, keymap, isTouching }: NamedControls): string {
   const binding = bindings.find(({ action }) => action === name);
   if (binding !== undefined) {
-    if (isTouching || binding.key === undefined) return pageTexts.button(binding.label);
-    if (binding.key === "left") return pageTexts.mouseButtons.left;
-    if (binding.key === "right") return pageTexts.mouseButtons.right;
-    return keyName(binding.key, keymap);
+    if (isTouching || binding.keys.length === 0) return pageTexts.button(binding.label);
+    return pageTexts.eitherKey(binding.keys.map((key) => nameInSentence(key, keymap)));
   }
   if (name === "run") return isTouching ? pageTexts.touchControls.run : keyName("ShiftLeft", keymap);
   if (name === "jump") return isTouching ? pageTexts.touchControls.jump : keyName("Space", keymap);
   return name.replaceAll("_", " ");
+}
+
+function nameInSentence(key: string, keymap: Keymap): string {
+  if (key === "left") return pageTexts.mouseButtons.left;
+  if (key === "right") return pageTexts.mouseButtons.right;
+  return keyName(key, keymap);
 }

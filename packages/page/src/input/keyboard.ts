@@ -134,12 +134,12 @@ export function emoteKey(claimed: ReadonlySet<string>): string | undefined {
 }
 
 /**
- * Returns the letter or digit of a key by its position on the keyboard; undefined for keys that are used for
- * walking.
+ * Returns the letter or digit of a key by its position on the keyboard, or of a digit of the number pad; undefined for keys
+ * that are used for walking.
  */
 function keyOf(code: string): string | undefined {
   if (WALKING.has(code)) return undefined;
-  return /^(?:Key|Digit)([A-Z0-9])$/.exec(code)?.[1]?.toLowerCase();
+  return /^(?:Key|Digit|Numpad)([A-Z0-9])$/.exec(code)?.[1]?.toLowerCase();
 }
 
 function isTyping(target: EventTarget | null): boolean {

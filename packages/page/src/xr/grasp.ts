@@ -56,7 +56,7 @@ export class Grasp {
       const trigger = buttonOf(offer.action);
       this.#begun[side] = { what: offer.charge ? "pressed" : "taken", trigger };
       actions.press(trigger);
-    } else if (isTrigger && actions.possible.some(({ key }) => key === LEFT_BUTTON)) {
+    } else if (isTrigger && actions.possible.some(({ keys }) => keys.includes(LEFT_BUTTON))) {
       this.#begun[side] = { what: "pressed", trigger: LEFT_BUTTON };
       actions.press(LEFT_BUTTON);
     }

@@ -349,7 +349,9 @@ export class Headset {
   #doOther(side: Side, isDown: boolean): void {
     this.#use(side);
     const { actions } = this.#page;
-    const other = actions.possible.find(({ key, needs, target }) => key !== "left" && !needs && !target);
+    const other = actions.possible.find(
+      ({ keys, needs, target }) => !keys.includes("left") && !needs && !target,
+    );
     if (!other) return;
     if (isDown) actions.press(buttonOf(other.action));
     else actions.release(buttonOf(other.action));

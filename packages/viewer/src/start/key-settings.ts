@@ -1,4 +1,14 @@
-import { type Binding, codeName, codeOf, isMovable, type Keymap, keyFor, moveKey } from "@nowcast/page";
+import {
+  type Binding,
+  codeName,
+  codeOf,
+  emoteKey,
+  isMovable,
+  type Keymap,
+  keyFor,
+  mouseKey,
+  moveKey,
+} from "@nowcast/page";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
@@ -16,9 +26,27 @@ const KEYS = [
   ["PageDown", "lookDown"],
 ] as const;
 
+/** Returns the functions of the keys in a world with these actions: the code of each key, and its labels. */
+export function functionsOfKeys(bindings: readonly Binding[]): ReadonlyMap<string, string> {
+  const claimed = new Set(bindings.flatMap(({ keys }) => keys));
+  const labels = new Map<string, string>(KEYS.map(([code, word]) => [code, words[word]]));
+  const add = (key: string | undefined, label: string): void => {
+    // The buttons of a mouse cannot be moved, but the keys that do the same can.
+    const code = codeOf(mouseKey(key ?? "", claimed) ?? key ?? "");
+    if (code === undefined) return;
+    const others = labels.get(code);
+    labels.set(code, others === undefined || others === label ? label : `${others}, ${label}`);
+  };
+  for (const { keys, label } of bindings) for (const key of keys) add(key, label);
+  add(emoteKey(claimed), words.emotesHint);
+  if (!claimed.has("h")) add("h", words.figures);
+  return labels;
+}
+
 /** The part of the settings that gives functions to other keys. */
 export class KeySettings {
   readonly #list = element("set-keys", HTMLUListElement);
+  readonly #status = element("set-keys-status", HTMLElement);
   readonly #change: (keymap: Keymap) => void;
   #keymap: Keymap = new Map();
   #bindings: readonly Binding[] = [];
@@ -26,7 +54,10 @@ export class KeySettings {
 
   constructor(change: (keymap: Keymap) => void) {
     this.#change = change;
-    element("set-keys-reset", HTMLButtonElement).addEventListener("click", () => this.#set(new Map()));
+    element("set-keys-reset", HTMLButtonElement).addEventListener("click", () => {
+      this.#set(new Map());
+      this.#status.textContent = words.keysRestored;
+    });
   }
 
   /** Lists the functions of the page and of the world's actions. */
@@ -34,12 +65,9 @@ export class KeySettings {
     this.#release?.();
     this.#keymap = keymap;
     this.#bindings = bindings;
-    const actions = bindings.flatMap(({ key, label }): [string, string][] => {
-      const code = key === undefined ? undefined : codeOf(key);
-      return code === undefined ? [] : [[code, label]];
-    });
-    const own = KEYS.map(([code, word]): [string, string] => [code, words[word]]);
-    this.#list.replaceChildren(...[...own, ...actions].map(([code, label]) => this.#createLine(code, label)));
+    this.#status.textContent = "";
+    const lines = [...functionsOfKeys(bindings)].map(([code, label]) => this.#createLine(code, label));
+    this.#list.replaceChildren(...lines);
   }
 
   #set(keymap: Keymap): void {
@@ -56,27 +84,35 @@ export class KeySettings {
     button.dataset["code"] = code;
     button.textContent = codeName(keyFor(this.#keymap, code));
     button.setAttribute("aria-label", `${label}: ${button.textContent}`);
-    button.addEventListener("click", () => this.#ask(button, code));
+    button.addEventListener("click", () => this.#ask(button, code, label));
     line.append(name, button);
     return line;
   }
 
-  /** Waits for the next key, and gives the function to it. Escape leaves the keys as they are. */
-  #ask(button: HTMLButtonElement, code: string): void {
+  /** Waits for the next key, and gives the function to it. Escape and a loss of the focus leave the keys as they are. */
+  #ask(button: HTMLButtonElement, code: string, label: string): void {
     this.#release?.();
+    const before = codeName(keyFor(this.#keymap, code));
     button.textContent = words.pressKey;
+    this.#status.textContent = words.pressKeyFor(label, before);
+    const abort = new AbortController();
+    const { signal } = abort;
+    this.#release = () => {
+      abort.abort();
+      button.textContent = before;
+      this.#status.textContent = "";
+      this.#release = undefined;
+    };
+    button.addEventListener("blur", () => this.#release?.(), { signal });
     const listen = (event: KeyboardEvent): void => {
       event.preventDefault();
       event.stopImmediatePropagation();
       if (event.code !== "Escape" && !isMovable(event.code)) return;
       this.#release?.();
       this.#set(event.code === "Escape" ? this.#keymap : moveKey(this.#keymap, code, event.code));
+      this.#status.textContent = words.keyMoved(label, codeName(keyFor(this.#keymap, code)));
       this.#list.querySelector<HTMLElement>(`[data-code="${code}"]`)?.focus();
     };
-    window.addEventListener("keydown", listen, { capture: true });
-    this.#release = () => {
-      window.removeEventListener("keydown", listen, { capture: true });
-      this.#release = undefined;
-    };
+    window.addEventListener("keydown", listen, { capture: true, signal });
   }
 }

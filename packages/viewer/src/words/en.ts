@@ -94,7 +94,10 @@ export const ENGLISH = {
   // The keys in the settings.
   keyboard: "Keys",
   keysReset: "Restore all keys",
+  keysRestored: "All keys are restored.",
   pressKey: "Press a key",
+  pressKeyFor: (label: string, key: string) => `Press the new key for “${label}”. Escape keeps ${key}.`,
+  keyMoved: (label: string, key: string) => `“${label}” has the key ${key}.`,
   walkForward: "walk forward",
   walkBack: "walk back",
   walkLeft: "walk left",

@@ -26,9 +26,10 @@ export interface TargetRule {
 export interface Binding {
   readonly action: string;
   /**
-   * A letter or digit in lower case, `left` or `right`. If there is none, the action has only a touch button.
+   * Letters or digits in lower case, `left` or `right`, of which each triggers the action. Without keys, the action has only
+   * a touch button.
    */
-  readonly key: string | undefined;
+  readonly keys: readonly string[];
   readonly label: string;
   readonly charge: Amount | undefined;
   readonly pitch: Amount | undefined;
@@ -52,6 +53,8 @@ const HAND = "hand";
 const REACH_M = 2.5;
 const REACH_M_MAX = 1_000;
 const LABEL_CHARACTERS_MAX = 32;
+const KEYS_MAX = 4;
+
 /** Reads an action that a key or a button triggers. Actions without a binding are only for programs. */
 export function readBindings(actions: readonly ActionSource[]): readonly Binding[] {
   return actions.flatMap((action) => bindingOf(action) ?? []);
@@ -78,7 +81,7 @@ function readBinding({ name, arguments: fields, hint }: ActionSource): Binding |
   const kinds = (Array.isArray(of) ? of : [of]).filter((kind) => typeof kind === "string");
   return {
     action: name,
-    key: typeof key === "string" && /^([a-z0-9]|left|right)$/i.test(key) ? key.toLowerCase() : undefined,
+    keys: readKeys(key),
     label: [...(typeof label === "string" && label !== "" ? label : name.replaceAll("_", " "))]
       .slice(0, LABEL_CHARACTERS_MAX)
       .join(""),
@@ -97,6 +100,13 @@ function readBinding({ name, arguments: fields, hint }: ActionSource): Binding |
     speed: finiteOr0(speed),
     rise: finiteOr0(rise),
   };
+}
+
+/** The keys of a binding, which has one key or a list. Other values are omitted. */
+function readKeys(key: unknown): readonly string[] {
+  const listed: readonly unknown[] = Array.isArray(key) ? key : [key];
+  const valid = listed.filter((one) => typeof one === "string" && /^([a-z0-9]|left|right)$/i.test(one));
+  return [...new Set(valid.map((one) => String(one).toLowerCase()))].slice(0, KEYS_MAX);
 }
 
 function finiteOr0(value: unknown): number {
