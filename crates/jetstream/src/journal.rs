@@ -32,6 +32,9 @@ const BYTES_HEADER: &str = "Nowcast-Journal-Bytes";
 /// The header of a snapshot's message with the number of batches since the previous snapshot.
 const BATCHES_HEADER: &str = "Nowcast-Journal-Batches";
 
+/// The header of a snapshot's message with the number of accounts whose data belongs to the snapshot. It is missing if there are none.
+const ACCOUNTS_HEADER: &str = "Nowcast-Accounts";
+
 /// The stream of one world: heads of owners, batches, and notes of snapshots. Each append states the sequence number of the
 /// last message, so two owners cannot both write.
 #[derive(Clone)]
@@ -64,6 +67,8 @@ pub(crate) struct Note {
     pub(crate) time_ms: u64,
     /// Bytes and number of the batches since the previous snapshot.
     pub(crate) since: (u64, u64),
+    /// Number of accounts whose data belongs to the snapshot.
+    pub(crate) accounts: u64,
 }
 
 /// The reason why a message was not appended.
@@ -190,13 +195,17 @@ impl Journal {
             text.ok_or_else(|| self.damaged(message.sequence, &format!("its header {name} is missing")))
         };
         let since = (number(BYTES_HEADER)?, number(BATCHES_HEADER)?);
-        Ok(Note { sequence: message.sequence, snapshot, time_ms: number(TIME_HEADER)?, since })
+        let accounts = message.headers.get(ACCOUNTS_HEADER).map_or(Ok(0), |_| number(ACCOUNTS_HEADER))?;
+        Ok(Note { sequence: message.sequence, snapshot, time_ms: number(TIME_HEADER)?, since, accounts })
     }
 
     /// Appends the note of a snapshot.
     pub(crate) async fn append_note(&self, note: &Note, last: u64) -> Result<u64, AppendError> {
-        let headers =
-            [(TIME_HEADER, note.time_ms), (BYTES_HEADER, note.since.0), (BATCHES_HEADER, note.since.1)];
+        let mut headers =
+            vec![(TIME_HEADER, note.time_ms), (BYTES_HEADER, note.since.0), (BATCHES_HEADER, note.since.1)];
+        if note.accounts > 0 {
+            headers.push((ACCOUNTS_HEADER, note.accounts));
+        }
         self.publish(&Frame::Snapshot(note.snapshot), last, &headers).await
     }
 

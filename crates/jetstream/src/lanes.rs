@@ -6,7 +6,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_store::{
-    Batch, Completion, Continuity, Health, Lost, Problem, Refused, RefusedWhy, Snapshot, Stats, WorldName,
+    AccountRecord, Batch, Completion, Continuity, Health, Lost, Problem, Refused, RefusedWhy, Snapshot,
+    Stats, WorldName,
 };
 use tokio::sync::Notify;
 
@@ -33,7 +34,8 @@ pub(crate) struct Job {
 
 pub(crate) enum Work {
     Batch(Batch),
-    Snapshot(Box<Snapshot>, Continuity),
+    /// A snapshot, and the data of accounts that belongs to its state.
+    Snapshot(Box<Snapshot>, Continuity, Vec<AccountRecord>),
 }
 
 /// The records of one world.
@@ -148,7 +150,7 @@ impl Lanes {
                 return Err(Refused { why: RefusedWhy::Full, then });
             }
             // The snapshot ends the hole.
-            Work::Snapshot(_, continuity) if std::mem::take(&mut lane.is_hole) => {
+            Work::Snapshot(_, continuity, _) if std::mem::take(&mut lane.is_hole) => {
                 *continuity = Continuity::BeginsAnew;
             }
             _ => {}

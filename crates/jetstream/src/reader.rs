@@ -8,7 +8,7 @@ use nowcast_store::{
 
 use crate::envelope::{Envelope, SavedAccount};
 use crate::journal::{Journal, Note};
-use crate::shelf::{Shelf, object_name};
+use crate::shelf::{Shelf, accounts_name, object_name};
 
 /// Messages that are read at once.
 const PART: u64 = 256;
@@ -125,15 +125,17 @@ async fn follow(
     Ok(())
 }
 
-/// Returns the data of accounts in the messages after the newest snapshot. The owner before may have ended before it wrote
-/// them into their bucket.
+/// Returns the data of accounts that belongs to the newest snapshot, and that of the messages after it. The owner before may
+/// have ended before it wrote the data into its bucket.
 pub(crate) async fn accounts_since_snapshot(
     journal: &Journal,
+    shelf: &Shelf,
+    world: &WorldName,
     note: Option<&Note>,
     last: u64,
 ) -> Result<Vec<SavedAccount>, Problem> {
     let Some(note) = note else { return Ok(Vec::new()) };
-    let (mut from, mut found) = (note.sequence + 1, Vec::new());
+    let (mut from, mut found) = (note.sequence + 1, accounts_of_snapshot(shelf, world, note).await?);
     while from <= last {
         let through = last.min(from + PART - 1);
         for (sequence, frame) in journal.read(from, through).await? {
@@ -144,6 +146,26 @@ pub(crate) async fn accounts_since_snapshot(
         from = through + 1;
     }
     Ok(found)
+}
+
+async fn accounts_of_snapshot(
+    shelf: &Shelf,
+    world: &WorldName,
+    note: &Note,
+) -> Result<Vec<SavedAccount>, Problem> {
+    if note.accounts == 0 {
+        return Ok(Vec::new());
+    }
+    let damaged = |what: String| Problem::Damaged {
+        place: format!("the data of accounts at the snapshot of step {}", note.snapshot.step),
+        what,
+    };
+    let file = shelf.get(&accounts_name(world, &note.snapshot), 0).await?;
+    let accounts = Envelope::from_bytes(&file).map_err(damaged)?.accounts;
+    if accounts.len() as u64 != note.accounts {
+        return Err(damaged(format!("it has {} accounts instead of {}", accounts.len(), note.accounts)));
+    }
+    Ok(accounts)
 }
 
 /// Returns the owners in a journal, in the order of their heads.
@@ -201,6 +223,8 @@ pub(crate) async fn summary(
 struct Part {
     sequence: u64,
     object: String,
+    /// The object with the data of accounts, if there is one.
+    accounts: Option<String>,
     time_ms: u64,
     bytes: u64,
 }
@@ -224,6 +248,7 @@ impl History {
             parts.push(Part {
                 sequence: note.sequence,
                 object,
+                accounts: (note.accounts > 0).then(|| accounts_name(world, &note.snapshot)),
                 time_ms: note.time_ms,
                 bytes: note.snapshot.bytes,
             });
@@ -267,6 +292,9 @@ impl History {
         let purged = self.journal.purge_before(stays.sequence).await?;
         for part in &self.parts[..self.first] {
             shelf.remove(&part.object).await?;
+            if let Some(accounts) = &part.accounts {
+                shelf.remove(accounts).await?;
+            }
         }
         Ok((self.first as u64, purged - (self.first as u64).min(purged)))
     }

@@ -191,6 +191,11 @@ pub(crate) fn object_name(world: &WorldName, snapshot: &SnapshotRef) -> String {
     format!("{}/{epoch}-{sequence}-{step}", hex(world.as_str().as_bytes()))
 }
 
+/// The name of the object with the data of accounts that belongs to a snapshot.
+pub(crate) fn accounts_name(world: &WorldName, snapshot: &SnapshotRef) -> String {
+    format!("{}-accounts", object_name(world, snapshot))
+}
+
 fn account_key(world: &str, account: &str) -> String {
     format!("w{}.a{}", hex(world.as_bytes()), hex(account.as_bytes()))
 }

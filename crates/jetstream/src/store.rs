@@ -1,5 +1,6 @@
 //! The store of worlds.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use nowcast_cluster::{Epoch, Name, ServerId};
 use nowcast_store::{
-    BATCH_BYTES_MAX, Batch, Completion, Continuity, HOST_BYTES_MAX, Health, Lost, MARK_KEY_BYTES_MAX,
-    MARK_NOTE_BYTES_MAX, Mark, MarkCompletion, MarkKind, Moment, Problem, Pruned, Refused, RefusedWhy,
-    Retention, SavedWorld, Snapshot, Stats, Store, StoreError, Stretch, Summary, WORLD_BYTES_MAX, WorldName,
-    WorldStore, read_file,
+    AccountRecord, BATCH_BYTES_MAX, Batch, Completion, Continuity, HOST_BYTES_MAX, Health, Lost,
+    MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, Mark, MarkCompletion, MarkKind, Moment, Problem, Pruned,
+    Refused, RefusedWhy, Retention, SavedWorld, Snapshot, Stats, Store, StoreError, Stretch, Summary,
+    WORLD_BYTES_MAX, WorldName, WorldStore, read_file,
 };
 use nowcast_world::SavedData;
 use tokio::runtime::Runtime;
@@ -144,7 +145,8 @@ impl JetStreamStore {
                     None => Journal::open(&link, &name).await?,
                 };
                 let (claim, note) = journal.claim(options.server, epoch).await?;
-                for account in accounts_since_snapshot(&journal, note.as_ref(), claim.last).await? {
+                let accounts = accounts_since_snapshot(&journal, &shelf, &name, note.as_ref(), claim.last);
+                for account in accounts.await? {
                     shelf.put_account(&account).await?;
                 }
                 Ok::<_, Problem>((journal, claim))
@@ -161,6 +163,7 @@ impl JetStreamStore {
             shelf: self.shelf.clone(),
             commit_interval: self.options.commit_interval,
             since_snapshot: (0, 0),
+            accounts: BTreeMap::new(),
         };
         self.runtime().spawn(writer.run());
         Ok(epoch)
@@ -286,11 +289,13 @@ impl Store for JetStreamStore {
         self.lanes.give(world, Work::Batch(batch), then, bytes)
     }
 
-    fn snapshot(
+    /// The note of the snapshot names the data of the accounts, so the journal has both or neither.
+    fn snapshot_with_accounts(
         &self,
         world: &WorldName,
         snapshot: Snapshot,
         continuity: Continuity,
+        accounts: Vec<AccountRecord>,
         then: Vec<Completion>,
     ) -> Result<(), Refused> {
         let is_large = snapshot.world.len() > WORLD_BYTES_MAX || snapshot.host.len() > HOST_BYTES_MAX;
@@ -302,7 +307,9 @@ impl Store for JetStreamStore {
             return Err(Refused { why: RefusedWhy::Fenced, then });
         }
         let bytes = snapshot.world.len() + snapshot.host.len() + CLIENT_BYTES * snapshot.once.clients();
-        self.lanes.give(world, Work::Snapshot(Box::new(snapshot), continuity), then, bytes)
+        let bytes = bytes + accounts.iter().map(AccountRecord::memory_bytes).sum::<usize>();
+        let work = Work::Snapshot(Box::new(snapshot), continuity, accounts);
+        self.lanes.give(world, work, then, bytes)
     }
 
     fn commit(&self, within: Duration) -> Result<(), StoreError> {
@@ -458,20 +465,18 @@ impl WorldStore for JetStreamStore {
                     return Err(Problem::Exists);
                 }
                 let (claim, _) = journal.claim(options.server, None).await?;
-                let (wake, since_snapshot, commit_interval) =
-                    (Arc::default(), (0, 0), options.commit_interval);
-                WorldWriter {
+                let writer = WorldWriter {
                     world: name,
                     lanes,
-                    wake,
+                    wake: Arc::default(),
                     journal,
                     claim,
                     shelf,
-                    commit_interval,
-                    since_snapshot,
-                }
-                .import(&parts.0, &parts.1)
-                .await
+                    commit_interval: options.commit_interval,
+                    since_snapshot: (0, 0),
+                    accounts: BTreeMap::new(),
+                };
+                writer.import(&parts.0, &parts.1).await
             }
         });
         imported.map_err(|problem| self.failed(problem, Some(world)))

@@ -1,17 +1,17 @@
 //! Writes the records of one world, in their order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nowcast_cluster::{Batch as FrameBatch, Frame, Sequence, SnapshotRef};
-use nowcast_store::{Batch, Continuity, Problem, Snapshot, WorldName, read_file, write_file};
+use nowcast_store::{AccountRecord, Batch, Continuity, Problem, Snapshot, WorldName, read_file, write_file};
 use tokio::sync::Notify;
 
 use crate::envelope::{Envelope, SavedAccount};
 use crate::journal::{AppendError, Claim, Journal, Note};
 use crate::lanes::{Job, Lanes, Next, Work};
-use crate::shelf::{Shelf, object_name};
+use crate::shelf::{Shelf, accounts_name, object_name};
 
 /// Time after which a batch without changes is written. It only says that time has passed.
 const TICK_INTERVAL: Duration = Duration::from_millis(250);
@@ -35,6 +35,8 @@ pub(crate) struct WorldWriter {
     pub(crate) commit_interval: Duration,
     /// Bytes and number of the batches since the last snapshot that this writer stored.
     pub(crate) since_snapshot: (u64, u64),
+    /// The data of accounts that the journal or the bucket does not have, by world and account. The next snapshot has it.
+    pub(crate) accounts: BTreeMap<(String, String), SavedAccount>,
 }
 
 /// A message for the journal.
@@ -100,7 +102,7 @@ impl WorldWriter {
             Fate::Lost => Problem::Unreachable("the world cannot be written".to_owned()),
             Fate::Fenced => Problem::Fenced,
         };
-        self.write_snapshot(snapshot, Continuity::BeginsAnew).await.map_err(problem)?;
+        self.write_snapshot(snapshot, Continuity::BeginsAnew, &[]).await.map_err(problem)?;
         for batch in batches {
             self.write_batch(batch).await.map_err(problem)?;
         }
@@ -111,11 +113,23 @@ impl WorldWriter {
     async fn write(&mut self, work: &Work) -> Result<usize, Fate> {
         match work {
             Work::Batch(batch) => self.write_batch(batch).await,
-            Work::Snapshot(snapshot, continuity) => self.write_snapshot(snapshot, *continuity).await,
+            Work::Snapshot(snapshot, continuity, accounts) => {
+                self.write_snapshot(snapshot, *continuity, accounts).await
+            }
         }
     }
 
+    /// Appends a batch, and stores its data of accounts. If the batch cannot be written, the journal has a hole until the next
+    /// snapshot. The state of that snapshot has the changes of the batch, so it takes the data, too.
     async fn write_batch(&mut self, batch: &Batch) -> Result<usize, Fate> {
+        let written = self.append_batch(batch).await;
+        if written.is_err() {
+            self.carry(&batch.accounts);
+        }
+        written
+    }
+
+    async fn append_batch(&mut self, batch: &Batch) -> Result<usize, Fate> {
         if !self.claim.has_snapshot || batch.from_tick != self.claim.tick {
             return Err(Fate::Lost);
         }
@@ -138,18 +152,39 @@ impl WorldWriter {
             self.since_snapshot.0 += stored as u64;
             self.since_snapshot.1 += 1;
         }
-        // The journal has the data, too: the next owner writes it if this writer ends here.
-        for account in &accounts {
+        self.put_accounts(&accounts).await?;
+        Ok(stored)
+    }
+
+    /// Stores data of accounts in its bucket. The journal has the data, too: the next owner stores it if this writer ends here.
+    async fn put_accounts(&self, accounts: &[SavedAccount]) -> Result<(), Fate> {
+        for account in accounts {
             let mut pause = PAUSE_MIN;
             while let Err(error) = self.shelf.put_account(account).await {
                 self.pause(&mut pause, error.to_string()).await?;
             }
         }
-        Ok(stored)
+        Ok(())
     }
 
-    /// Stores the file of a snapshot, reads it back, and then notes it in the journal.
-    async fn write_snapshot(&mut self, snapshot: &Snapshot, continuity: Continuity) -> Result<usize, Fate> {
+    /// Keeps data of accounts for the next snapshot.
+    fn carry(&mut self, accounts: &[AccountRecord]) {
+        for record in accounts {
+            let saved = SavedAccount::of(record);
+            self.accounts.insert((saved.world.clone(), saved.account.clone()), saved);
+        }
+    }
+
+    /// Stores the file of a snapshot and the data of accounts that belongs to it, reads both back, and then notes them in one
+    /// message of the journal. This message decides: without it, neither the snapshot nor the data counts. After it, every
+    /// later owner stores the data in its bucket.
+    async fn write_snapshot(
+        &mut self,
+        snapshot: &Snapshot,
+        continuity: Continuity,
+        accounts: &[AccountRecord],
+    ) -> Result<usize, Fate> {
+        self.carry(accounts);
         let Ok(file) = write_file(self.world.as_str(), snapshot, &[]) else { return Err(Fate::Lost) };
         if read_file(&file).is_err() {
             return Err(Fate::Lost);
@@ -172,21 +207,33 @@ impl WorldWriter {
             },
             time_ms: snapshot.time_ms,
             since: self.since_snapshot,
+            accounts: self.accounts.len() as u64,
         };
-        let object = object_name(&self.world, &note.snapshot);
-        let mut pause = PAUSE_MIN;
-        while let Err(problem) = self.shelf.put_verified(&object, &file).await {
-            self.pause(&mut pause, problem.to_string()).await?;
+        let accounts: Vec<SavedAccount> = self.accounts.values().cloned().collect();
+        let mut objects = vec![(object_name(&self.world, &note.snapshot), file)];
+        if !accounts.is_empty() {
+            let envelope = Envelope { time_ms: note.time_ms, bytes: Vec::new(), accounts: accounts.clone() };
+            objects.push((accounts_name(&self.world, &note.snapshot), envelope.to_bytes()));
+        }
+        for (object, bytes) in &objects {
+            let mut pause = PAUSE_MIN;
+            while let Err(problem) = self.shelf.put_verified(object, bytes).await {
+                self.pause(&mut pause, problem.to_string()).await?;
+            }
         }
         if let Err(fate) = self.append(Message::Note(&note)).await {
-            // No message names the object. If it stays, it only costs space.
-            let _ = self.shelf.remove(&object).await;
+            // No message names the objects. If they stay, they only cost space.
+            for (object, _) in &objects {
+                let _ = self.shelf.remove(object).await;
+            }
             return Err(fate);
         }
         (self.claim.batch_number, self.claim.tick) = (batch_number, snapshot.tick);
         self.claim.has_snapshot = true;
         self.since_snapshot = (0, 0);
-        Ok(file.len())
+        self.put_accounts(&accounts).await?;
+        self.accounts.clear();
+        Ok(objects.iter().map(|(_, bytes)| bytes.len()).sum())
     }
 
     /// Appends a message, and tries again until NATS has answered.

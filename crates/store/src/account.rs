@@ -36,7 +36,8 @@ impl AccountRecord {
         from_bytes(bytes)
     }
 
-    pub(crate) fn memory_bytes(&self) -> usize {
+    /// Returns the approximate size in memory, in bytes.
+    pub fn memory_bytes(&self) -> usize {
         size_of::<AccountRecord>() + self.world.len() + self.account.len() + self.saved.memory_bytes()
     }
 }

@@ -40,10 +40,11 @@ pub trait Store: Send + Sync {
         snapshot: Snapshot,
         continuity: Continuity,
         then: Vec<Completion>,
-    ) -> Result<(), Refused>;
+    ) -> Result<(), Refused> {
+        self.snapshot_with_accounts(world, snapshot, continuity, Vec::new(), then)
+    }
 
-    /// Stores a snapshot, and the data of accounts that belongs to its state. A store that can does both in one transaction;
-    /// by default the data follows the snapshot.
+    /// Stores a snapshot, and the data of accounts that belongs to its state. After a crash, the store has both or neither.
     ///
     /// # Errors
     /// Returns why the snapshot or the data is refused, and the completions that were passed with it.
@@ -54,17 +55,7 @@ pub trait Store: Send + Sync {
         continuity: Continuity,
         accounts: Vec<AccountRecord>,
         then: Vec<Completion>,
-    ) -> Result<(), Refused> {
-        if accounts.is_empty() {
-            return self.snapshot(world, snapshot, continuity, then);
-        }
-        let (tick, time_ms) = (snapshot.tick, snapshot.time_ms);
-        if let Err(Refused { why, .. }) = self.snapshot(world, snapshot, continuity, Vec::new()) {
-            return Err(Refused { why, then });
-        }
-        let batch = Batch { from_tick: tick, through_tick: tick, time_ms, accounts, ..Batch::default() };
-        self.append(world, batch, then)
-    }
+    ) -> Result<(), Refused>;
 
     /// Waits until everything that was passed before is stored.
     ///

@@ -5,6 +5,7 @@ mod conformance;
 #[path = "../../../store/tests/store/garden.rs"]
 mod garden;
 
+mod accounts;
 mod bad_input;
 mod faults;
 mod members;

@@ -217,16 +217,6 @@ impl Store for SqliteStore {
         self.give(Work::Batch { world, span, content, accounts: Vec::new() }, then, bytes)
     }
 
-    fn snapshot(
-        &self,
-        world: &WorldName,
-        snapshot: Snapshot,
-        continuity: Continuity,
-        then: Vec<Completion>,
-    ) -> Result<(), Refused> {
-        self.snapshot_with_accounts(world, snapshot, continuity, Vec::new(), then)
-    }
-
     fn snapshot_with_accounts(
         &self,
         world: &WorldName,

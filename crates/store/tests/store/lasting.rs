@@ -23,15 +23,6 @@ impl Store for Forgetful<'_> {
     fn append(&self, world: &WorldName, batch: Batch, then: Vec<Completion>) -> Result<(), Refused> {
         if self.loses_batches { Ok(()) } else { self.store.append(world, batch, then) }
     }
-    fn snapshot(
-        &self,
-        world: &WorldName,
-        snapshot: Snapshot,
-        continuity: Continuity,
-        then: Vec<Completion>,
-    ) -> Result<(), Refused> {
-        self.snapshot_with_accounts(world, snapshot, continuity, Vec::new(), then)
-    }
     fn snapshot_with_accounts(
         &self,
         world: &WorldName,
