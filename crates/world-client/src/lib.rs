@@ -24,6 +24,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `client.rs` | [`WorldClient`]: a client on a channel |
+//! | `follow.rs` | [`FollowingClient`]: a client that follows its room to other servers of a cluster |
 //! | `identity.rs` | [`Identity`]: a key by which a server recognises the client |
 //! | `join.rs` | [`Join`]: the first event of a client |
 //! | `incoming.rs` | [`Incoming`]: the meaning of a message, before it is decoded |
@@ -34,6 +35,7 @@
 //! | `surroundings.rs` | the solids around an avatar |
 
 mod client;
+mod follow;
 mod identity;
 mod incoming;
 mod input;
@@ -44,6 +46,7 @@ mod surroundings;
 mod view;
 
 pub use client::{ClientError, WorldClient};
+pub use follow::{FollowError, FollowingClient};
 pub use identity::{Identity, IdentityError};
 pub use incoming::Incoming;
 pub use input::InputSender;

@@ -196,6 +196,11 @@ impl WorldView {
         self.screens.get(&number)
     }
 
+    /// Returns all places on screens, in the order of their numbers.
+    pub fn screens(&self) -> impl Iterator<Item = &Screen> {
+        self.screens.values()
+    }
+
     /// The client's own avatar, if it has one.
     pub fn avatar(&self) -> Option<EntityId> {
         let own = self.player(self.welcome()?.player)?;

@@ -1,0 +1,244 @@
+//! A client that follows its room when the room moves to another server of a cluster.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use nowcast::{ConnectError, Connector, Message};
+use nowcast_wire::Value;
+use nowcast_world_protocol::session::FromWorld;
+
+use crate::{ClientError, Join, Update, WorldClient};
+
+/// The event that announces the move of a room (`spec/WORLD.md`, section 8).
+const MOVE: &str = "@move";
+
+/// The code with which a session closes when its client continues at another server.
+const MOVED_AWAY: u32 = 0;
+
+/// Maximum number of durable actions without an answer. Further ones are sent, but not repeated after a move.
+const UNANSWERED_MAX: usize = 1_024;
+
+/// A client of a room that follows the room when it moves to another server of a cluster. It joins there while it stays in the
+/// present session, and continues in the new session when that server sends its first message (`spec/WORLD.md`, section 8).
+/// Durable actions without an answer are repeated there.
+///
+/// ```no_run
+/// use nowcast::Connector;
+/// use nowcast_world_client::{FollowingClient, Join};
+///
+/// # async fn play(key: [u8; 16]) -> Result<(), Box<dyn std::error::Error>> {
+/// let join = Join::new("Ada").key(key);
+/// let mut room = FollowingClient::join(Connector::new(), "nowcast://localhost:7777/plaza", join).await?;
+/// loop {
+///     println!("{:?}, and the room has moved {} times", room.receive().await?, room.moves());
+/// }
+/// # }
+/// ```
+pub struct FollowingClient {
+    connector: Connector,
+    /// The name of the room in addresses.
+    room: String,
+    join: Join,
+    client: WorldClient,
+    next: Next,
+    /// The durable actions without an answer, by their numbers.
+    unanswered: BTreeMap<u32, (String, Value)>,
+    moves: u64,
+}
+
+/// The reason why a client did not join.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// No session was opened.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The session ended before the client could join.
+    #[error(transparent)]
+    Channel(#[from] nowcast::Error),
+}
+
+/// The session at the server to which the room moves.
+enum Next {
+    None,
+    Connecting(Pin<Box<dyn Future<Output = Option<WorldClient>> + Send>>),
+    /// The client has joined, and the server has not sent anything.
+    Waiting(Box<WorldClient>),
+}
+
+impl Next {
+    /// Returns the first message of the session, or `None` if the session is over.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Message>> {
+        loop {
+            *self = match self {
+                Self::None => return Poll::Pending,
+                Self::Connecting(connecting) => match connecting.as_mut().poll(context) {
+                    Poll::Ready(Some(client)) => Self::Waiting(Box::new(client)),
+                    Poll::Ready(None) => return Poll::Ready(None),
+                    Poll::Pending => return Poll::Pending,
+                },
+                Self::Waiting(client) => return client.channel().poll_receive(context).map(Result::ok),
+            };
+        }
+    }
+}
+
+impl FollowingClient {
+    /// Connects to a server, or to the one to which it sends the client, and joins the room. Without a key in `join`, the client
+    /// is another player after each move.
+    ///
+    /// # Errors
+    /// Fails if the address is not valid, if no server lets the client in, or if the channel has ended already.
+    pub async fn join(connector: Connector, url: &str, join: Join) -> Result<Self, FollowError> {
+        let channel = connector.connect(url).await?;
+        let room = url.rsplit('/').next().unwrap_or_default().to_owned();
+        let client = WorldClient::join(channel, join.clone())?;
+        let unanswered = BTreeMap::new();
+        Ok(Self { connector, room, join, client, next: Next::None, unanswered, moves: 0 })
+    }
+
+    /// The client of the present session.
+    pub fn client(&self) -> &WorldClient {
+        &self.client
+    }
+
+    /// The client of the present session.
+    pub fn client_mut(&mut self) -> &mut WorldClient {
+        &mut self.client
+    }
+
+    /// Number of moves that the client has followed.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    /// Waits for the next message and handles it. After a move, the view of [`client`](Self::client) begins anew. The future may
+    /// be dropped at any time without losing a message.
+    ///
+    /// # Errors
+    /// Fails if the session has ended and the client cannot continue in another, or if the server broke the protocol.
+    pub async fn receive(&mut self) -> Result<Update, ClientError> {
+        loop {
+            let Self { client, next, .. } = self;
+            let mut end = None;
+            let (is_next, message) = poll_fn(|context| {
+                match next.poll(context) {
+                    Poll::Ready(Some(message)) => return Poll::Ready((true, Ok(message))),
+                    Poll::Ready(None) => *next = Next::None,
+                    Poll::Pending => {}
+                }
+                if end.is_none() {
+                    match client.channel().poll_receive(context) {
+                        Poll::Ready(Ok(message)) => return Poll::Ready((false, Ok(message))),
+                        Poll::Ready(Err(error)) => end = Some(error),
+                        Poll::Pending => return Poll::Pending,
+                    }
+                }
+                match (&next, &end) {
+                    (Next::None, Some(error)) => Poll::Ready((false, Err(error.clone()))),
+                    // The room has stopped here, and does not run there yet.
+                    _ => Poll::Pending,
+                }
+            })
+            .await;
+            if is_next {
+                self.go_on();
+            }
+            let update = self.client.handle(&message?)?;
+            match &update {
+                Update::Event(FromWorld::Happened { event, payload }) if event == MOVE => {
+                    self.follow(payload);
+                    continue;
+                }
+                Update::Event(FromWorld::Done { number }) => _ = self.unanswered.remove(number),
+                Update::Event(FromWorld::Refused { number: Some(number), .. }) => {
+                    self.unanswered.remove(number);
+                }
+                _ => {}
+            }
+            return Ok(update);
+        }
+    }
+
+    /// Sends a durable action: see [`WorldClient::act_once`]. If the room moves before the answer, the action is sent again.
+    ///
+    /// # Errors
+    /// Fails if the channel is closed, or its lane is full.
+    pub fn act_once(&mut self, number: u32, action: &str, arguments: Value) -> Result<(), nowcast::Error> {
+        self.client.act_once(number, action, arguments.clone())?;
+        if self.unanswered.len() < UNANSWERED_MAX {
+            self.unanswered.insert(number, (action.to_owned(), arguments));
+        }
+        Ok(())
+    }
+
+    /// Begins to join at the server to which the room moves. A payload without a usable address is ignored: the client then
+    /// follows as after any end of its session.
+    fn follow(&mut self, payload: &Value) {
+        let Some(url) = payload.get("address").and_then(Value::as_text).and_then(|at| url(at, &self.room))
+        else {
+            return;
+        };
+        let (connector, join) = (self.connector.clone(), self.join.clone());
+        self.next = Next::Connecting(Box::pin(async move {
+            let channel = connector.connect(&url).await.ok()?;
+            WorldClient::join(channel, join).ok()
+        }));
+    }
+
+    /// Continues in the session at the server to which the room has moved.
+    fn go_on(&mut self) {
+        if let Next::Waiting(next) = std::mem::replace(&mut self.next, Next::None) {
+            let before = std::mem::replace(&mut self.client, *next);
+            before.channel().close(MOVED_AWAY, "the room has moved");
+            self.moves += 1;
+            for (number, (action, arguments)) in &self.unanswered {
+                // A full lane ends the repetition. The caller finds no answer, as after any lost action.
+                if self.client.act_once(*number, action, arguments.clone()).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Returns the address of a room at another server; `None` if the origin cannot be one.
+fn url(origin: &str, room: &str) -> Option<String> {
+    let (scheme, rest) = origin.split_once("://")?;
+    let host = rest.strip_suffix('/').unwrap_or(rest);
+    let known_port = match scheme {
+        "http" => 80,
+        "https" => 443,
+        _ => return None,
+    };
+    if host.is_empty() || host.contains(['/', '?', '#', '@']) {
+        return None;
+    }
+    // The colons of an IPv6 address are in brackets.
+    let has_port = host.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
+    Some(if has_port {
+        format!("nowcast://{host}/{room}")
+    } else {
+        format!("nowcast://{host}:{known_port}/{room}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_become_addresses_of_the_room_and_others_are_ignored() {
+        assert_eq!(url("http://10.0.0.2:7777", "yard").as_deref(), Some("nowcast://10.0.0.2:7777/yard"));
+        assert_eq!(url("https://[::1]/", "yard").as_deref(), Some("nowcast://[::1]:443/yard"));
+        assert_eq!(url("http://[::1]:7777", "yard").as_deref(), Some("nowcast://[::1]:7777/yard"));
+        assert_eq!(
+            url("https://north.example.org/", "yard").as_deref(),
+            Some("nowcast://north.example.org:443/yard")
+        );
+        for origin in ["", "http://", "ftp://host", "host:7777", "http://user@host", "http://host/path"] {
+            assert_eq!(url(origin, "yard"), None, "{origin}");
+        }
+    }
+}
