@@ -198,6 +198,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MS", default_value_t = 2_000, requires = "cluster", value_parser = clap::value_parser!(u64).range(500..=60_000))]
     cluster_lease: u64,
 
+    /// Publish joins, leaves, chat and events of rooms as subjects of NATS
+    #[cfg(feature = "cluster")]
+    #[arg(long, requires = "cluster")]
+    cluster_events: bool,
+
     /// Hours of history of stored worlds (`nowcast world replay`)
     #[arg(long, value_name = "HOURS", default_value_t = Retention::default().keep.as_secs() / 3_600)]
     keep_hours: u64,
@@ -420,6 +425,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         tags: args.cluster_tags,
         requires: args.cluster_requires,
         lease: Duration::from_millis(args.cluster_lease),
+        publishes: args.cluster_events,
     });
     #[cfg(feature = "cluster")]
     let keeps_folder = cluster.is_none();

@@ -1,5 +1,8 @@
 //! The stream of one world.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::{PublishMessage, StreamMessage};
@@ -16,6 +19,9 @@ use crate::{ClusterError, Link};
 
 /// Messages that are requested at the same time.
 const READ_AHEAD: usize = 32;
+
+/// Maximum number of messages of one journal that are remembered.
+const KNOWN_MAX: usize = 4_096;
 
 /// Attempts to become the owner of a journal to which others write at the same time.
 const CLAIM_TRIES: u32 = 16;
@@ -43,6 +49,8 @@ pub(crate) struct Journal {
     stream: Stream,
     name: String,
     subject: String,
+    /// The messages that were read, if they are remembered. A message never changes.
+    known: Option<Arc<Mutex<BTreeMap<u64, Frame>>>>,
 }
 
 /// The right to append, as the journal's last message gives it.
@@ -97,14 +105,26 @@ impl Journal {
                 ..Config::default()
             })
             .await?;
-        Ok(Journal { link: link.clone(), stream, name, subject })
+        Ok(Journal { link: link.clone(), stream, name, subject, known: None })
+    }
+
+    /// Remembers messages that [`read`](Self::read) returns, so that they are read once. Clones share them.
+    pub(crate) fn remembering(self) -> Journal {
+        Journal { known: Some(Arc::default()), ..self }
+    }
+
+    /// Forgets the remembered messages, and remembers no more of them.
+    pub(crate) fn forget(&mut self) {
+        if let Some(known) = self.known.take() {
+            lock(&known).clear();
+        }
     }
 
     /// Returns the stream of a world, if there is one.
     pub(crate) async fn find(link: &Link, world: &WorldName) -> Result<Option<Journal>, ClusterError> {
         let (name, subject) = names(link, world);
         let found = link.find_stream(&name).await?;
-        Ok(found.map(|stream| Journal { link: link.clone(), stream, name, subject }))
+        Ok(found.map(|stream| Journal { link: link.clone(), stream, name, subject, known: None }))
     }
 
     /// Returns the names of all worlds with a stream.
@@ -157,8 +177,15 @@ impl Journal {
 
     /// Returns the messages with these numbers. A missing message is damage.
     pub(crate) async fn read(&self, from: u64, through: u64) -> Result<Vec<Numbered>, Problem> {
+        let known = self.known.as_ref();
         let reads = (from..=through).map(|sequence| async move {
+            if let Some(frame) = known.and_then(|known| lock(known).get(&sequence).cloned()) {
+                return Ok((sequence, frame));
+            }
             let frame = self.frame(sequence).await?.ok_or_else(|| self.missing(sequence))?;
+            if let Some(mut known) = known.map(|known| lock(known)).filter(|known| known.len() < KNOWN_MAX) {
+                known.insert(sequence, frame.clone());
+            }
             Ok::<_, Problem>((sequence, frame))
         });
         futures_util::stream::iter(reads).buffered(READ_AHEAD).try_collect().await
@@ -341,6 +368,11 @@ impl Journal {
     fn failed(&self, what: &str, error: &dyn std::fmt::Display) -> Problem {
         Problem::Unreachable(format!("{} {what}: {error}", self.name))
     }
+}
+
+fn lock(known: &Mutex<BTreeMap<u64, Frame>>) -> MutexGuard<'_, BTreeMap<u64, Frame>> {
+    // No code panics while it holds the lock.
+    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The name of a world's stream, and the beginning of its subjects.

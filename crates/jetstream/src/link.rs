@@ -139,6 +139,21 @@ impl Link {
         &self.options
     }
 
+    /// Publishes a message, whose subject begins with the name of the cluster. NATS delivers it at most once, to the programs that
+    /// are subscribed at the time.
+    ///
+    /// # Errors
+    /// Fails if the message is too large, or the connection has ended.
+    pub async fn publish(&self, subject: &str, message: Vec<u8>) -> Result<(), ClusterError> {
+        let failed =
+            |why: &dyn std::fmt::Display| ClusterError::request(format!("cannot publish to {subject}"), why);
+        if message.len() > self.payload_bytes_max() {
+            return Err(failed(&format!("the message has {} bytes", message.len())));
+        }
+        let published = self.client.publish(self.subject(subject), message.into()).await;
+        published.map_err(|error| failed(&error))
+    }
+
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }

@@ -12,10 +12,16 @@ use crate::journal::Journal;
 /// Maximum number of worlds.
 const WORLDS_MAX: usize = 16;
 
-/// The journal of a world, and its newest snapshot.
-type World = (Journal, SnapshotRef, Snapshot);
+/// A world that was read before its server owns it.
+pub(crate) struct World {
+    pub(crate) journal: Journal,
+    pub(crate) reference: SnapshotRef,
+    pub(crate) snapshot: Snapshot,
+    /// Whether this server has claimed the journal since.
+    pub(crate) is_claimed: bool,
+}
 
-/// The worlds, until they are loaded.
+/// The worlds, until their owner has loaded them.
 #[derive(Default)]
 pub(crate) struct Prefetched(Mutex<BTreeMap<WorldName, World>>);
 
@@ -30,15 +36,27 @@ impl Prefetched {
     }
 
     pub(crate) fn journal(&self, name: &WorldName) -> Option<Journal> {
-        self.lock().get(name).map(|(journal, ..)| journal.clone())
+        self.lock().get(name).map(|world| world.journal.clone())
     }
 
     pub(crate) fn snapshot(&self, name: &WorldName) -> Option<(SnapshotRef, Snapshot)> {
-        self.lock().get(name).map(|(_, reference, snapshot)| (*reference, snapshot.clone()))
+        self.lock().get(name).map(|world| (world.reference, world.snapshot.clone()))
     }
 
-    pub(crate) fn forget(&self, name: &WorldName) {
-        self.lock().remove(name);
+    pub(crate) fn claimed(&self, name: &WorldName) {
+        if let Some(world) = self.lock().get_mut(name) {
+            world.is_claimed = true;
+        }
+    }
+
+    /// Forgets a world after a load by its owner. A world of another server will be loaded again.
+    pub(crate) fn loaded(&self, name: &WorldName) {
+        let mut worlds = self.lock();
+        if worlds.get(name).is_some_and(|world| world.is_claimed)
+            && let Some(mut world) = worlds.remove(name)
+        {
+            world.journal.forget();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<WorldName, World>> {

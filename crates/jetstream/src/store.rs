@@ -21,7 +21,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::journal::Journal;
 use crate::lanes::{Lanes, Work};
 use crate::link::at_start;
-use crate::prefetched::Prefetched;
+use crate::prefetched::{Prefetched, World as PrefetchedWorld};
 use crate::reader::{History, accounts_since_snapshot, choose, load_through, owners, read_snapshot, summary};
 use crate::shelf::Shelf;
 use crate::writer::WorldWriter;
@@ -153,6 +153,7 @@ impl JetStreamStore {
             }
         });
         let (journal, claim) = claimed.map_err(|problem| self.failed(problem, Some(world)))?;
+        self.prefetched.claimed(world);
         let epoch = claim.epoch;
         let writer = WorldWriter {
             world: world.clone(),
@@ -169,7 +170,8 @@ impl JetStreamStore {
         Ok(epoch)
     }
 
-    /// Reads the newest snapshot of a world that another server owns. The next claim and load of the world are faster then.
+    /// Reads the newest snapshot of a world that another server owns. Loads of the world are faster until this server has
+    /// claimed and loaded it.
     ///
     /// # Errors
     /// Fails if the world has no snapshot, if it is damaged, or if NATS does not answer.
@@ -179,7 +181,10 @@ impl JetStreamStore {
             let journal = Journal::find(&self.link, world).await?.ok_or_else(missing)?;
             let note = journal.last_snapshot().await?.ok_or_else(missing)?;
             let snapshot = read_snapshot(&self.shelf, world, &note).await?;
-            self.prefetched.remember(world.clone(), (journal, note.snapshot, snapshot));
+            let reference = note.snapshot;
+            let journal = journal.remembering();
+            let read = PrefetchedWorld { journal, reference, snapshot, is_claimed: false };
+            self.prefetched.remember(world.clone(), read);
             Ok::<_, Problem>(())
         };
         read.await.map_err(|problem| self.failed(problem, Some(world)))
@@ -272,7 +277,7 @@ impl JetStreamStore {
                 let Some(journal) = journal else { return Ok(None) };
                 let known = prefetched.snapshot(&name);
                 let loaded = load_through(&journal, &shelf, &name, (moment, through), known).await;
-                prefetched.forget(&name);
+                prefetched.loaded(&name);
                 loaded
             }
         });

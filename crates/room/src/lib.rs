@@ -107,6 +107,7 @@ mod persistence;
 mod plain_sink;
 mod player_command;
 mod portals;
+mod public_events;
 mod rate;
 mod recorded_world;
 mod refusal;
@@ -133,13 +134,14 @@ pub use command_intake::CommandIntake;
 pub use config::{CHAT_BYTES_MAX, EVENTS_BYTES_MAX, RoomsConfig};
 pub use metrics::Metrics;
 pub use names::Name;
-pub use ownership::{Departure, NotOwned, Ownership, RoomLease};
+pub use ownership::{Departure, NotOwned, Ownership, RoomLease, Turn};
 pub use persistence::{
     ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
     MigrationError, PersistenceThread, PruneSchedule, StoreFigures, kept_rules, migrate, now_ms,
     restore_kept,
 };
 pub use player_command::{Given, Numbered, PlayerCommand};
+pub use public_events::{PublicEvent, PublicKind};
 pub use rate::{MessageKind, Quiet, Rates};
 pub use refusal::{AdmissionAnswer, Refusal};
 pub use room_metrics::{Class, RoomMetrics};

@@ -1,10 +1,16 @@
 //! The owner of a room in a cluster of servers.
 
+use crate::public_events::PublicEvent;
+
 /// Decides which server of a cluster steps a room. Rooms call it from their threads.
 pub trait Ownership: Send + Sync {
-    /// Waits until the present owner of a room that moves to this server has given it up, if one does. Clients enter the room
-    /// in the meantime, and wait for it.
-    fn await_turn(&self, room: &str);
+    /// Waits until the room has something to do before it begins. If its present owner gives it to this server, that is first to
+    /// follow the stored world, and then to begin when the owner has given it up. Clients enter the room in the meantime, and
+    /// wait for it.
+    fn await_turn(&self, room: &str) -> Turn;
+
+    /// Records that a room has followed its stored world as [`Turn::Follow`] requires, or cannot follow it.
+    fn followed(&self, room: &str);
 
     /// Makes this server the owner of a room and of its stored world. Waits for the other servers' directory.
     ///
@@ -37,8 +43,23 @@ pub trait Ownership: Send + Sync {
     /// Returns whether this server may step a room now.
     fn lease(&self, room: &str) -> RoomLease;
 
+    /// Whether events of rooms are published ([`Ownership::publish`]).
+    fn publishes(&self) -> bool;
+
+    /// Publishes an event of a room for programs outside of the room. Never waits.
+    fn publish(&self, room: &str, event: PublicEvent);
+
     /// Returns a problem for the operator, or `None` in normal operation.
     fn trouble(&self) -> Option<String>;
+}
+
+/// The next thing that a room does before it begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// Load the stored world, which another server still steps, and replay it as far as it is stored.
+    Follow,
+    /// Begin.
+    Begin,
 }
 
 /// The way of a room to another server.
@@ -48,7 +69,7 @@ pub struct Departure {
     pub address: String,
     /// Whether the clients are ready, so that the room may store the snapshot before its stop.
     pub may_store: bool,
-    /// Whether the other server has read the snapshot, so that the room may stop.
+    /// Whether the other server has restored the snapshot, so that the room may stop.
     pub may_stop: bool,
 }
 

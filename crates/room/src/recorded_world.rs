@@ -58,6 +58,18 @@ impl Engine {
         }
     }
 
+    /// Replays further entries of the journal of a resumed world, and steps it until the tick `through`.
+    pub(crate) fn replay_on(
+        &mut self,
+        entries: impl IntoIterator<Item = Entry>,
+        through: u64,
+    ) -> Result<(), ReplayError> {
+        match self {
+            Self::Program(world) => journal::replay(world, entries, through),
+            Self::Script(live) => live.replay(entries, through),
+        }
+    }
+
     fn is_on_probation(&self) -> bool {
         matches!(self, Self::Script(live) if live.is_on_probation())
     }

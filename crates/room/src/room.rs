@@ -9,8 +9,10 @@
 //! | `editing.rs` | new rules and their outcomes |
 //! | `replicated_state.rs`, `world_events.rs`, `publishing.rs` | the changes and events of a step, and their transmission to
 //! clients |
-//! | `opening.rs`, `past.rs` | the world of a new room, and of a room that shows history |
+//! | `opening.rs`, `followed.rs`, `past.rs` | the world of a new room, of a room that comes from another server, and of a room that
+//! shows history |
 //! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
+//! | `public_events.rs` | events for programs outside of the room |
 //! | `moving.rs` | the room's owner in a cluster, and the way to another one |
 //! | `studio.rs`, `studio_clients.rs` | requests of the studio |
 
@@ -20,11 +22,13 @@ mod context;
 mod durable;
 mod editing;
 mod editor_commands;
+mod followed;
 mod members;
 mod moving;
 mod opening;
 pub(crate) mod past;
 mod portals;
+mod public_events;
 mod publishing;
 mod registration;
 pub(crate) mod replicated_state;
@@ -47,6 +51,7 @@ use self::chat::RoomChat;
 use self::context::RoomContext;
 use self::durable::Durable;
 use self::editing::Editing;
+use self::followed::Stopped;
 use self::members::{Member, Members, Newcomer};
 use self::moving::Moving;
 use self::opening::Opened;
@@ -62,7 +67,7 @@ use crate::asked_room::AskedRoom;
 use crate::client_sink::StepChanges;
 use crate::dictionary::Dictionary;
 use crate::lobby::Lobby;
-use crate::ownership::RoomLease;
+use crate::ownership::{RoomLease, Turn};
 use crate::recorded_world::RecordedWorld;
 use crate::rooms::Rooms;
 
@@ -124,13 +129,20 @@ impl Room {
             has_ticked: false,
         };
         let asked = AskedRoom::parse(&name).expect("no room is opened with an invalid name");
+        let offered = Arc::clone(rooms.catalogue.of_room(asked.room));
+        let mut followed = None;
         if let (None, Some(ownership)) = (&asked.at, rooms.persistence.ownership()) {
-            ownership.await_turn(&name);
+            while ownership.await_turn(&name) == Turn::Follow {
+                followed = match followed::follow(&name, followed, &offered, &rooms, &watch) {
+                    Ok(followed) => followed,
+                    Err(Stopped) => return,
+                };
+                ownership.followed(&name);
+            }
         }
         watch.enter(OPENING_FACTOR);
-        let offered = Arc::clone(rooms.catalogue.of_room(asked.room));
         let opened = match asked.at {
-            None => opening::open(&name, &offered, &rooms).map(|opened| (opened, None)),
+            None => opening::open(&name, followed, &offered, &rooms).map(|opened| (opened, None)),
             Some(at) => past::open(asked.room, at, &offered, &rooms),
         };
         if !watch.leave(rooms.config.step) {
@@ -253,6 +265,7 @@ impl Room {
         let (changes, world_events) = self.collect_changes();
         self.log_events(&world_events);
         let world_events = self.hold_back(world_events);
+        self.publish_events(&world_events);
         clock.end(1);
         self.save_accounts();
         // A world is recorded from the step in which the first player joins, because timers may change it without
@@ -344,8 +357,9 @@ impl Room {
 
     /// Returns the changes and events of the step, and answers refused commands.
     fn collect_changes(&mut self) -> (Changes, Vec<WorldEvent>) {
+        let events: Vec<_> = std::iter::from_fn(|| self.world.poll_event()).collect();
+        self.publish_members(&events);
         let Self { context, world, members, chat, publishing, tick, .. } = self;
-        let events: Vec<_> = std::iter::from_fn(|| world.poll_event()).collect();
         let step = Step::of(events.into_iter(), world.world());
         let Step { mut world_events, refused, granted, mut kicked, banned, sent } = step;
         for (player, refusal) in refused {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use mlua::WeakLua;
+use nowcast_world::journal::{self, Entry, ReplayError};
 use nowcast_world::{ApplyError, Behaviour, Command, Definition, Event, World};
 
 use crate::console::{Console, ConsoleStats};
@@ -117,6 +118,12 @@ impl Handles {
             lua: script.sandbox().lua().weak(),
         }
     }
+
+    /// Drops faults and printed lines of a replay.
+    fn forget_reports(&self) {
+        while self.console.poll_fault().is_some() {}
+        self.printed.take();
+    }
 }
 
 /// The state that is needed to roll a version back.
@@ -160,9 +167,23 @@ impl Live {
         let (definition, handles) = (script.definition(), Handles::of(&script));
         let mut world = make(definition, Box::new(script)).map_err(ResumeError::World)?;
         while world.poll_event().is_some() {}
-        while handles.console.poll_fault().is_some() {}
-        handles.printed.take();
+        handles.forget_reports();
         Ok(Live::of(world, handles, sources, limits))
+    }
+
+    /// Replays further entries of the journal of a resumed world, and steps it until the tick `through`. As in
+    /// [`Live::resume`], events and faults of the replay are not reported again.
+    ///
+    /// # Errors
+    /// Fails as [`journal::replay`] does. Then the world must not be used any more.
+    pub fn replay(
+        &mut self,
+        entries: impl IntoIterator<Item = Entry>,
+        through: u64,
+    ) -> Result<(), ReplayError> {
+        let replayed = journal::replay(&mut self.world, entries, through);
+        self.handles.forget_reports();
+        replayed
     }
 
     fn of(world: World, handles: Handles, sources: Sources, limits: Limits) -> Live {

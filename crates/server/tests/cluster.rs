@@ -15,8 +15,12 @@ use nowcast::{CarrierKind, Connector};
 use nowcast_cluster::Name;
 use nowcast_jetstream::{ControlAnswer, ControlRequest, Directory, Link, LinkOptions};
 use nowcast_server::cluster::{ClusterConfig, LEASE};
+use nowcast_server::world::Value;
 use nowcast_server::{BindError, Config, Server};
-use nowcast_world_client::Join;
+use nowcast_world_client::{FollowingClient, Join, Update};
+use nowcast_world_protocol::session::FromWorld;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
 
 const RULES: &str = r#"
 local world = require("@nowcast/world")
@@ -31,6 +35,7 @@ end)
 world.action("count", {}, function()
     world.state.counts += 1
     world.show("counts", world.state.counts)
+    world.emit("counted", { counts = world.state.counts })
 end, { durable = true })
 "#;
 
@@ -62,6 +67,7 @@ fn enter_cluster(config: &mut Config, addresses: &str, name: &str) {
         tags: vec!["region-eu".to_owned()],
         requires: vec![("yard".to_owned(), "region-eu".to_owned()), ("attic".to_owned(), "gpu".to_owned())],
         lease: LEASE,
+        publishes: true,
     });
     config.timeouts.seat_held = Duration::from_secs(600);
 }
@@ -249,6 +255,149 @@ async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_room
     assert_eq!(north.metric("nowcast_rooms"), 1.0);
     drop(ada);
     south.stop().await;
+    north.stop().await;
+}
+
+/// Receives until a durable action is confirmed, and until the session begins if it is new.
+async fn confirmed(client: &mut FollowingClient, number: u32) {
+    let receiving = async {
+        let mut is_confirmed = false;
+        while !is_confirmed || client.client().view().welcome().is_none() {
+            let update = client.receive().await.expect("the client stays in the room");
+            is_confirmed |=
+                matches!(update, Update::Event(FromWorld::Done { number: done }) if done == number);
+        }
+    };
+    tokio::time::timeout(PATIENCE, receiving).await.expect("the action is confirmed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_in_rust_follows_its_room_to_another_server_and_repeats_its_actions() {
+    let Some(nats) = Nats::start() else { return };
+    let north = nats.serve("north").await;
+    let connector = Connector::new().carriers([CarrierKind::WebSocket]);
+    let url = format!("nowcast://{}/yard", north.address);
+    let joined = FollowingClient::join(connector, &url, Join::new("Ada").key([7; 16])).await;
+    let mut ada = joined.expect("the server lets the client in");
+    ada.act_once(1, "count", Value::Map(Vec::new())).expect("the lane has space");
+    confirmed(&mut ada, 1).await;
+    let player = ada.client().view().welcome().map(|welcome| welcome.player);
+
+    let (south, link) = (nats.serve("south").await, nats.link().await);
+    let to_south = ControlRequest::Move { room: "yard".into(), target: "south".into() };
+    let moving = async {
+        while let Err(cause) = ask(&link, &to_south, "north").await {
+            // The first server learns of the second one within its interval.
+            assert!(cause.contains("south is not alive"), "{cause}");
+        }
+    };
+    tokio::pin!(moving);
+    // The answer to this action comes from the one or the other server.
+    ada.act_once(2, "count", Value::Map(Vec::new())).expect("the lane has space");
+    let (mut has_moved, mut is_confirmed) = (false, false);
+    let following = async {
+        while !has_moved || !is_confirmed || ada.moves() == 0 {
+            tokio::select! {
+                () = &mut moving, if !has_moved => has_moved = true,
+                update = ada.receive() => {
+                    let update = update.expect("the client stays in the room");
+                    is_confirmed |= matches!(update, Update::Event(FromWorld::Done { number: 2 }));
+                }
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, following).await.expect("the client follows");
+    ada.act_once(3, "count", Value::Map(Vec::new())).expect("the lane has space");
+    confirmed(&mut ada, 3).await;
+    assert_eq!(ada.moves(), 1);
+    assert_eq!(ada.client().view().welcome().map(|welcome| welcome.player), player, "the player is the same");
+    let counts = ada.client().view().screens().find(|screen| screen.place == "counts");
+    assert_eq!(
+        counts.and_then(|screen| screen.value.as_f64()),
+        Some(3.0),
+        "each action was carried out once"
+    );
+    assert_eq!(south.metric("nowcast_rooms"), 1.0);
+    drop(ada);
+    south.stop().await;
+    north.stop().await;
+}
+
+/// A plain client of NATS, with all events that servers publish.
+struct Events(BufReader<TcpStream>);
+
+impl Events {
+    async fn subscribe(nats: &nowcast_dev_nats::Cluster) -> Events {
+        let address = nats.address_of(0);
+        let address = address.strip_prefix("nats://").expect("the address has a scheme").to_owned();
+        let mut events =
+            Events(BufReader::new(TcpStream::connect(address).await.expect("the server listens")));
+        let (user, pass) = (nowcast_dev_nats::USER, nowcast_dev_nats::PASSWORD);
+        let options = serde_json::json!({ "user": user, "pass": pass, "verbose": false, "pedantic": false });
+        let hello = format!("CONNECT {options}\r\nSUB nowcast.rooms.> 1\r\nPING\r\n");
+        events.0.write_all(hello.as_bytes()).await.expect("the server reads");
+        while events.line().await.trim() != "PONG" {}
+        events
+    }
+
+    async fn line(&mut self) -> String {
+        let mut line = String::new();
+        let read = tokio::time::timeout(PATIENCE, self.0.read_line(&mut line)).await;
+        assert_ne!(read.expect("a line comes").expect("the server goes on"), 0);
+        line
+    }
+
+    /// Returns the subject of the next event, and its content.
+    async fn next(&mut self) -> (String, serde_json::Value) {
+        loop {
+            let line = self.line().await;
+            if line.trim() == "PING" {
+                self.0.write_all(b"PONG\r\n").await.expect("the server reads");
+            }
+            let Some(head) = line.strip_prefix("MSG ") else { continue };
+            let subject = head.split(' ').next().unwrap_or_default().to_owned();
+            let bytes = head.trim().rsplit(' ').next().and_then(|bytes| bytes.parse().ok());
+            let mut content = vec![0; bytes.expect("the line ends with a length")];
+            self.0.read_exact(&mut content).await.expect("the message is complete");
+            return (subject, serde_json::from_slice(&content).expect("events are JSON"));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn joins_chat_events_and_leaves_of_a_room_are_published_as_subjects() {
+    let Some(nats) = Nats::start() else { return };
+    let north = nats.serve("north").await;
+    let mut events = Events::subscribe(&nats.servers).await;
+    let mut ada = join(north.address, "Ada", [7; 16]).await;
+    let (subject, event) = events.next().await;
+    assert_eq!(subject, "nowcast.rooms.yard.join");
+    assert_eq!((&event["version"], &event["room"], &event["epoch"]), (&1.into(), &"yard".into(), &1.into()));
+    assert_eq!(
+        (&event["player"], &event["name"], &event["program"]),
+        (&ada.id.into(), &"Ada".into(), &false.into())
+    );
+    let joined = event["step"].as_u64().expect("the step is a number");
+
+    count_once(&mut ada, 1).await;
+    let (subject, event) = events.next().await;
+    assert_eq!(subject, "nowcast.rooms.yard.event");
+    assert_eq!((&event["name"], &event["payload"]["counts"]), (&"counted".into(), &1.into()));
+    assert!(event["step"].as_u64() > Some(joined), "{event}");
+    ada.say("hello");
+    let (subject, event) = events.next().await;
+    assert_eq!(subject, "nowcast.rooms.yard.chat");
+    assert_eq!((&event["player"], &event["text"]), (&ada.id.into(), &"hello".into()));
+
+    let bob = join(north.address, "Bob", [8; 16]).await;
+    let (subject, event) = events.next().await;
+    assert_eq!((subject.as_str(), &event["name"]), ("nowcast.rooms.yard.join", &"Bob".into()));
+    bob.channel.close(0, "goodbye");
+    let (subject, event) = events.next().await;
+    assert_eq!((subject.as_str(), &event["player"]), ("nowcast.rooms.yard.leave", &bob.id.into()));
+    let published = "nowcast_cluster_events_total{outcome=\"published\"}";
+    assert_eq!(north.metric(published), 5.0);
+    drop((ada, bob));
     north.stop().await;
 }
 

@@ -64,6 +64,27 @@ fn an_owner_that_was_replaced_confirms_nothing_and_the_next_has_everything_that_
 }
 
 #[test]
+fn a_world_that_was_read_before_its_claim_is_loaded_with_all_later_changes() {
+    let Some(address) = shared() else { return };
+    let (options, plaza) = (own_name(), name("plaza"));
+    let (first, second) = (open(&address, &options, false), open(&address, &options, false));
+    first.claim(&plaza, Some(Epoch(1))).unwrap();
+    let mut before = begin(&first, &plaza);
+    assert_eq!(count(&first, &mut before, 1), (Attempt::First, Ok(())));
+    block_on(second.prefetch(&plaza)).unwrap();
+    let loaded = second.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
+    assert_eq!(garden::count(&Story::resume(&loaded, 7).world, 1), 1);
+    // The load has not taken the world from its owner.
+    assert_eq!(count(&first, &mut before, 2), (Attempt::First, Ok(())));
+    second.claim(&plaza, Some(Epoch(2))).unwrap();
+    let loaded = second.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
+    let mut after = Story::resume(&loaded, 7);
+    assert_eq!(garden::count(&after.world, 1), 2);
+    assert_eq!(count(&second, &mut after, 3), (Attempt::First, Ok(())));
+    assert_eq!(count(&first, &mut before, 3), (Attempt::First, Err(Lost)));
+}
+
+#[test]
 fn confirmed_actions_outlive_any_nats_server_and_nothing_is_confirmed_without_a_majority() {
     let Some(mut servers) = Servers::start(3) else { return };
     let (address, options, plaza) = (servers.address(), own_name(), name("plaza"));

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nowcast_script::{Fault, Limits, Live, ResumeError, Sources};
-use nowcast_store::{Recorder, ReturnError, SavedWorld, StoreError, WorldName, WorldStore};
+use nowcast_store::{Moment, Recorder, ReturnError, SavedWorld, StoreError, WorldName, WorldStore};
 use nowcast_world::journal::Record;
 use nowcast_world::journal::ReplayError;
 use nowcast_world::{Command, Input, PlayerId, RestoreError, World};
 use tracing::{error, info, warn};
 
+use super::followed::Followed;
 use super::members::{HeldSeat, standing};
 use crate::closing::Closing;
 use crate::lobby::Lobby;
@@ -89,8 +90,13 @@ impl OpenError {
     }
 }
 
-/// Creates the world of a room, or resumes the stored world.
-pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opened, OpenError> {
+/// Creates the world of a room, or resumes the stored world. A world that was followed only lacks its last steps.
+pub(super) fn open(
+    room: &str,
+    followed: Option<Followed>,
+    offered: &Offered,
+    rooms: &Rooms,
+) -> Result<Opened, OpenError> {
     let Some(store) = rooms.persistence.store() else {
         let (engine, seen) = begin(offered, rooms)?;
         return Ok(Opened::new(RecordedWorld::new(engine, None), seen));
@@ -99,7 +105,12 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
     if let Some(ownership) = rooms.persistence.ownership() {
         ownership.take(room).map_err(OpenError::NotOwned)?;
     }
-    let Some(saved) = rooms.persistence.load(&*store, &name)? else {
+    let stored = match &followed {
+        // The owner before has stored everything before it gave the room to this server.
+        Some(_) => store.load(&name, Moment::Last)?,
+        None => rooms.persistence.load(&*store, &name)?,
+    };
+    let Some(saved) = stored else {
         let (engine, seen) = begin(offered, rooms)?;
         if !rooms.persistence.take_place() {
             warn!(
@@ -112,15 +123,9 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
     };
     let unfit = |cause: String| OpenError::Unfit { room: room.to_owned(), cause };
     let state = HostState::from_bytes(&saved.snapshot.host).map_err(|error| unfit(error.to_string()))?;
-    let is_same = state.offered == offered.name;
-    let resumed = match (offered.rules(), &state.sources) {
-        ((CurrentRules::Script(newest), seen), Some(sources)) if is_same => {
-            Some(resume_script(&saved, sources, newest).map_err(unfit)?.map_seen(seen))
-        }
-        ((CurrentRules::Program(make), seen), None) if is_same => {
-            resume_program(&saved, &make, rooms).map(|resumed| resumed.map_seen(seen))
-        }
-        _ => None,
+    let resumed = match followed.and_then(|followed| followed.finish(&saved, offered)) {
+        Some(resumed) => Some(resumed),
+        None => resume(&saved, &state, offered, rooms).map_err(unfit)?,
     };
     let Some(resumed) = resumed else {
         let (engine, seen) = begin(offered, rooms)?;
@@ -135,6 +140,25 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
         return Ok(begun(engine, seen, name, store, offered, rooms));
     };
     Ok(resumed.go_on(&saved, &state, store, offered, rooms))
+}
+
+/// Resumes a stored world; `None` if it belongs to other rules.
+pub(super) fn resume(
+    saved: &SavedWorld,
+    state: &HostState,
+    offered: &Offered,
+    rooms: &Rooms,
+) -> Result<Option<Resumed>, String> {
+    let is_same = state.offered == offered.name;
+    Ok(match (offered.rules(), &state.sources) {
+        ((CurrentRules::Script(newest), seen), Some(sources)) if is_same => {
+            Some(resume_script(saved, sources, newest)?.map_seen(seen))
+        }
+        ((CurrentRules::Program(make), seen), None) if is_same => {
+            resume_program(saved, &make, rooms).map(|resumed| resumed.map_seen(seen))
+        }
+        _ => None,
+    })
 }
 
 /// Creates a new world.
@@ -172,11 +196,11 @@ fn begun(
 /// A world that is resumed.
 pub(super) struct Resumed {
     pub(super) engine: Engine,
-    seen: u64,
+    pub(super) seen: u64,
     /// Whether the resumed world equals the stored world to the last bit.
     pub(super) is_exact: bool,
     /// Rules that are newer than those of the stored world.
-    newer: Option<Sources>,
+    pub(super) newer: Option<Sources>,
 }
 
 impl Resumed {

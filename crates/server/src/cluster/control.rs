@@ -32,7 +32,7 @@ const GATHER_WITHIN: Duration = Duration::from_secs(1);
 /// Interval between two looks at the clients that wait.
 const GATHER_LOOK: Duration = Duration::from_millis(5);
 
-/// Maximum time in which the target reads the snapshot of a room.
+/// Maximum time in which the target restores the world of a room.
 const PREPARE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Maximum time until a room runs at its new owner.
@@ -147,10 +147,15 @@ async fn gather(room: &str, clients: usize, shared: &Shared) -> String {
     shared.rooms.waiting(room).to_string()
 }
 
-/// Reads the snapshot of a room that comes to this server.
+/// Restores the newest snapshot of a room that comes to this server, and replays the steps since.
 async fn prepare(room: &str, node: &Node) -> Result<(), String> {
     let world = WorldName::new(room).map_err(|error| error.to_string())?;
-    node.journals().prefetch(&world).await.map_err(|error| error.to_string())
+    node.journals().prefetch(&world).await.map_err(|error| error.to_string())?;
+    let Some(followed) = node.arrivals().follow(room) else { return Ok(()) };
+    match timeout(PREPARE_WITHIN, followed).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err("the world was not restored in time".to_owned()),
+    }
 }
 
 /// Runs a room that was given to this server. Returns when it runs.
@@ -259,8 +264,8 @@ async fn send_away(
     node.departures().let_store(room);
     if let Ok(Ok(())) = timeout(LEAVE_WITHIN, stored).await {
         let prepare = ControlRequest::Prepare { room: room.to_owned() };
-        // Otherwise the target reads the snapshot when the room has stopped.
-        let _ = prepare.send_within(node.link(), target, PREPARE_WITHIN).await;
+        // Otherwise the target restores the world when the room has stopped.
+        let _ = prepare.send_within(node.link(), target, PREPARE_WITHIN + ANSWER_SLACK).await;
     }
     node.departures().let_stop(room);
     match timeout(LEAVE_WITHIN, left).await {

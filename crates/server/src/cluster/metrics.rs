@@ -18,6 +18,7 @@ pub(crate) struct ClusterMetrics {
     /// Rooms that this server took, each with a new epoch.
     pub(super) epochs: Counter,
     refused: Family<Reason, Counter>,
+    events: Family<Outcome, Counter>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -37,6 +38,7 @@ impl Default for ClusterMetrics {
             move_freeze_seconds: Histogram::new(FREEZE_BUCKETS),
             epochs: Counter::default(),
             refused: Family::default(),
+            events: Family::default(),
         }
     }
 }
@@ -50,6 +52,8 @@ impl ClusterMetrics {
         own.register("move_freeze_seconds", help, self.move_freeze_seconds.clone());
         own.register("epochs", "Rooms that this server took, each with a new epoch", self.epochs.clone());
         own.register("refused", "Rooms that this server did not take", self.refused.clone());
+        let help = "Events of rooms that were published, or dropped because too many waited";
+        own.register("events", help, self.events.clone());
     }
 
     /// Counts a room that moved, with the time for which it stood still.
@@ -61,6 +65,12 @@ impl ClusterMetrics {
     /// Counts a room that did not move.
     pub(super) fn stayed(&self) {
         self.moves.get_or_create(&Outcome { outcome: "stayed" }).inc();
+    }
+
+    /// Counts an event that was queued for NATS, or dropped.
+    pub(super) fn published(&self, is_queued: bool) {
+        let outcome = if is_queued { "published" } else { "dropped" };
+        self.events.get_or_create(&Outcome { outcome }).inc();
     }
 
     /// Counts a room that this server did not take.
@@ -76,13 +86,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_has_moves_freezes_epochs_and_refusals() {
+    fn the_page_has_moves_freezes_epochs_refusals_and_events() {
         let (metrics, mut registry) = (ClusterMetrics::default(), Registry::default());
         metrics.register(&mut registry);
         metrics.moved(Duration::from_millis(20));
         metrics.stayed();
         metrics.epochs.inc();
         metrics.refuse("elsewhere");
+        metrics.published(true);
+        metrics.published(false);
         let mut page = String::new();
         encode(&mut page, &registry).expect("writing to memory does not fail");
         for line in [
@@ -91,6 +103,8 @@ mod tests {
             "nowcast_cluster_move_freeze_seconds_bucket{le=\"0.02\"} 1",
             "nowcast_cluster_epochs_total 1",
             "nowcast_cluster_refused_total{reason=\"elsewhere\"} 1",
+            "nowcast_cluster_events_total{outcome=\"published\"} 1",
+            "nowcast_cluster_events_total{outcome=\"dropped\"} 1",
         ] {
             assert!(page.contains(line), "{line} in {page}");
         }

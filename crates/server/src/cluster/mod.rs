@@ -4,6 +4,7 @@ mod control;
 mod metrics;
 mod moves;
 mod node;
+mod publishing;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub struct ClusterConfig {
     /// Duration of this server's lease. After this time without an answer of NATS, its rooms wait, and other servers may take
     /// them.
     pub lease: Duration,
+    /// Whether events of rooms are published as subjects of NATS.
+    pub publishes: bool,
 }
 
 /// The default duration of a lease.
@@ -91,6 +94,7 @@ pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, A
         .enable_all()
         .build()
         .map_err(JoinError::Thread)?;
+    let publishes = config.publishes;
     let (config, handle) = (config.clone(), runtime.handle().clone());
     let joined = handle.spawn(async move {
         let options = LinkOptions { name: config.name, replicas: config.replicas };
@@ -119,7 +123,11 @@ pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, A
         Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
     };
     info!(server = %member.id(), nats = link.addresses(), "the server entered its cluster");
-    let node = Arc::new(Node::new(runtime, (name, requires), link, member, store));
+    let mut node = Node::new(runtime, (name, requires), link, member, store);
+    if publishes {
+        node.publish_events();
+    }
+    let node = Arc::new(node);
     let (store, owners) = (node.store(), Arc::clone(&node) as Arc<dyn Ownership>);
     let persistence = spawn_blocking(move || PersistenceThread::in_cluster(store, owners)).await;
     match persistence {

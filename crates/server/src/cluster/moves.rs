@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_cluster::{Epoch, Name};
-use nowcast_room::Departure;
+use nowcast_room::{Departure, Turn};
 use tokio::sync::oneshot;
 
 /// Maximum time for which a room waits for its turn. The clients that wait are then sent to its owner.
@@ -134,15 +134,45 @@ struct Arrival {
     until: Instant,
     /// Whether the owner before has given the room to this server.
     is_given: bool,
+    /// The request to follow the stored world, until it is reported that this was done. The room's thread takes it on.
+    follow: Option<Follow>,
     /// The request to report that the room runs.
     opened: Option<oneshot::Sender<()>>,
+}
+
+struct Follow {
+    is_begun: bool,
+    done: oneshot::Sender<()>,
 }
 
 impl Arrivals {
     /// Expects a room. Its thread waits until the room is given to this server.
     pub(super) fn expect(&self, room: &str) {
-        let arrival = Arrival { until: Instant::now() + TURN_WITHIN, is_given: false, opened: None };
+        let until = Instant::now() + TURN_WITHIN;
+        let arrival = Arrival { until, is_given: false, follow: None, opened: None };
         self.lock().insert(room.to_owned(), arrival);
+    }
+
+    /// Lets an expected room follow its stored world. The receiver reports that this was done. Returns `None` if the room is not
+    /// expected.
+    pub(super) fn follow(&self, room: &str) -> Option<oneshot::Receiver<()>> {
+        let (done, is_done) = oneshot::channel();
+        let mut rooms = self.lock();
+        let arrival = rooms.get_mut(room).filter(|arrival| !arrival.is_given)?;
+        arrival.follow = Some(Follow { is_begun: false, done });
+        drop(rooms);
+        self.changed.notify_all();
+        Some(is_done)
+    }
+
+    /// Reports that a room has followed its stored world.
+    pub(super) fn followed(&self, room: &str) {
+        let follow =
+            self.lock().get_mut(room).and_then(|arrival| arrival.follow.take_if(|follow| follow.is_begun));
+        if let Some(follow) = follow {
+            // The sender of the request may have given up.
+            let _ = follow.done.send(());
+        }
     }
 
     pub(super) fn is_expected(&self, room: &str) -> bool {
@@ -153,21 +183,29 @@ impl Arrivals {
     pub(super) fn give(&self, room: &str) -> oneshot::Receiver<()> {
         let (opened, is_open) = oneshot::channel();
         let mut rooms = self.lock();
-        let arrival = Arrival { until: Instant::now() + TURN_WITHIN, is_given: true, opened: Some(opened) };
+        let until = Instant::now() + TURN_WITHIN;
+        let arrival = Arrival { until, is_given: true, follow: None, opened: Some(opened) };
         rooms.insert(room.to_owned(), arrival);
         drop(rooms);
         self.changed.notify_all();
         is_open
     }
 
-    /// Waits until an expected room was given to this server, or the time is over.
-    pub(super) fn wait(&self, room: &str) {
+    /// Waits until an expected room has to follow its stored world, was given to this server, or the time is over.
+    pub(super) fn wait(&self, room: &str) -> Turn {
         let mut rooms = self.lock();
-        while let Some(arrival) = rooms.get(room).filter(|arrival| !arrival.is_given) {
+        loop {
+            let Some(arrival) = rooms.get_mut(room).filter(|arrival| !arrival.is_given) else {
+                return Turn::Begin;
+            };
+            if let Some(follow) = arrival.follow.as_mut().filter(|follow| !follow.is_begun) {
+                follow.is_begun = true;
+                return Turn::Follow;
+            }
             let left = arrival.until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 rooms.remove(room);
-                return;
+                return Turn::Begin;
             }
             rooms = self.changed.wait_timeout(rooms, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -201,18 +239,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expected_room_begins_when_it_is_given_and_reports_that_it_runs() {
+    fn an_expected_room_follows_and_begins_when_it_is_given_and_reports_both() {
         let arrivals = Arc::new(Arrivals::default());
-        arrivals.wait("yard");
+        assert_eq!(arrivals.wait("yard"), Turn::Begin);
         arrivals.expect("yard");
         assert!(arrivals.is_expected("yard") && !arrivals.is_expected("plaza"));
         let room = {
             let arrivals = Arc::clone(&arrivals);
             std::thread::spawn(move || {
-                arrivals.wait("yard");
+                assert_eq!(arrivals.wait("yard"), Turn::Follow);
+                arrivals.followed("yard");
+                assert_eq!(arrivals.wait("yard"), Turn::Begin);
                 arrivals.opened("yard");
             })
         };
+        arrivals.follow("yard").expect("the room is expected").blocking_recv().expect("the room follows");
+        assert!(arrivals.follow("plaza").is_none());
         arrivals.give("yard").blocking_recv().expect("the room runs");
         room.join().expect("the thread ends");
         assert!(!arrivals.is_expected("yard"));

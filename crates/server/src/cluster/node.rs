@@ -1,19 +1,21 @@
 //! The owners of rooms, by the directory and by the journals.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nowcast_cluster::{Name, ServerId};
+use nowcast_cluster::{Epoch, Name, ServerId};
 use nowcast_jetstream::{JetStreamStore, Link, Member, Place, RoomLease as MemberLease, TakeError};
-use nowcast_room::{Departure, NotOwned, Ownership, RoomLease};
+use nowcast_room::{Departure, NotOwned, Ownership, PublicEvent, RoomLease, Turn};
 use nowcast_store::{Problem, StoreError, WorldName, WorldStore};
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::timeout;
 
 use super::metrics::ClusterMetrics;
 use super::moves::{Arrivals, Departures};
+use super::publishing::Publisher;
 
 /// Maximum time to find a room's owner. Without an answer, the client is served here or refused.
 const LOCATE_WITHIN: Duration = Duration::from_secs(1);
@@ -31,6 +33,10 @@ pub(crate) struct Node {
     departures: Departures,
     /// The rooms that come from other servers.
     arrivals: Arrivals,
+    /// The publisher of events, if they are published.
+    publisher: Option<Publisher>,
+    /// The epochs in which this server took its rooms.
+    epochs: Mutex<BTreeMap<String, Epoch>>,
     is_draining: AtomicBool,
     /// The runtime of the connection. `None` after the drop has begun.
     runtime: Option<Runtime>,
@@ -53,9 +59,21 @@ impl Node {
             metrics: ClusterMetrics::default(),
             departures: Departures::default(),
             arrivals: Arrivals::default(),
+            publisher: None,
+            epochs: Mutex::default(),
             is_draining: AtomicBool::new(false),
             runtime: Some(runtime),
         }
+    }
+
+    /// Publishes the events of rooms from now on.
+    pub(super) fn publish_events(&mut self) {
+        self.publisher = Some(Publisher::start(self.link.clone(), self.handle()));
+    }
+
+    fn lock_epochs(&self) -> MutexGuard<'_, BTreeMap<String, Epoch>> {
+        // Each statement leaves the map valid, so poisoning is ignored.
+        self.epochs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn store(&self) -> Arc<dyn WorldStore> {
@@ -173,7 +191,10 @@ impl Node {
         })?;
         let world = WorldName::new(room).map_err(|error| ("failed", failed(&error)))?;
         match self.store.claim(&world, Some(epoch)) {
-            Ok(_) => Ok(()),
+            Ok(epoch) => {
+                self.lock_epochs().insert(room.to_owned(), epoch);
+                Ok(())
+            }
             Err(StoreError { problem: Problem::Fenced, .. }) => {
                 self.member.lose(room);
                 Err(("fenced", NotOwned::Elsewhere))
@@ -207,8 +228,12 @@ impl Ownership for Node {
         taken.map_err(|(_, not_owned)| not_owned)
     }
 
-    fn await_turn(&self, room: &str) {
-        self.arrivals.wait(room);
+    fn await_turn(&self, room: &str) -> Turn {
+        self.arrivals.wait(room)
+    }
+
+    fn followed(&self, room: &str) {
+        self.arrivals.followed(room);
     }
 
     fn opened(&self, room: &str) {
@@ -231,7 +256,19 @@ impl Ownership for Node {
         self.departures.stopped(room);
     }
 
+    fn publishes(&self) -> bool {
+        self.publisher.is_some()
+    }
+
+    fn publish(&self, room: &str, event: PublicEvent) {
+        let Some(publisher) = &self.publisher else { return };
+        let epoch = self.lock_epochs().get(room).map_or(0, |epoch| epoch.0);
+        let is_queued = publisher.queue(room, epoch, event);
+        self.metrics.published(is_queued);
+    }
+
     fn release(&self, room: &str) {
+        self.lock_epochs().remove(room);
         let Some(departing) = self.departures.take(room) else {
             return self.member.release(room);
         };

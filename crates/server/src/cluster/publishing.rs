@@ -1,0 +1,43 @@
+//! Events of rooms as subjects of NATS, for programs outside of the servers (`docs/CLUSTER.md`).
+
+use nowcast_jetstream::Link;
+use nowcast_room::PublicEvent;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tracing::warn;
+
+/// Maximum number of events that wait for the connection to NATS.
+const WAITING_MAX: usize = 4_096;
+
+/// The events that wait for the connection.
+pub(super) struct Publisher(Sender<Waiting>);
+
+/// An event of a room, and the epoch of the room's owner.
+struct Waiting {
+    room: String,
+    epoch: u64,
+    event: PublicEvent,
+}
+
+impl Publisher {
+    /// Starts to publish. It ends when the publisher is dropped.
+    pub(super) fn start(link: Link, handle: &Handle) -> Self {
+        let (sender, waiting) = channel(WAITING_MAX);
+        handle.spawn(publish(link, waiting));
+        Self(sender)
+    }
+
+    /// Queues an event. Returns false if too many events wait, and the event is dropped.
+    pub(super) fn queue(&self, room: &str, epoch: u64, event: PublicEvent) -> bool {
+        self.0.try_send(Waiting { room: room.to_owned(), epoch, event }).is_ok()
+    }
+}
+
+async fn publish(link: Link, mut waiting: Receiver<Waiting>) {
+    while let Some(Waiting { room, epoch, event }) = waiting.recv().await {
+        let subject = format!("rooms.{room}.{}", event.topic());
+        if let Err(error) = link.publish(&subject, event.to_json(&room, epoch)).await {
+            warn!(room, %error, "an event is not published");
+        }
+    }
+}
