@@ -132,6 +132,7 @@ describe.skipIf(nats === undefined)("two tabs on different servers of a cluster"
     const sinceMs = Date.now();
     for (const visitor of [ada, ben]) await movesAfter(visitor, sinceMs);
     await seeEachOther();
+    await takePictures("edges-killed");
     await expectNoReload();
   });
 });
