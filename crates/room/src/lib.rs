@@ -145,7 +145,7 @@ pub use public_events::{PublicEvent, PublicKind};
 pub use rate::{MessageKind, Quiet, Rates};
 pub use refusal::{AdmissionAnswer, Refusal};
 pub use room_metrics::{Class, RoomMetrics};
-pub use rooms::{Health, Opener, RoomSummary, Rooms, Seat};
+pub use rooms::{Audience, Health, Opener, RoomSummary, Rooms, Seat};
 pub use rule_report::RuleReport;
 pub use studio::{
     COMMANDS_MAX, EntityFilter, MOMENTS_MAX, Moments, ROWS_MAX, ReplayRequest, ReplayRules, RequestedMoment,

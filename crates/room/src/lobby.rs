@@ -1,6 +1,6 @@
 //! The lobby of a room. Clients enter it from their tasks, and the room's thread takes them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
@@ -19,6 +19,8 @@ pub(crate) struct Lobby {
     empty_since: Mutex<Option<Instant>>,
     /// Whether the room is to end at once if it is still empty.
     gives_way: AtomicBool,
+    /// Maximum players by the rules of the room; 0 until the room has opened.
+    players_max: AtomicUsize,
     /// The accounts that clients take to another room.
     pub(crate) wanted_accounts: Arc<WantedAccounts>,
     /// The requests of the studio, and the records for them.
@@ -71,6 +73,19 @@ impl Lobby {
         drop(queue);
         for client in entered.iter().filter_map(Weak::upgrade) {
             client.close(closing.clone());
+        }
+    }
+
+    /// Records the maximum players by the rules of the room.
+    pub(crate) fn note_players_max(&self, players_max: usize) {
+        self.players_max.store(players_max, Ordering::Relaxed);
+    }
+
+    /// Returns the maximum players by the rules of the room. It is unlimited until the room has opened.
+    pub(crate) fn players_max(&self) -> usize {
+        match self.players_max.load(Ordering::Relaxed) {
+            0 => usize::MAX,
+            players_max => players_max,
         }
     }
 

@@ -214,6 +214,8 @@ impl Room {
             let now = Instant::now();
             let is_empty = self.members.is_empty() && self.context.rooms.is_deserted(&self.context.name);
             self.context.lobby.note_empty(is_empty);
+            let limits = &self.world.world().scene().definition().limits;
+            self.context.lobby.note_players_max(limits.players_max);
             if !is_empty {
                 deserted_since = now;
                 if !self.tick() {

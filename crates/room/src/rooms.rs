@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_limits::Addresses;
-use nowcast_world_protocol::{ROOM_NAME_BYTES_MAX, room_of};
+use nowcast_world_protocol::{ROOM_NAME_BYTES_MAX, is_private_room, room_of};
 use serde::Serialize;
 
 use crate::accounts::Accounts;
@@ -84,6 +84,15 @@ struct Open {
     seats: usize,
     /// Players by network, counted in the same way.
     seats_by_network: HashMap<IpAddr, usize>,
+}
+
+/// The readers of a list of rooms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Audience {
+    /// Everybody: the list has no private rooms.
+    Public,
+    /// The people who run the server: the list has all rooms.
+    Operators,
 }
 
 /// One line of `/api/rooms`.
@@ -268,23 +277,25 @@ impl Rooms {
         openings.attempt(address, Instant::now()).map_err(|_| Refusal::OpensTooOften)
     }
 
-    /// Returns the open rooms that show the present, ordered by name.
-    pub fn list(&self) -> Vec<RoomSummary> {
+    /// Returns the open rooms that show the present, ordered by name: all of them for operators, and for the public those that are
+    /// not private.
+    pub fn list(&self, audience: Audience) -> Vec<RoomSummary> {
         let players_max = self.config.players_max;
         present(&self.lock())
+            .filter(|(name, _)| audience == Audience::Operators || !is_private_room(name))
             .map(|(name, room)| RoomSummary {
                 name: name.clone(),
                 world: self.catalogue.of_room(name).name.clone(),
                 players: room.seats,
-                players_max,
+                players_max: players_max.min(room.lobby.players_max()),
             })
             .collect()
     }
 
-    /// Returns the offered worlds with the rooms that show them.
-    pub fn worlds(&self) -> Vec<WorldSummary> {
+    /// Returns the offered worlds with the rooms that show them, as [`Rooms::list`] returns these.
+    pub fn worlds(&self, audience: Audience) -> Vec<WorldSummary> {
         let mut worlds = self.catalogue.list();
-        for room in self.list() {
+        for room in self.list(audience) {
             let world = worlds.iter_mut().find(|world| world.name == room.world);
             if let Some(world) = world {
                 world.rooms.push(room.name);

@@ -15,7 +15,7 @@ use axum::{Json, Router};
 use bytes::Bytes;
 use nowcast::admission::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use nowcast::endpoint::RefusalAnswer;
-use nowcast_room::{Health, RoomSummary, WorldSummary};
+use nowcast_room::{Audience, Health, RoomSummary, WorldSummary};
 use serde::Serialize;
 
 use crate::docs;
@@ -136,7 +136,8 @@ struct RoomList {
 
 /// Lists the open rooms, for start pages.
 async fn list_rooms(State(shared): State<Arc<Shared>>) -> Response {
-    let list = RoomList { rooms: shared.rooms.list(), rooms_max: shared.config.limits.rooms_max };
+    let list =
+        RoomList { rooms: shared.rooms.list(Audience::Public), rooms_max: shared.config.limits.rooms_max };
     ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
 }
 
@@ -147,7 +148,7 @@ struct WorldList {
 
 /// Lists the worlds, for start pages and consoles.
 async fn list_worlds(State(shared): State<Arc<Shared>>) -> Response {
-    let list = WorldList { worlds: shared.rooms.worlds() };
+    let list = WorldList { worlds: shared.rooms.worlds(Audience::Public) };
     ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
 }
 

@@ -153,7 +153,7 @@ async fn history_shows_the_old_state_and_the_present_continues() {
 }
 
 #[tokio::test]
-async fn a_moment_before_the_history_is_its_first_and_steps_are_moments_too() {
+async fn a_moment_before_the_history_shows_the_first_one_and_says_so() {
     let folder = Folder::new();
     let server = serve(&folder, |_| {}).await;
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
@@ -162,10 +162,16 @@ async fn a_moment_before_the_history_is_its_first_and_steps_are_moments_too() {
     let channel = Connector::new().carriers([CarrierKind::WebSocket]).connect(&address).await;
     let mut eve = Guest::introduce(channel.expect("the room has space"), Join::new("Eve"));
     eve.until("the beginning", |eve| eve.view.screen("@past").is_some() && blocks(&eve.view) == 0).await;
+    let older = |eve: &Guest| {
+        let notices = eve.view.notices.iter();
+        notices.filter(|text| text.contains("older than the stored history")).count()
+    };
+    eve.until("the notice that the moment is older", |eve| older(eve) == 1).await;
     eve.say("/at 999999999");
     eve.until("the end", |eve| blocks(&eve.view) == 1).await;
-    eve.say("/at 1");
-    eve.until("the first step", |eve| blocks(&eve.view) == 0).await;
+    assert_eq!(older(&eve), 1, "a step of the history is not older than it");
+    eve.say("/at -1d");
+    eve.until("the first moment again", |eve| blocks(&eve.view) == 0 && older(eve) == 2).await;
     eve.say("/at noon");
     eve.until("the notice about times", |eve| {
         eve.view.notices.iter().any(|text| text.contains("such as -5m"))

@@ -31,6 +31,7 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
         ("football-2", "football", "ball"),
         ("minimal", "minimal", "ball"),
         ("anywhere", "plaza", "lamp"),
+        ("plaza--tuesday", "plaza", "lamp"),
     ] {
         let mut player = server.join(room, "hz=20").await;
         assert_eq!(player.view.world, world, "{room}");
@@ -58,6 +59,9 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
             r#""plaza" "plaza" 1"#,
         ]
     );
+    assert!(!server.get("/api/worlds").await.contains("tuesday"), "a private room is not listed");
+    let studio = server.get("/studio/api/rooms").await;
+    assert!(studio.contains("plaza--tuesday"), "operators see private rooms: {studio}");
     let worlds = body(&server.get("/api/worlds").await);
     let worlds = worlds["worlds"].as_array().expect("the value is a list");
     let names: Vec<&str> = worlds.iter().filter_map(|world| world["name"].as_str()).collect();
@@ -72,7 +76,7 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
     let is_lit =
         |view: &common::view::View| view.of_kind("lamp").all(|(_, lamp)| lamp.attributes["lit"] == true);
     players[0].until_view("the light", is_lit).await;
-    let other = players.last_mut().expect("there are five");
+    let other = players.get_mut(4).expect("there are six");
     let now = other.view.tick;
     other.until_view("a second", |view| view.tick > now + 60).await;
     assert!(!is_lit(&other.view));

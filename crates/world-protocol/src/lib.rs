@@ -29,4 +29,4 @@ mod words;
 
 pub use close_cause::CloseCause;
 pub use read_words::WalkerKind;
-pub use room_name::{ROOM_NAME_BYTES_MAX, is_room_name, room_of, split_moment};
+pub use room_name::{ROOM_NAME_BYTES_MAX, is_private_room, is_room_name, room_of, split_moment};

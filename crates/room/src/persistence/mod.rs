@@ -69,6 +69,8 @@ pub(crate) struct LookBack {
     pub(crate) span: (u64, u64),
     /// The world at the requested moment, and the entries after that moment.
     pub(crate) stretch: Stretch,
+    /// Whether the requested moment is older than the stored history, so that `stretch` begins at the first stored moment.
+    pub(crate) is_first: bool,
 }
 
 /// Owns the store of a server, if the server has one.
@@ -180,11 +182,13 @@ impl PersistenceThread {
     ) -> Result<Option<LookBack>, StoreError> {
         store.commit(LOAD_PATIENCE)?;
         let Some(span) = store.span(name)? else { return Ok(None) };
-        let stretch = match store.load_stretch(name, moment, next)? {
+        let found = store.load_stretch(name, moment, next)?;
+        let is_first = found.is_none();
+        let stretch = match found {
             None => store.load_stretch(name, Moment::TimeMs(span.0), next)?,
             found => found,
         };
-        Ok(stretch.map(|stretch| LookBack { span, stretch }))
+        Ok(stretch.map(|stretch| LookBack { span, stretch, is_first }))
     }
 
     /// Returns the time of the first snapshot of a room's world after a given time. Blocks on the disk.

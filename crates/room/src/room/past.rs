@@ -44,6 +44,9 @@ const MS_PER_STEP: u64 = 1_000_u64.div_ceil(STEP_HZ as u64);
 /// The text that welcomes a viewer.
 const WELCOME: &str = "This room shows the past: look around, nothing can be changed.";
 
+/// The text for viewers of the first stored moment who requested an older one.
+const OLDER: &str = "The requested moment is older than the stored history. This is the first stored moment; nothing can be changed.";
+
 /// The refusal of an action.
 const READ_ONLY: &str = "this is the past: nothing can be done here";
 
@@ -68,6 +71,8 @@ pub(super) struct Past {
     span: (u64, u64),
     assets: Assets,
     is_exact: bool,
+    /// Whether the moment in the name of the room is older than the stored history.
+    is_first: bool,
     is_playing: bool,
     /// The moment that a viewer requested last.
     wanted: Option<Moment>,
@@ -83,6 +88,8 @@ pub(super) struct Past {
 pub(crate) struct Loaded {
     pub(crate) engine: Engine,
     pub(crate) is_exact: bool,
+    /// Whether the requested moment is older than the stored history.
+    pub(crate) is_first: bool,
     pub(crate) stretch: Stretch,
     span: (u64, u64),
 }
@@ -95,7 +102,7 @@ pub(super) fn open(
     rooms: &Rooms,
 ) -> Result<(Opened, Option<Past>), OpenError> {
     let name = WorldName::new(room).expect("a room's name is short and can be printed");
-    let Loaded { engine, is_exact, stretch, span } =
+    let Loaded { engine, is_exact, is_first, stretch, span } =
         load(&name, at.moment(now_ms()), NEXT, offered, rooms).map_err(OpenError::Past)?;
     let Stretch { saved, time_ms, next, through_tick, through_ms } = stretch;
     let past = Past {
@@ -109,6 +116,7 @@ pub(super) fn open(
         span,
         assets: offered.assets(),
         is_exact,
+        is_first,
         is_playing: false,
         wanted: None,
         is_changed: true,
@@ -133,11 +141,11 @@ pub(crate) fn load(
     };
     let store = rooms.persistence.store().ok_or(Refusal::NoStore)?;
     let found = rooms.persistence.load_past(&*store, name, moment, next);
-    let Some(LookBack { span, stretch }) = found.map_err(|error| failed(error.to_string()))? else {
+    let Some(LookBack { span, stretch, is_first }) = found.map_err(|error| failed(error.to_string()))? else {
         return Err(Refusal::NotKept(name.to_string()));
     };
     let (engine, is_exact) = restore(&stretch.saved, offered, rooms).map_err(failed)?;
-    Ok(Loaded { engine, is_exact, stretch, span })
+    Ok(Loaded { engine, is_exact, is_first, stretch, span })
 }
 
 /// Restores the world with its rules of that time. Returns whether the result is exact to the last bit.
@@ -285,12 +293,13 @@ impl Room {
 
     /// Admits waiting clients as viewers. Their numbers differ from those of all players of the world.
     fn admit_viewers(&mut self, past: &mut Past) -> Vec<Newcomer> {
+        let notice = Some(if past.is_first { OLDER } else { WELCOME });
         let waiting = self.context.lobby.take_waiting().into_iter();
         waiting
             .map(|client| {
                 let id = PlayerId(u32::MAX - past.viewers);
                 past.viewers += 1;
-                Newcomer { client, id, is_resumed: false, notice: Some(WELCOME) }
+                Newcomer { client, id, is_resumed: false, notice }
             })
             .collect()
     }
@@ -307,7 +316,12 @@ impl Room {
             return false;
         }
         match load(&past.name, moment, NEXT, &self.context.offered, &self.context.rooms) {
-            Ok(loaded) => self.show(past, loaded),
+            Ok(loaded) => {
+                if loaded.is_first {
+                    self.members.seated.iter().for_each(|member| member.client.notice(OLDER));
+                }
+                self.show(past, loaded)
+            }
             Err(refusal) => {
                 past.is_playing = false;
                 let text = refusal.to_string();
@@ -319,7 +333,7 @@ impl Room {
 
     /// Shows a moment that was loaded. Returns whether its definition differs.
     fn show(&mut self, past: &mut Past, loaded: Loaded) -> bool {
-        let Loaded { engine, is_exact, stretch, span } = loaded;
+        let Loaded { engine, is_exact, stretch, span, .. } = loaded;
         let Stretch { saved, time_ms, next, through_tick, through_ms } = stretch;
         (past.saved, past.loaded_ms, past.span, past.is_exact) = (saved, time_ms, span, is_exact);
         (past.next, past.through_tick, past.through_ms) = (next.into(), through_tick, through_ms);

@@ -56,7 +56,7 @@ fn a_room_whose_script_escapes_its_work_limit_is_ended_and_its_clients_are_close
     let rooms = rooms_of(offering_script(text), with_step(Duration::from_millis(500)));
     let (_seat, sink) = enter(&rooms, "plaza");
     until("the end", || is_closed_for_its_step(&sink));
-    until("the place in the list", || rooms.list().is_empty());
+    until("the place in the list", || rooms.list(Audience::Operators).is_empty());
     assert!(rooms.troubles.describe().is_some_and(|text| text.contains("room plaza was ended")));
     assert_eq!(rooms.metrics.ended("stopped"), 1);
     assert_eq!(rooms.health(), Health::Good, "other rooms can be opened all the time");
@@ -82,7 +82,7 @@ fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once
     let rooms = rooms_of(offering(Arc::new(move |_, _| make())), with_step(Duration::from_millis(500)));
     let (seat, sink) = enter(&rooms, "plaza");
     until("the end", || is_closed_for_its_step(&sink));
-    until("the place in the list", || rooms.list().is_empty());
+    until("the place in the list", || rooms.list(Audience::Operators).is_empty());
     assert!(rooms.troubles.describe().is_some_and(|text| text.contains("abandoned")));
     assert_eq!(rooms.metrics.rooms_abandoned.get(), 1);
     drop(seat);
@@ -91,7 +91,7 @@ fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once
     *GATE.0.lock().unwrap() = true;
     GATE.1.notify_all();
     until("the end of its thread", || rooms.metrics.rooms_abandoned.get() == 0);
-    assert_eq!(rooms.list().len(), 1, "the newer room of its name is not changed");
+    assert_eq!(rooms.list(Audience::Operators).len(), 1, "the newer room of its name is not changed");
     assert_eq!(rooms.metrics.ended("abandoned"), 1);
 }
 
@@ -179,7 +179,7 @@ fn a_room_whose_thread_panics_is_removed_and_its_clients_are_closed() {
     until("the welcome", || sink.queue.take().is_some());
     client.poison();
     until("the end", || is_closed(&sink));
-    until("the place in the list", || rooms.list().is_empty());
+    until("the place in the list", || rooms.list(Audience::Operators).is_empty());
     assert_eq!(rooms.metrics.ended("panicked"), 1);
     assert_eq!(rooms.metrics.clients.get(), 0);
     drop(seat);
@@ -241,7 +241,7 @@ fn an_empty_room_ends_at_once_for_another_room_of_its_address() {
         let is_empty = || rooms.lock().get(&room).is_none_or(|open| open.empty_since().is_some());
         until("the empty room", is_empty);
     }
-    until("the end of the rooms that gave way", || rooms.list().len() <= 4);
+    until("the end of the rooms that gave way", || rooms.list(Audience::Operators).len() <= 4);
     let refused = (0..20).find_map(|number| reserve(&rooms, &format!("more-{number}"), STRANGER).err());
     assert!(refused.is_some(), "an address does not open rooms without an end");
 }
@@ -253,7 +253,7 @@ fn a_room_that_cannot_be_created_closes_waiting_clients_and_shows_in_healthz() {
         let (_seat, sink) = enter(&rooms, room);
         until("the end", || is_closed(&sink));
     }
-    until("the places in the list", || rooms.list().is_empty());
+    until("the places in the list", || rooms.list(Audience::Operators).is_empty());
     assert!(matches!(rooms.health(), Health::Failing(_)));
     rooms.troubles.opened();
     assert_eq!(rooms.health(), Health::Good);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use nowcast_room::Audience;
 use nowcast_script::{Stop, library_types, test_types, world_types};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value as Json, json};
@@ -114,7 +115,7 @@ pub(super) async fn answer(shared: &Arc<Shared>, request: &ApiRequest, world: &s
 
 /// Returns the entry of a world in the list of worlds.
 fn about(shared: &Shared, world: &str) -> Result<Json, ApiError> {
-    let worlds = serde_json::to_value(shared.rooms.worlds()).unwrap_or_default();
+    let worlds = serde_json::to_value(shared.rooms.worlds(Audience::Operators)).unwrap_or_default();
     let found = worlds.as_array().and_then(|worlds| worlds.iter().find(|entry| entry["name"] == *world));
     found.cloned().ok_or_else(|| ApiError::not_found(format!("there is no world '{world}'")))
 }

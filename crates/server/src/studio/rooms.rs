@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::Method;
-use nowcast_room::{COMMANDS_MAX, StudioCommand, StudioError, StudioRequest, StudioRoom};
+use nowcast_room::{Audience, COMMANDS_MAX, StudioCommand, StudioError, StudioRequest, StudioRoom};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use tokio::time::timeout;
@@ -36,8 +36,8 @@ struct Disconnect {
 /// Lists open rooms and worlds.
 pub(super) fn list(shared: &Shared) -> Answer {
     ok(json!({
-        "rooms": shared.rooms.list(),
-        "worlds": shared.rooms.worlds(),
+        "rooms": shared.rooms.list(Audience::Operators),
+        "worlds": shared.rooms.worlds(Audience::Operators),
         "roomsMax": shared.config.limits.rooms_max,
     }))
 }

@@ -1,15 +1,18 @@
-/** Rooms by query. */
+/** Rooms by query, and private rooms: `docs/SERVER.md`. */
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { RoomQuery } from "./world.js";
 import { listRooms, type RoomListing } from "./worlds.js";
 
 const NAME_CHARACTERS_MAX = 32;
+const WORD_CHARACTERS_MAX = 12;
 const NAME = /^[a-z0-9_-]{1,32}$/;
+/** Without characters that look alike; 32 of them, so that each byte selects one evenly. */
+const LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
 
 /**
  * Returns the name of the fullest open room of a world that has enough free seats, so that people meet. If there is none,
- * returns the name of a new room. A room that this function found can be full a
+ * returns the name of a new room. Private rooms are never found. A room that this function found can be full a
  * moment later.
  *
  * ```ts
@@ -50,4 +53,37 @@ export function chooseRoom(rooms: readonly RoomListing[], { world, freeSeats = 1
     "misuse",
     `"${world}" is full, and its name is too long for the name of another room`,
   );
+}
+
+/**
+ * Returns the name of a private room of a world. Servers list no private rooms, so the name is the invitation. Without a
+ * `word`, the function makes one that nobody can guess.
+ *
+ * ```ts
+ * const world = joinWorld(`/r/${privateRoom("party")}`);
+ * ```
+ */
+export function privateRoom(world: string, word: string = randomWord(world)): string {
+  const name = `${world}--${word}`;
+  if (!NAME.test(world) || !NAME.test(name) || word === "") {
+    throw new NowcastError(
+      "misuse",
+      `"${name}" cannot be the name of a room: use 1 to 32 of a–z 0–9 - _, with at least one after the two hyphens`,
+    );
+  }
+  return name;
+}
+
+/** Whether a room is private: two hyphens and a word end its name. */
+export function isPrivateRoom(room: string): boolean {
+  return /^[^.]*?--[^.]/.test(room);
+}
+
+function randomWord(world: string): string {
+  const length = Math.min(WORD_CHARACTERS_MAX, NAME_CHARACTERS_MAX - 2 - world.length);
+  if (length < 6) {
+    throw new NowcastError("misuse", `"${world}" is too long for a private room whose name nobody can guess`);
+  }
+  const bytes = crypto.getRandomValues(new Uint8Array(length));
+  return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join("");
 }

@@ -25,7 +25,7 @@ export { type OwnerRules, ownerRulesOf } from "./describe/owner.js";
 export { ARRIVE_ACTION, PORTAL_EVENT, type Portal, readPortal } from "./describe/portal.js";
 export { type Form, isFields, type Part, readForm, readVector, type Vector } from "./describe/shape.js";
 export { type Walker, walkerOf } from "./describe/walker.js";
-export { findRoom } from "./find-room.js";
+export { findRoom, isPrivateRoom, privateRoom } from "./find-room.js";
 export {
   createInterpolator,
   type InterpolationSource,

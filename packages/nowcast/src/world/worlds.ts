@@ -56,7 +56,7 @@ export async function worldsOf(
 }
 
 /**
- * Requests the open rooms of a server. `server` is any address of the server.
+ * Requests the open rooms of a server, without private rooms. `server` is any address of the server.
  *
  * Rejected with a `NowcastError` of the fault `network` if the server does not answer with a list.
  */

@@ -1,8 +1,9 @@
-/** Rooms by query. */
+/** Rooms by query, and the names of private rooms. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { chooseRoom, findRoom } from "../../src/world/find-room.js";
+import { NowcastError } from "../../src/errors/nowcast-error.js";
+import { chooseRoom, findRoom, isPrivateRoom, privateRoom } from "../../src/world/find-room.js";
 import { readRooms } from "../../src/world/worlds.js";
 
 const closes: (() => void)[] = [];
@@ -32,6 +33,27 @@ it("entries that are no rooms are omitted", () => {
   const entries = [room("party", 1), { ...room("odd", 1), players: -1 }, { ...room("<b>", 1) }, 3, null];
   expect(readRooms({ rooms: entries })).toEqual([room("party", 1)]);
   for (const none of [undefined, "no", { rooms: 3 }]) expect(readRooms(none)).toEqual([]);
+});
+
+it("a private room has a word that nobody can guess, or a chosen one", () => {
+  const names = new Set(Array.from({ length: 50 }, () => privateRoom("party")));
+  expect(names.size).toBe(50);
+  for (const name of names) expect(name).toMatch(/^party--[a-z2-9]{12}$/);
+  expect(privateRoom("capture-the-flag")).toMatch(/^capture-the-flag--[a-z2-9]{12}$/);
+  expect(privateRoom("party", "tuesday")).toBe("party--tuesday");
+  for (const word of ["", "Tue", "a b", "x".repeat(30)]) {
+    expect(() => privateRoom("party", word)).toThrow(NowcastError);
+  }
+  expect(() => privateRoom("x".repeat(28))).toThrow(/too long/);
+});
+
+it("a room is private if a word follows two hyphens", () => {
+  for (const name of ["party--tuesday", "party--a-b", "party--x.-5m", "---"]) {
+    expect(isPrivateRoom(name), name).toBe(true);
+  }
+  for (const name of ["party", "party-2", "party--", "party-a-b", "party.--5m"]) {
+    expect(isPrivateRoom(name), name).toBe(false);
+  }
 });
 
 it("a server is asked by any of its addresses", async () => {

@@ -1,5 +1,5 @@
 import { copyText, titleOf } from "@nowcast/page";
-import type { WorldListing } from "nowcast/world";
+import { privateRoom, type WorldListing } from "nowcast/world";
 import { element } from "../dom.js";
 import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";
@@ -11,6 +11,9 @@ import { fetchWorlds } from "./worlds.js";
  */
 const LIST_MS_MAX = 3_000;
 
+/** A longer name leaves no space for a word that nobody can guess. A room of an unknown name shows the first world. */
+const WORLD_CHARACTERS_MAX = 24;
+
 /** Asks the user for a name and a room. */
 export class StartScreen {
   readonly #screen = element("start", HTMLElement);
@@ -20,6 +23,8 @@ export class StartScreen {
   readonly #worlds = element("worlds", HTMLElement);
   readonly #note = element("start-note", HTMLElement);
 
+  /** The names of the worlds that the server offers. */
+  #offered: readonly string[] = [];
   /** Whether no room was named yet. The screen then offers the room of the first world. */
   #isUnnamed = false;
   readonly #onEnter: (name: string, room: string) => void;
@@ -35,6 +40,7 @@ export class StartScreen {
       const button = event.currentTarget as HTMLButtonElement;
       button.textContent = (await copyText(this.#link.href)) ? words.copied : words.copyByHand;
     });
+    element("room-private", HTMLButtonElement).addEventListener("click", () => this.#makePrivate());
     element("enter-form", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault();
       this.#enter(this.#room.value);
@@ -60,6 +66,22 @@ export class StartScreen {
       this.#list(worlds);
       this.#reveal();
     });
+  }
+
+  /** Offers a private room of the chosen world. The link is its invitation. */
+  #makePrivate(): void {
+    const [name = ""] = this.#room.value.split("--");
+    const isRoomOf = (world: string): boolean => name === world || name.startsWith(`${world}-`);
+    const [offered] = this.#offered.filter(isRoomOf).sort((a, b) => b.length - a.length);
+    const world = offered ?? (name.slice(0, WORLD_CHARACTERS_MAX) || DEFAULT_ROOM);
+    const fits = world.length <= WORLD_CHARACTERS_MAX;
+    if (fits) {
+      this.#isUnnamed = false;
+      this.#room.value = privateRoom(world);
+      this.#writeLink();
+    }
+    this.#note.textContent = fits ? words.isPrivate : words.cannotBePrivate;
+    this.#note.hidden = false;
   }
 
   #reveal(): void {
@@ -89,6 +111,7 @@ export class StartScreen {
 
   /** One button for each world, which enters the room of its name. It shows the number of players in the world. */
   #list(worlds: readonly WorldListing[]): void {
+    this.#offered = worlds.map(({ name }) => name);
     const [first] = worlds;
     if (this.#isUnnamed && first) {
       this.#room.value = first.name;

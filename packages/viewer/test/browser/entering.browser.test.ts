@@ -126,6 +126,25 @@ it("banner_and_flash_of_a_world_are_shown_and_end", async () => {
   await visitor.leave();
 });
 
+it("a_private_room_is_entered_by_its_link_and_is_in_no_list", async () => {
+  const host = await Visitor.knock(browser, server, { name: "Ada", room: "football-2", atStart: true });
+  const { page } = host;
+  await page.locator("#start.ready").waitFor();
+  await page.locator("#room-private").click();
+  const link = (await page.locator("#share-link").getAttribute("href")) ?? "";
+  expect(link).toMatch(/\/r\/football--[a-z2-9]{12}$/);
+  await page.locator("#enter").click();
+  await host.isIn();
+  const room = link.split("/").at(-1) ?? "";
+  const read = async (list: string): Promise<string> => (await fetch(`${server.url}/api/${list}`)).text();
+  expect(await read("rooms")).not.toContain(room);
+  expect(await read("worlds")).not.toContain(room);
+  const guest = await Visitor.enter(browser, server, { name: "Ben", room });
+  await waitFor("both players", () => page.evaluate(() => window.nowcast.world?.players.size === 2));
+  await host.leave();
+  await guest.leave();
+});
+
 it("a_function_moves_to_another_key_and_the_hints_name_the_key", async () => {
   const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "football-keys" });
   const { page } = visitor;
