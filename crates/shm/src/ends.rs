@@ -13,12 +13,6 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Maximum time after which a waiting end detects a missed wake-up.
-///
-/// Normally the kernel reports a death at once, and no wake-up is lost. This bound holds even if another program has overwritten
-/// the words that announce sleepers.
-pub const DETECTION_MAX: Duration = Duration::from_millis(100);
-
 /// The value that the closing side writes. Any other value except 0 is damage.
 const CLOSED: u64 = 0x0043_4C4F_5345_4421;
 

@@ -1,12 +1,11 @@
 //! The connection of two processes in addition to memory: a socket that wakes the peer, and that breaks when one of them dies.
 
 use crate::OpenError;
-use crate::ends::DETECTION_MAX;
 use crate::gate::{self, Waiting};
 use crate::layout::{READER_GATE, WRITER_GATE};
 use crate::map::Map;
-use crate::watcher;
-use rustix::fd::OwnedFd;
+use crate::watcher::{self, DETECTION_MAX, Watched};
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, PidfdFlags};
 use std::os::unix::net::UnixStream;
@@ -18,9 +17,9 @@ use std::time::Duration;
 /// One process's side of the connection.
 #[derive(Debug)]
 pub(crate) struct Link {
-    pub(crate) socket: UnixStream,
+    socket: UnixStream,
     /// A handle that becomes readable once the peer has ended, even if a child of the peer still has a copy of the socket.
-    pub(crate) process: Option<OwnedFd>,
+    process: Option<OwnedFd>,
     pub(crate) peer_pid: u32,
     /// Maximum time that a sleeping end waits for a wake-up before it polls.
     pub(crate) patience: Duration,
@@ -95,18 +94,26 @@ impl Link {
             none => *none = Some(waker.clone()),
         }
     }
+}
 
-    /// Wakes the waiting tasks, if there are any.
-    pub(crate) fn wake_tasks(&self) {
+impl Watched for Link {
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn process(&self) -> Option<BorrowedFd<'_>> {
+        self.process.as_ref().map(OwnedFd::as_fd)
+    }
+
+    fn wake_tasks(&self) {
         let wakers = std::mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner));
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
-    /// Reads the wake-ups from the socket. Returns whether the peer is still there.
-    pub(crate) fn answer(&self) -> bool {
-        let mut rings = [0; 64];
+    fn read_wake_ups(&self) -> bool {
+        let mut wake_ups = [0; 64];
         loop {
-            match rustix::net::recv(&self.socket, &mut rings[..], RecvFlags::DONTWAIT) {
+            match rustix::net::recv(&self.socket, &mut wake_ups[..], RecvFlags::DONTWAIT) {
                 Ok((_, 0)) => return false,
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(rustix::io::Errno::AGAIN) => return true,
@@ -115,8 +122,7 @@ impl Link {
         }
     }
 
-    /// Marks the peer as gone at both ends, and wakes all waiters.
-    pub(crate) fn lost(&self) {
+    fn lost(&self) {
         self.dead.store(true, Ordering::Release);
         for (map, index) in [(&self.incoming, READER_GATE), (&self.outgoing, WRITER_GATE)] {
             if gate::open(map, index) == Waiting::Asleep {

@@ -11,26 +11,17 @@ use std::path::Path;
 use super::files_below;
 use super::rust_paths::{Scanned, scan};
 
-/// Crates whose circles are still being removed. A crate without a circle must be removed from this list.
-const CIRCLES_KNOWN: [&str; 1] = ["crates/shm"];
-
 /// The files of one crate by the path of their module, such as `["lane", "send"]`. The path of the root is empty.
 type Crate = BTreeMap<Vec<String>, Scanned>;
 /// For each module, the modules that it uses, and the names that it uses from each of them.
 pub(super) type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
 
-/// Reports every circle in a crate that is not in the list, and every listed crate without a circle.
-pub(super) fn check(root: &Path, rooms: &[String], complaints: &mut Vec<String>) -> anyhow::Result<()> {
-    for room in rooms {
-        let files = read(&root.join(room).join("src"))?;
+/// Reports every circle in a crate.
+pub(super) fn check(root: &Path, crates: &[String], complaints: &mut Vec<String>) -> anyhow::Result<()> {
+    for place in crates {
+        let files = read(&root.join(place).join("src"))?;
         let circles = circles(&arrows(&files));
-        if CIRCLES_KNOWN.contains(&room.as_str()) {
-            if circles.is_empty() {
-                complaints.push(format!("{room} has no circle any more: remove it from CIRCLES_KNOWN"));
-            }
-            continue;
-        }
-        complaints.extend(circles.iter().map(|circle| format!("{room}: a circle of files: {circle}")));
+        complaints.extend(circles.iter().map(|circle| format!("{place}: a circle of files: {circle}")));
     }
     Ok(())
 }
