@@ -51,7 +51,7 @@ use std::time::Duration;
 pub use ends::{QueueReceiver, QueueSender, Queues};
 pub use error::OpenError;
 pub use listener::{Listener, Welcome, advertise, advertised, connect, connect_until};
-pub use nowcast_names::Advertised;
+pub use nowcast_names::{Advertised, NameError};
 
 /// Maximum number of messages of a lane in flight. A message is in flight from sending until it is received or replaced at the
 /// other end.

@@ -34,7 +34,7 @@ const DIRECTORY: &str = if cfg!(unix) { "nowcast-sockets" } else { "nowcast" };
 /// moves the frames of all accepted channels.
 ///
 /// # Errors
-/// [`OpenError::Taken`] if a living process has the name; a dead one's is taken over.
+/// [`NameError::Taken`](nowcast_names::NameError::Taken) if a living process has the name; a dead one's is taken over.
 pub fn advertise(name: &str, bounds: &[Bounds], runtime: &Handle) -> Result<Listener, OpenError> {
     if !frame::are_possible(bounds) {
         return Err(OpenError::Bounds);

@@ -11,20 +11,9 @@ pub enum OpenError {
     /// No program advertises this name, or the program that advertised it has ended.
     #[error("no program advertises the name {0:?} on this machine")]
     NotFound(String),
-    /// A running program already advertises this name.
-    #[error("the name {name:?} is taken by process {pid}")]
-    Taken {
-        /// The name.
-        name: String,
-        /// The process that advertises it.
-        pid: u32,
-    },
-    /// An invalid name. A name has 1 to 64 letters, digits, dots, dashes and underscores, and does not begin with a dot.
-    #[error("{0:?} is not a name: use 1 to 64 letters, digits, '-', '_' and '.', not beginning with '.'")]
-    Name(String),
-    /// The directory of names belongs to another user, or others may write to it.
-    #[error("the directory {0} is not private to this user")]
-    Directory(std::path::PathBuf),
+    /// The name cannot be used: it is invalid or taken, or the directory of names is not private.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// The peer did not answer within the time limit.
     #[error("the peer did not answer in time")]
     TimedOut,
@@ -85,17 +74,5 @@ pub enum OpenError {
 impl From<rustix::io::Errno> for OpenError {
     fn from(errno: rustix::io::Errno) -> Self {
         OpenError::System(errno.into())
-    }
-}
-
-impl From<NameError> for OpenError {
-    fn from(error: NameError) -> Self {
-        match error {
-            NameError::Taken { name, pid } => OpenError::Taken { name, pid },
-            NameError::Name(name) => OpenError::Name(name),
-            NameError::Directory(path) => OpenError::Directory(path),
-            NameError::System(error) => OpenError::System(error),
-            other => OpenError::System(io::Error::other(other)),
-        }
     }
 }

@@ -91,11 +91,13 @@ mod watcher;
 #[cfg(not(loom))]
 pub use channel::{ShmChannel, pair};
 #[cfg(not(loom))]
-pub use ends::{DETECTION_MAX, ShmReceiver, ShmSender};
+pub use ends::{ShmReceiver, ShmSender};
 #[cfg(not(loom))]
 pub use error::OpenError;
 pub use layout::{ENTRIES_MAX, LANES_MAX, SEGMENT_BYTES_MAX};
 #[cfg(not(loom))]
 pub use names::{Listener, advertise, advertised, connect, connect_until};
 #[cfg(not(loom))]
-pub use nowcast_names::Advertised;
+pub use nowcast_names::{Advertised, NameError};
+#[cfg(not(loom))]
+pub use watcher::DETECTION_MAX;

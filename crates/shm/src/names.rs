@@ -19,7 +19,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Advertises a name to the programs of this user on this machine. `bounds` are the bounds of this side's lanes.
 ///
 /// # Errors
-/// [`OpenError::Taken`] if a running process has the name. The name of a dead process is taken over.
+/// [`NameError::Taken`](nowcast_names::NameError::Taken) if a running process has the name. The name of a dead process is taken over.
 pub fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
     Listener::new(&directory()?, name, bounds)
 }

@@ -8,7 +8,7 @@
 use nowcast_queue::conformance::Random;
 use nowcast_queue::conformance::laws::{self, Ended};
 use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender};
-use nowcast_shm::{OpenError, ShmChannel, ShmSender, advertise, connect_until, steps};
+use nowcast_shm::{NameError, OpenError, ShmChannel, ShmSender, advertise, connect_until, steps};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
@@ -289,7 +289,7 @@ fn a_name_is_refused_while_its_process_is_alive() {
     let name = format!("death-{}-twice", std::process::id());
     let listener = advertise(&name, &[BOUNDS]).expect("fresh");
     match advertise(&name, &[BOUNDS]) {
-        Err(OpenError::Taken { pid, .. }) => assert_eq!(pid, std::process::id()),
+        Err(OpenError::Name(NameError::Taken { pid, .. })) => assert_eq!(pid, std::process::id()),
         other => panic!("{other:?}"),
     }
     drop(listener);

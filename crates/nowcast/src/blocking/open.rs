@@ -58,7 +58,7 @@ pub fn connect_local(name: &str, outgoing: &[Bounds], timeout: Duration) -> Resu
 /// Advertises a name to the programs of this user on this machine, without a network port.
 ///
 /// # Errors
-/// [`OpenError::Taken`] if a running process has the name.
+/// [`NameError::Taken`](crate::local::NameError::Taken) if a running process has the name.
 pub fn advertise(name: &str) -> Result<Service, OpenError> {
     advertise_with(name, &LANES)
 }

@@ -18,5 +18,5 @@ pub(crate) use shared_memory as backend;
 #[cfg(any(not(target_os = "linux"), feature = "portable"))]
 pub(crate) use socket as backend;
 
-pub use backend::{Advertised, CARRIER, OpenError, advertised};
+pub use backend::{Advertised, CARRIER, NameError, OpenError, advertised};
 pub(crate) use link::{LANES, LocalLink};

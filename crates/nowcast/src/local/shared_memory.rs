@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 
 use crate::carrier::CarrierKind;
 
-pub use nowcast_shm::{Advertised, OpenError, advertised};
+pub use nowcast_shm::{Advertised, NameError, OpenError, advertised};
 pub(crate) use nowcast_shm::{
     Listener, ShmChannel as Queues, ShmReceiver as QueueReceiver, ShmSender as QueueSender,
 };

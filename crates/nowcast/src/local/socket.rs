@@ -8,7 +8,7 @@ use nowcast_queue::Bounds;
 use crate::carrier::CarrierKind;
 use crate::helper::helper;
 
-pub use nowcast_local_socket::{Advertised, OpenError, advertised};
+pub use nowcast_local_socket::{Advertised, NameError, OpenError, advertised};
 pub(crate) use nowcast_local_socket::{Listener, QueueReceiver, QueueSender, Queues, Welcome};
 
 /// The carrier between two programs of this machine.
