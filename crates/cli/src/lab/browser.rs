@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         seed: args.seed,
         browser: args.browser.clone(),
         picture: args.picture.clone(),
-        command: links::command(),
+        command: super::command_line(),
     };
     output::note(format_args!("about {:.0} s", plan.seconds()));
     args.show.show(&plan.run()?, Some("lab-browser.html"))

@@ -54,8 +54,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ),
         None => None,
     };
-    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    let command = format!("nowcast {command}");
+    let command = super::command_line();
     let outcome = if args.simulate {
         let mut shown = u64::MAX;
         let lives = Lives { first: args.seed, lives: args.lives, time_max };

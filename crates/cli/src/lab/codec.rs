@@ -44,7 +44,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     args.show.check(None)?;
-    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     let report = codec::run(&Options {
         only: args.only.clone(),
         samples: args.samples.into(),
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         node: args.node,
         browser: args.browser,
         browser_path: args.browser_path.clone(),
-        command: format!("nowcast {command}"),
+        command: super::command_line(),
     })?;
     args.show.show(&report, None)
 }

@@ -62,8 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         peers: !args.no_peers,
         seed: args.seed,
     };
-    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    let outcome = crash::run(&plan, format!("nowcast {command}"), &mut |step| output::note(step))?;
+    let outcome = crash::run(&plan, super::command_line(), &mut |step| output::note(step))?;
     let shown = args.show.show(&outcome.report, None)?;
     Ok(if outcome.is_broken { ExitCode::FAILURE } else { shown })
 }

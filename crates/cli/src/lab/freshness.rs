@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         at_once: args.at_once.into(),
         peers: args.through.clone(),
         links: args.links.clone(),
-        command: links::command(),
+        command: super::command_line(),
     };
     let progress = Progress::shown(plan.seconds());
     let report = plan.run(&progress);

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 seed: args.seed,
                 at_once: AT_ONCE,
                 peers: Vec::new(),
-                command: links::command(),
+                command: super::command_line(),
             };
             let progress = Progress::shown(plan.seconds());
             let report = plan.run(&progress);

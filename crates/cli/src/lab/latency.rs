@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         seed: args.seed,
         at_once: args.at_once.into(),
         peers: args.through.clone(),
-        command: links::command(),
+        command: super::command_line(),
     };
     let progress = Progress::shown(plan.seconds());
     let report = plan.run(&progress);

@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn check(seed: u64) -> anyhow::Result<ExitCode> {
     super::links::begin()?;
     let findings = link::check::check(seed)?;
-    let mut report = Report::new("The link itself", super::links::command()).seed(seed);
+    let mut report = Report::new("The link itself", super::command_line()).seed(seed);
     report.section(link::check::section(&findings));
     output::text(&report.to_terminal())?;
     let agrees = findings.iter().all(link::check::Finding::agrees);

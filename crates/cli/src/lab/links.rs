@@ -15,11 +15,6 @@ pub(crate) fn begin() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the command line that repeats this run.
-pub(crate) fn command() -> String {
-    format!("nowcast {}", std::env::args().skip(1).collect::<Vec<_>>().join(" "))
-}
-
 /// Longest round trip over which every peer can open a connection within its timeout.
 const RTT_MAX: Duration = Duration::from_secs(2);
 /// Maximum loss. With more loss, some peers cannot open a connection.

@@ -120,7 +120,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let usual = if args.quick { Plan::quick } else { Plan::full };
-    let usual = usual(program, links::command());
+    let usual = usual(program, super::command_line());
     Ok(Plan {
         all: if args.clients.is_empty() { usual.all } else { args.clients.clone() },
         near: args.near.unwrap_or(usual.near),

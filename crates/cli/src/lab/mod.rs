@@ -29,11 +29,12 @@ pub(crate) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Begin with `nowcast lab report --quick`: all of it in less than ten minutes, as one page.
+Begin with `nowcast lab report --quick`. It runs all instruments in less than ten minutes, and writes one page.
 
-Those over emulated links (report, latency, freshness, lag --where remote, browser, motion, load --asteroids, link) run real programs on real \
-kernels' network stacks; they need Linux, and root or unprivileged user namespaces. `freshness --simulated`, `soak`, `cluster`, \
-`crash`, `store`, `studio`, `load`, `lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
+The instruments over emulated links (report, latency, freshness, lag --where remote, browser, motion, load --asteroids, link) run real \
+programs on the network stacks of real kernels. They need Linux, and root or unprivileged user namespaces. `freshness --simulated`, \
+`soak`, `cluster`, `crash`, `store`, `studio`, `load`, `lag`, `ipc`, `codec` and `script` need neither. With --html FILE, most \
+instruments also write a page with charts.";
 
 #[derive(clap::Subcommand)]
 enum Instrument {
@@ -68,6 +69,11 @@ enum Instrument {
     Host {
         orders: String,
     },
+}
+
+/// Returns the command line that repeats this run.
+fn command_line() -> String {
+    format!("nowcast {}", std::env::args().skip(1).collect::<Vec<_>>().join(" "))
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {

@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         seconds: args.seconds.unwrap_or(seconds),
         seed: args.seed,
         server: None,
-        command: links::command(),
+        command: super::command_line(),
     };
     output::note(format_args!("about {} s", plan.expected_seconds()));
     let progress = &mut |link: &str| output::note(link);

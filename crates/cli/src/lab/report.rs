@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     check_writable(&args.html)?;
     check_writable(&json)?;
     links::begin()?;
-    let everything = Everything { quick: args.quick, seed: args.seed, command: links::command() };
+    let everything = Everything { quick: args.quick, seed: args.seed, command: super::command_line() };
     let book = everything.run();
     std::fs::write(&args.html, book.to_html())
         .with_context(|| format!("cannot write {}", args.html.display()))?;

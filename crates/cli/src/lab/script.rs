@@ -36,7 +36,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let plan = if args.quick { Plan::QUICK } else { Plan::FULL };
     let rounds = args.rounds.map_or(plan.rounds, usize::from);
     let plan = Plan { rounds, seed: args.seed, ..plan };
-    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    let report = script::run(&plan, format!("nowcast {command}"), &mut |step| output::note(step))?;
+    let report = script::run(&plan, super::command_line(), &mut |step| output::note(step))?;
     args.show.show(&report, None)
 }

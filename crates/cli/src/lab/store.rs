@@ -47,7 +47,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         seconds: args.seconds.unwrap_or(usual.seconds),
         seed: args.seed,
     };
-    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    let report = store::run(&plan, format!("nowcast {command}"), &mut |step| output::note(step))?;
+    let report = store::run(&plan, super::command_line(), &mut |step| output::note(step))?;
     args.show.show(&report, None)
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Context as _;
 use nowcast_lab::load::{Plan, StudioPlan, run_studio};
 
-use super::links;
 use crate::output;
 use crate::show::Show;
 
@@ -52,7 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.show.check(None)?;
     let program = std::env::current_exe().context("cannot find this program")?;
-    let load = Plan::quick(program, links::command());
+    let load = Plan::quick(program, super::command_line());
     let plan = StudioPlan {
         load: Plan { measured: Duration::from_secs(args.seconds), seed: args.seed, ..load },
         clients: args.clients,
