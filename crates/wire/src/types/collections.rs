@@ -43,10 +43,7 @@ impl<T: Wire> Wire for Vec<T> {
             }
             return;
         }
-        let lengths: Vec<u32> = rows.clone().map(|row| row.len() as u32).collect();
-        write_lengths(&lengths, writer);
-        let elements: Vec<&T> = rows.flatten().collect();
-        writer.block(elements.len(), T::BITS, |writer| T::write(elements.iter().copied(), writer));
+        write_elements(rows, Self::len, writer);
     }
 }
 
@@ -213,6 +210,21 @@ where
     }
 }
 
+/// Writes collections as lists: first the lengths, then all elements.
+fn write_elements<'a, T: Wire + 'a, C>(
+    rows: impl Rows<'a, C>,
+    length: impl Fn(&C) -> usize,
+    writer: &mut Writer<'_>,
+) where
+    &'a C: IntoIterator<Item = &'a T>,
+    C: 'a,
+{
+    let lengths: Vec<u32> = rows.clone().map(|row| length(row) as u32).collect();
+    write_lengths(&lengths, writer);
+    let elements: Vec<&T> = rows.flatten().collect();
+    writer.block(elements.len(), T::BITS, |writer| T::write(elements.iter().copied(), writer));
+}
+
 /// Collections that are sent as lists.
 macro_rules! as_list {
     ($($name:ident $(: $bound:path)? ;)*) => {$(
@@ -229,10 +241,7 @@ macro_rules! as_list {
             where
                 Self: 'a,
             {
-                let lengths: Vec<u32> = rows.clone().map(|row| row.len() as u32).collect();
-                write_lengths(&lengths, writer);
-                let elements: Vec<&T> = rows.flatten().collect();
-                writer.block(elements.len(), T::BITS, |writer| T::write(elements.iter().copied(), writer));
+                write_elements(rows, Self::len, writer);
             }
         }
 
@@ -257,10 +266,7 @@ impl<T: Wire + Eq + Hash, S: BuildHasher + Default> Wire for HashSet<T, S> {
     where
         Self: 'a,
     {
-        let lengths: Vec<u32> = rows.clone().map(|row| row.len() as u32).collect();
-        write_lengths(&lengths, writer);
-        let elements: Vec<&T> = rows.flatten().collect();
-        writer.block(elements.len(), T::BITS, |writer| T::write(elements.iter().copied(), writer));
+        write_elements(rows, Self::len, writer);
     }
 }
 
