@@ -39,8 +39,8 @@ const UNSAFE_HOMES: [&str; 4] = ["crates/ffi/src/abi", "crates/shm", "crates/lab
 /// Runs every check, and lists all complaints.
 pub(crate) fn run() -> anyhow::Result<()> {
     let mut complaints = Vec::new();
-    let rooms = check_dependencies(&mut complaints)?;
-    circles::check(&root(), &rooms, &mut complaints)?;
+    let crates = check_dependencies(&mut complaints)?;
+    circles::check(&root(), &crates, &mut complaints)?;
     import_circles::check(&root(), &mut complaints)?;
     walks::check(&root(), &mut complaints)?;
     verbs::check(&root(), &mut complaints)?;
@@ -67,41 +67,59 @@ pub(crate) fn run() -> anyhow::Result<()> {
 fn check_dependencies(complaints: &mut Vec<String>) -> anyhow::Result<Vec<String>> {
     let allowed = allowed_dependencies(&std::fs::read_to_string(root().join("ARCHITECTURE.md"))?)?;
     let actual = actual_dependencies()?;
-    for (place, dependencies) in &actual {
+    compare(&allowed, &actual, complaints);
+    Ok(actual.into_keys().chain(["xtask".to_owned()]).collect())
+}
+
+/// Compares the table with the dependencies of the crates.
+fn compare(
+    allowed: &BTreeMap<String, Allowed>,
+    actual: &BTreeMap<String, BTreeSet<String>>,
+    complaints: &mut Vec<String>,
+) {
+    for (place, dependencies) in actual {
         let Some(allowed) = allowed.get(place) else {
-            complaints.push(format!("{place} is not in ARCHITECTURE.md's table of rooms"));
+            complaints.push(format!("{place} is not in the table of crates in ARCHITECTURE.md"));
             continue;
         };
-        for dependency in dependencies.difference(allowed) {
+        for dependency in dependencies.difference(&allowed.dependencies) {
             complaints.push(format!("{place} depends on {dependency}, which ARCHITECTURE.md does not allow"));
         }
+        let unused = allowed.dependencies.difference(dependencies).filter(|_| allowed.is_list);
+        complaints.extend(
+            unused.map(|unused| {
+                format!("{place} does not use {unused}: remove it from ARCHITECTURE.md's table")
+            }),
+        );
     }
     for place in allowed.keys().filter(|place| !actual.contains_key(*place)) {
         complaints.push(format!("ARCHITECTURE.md's table names {place}, which is not there"));
     }
-    Ok(actual.into_keys().chain(["xtask".to_owned()]).collect())
+}
+
+/// The crates that one crate may use.
+struct Allowed {
+    dependencies: BTreeSet<String>,
+    /// Whether the row lists the crates, and not all crates with exceptions. A crate must use every listed crate.
+    is_list: bool,
 }
 
 /// Reads the rows "| `crates/x` | job | may depend on | never |". The third cell lists folders in backticks, or contains "all".
-fn allowed_dependencies(page: &str) -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
-    let mut allowed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut all = Vec::new();
+fn allowed_dependencies(page: &str) -> anyhow::Result<BTreeMap<String, Allowed>> {
+    let mut allowed: BTreeMap<String, Allowed> = BTreeMap::new();
     for line in page.lines().filter(|line| line.starts_with("| `crates/")) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let (Some(places), Some(dependencies)) = (cells.get(1), cells.get(3)) else {
-            bail!("a row of the table of rooms in ARCHITECTURE.md has too few cells: {line}");
+            bail!("a row of the table of crates in ARCHITECTURE.md has too few cells: {line}");
         };
+        let is_list = !dependencies.starts_with("all");
         for place in in_backticks(places) {
-            if dependencies.starts_with("all") {
-                all.push(place.clone());
-            }
-            allowed.insert(place, in_backticks(dependencies).collect());
+            allowed.insert(place, Allowed { dependencies: in_backticks(dependencies).collect(), is_list });
         }
     }
-    let everything: BTreeSet<String> = allowed.keys().cloned().collect();
-    for place in all {
-        let excepted = allowed.insert(place.clone(), BTreeSet::new()).unwrap_or_default();
-        allowed.insert(place, everything.difference(&excepted).cloned().collect());
+    let all: BTreeSet<String> = allowed.keys().cloned().collect();
+    for row in allowed.values_mut().filter(|row| !row.is_list) {
+        row.dependencies = all.difference(&row.dependencies).cloned().collect();
     }
     Ok(allowed)
 }
@@ -241,8 +259,27 @@ mod tests {
             | `crates/a`, `crates/b` | x | – | y |\n| `crates/c` | x | `crates/a` | y |\n\
             | `crates/d` | x | all but `crates/c`, `crates/d` | y |\n";
         let allowed = allowed_dependencies(page).unwrap();
-        assert!(allowed["crates/b"].is_empty());
-        assert_eq!(allowed["crates/c"].iter().collect::<Vec<_>>(), ["crates/a"]);
-        assert_eq!(allowed["crates/d"].iter().collect::<Vec<_>>(), ["crates/a", "crates/b"]);
+        assert!(allowed["crates/b"].dependencies.is_empty());
+        assert_eq!(allowed["crates/c"].dependencies.iter().collect::<Vec<_>>(), ["crates/a"]);
+        assert_eq!(allowed["crates/d"].dependencies.iter().collect::<Vec<_>>(), ["crates/a", "crates/b"]);
+    }
+    #[test]
+    fn a_dependency_that_the_table_lists_and_no_crate_uses_is_a_complaint() {
+        let page = "| `crates/a` | x | – | y |\n| `crates/b` | x | `crates/a` | y |\n| `crates/c` | x | all but `crates/c` | y |\n";
+        let allowed = allowed_dependencies(page).unwrap();
+        let actual = |b: &[&str]| {
+            let dependencies = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let crates = [
+                ("crates/a", dependencies(&[])),
+                ("crates/b", dependencies(b)),
+                ("crates/c", dependencies(&[])),
+            ];
+            BTreeMap::from(crates.map(|(place, dependencies)| (place.to_owned(), dependencies)))
+        };
+        let mut complaints = Vec::new();
+        compare(&allowed, &actual(&["crates/a"]), &mut complaints);
+        assert!(complaints.is_empty(), "{complaints:?}");
+        compare(&allowed, &actual(&[]), &mut complaints);
+        assert_eq!(complaints, ["crates/b does not use crates/a: remove it from ARCHITECTURE.md's table"]);
     }
 }
