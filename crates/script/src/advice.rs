@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use nowcast_world::{Definition, Value};
 
-use crate::forgotten::{is_name, tokens};
 use crate::library::module_of_nowcast;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::{closest, instead};
+use crate::tokens::{is_name, tokens};
 
 /// The fields of a look that pages draw.
 const LOOK_FIELDS: [&str; 16] = [
@@ -150,7 +150,7 @@ fn looks(sources: &Sources, definition: &Definition, found: &mut Vec<Advice>) {
                 Some("") => {}
                 Some(text) if is_color(text) => {}
                 Some(text) => advise(format!(
-                    "\"{text}\" is no colour; write \"#rgb\" or \"#rrggbb\", as in \"#e67e22\""
+                    "\"{text}\" is not a colour; write \"#rgb\" or \"#rrggbb\", as in \"#e67e22\""
                 )),
                 None if *color == Value::Nil => {}
                 None => advise("a colour is a text, as in \"#e67e22\"".to_owned()),
@@ -316,7 +316,7 @@ mod tests {
                 "`a` already",
             ),
             ("world.kind('k', { look = { colour = '#fff' } })", 2, "did you mean `color`?"),
-            ("world.kind('k', { look = { color = 'red' } })", 2, "\"red\" is no colour"),
+            ("world.kind('k', { look = { color = 'red' } })", 2, "\"red\" is not a colour"),
             (
                 "world.timer('boom', print)\nworld.on('start', function() world.after(math.max(1, 2), 'bom') end)",
                 3,

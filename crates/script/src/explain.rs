@@ -2,9 +2,9 @@
 
 use crate::advice::unrequired;
 use crate::fault::{Fault, FaultKind};
-use crate::forgotten::tokens;
 use crate::source_map::Origin;
 use crate::sources::Sources;
+use crate::tokens::tokens;
 
 impl Fault {
     /// Formats the fault as a link that editors and terminals recognise: `my-world/world.luau:12:5: …`. The column is the

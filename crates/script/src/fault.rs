@@ -114,7 +114,7 @@ pub(crate) fn place_on_stack(lua: &mlua::Lua) -> Option<(String, u32)> {
     Some((file, u32::try_from(line).ok()?))
 }
 
-/// Describes an error that is no text. An object with `name` and `message`, as `new Error()` makes it in TypeScript, has
+/// Describes an error that is not a text. An object with `name` and `message`, as `new Error()` makes it in TypeScript, has
 /// its own description. Calls no function of the script.
 fn raised_text(raised: &mlua::Value) -> String {
     let field = |name: &str| raised.as_table()?.raw_get::<Option<mlua::LuaString>>(name).ok()?;

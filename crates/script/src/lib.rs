@@ -56,7 +56,6 @@ mod define;
 mod explain;
 mod fault;
 mod fields;
-mod forgotten;
 mod garbage;
 mod grid;
 mod handle;
@@ -71,6 +70,7 @@ mod namespace;
 mod path;
 mod printing;
 mod reference;
+mod reset_locals;
 mod sandbox;
 mod scenario;
 mod script;
@@ -78,6 +78,7 @@ mod source_map;
 mod sources;
 mod stop;
 mod suggest;
+mod tokens;
 
 pub use about::About;
 pub use absent::{absence, renamed};
@@ -89,7 +90,6 @@ pub use assets::{
 pub use console::{Console, ConsoleStats};
 pub use define::ARRIVE;
 pub use fault::{Fault, FaultKind};
-pub use forgotten::{Forgotten, forgotten};
 pub use hook_times::{Clock, HookTime};
 pub use library::{LIBRARY, module_of_nowcast};
 pub use limits::{LINE_BYTES_MAX, Limits};
@@ -98,6 +98,7 @@ pub use reference::{
     Arity, arguments_of, library_modules, library_types, names_of, reference, test_types,
     typescript_reference, typescript_types, world_types,
 };
+pub use reset_locals::{ResetLocal, reset_locals};
 pub use sandbox::{Sandbox, global_names};
 pub use scenario::{Outcome, Scenario};
 pub use script::Script;

@@ -2,16 +2,16 @@
 
 mod attributes;
 mod entities;
-mod lasting;
-mod looking;
 mod moves;
+mod output;
 mod people;
-mod telling;
+mod queries;
+mod saved_data;
 mod ui;
 
 pub(crate) use attributes::arguments;
 pub(crate) use entities::rotation;
-pub(crate) use lasting::Lasting;
+pub(crate) use saved_data::SavedData;
 pub(crate) use ui::place_of;
 
 use std::rc::Rc;
@@ -29,7 +29,7 @@ use crate::suggest::instead;
 pub(crate) struct Module {
     pub(crate) module: Luau,
     pub(crate) entry: Table,
-    pub(crate) lasting: Lasting,
+    pub(crate) saved_data: SavedData,
     /// The table with the switch `on`: whether a host measures the functions of the rules.
     pub(crate) measuring: Table,
 }
@@ -43,9 +43,9 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     entities::add(&host)?;
     people::add(&host)?;
     attributes::add(&host, shared)?;
-    lasting::add(&host, shared)?;
-    looking::add(&host)?;
-    telling::add(&host)?;
+    saved_data::add(&host, shared)?;
+    queries::add(&host)?;
+    output::add(&host)?;
     ui::add(&host, shared)?;
     host.table.raw_set("xpcall", sandbox.raw_xpcall())?;
     host.table.raw_set("screens", sandbox.own(include_str!("screens.luau")).into_function()?)?;
@@ -58,8 +58,9 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     let (module, entry, state, kept): (Luau, Table, Table, Table) =
         sandbox.own(include_str!("world.luau")).call(host.table.clone())?;
     *shared.kept.borrow_mut() = Some(kept);
-    let lasting = Lasting { state, privates: entry.raw_get("privates")?, saveds: entry.raw_get("saveds")? };
-    Ok(Module { module, entry, lasting, measuring })
+    let saved_data =
+        SavedData { state, privates: entry.raw_get("privates")?, saveds: entry.raw_get("saveds")? };
+    Ok(Module { module, entry, saved_data, measuring })
 }
 
 /// Adds the functions with which `world.luau` reports calls. Returns the table with the switch `on`.

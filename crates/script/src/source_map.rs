@@ -97,7 +97,7 @@ impl Iterator for Numbers<'_> {
                 return Some(Some(if number & 1 == 0 { size } else { -size }));
             }
         }
-        // A number that does not end is no number.
+        // A number that does not end is invalid.
         (shift > 0).then_some(None)
     }
 }

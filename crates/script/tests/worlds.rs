@@ -1,6 +1,6 @@
 //! Runs the tests of the sample worlds.
 
-use nowcast_script::{Limits, Scenario, Script, advice, forgotten};
+use nowcast_script::{Limits, Scenario, Script, advice, reset_locals};
 
 use crate::samples::{sources_of, worlds};
 
@@ -53,6 +53,6 @@ fn sample_worlds_have_no_warnings() {
         let sources = sources_of(&world);
         let script = Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
         assert_eq!(advice(&sources, &script.definition()), [], "{}", world.display());
-        assert_eq!(forgotten(&sources), [], "{}", world.display());
+        assert_eq!(reset_locals(&sources), [], "{}", world.display());
     }
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use nowcast_script::{
-    Advice, Assets, Fault, Forgotten, Limits, Origin, Scenario, Script, Sources, advice, forgotten,
-    missing_assets, unknown_names,
+    Advice, Assets, Fault, Limits, Origin, Scenario, Script, Sources, advice, missing_assets, reset_locals,
+    unknown_names,
 };
 use nowcast_script_check::{Finding, check};
 use nowcast_server::world::Definition;
@@ -20,7 +20,7 @@ use crate::output;
 ///
 /// Errors are printed with file, line, column and a suggestion, and the exit code is 1. Errors are: modules that do not load;
 /// undefined names; members that `world`, a kind, an entity or a library does not have; calls with too few arguments. Warnings
-/// leave the exit code 0. They concern locals that a reload forgets, actions without a key, unknown or shared keys, looks that
+/// leave the exit code 0. They concern locals that a reload resets, actions without a key, unknown or shared keys, looks that
 /// draw nothing, undeclared timers, ignored arguments, and unused modules. In a module that begins with `--!strict`, names that
 /// read as nil are errors, too. Functions that the world calls at run time are analysed but not called; `nowcast test` runs
 /// them.
@@ -140,9 +140,8 @@ impl Folder {
             let (file, cure) = (file.as_deref().unwrap_or_default(), cure.as_deref().unwrap_or_default());
             self.warn_at(file, line.unwrap_or_default(), format_args!("{message} ({cure})"));
         }
-        for Forgotten { file, line, name } in forgotten(&self.sources) {
-            let cure = "keep values that must last in `world.state` or `private`";
-            self.warn_at(&file, line, format_args!("a reload forgets `{name}`; {cure}"));
+        for local in reset_locals(&self.sources) {
+            self.warn_at(&local.file, local.line, format_args!("{local}"));
         }
         for Advice { file, line, message } in advice(&self.sources, definition) {
             self.warn_at(&file, line, format_args!("{message}"));

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use nowcast_script::{
-    Advice, Assets, Fault, Forgotten, Limits, Script, Sources, advice, forgotten, missing_assets,
-};
+use nowcast_script::{Advice, Assets, Fault, Limits, Script, Sources, advice, missing_assets, reset_locals};
 use nowcast_script_check::{Finding, check};
 use nowcast_server::{CheckRules, Checked, Diagnostic, read_assets};
 
@@ -30,11 +28,8 @@ impl CheckRules for StudioCheck {
                 Err(error) => diagnostics.push(diagnostic("assets", 1, "error", error.to_string())),
             }
         }
-        for Forgotten { file, line, name } in forgotten(sources) {
-            let message = format!(
-                "a reload forgets `{name}`; keep values that must last in `world.state` or `private`"
-            );
-            diagnostics.push(diagnostic(&file, line, "warning", message));
+        for local in reset_locals(sources) {
+            diagnostics.push(diagnostic(&local.file, local.line, "warning", local.to_string()));
         }
         for Advice { file, line, message } in advice(sources, &definition) {
             diagnostics.push(diagnostic(&file, line, "warning", message));

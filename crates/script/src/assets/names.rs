@@ -4,8 +4,8 @@ use nowcast_world::{Definition, Value};
 
 use super::{ASSETS_FOLDER, AssetKind, Assets, asset_kind};
 use crate::fault::{Fault, FaultKind};
-use crate::forgotten::tokens;
 use crate::sources::{MAIN, Sources};
+use crate::tokens::tokens;
 
 /// Maximum number of existing names that an error lists.
 const NAMES_LISTED_MAX: usize = 8;

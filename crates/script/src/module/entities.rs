@@ -8,8 +8,8 @@ use crate::define::PITCH;
 use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
-use crate::module::looking::{charge_looked_at, teleport};
 use crate::module::moves;
+use crate::module::queries::{charge_query, teleport};
 use crate::namespace::{Name, Namespace};
 
 /// Units of work for making and removing a body, in addition to the cost of its searches.
@@ -414,7 +414,7 @@ fn add_making(host: &Namespace<'_>) -> mlua::Result<()> {
                 Some(player) => scene.spawn_avatar(player.player()?, KindId(kind), spawn),
                 None => scene.spawn(KindId(kind), spawn),
             };
-            charge_looked_at(scene)?;
+            charge_query(scene)?;
             let id = id.map_err(refused)?;
             tags.iter().try_for_each(|tag| scene.set_tag(id, tag, true)).map_err(refused)?;
             Ok(Handle::Entity(id))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nowcast_wire::Value;
 use rapier3d::prelude::Aabb;
 
-use super::kept::entity_bytes;
+use super::stored_bytes::entity_bytes;
 use super::{Scene, SceneError};
 use crate::body::Motion;
 use crate::conform::{self, held_bytes};
@@ -247,7 +247,7 @@ impl Scene {
     /// their parent; walkers are detached.
     ///
     /// # Errors
-    /// Fails if an entity is unknown, if the child has a dynamic body and is no walker, or if the chain of parents would be a cycle or
+    /// Fails if an entity is unknown, if the child has a dynamic body and is not a walker, or if the chain of parents would be a cycle or
     /// too long.
     pub fn set_parent(&mut self, id: EntityId, parent: Option<EntityId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
@@ -284,7 +284,7 @@ impl Scene {
     /// it, and passes through it, until [`Scene::set_parent`] detaches the walker.
     ///
     /// # Errors
-    /// Fails if an entity is unknown or the first one is no walker, if a number is out of bounds, or for the reasons of
+    /// Fails if an entity is unknown or the first one is not a walker, if a number is out of bounds, or for the reasons of
     /// [`Scene::set_parent`].
     pub fn seat(&mut self, id: EntityId, on: EntityId, place: [f32; 3]) -> Result<(), SceneError> {
         let row = self.row(id)?;

@@ -37,7 +37,7 @@ pub enum SceneError {
     #[error("{0} is not finite, or exceeds the bounds of a world")]
     BadNumber(&'static str),
     /// A name is empty, too long or has control characters.
-    #[error("{0:?} is no name: it has 1 to 64 bytes, and no control characters")]
+    #[error("{0:?} is not a valid name: a name has 1 to 64 bytes, and no control characters")]
     BadName(String),
     /// A text is not the name of a room.
     #[error(

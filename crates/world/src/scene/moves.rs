@@ -1,6 +1,6 @@
 //! Starts and advances planned moves of kinematic bodies.
 
-use super::telling::{WAIT_SECONDS_MAX, steps_of};
+use super::timers::{WAIT_SECONDS_MAX, steps_of};
 use super::{Scene, SceneError};
 use crate::body::Motion;
 use crate::id::EntityId;

@@ -2,7 +2,7 @@
 
 use nowcast_wire::Value;
 
-use super::kept::named_bytes;
+use super::stored_bytes::named_bytes;
 use super::{Scene, SceneError};
 use crate::conform::{self, held_bytes};
 use crate::entity::Spawn;
@@ -97,7 +97,7 @@ impl Scene {
     /// Adds or removes a tag of a player, such as its team.
     ///
     /// # Errors
-    /// Fails if the player is unknown, if the tag is no name or begins with `@` as roles do, or if the player has too
+    /// Fails if the player is unknown, if the tag is not a name or begins with `@` as roles do, or if the player has too
     /// many tags.
     pub fn set_player_tag(&mut self, player: PlayerId, tag: &str, is_set: bool) -> Result<(), SceneError> {
         if tag.starts_with(ROLE) {
