@@ -11,7 +11,7 @@ pub enum AdmissionRefusal {
     #[error(transparent)]
     Token(#[from] TokenError),
     /// A carrier that was opened to resume a session has requested a new session.
-    #[error("without a token a session can only be resumed here, not begun")]
+    #[error("a new session needs a token here; without one, only an existing session can be resumed")]
     OnlyResuming,
     /// Pages of this origin may not join.
     #[error("pages of the origin '{0}' may not join")]
@@ -20,7 +20,7 @@ pub enum AdmissionRefusal {
     #[error("this endpoint is not called '{0}'")]
     Host(String),
     /// A session from another machine over plain HTTP.
-    #[error("sessions from other machines are encrypted here, and this connection is not")]
+    #[error("sessions from other machines must be encrypted here, and this connection is not encrypted")]
     NotEncrypted,
     /// No service has this name.
     #[error("nothing is called '{0}' here")]
@@ -28,8 +28,8 @@ pub enum AdmissionRefusal {
     /// The address has to wait.
     #[error(transparent)]
     Crowded(#[from] Crowded),
-    /// The table of tokens for one entry is full.
-    #[error("too many tokens for one entry are in use")]
+    /// The table of single-use tokens is full.
+    #[error("too many single-use tokens are in use")]
     TooManyTokens,
     /// The service accepts no more sessions.
     #[error("the service accepts no more sessions")]
@@ -57,7 +57,7 @@ impl AdmissionRefusal {
         match self {
             Self::Token(TokenError::Used) => "the token has been used: ask for a new one",
             Self::OnlyResuming => "without a token a session can only be resumed",
-            Self::TooManyTokens => "too many tokens for one entry are in use",
+            Self::TooManyTokens => "too many single-use tokens are in use",
             _ => self.word(),
         }
     }

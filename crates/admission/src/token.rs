@@ -104,7 +104,7 @@ pub enum TokenError {
     #[error("the token's claim `{0}` is missing or invalid")]
     Claim(&'static str),
     /// The token is a single-use token and has been used.
-    #[error("the token has been used: it is good for one entry")]
+    #[error("the token was already used: it admits one session")]
     Used,
 }
 

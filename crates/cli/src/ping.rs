@@ -63,8 +63,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 async fn measure(args: &Args, channel: &Channel, opened: &str, stop: &mut Stop) -> anyhow::Result<ExitCode> {
     if let Some(carrier) = channel.status().carrier.filter(|carrier| carrier.is_local()) {
         bail!(
-            "{0} is reached through {carrier}, where nothing travels (`nowcast lab ipc` measures it): for a round trip \
-             over a network, choose --carrier webtransport or websocket, or give HOST:PORT/{0}",
+            "{0} runs on this machine, and {carrier} uses no network. To measure a network, use --carrier webtransport, \
+             --carrier websocket, or HOST:PORT/{0}. `nowcast lab ipc` measures {carrier}.",
             args.reach.name()
         );
     }

@@ -45,7 +45,9 @@ pub enum Refused {
     #[error("a name is 1 to 64 of a-z A-Z 0-9 . _ -, not beginning with a dot, and a port is 1 to 65535")]
     BadName,
     /// Other machines may not advertise here.
-    #[error("this name server takes names from its own machine only: its operator may allow others")]
+    #[error(
+        "this name server accepts names only from its own machine: its operator can allow other machines"
+    )]
     NotAllowed,
     /// The connection or its machine advertises the maximum number of names.
     #[error(

@@ -112,7 +112,7 @@ pub enum AdvertiseError {
     #[error("the name '{0}' is advertised already: end the other service, or take another name")]
     Taken(String),
     /// The name cannot be announced by multicast DNS.
-    #[error("{0}: do without announcing it")]
+    #[error("{0}: advertise the service without multicast DNS")]
     #[cfg(feature = "mdns")]
     Multicast(String),
 }

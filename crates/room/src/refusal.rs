@@ -9,7 +9,7 @@ use nowcast_world_protocol::ROOM_NAME_BYTES_MAX;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The request does not ask for a WebSocket.
-    #[error("this address speaks WebSocket")]
+    #[error("this address accepts only WebSocket connections")]
     NotWebSocket,
     /// The request for a WebSocket is invalid. The text says how to correct the request.
     #[error("{cause}")]
@@ -32,7 +32,7 @@ pub enum Refusal {
     #[error("this address joins too often")]
     JoinsTooOften,
     /// The service admits only clients of this machine.
-    #[error("only this machine enters here")]
+    #[error("only clients on this machine are admitted here")]
     LocalService,
     /// The name is not the name of a room.
     #[error("room name '{0}' is not 1 to {ROOM_NAME_BYTES_MAX} of a-z 0-9 - _")]
@@ -79,7 +79,7 @@ pub enum Refusal {
         /// The address of the same request at the owner.
         address: String,
     },
-    /// The client asks for the history of a room, but is no editor.
+    /// The client asks for the history of a room, but is not an editor.
     #[error("viewing history requires the role 'editor'")]
     NotEditor,
     /// The server stores no worlds.

@@ -119,13 +119,13 @@ async fn forbidden_owner_commands_are_denied_and_counted_and_the_client_stays() 
     denied.sort();
     let expected = [
         ("move", 77, "there is no such entity"),
-        ("move", HAND, "you do not own it"),
+        ("move", HAND, "you do not own the entity"),
         ("own", 4_000_000_000, "there is no such entity"),
         ("own", HAND, &format!("player {} owns it", tracker.id)),
         ("own", STONE, "no player may ask for a \"stone\""),
-        ("own", TARGET, "a \"target\" is for programs"),
-        ("release", TARGET, "you do not own it"),
-        ("set", HAND, "you do not own it"),
+        ("own", TARGET, "only programs may own a \"target\""),
+        ("release", TARGET, "you do not own the entity"),
+        ("set", HAND, "you do not own the entity"),
     ];
     let mut expected = expected.map(|(request, entity, why)| (request.to_owned(), entity, why.to_owned()));
     expected.sort();
@@ -141,7 +141,7 @@ async fn forbidden_owner_commands_are_denied_and_counted_and_the_client_stays() 
     tracker.until("the answers", |tracker| tracker.view.denied.len() == 2).await;
     let mut reasons: Vec<_> = tracker.view.denied.iter().map(|(_, _, reason)| reason.as_str()).collect();
     reasons.sort_unstable();
-    assert_eq!(reasons, ["it is out of reach", "its owner may not set \"secret\""]);
+    assert_eq!(reasons, ["the position is out of reach", "its owner may not set \"secret\""]);
     let dropped = server.metric("nowcast_messages_dropped_total{reason=\"owner_refused\"}");
     assert_eq!(dropped, 10.0);
     server.stop().await;

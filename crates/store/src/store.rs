@@ -175,7 +175,7 @@ pub type MarkCompletion = Box<dyn FnOnce(Result<bool, Lost>) + Send>;
 
 /// The record was not stored. The store accepted the record but could not write it, or was closed before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("it was not kept")]
+#[error("the record was not stored")]
 pub struct Lost;
 
 /// A refused record. The completions are returned without being called.

@@ -237,7 +237,7 @@ pub enum OwnerError {
     #[error("no player may ask for a {0:?}")]
     NotGiven(String),
     /// Only human players may own the entity, or only programs may.
-    #[error("a {kind:?} is for {whom}")]
+    #[error("only {whom} may own a {kind:?}")]
     NotForYou {
         /// The kind.
         kind: String,
@@ -248,13 +248,13 @@ pub enum OwnerError {
     #[error("player {} owns it", .0.0)]
     Taken(PlayerId),
     /// The player does not own the entity.
-    #[error("you do not own it")]
+    #[error("you do not own the entity")]
     NotYours,
     /// The new owner is not in the world.
     #[error("no player {} is in the world", .0.0)]
     UnknownPlayer(PlayerId),
     /// The player owns the maximum number.
-    #[error("you may own {max} at a time")]
+    #[error("limit reached: you may own {max} of these entities")]
     TooMany {
         /// The maximum.
         max: usize,
@@ -268,16 +268,16 @@ pub enum OwnerError {
         max: usize,
     },
     /// A position is beyond the kind's reach.
-    #[error("it is out of reach")]
+    #[error("the position is out of reach")]
     OutOfReach,
     /// A position is outside of the kind's area.
-    #[error("it is outside of its area")]
+    #[error("the position is outside of the kind's area")]
     OutsideArea,
     /// A target is further away than the kind's speed allows.
-    #[error("it is farther away than the entity can move in a quarter of a second")]
+    #[error("the target is farther away than the entity can move in a quarter of a second")]
     TooFast,
     /// The entity is attached to another entity.
-    #[error("it is attached to another entity")]
+    #[error("the entity is attached to another entity")]
     Hangs,
     /// The kind does not let its owner set this attribute.
     #[error("its owner may not set {0:?}")]

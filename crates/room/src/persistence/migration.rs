@@ -127,13 +127,13 @@ pub enum MigrationError {
     #[error("the stored world cannot be restored: {0}")]
     World(String),
     /// The new rules do not load, or do not accept the world.
-    #[error("the rules do not take it: {0}")]
+    #[error("the rules do not accept the stored world: {0}")]
     Refused(Fault),
     /// The rules raise an error within the first two seconds of the world.
-    #[error("the rules fail in their first two seconds with it: {0}")]
+    #[error("the rules fail within two seconds after the migration: {0}")]
     Failed(Fault),
     /// The caller listed a kind to remove that the world does not have.
-    #[error("the world has no kind {0} to remove entities of")]
+    #[error("the world has no kind {0}, so no entities of it can be removed")]
     NoKind(String),
     /// The rules are larger than a stored world allows.
     #[error("the rules have {bytes} bytes, and a stored world holds {HOST_BYTES_MAX} at most")]
@@ -451,7 +451,7 @@ world.action("kick", {}, function() end)
         let bad = format!("{RULES}\nworld.on('step', function() error('no') end)");
         let error = migrate(&saved, Sources::of_main(&bad), &[], 9).expect_err("the rules fail");
         assert!(matches!(error, MigrationError::Failed(_)), "{error}");
-        let error = migrate(&saved, Sources::of_main("this is no script"), &[], 9).expect_err("no script");
+        let error = migrate(&saved, Sources::of_main("this is not a script"), &[], 9).expect_err("no script");
         assert!(matches!(error, MigrationError::Refused(_)), "{error}");
     }
 

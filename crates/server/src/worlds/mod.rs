@@ -81,7 +81,7 @@ pub enum WorldError {
     #[error("there is no world to serve")]
     None,
     /// The folder cannot be watched for changes.
-    #[error("changes in {folder} cannot be noticed: {cause}")]
+    #[error("cannot watch {folder} for changes: {cause}")]
     Watch {
         /// The folder.
         folder: PathBuf,

@@ -98,7 +98,7 @@ export class Admission {
     const refusal = this.judgePage(asked);
     if (refusal !== undefined) throw refusal;
     if (!asked.isEncrypted && this.#policy.plainHttp !== true && !isLoopbackAddress(asked.address)) {
-      const cause = "sessions from other machines are encrypted here, and this connection is not";
+      const cause = "sessions from other machines must be encrypted here, and this connection is not encrypted";
       throw new Refusal("not_encrypted", cause, "use TLS, or ask the operator to allow plain HTTP");
     }
     return { asked, claims: this.#claims(asked) };
@@ -122,7 +122,7 @@ export class Admission {
    */
   begin({ asked, claims }: AdmissionGrant): void {
     if (asked.isResuming && this.#policy.tokenKey !== undefined) {
-      throw unauthorised("without a token a session can only be resumed here, not begun");
+      throw unauthorised("a new session needs a token here; without one, only an existing session can be resumed");
     }
     if (claims?.jti === undefined) return;
     if (this.#used.has(claims.jti)) throw used();
@@ -132,7 +132,7 @@ export class Admission {
       for (const [id, exp] of this.#used) if (exp + 60 < nowS) this.#used.delete(id);
     }
     if (this.#used.size >= usedTokensMax) {
-      throw new Refusal("full", "too many tokens for one entry are in use", "try again later");
+      throw new Refusal("full", "too many single-use tokens are in use", "try again later");
     }
     this.#used.set(claims.jti, claims.exp);
   }
@@ -173,7 +173,7 @@ export class Admission {
 }
 
 function used(): Refusal {
-  return unauthorised("the token has been used: it is good for one entry");
+  return unauthorised("the token was already used: it admits one session");
 }
 
 export function isLoopbackAddress(address: string): boolean {
