@@ -22,7 +22,7 @@ pub(crate) fn check(spec_dir: &Path, scratch: &Path) -> anyhow::Result<Option<us
     let vectors: Value = serde_json::from_str(&text)?;
     let cases = || {
         let lists = ["valid", "malformed"].into_iter().filter_map(|list| vectors[list].as_array());
-        // A packet without bytes is no packet in a capture.
+        // A packet without bytes is not a packet in a capture.
         lists.flatten().filter(|case| case["hex"] != "")
     };
     let capture = scratch.join("session-vectors.pcap");

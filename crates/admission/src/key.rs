@@ -64,7 +64,7 @@ pub enum KeyError {
     },
     /// A text that is public, or was not made as a secret.
     #[error(
-        "{0} is no secret: give the key file of `nowcast token --make-key FILE`, an Ed25519 key in PEM, or one line of \
+        "{0} is not a secret: give the key file of `nowcast token --make-key FILE`, an Ed25519 key in PEM, or one line of \
          `openssl rand -base64 32`"
     )]
     NotSecret(&'static str),

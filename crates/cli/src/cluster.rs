@@ -79,7 +79,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
             Command::Drain { server, nats } => {
                 let name =
-                    Name::new(&server).with_context(|| format!("'{server}' is no name of a server"))?;
+                    Name::new(&server).with_context(|| format!("'{server}' is not a valid server name"))?;
                 ask(&nats.connect().await?, ControlRequest::Drain, name).await
             }
             Command::Upgrade { dry_run: _, release, nats } => {

@@ -125,7 +125,7 @@ where
         .map_err(|error| ClusterError::request("cannot receive requests of other servers", error))?;
     while let Some(message) = requests.next().await {
         let Some(reply) = message.reply else { continue };
-        // A message that is no request of this release gets no answer, and its sender reports the missing one.
+        // A message that is not a request of this release gets no answer, and its sender reports the missing one.
         let Ok(request) = nowcast_wire::decode_with::<ControlRequest>(&message.payload, &LIMITS) else {
             continue;
         };

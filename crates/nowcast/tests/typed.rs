@@ -86,7 +86,7 @@ async fn a_field_that_cannot_be_read_is_named() {
         let (ours, theirs) = house.join(&[carrier]).await;
         ours.lane(1).typed::<old::Pose>().event(&sent()).await.expect("the channel is open");
         let message = within(20, theirs.receive()).await.expect("the channel is open");
-        let Err(Error::Invalid(what)) = message.decode::<Renamed>() else { panic!("a number is no text") };
+        let Err(Error::Invalid(what)) = message.decode::<Renamed>() else { panic!("a number is not a text") };
         assert!(what.contains('x') && what.contains("f32"), "{carrier}: {what}");
         assert_eq!(message.decode::<Pose>(), Ok(read()), "{carrier}: other messages can still be read");
     }

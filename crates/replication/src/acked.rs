@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(
             of([0, 500]).baselines(501, u64::MAX),
             [Some(500), None, None],
-            "frames that are too old are no baselines"
+            "frames that are too old are not baselines"
         );
         assert_eq!(of([500, 0]).newest(), Some(500));
     }

@@ -178,7 +178,7 @@ pub(crate) fn field_types(attributes: &Attributes) -> impl Iterator<Item = (Stri
     attributes.fields().iter().map(|field| (field.name.clone(), shape.type_name(&field.ty)))
 }
 
-/// FNV-1a. It detects a change, and is no defence against deliberate collisions.
+/// FNV-1a. It detects a change, and does not protect against deliberate collisions.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)

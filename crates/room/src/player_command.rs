@@ -150,7 +150,7 @@ impl Numbered {
 }
 
 impl PlayerCommand {
-    /// Returns the command of a plain-protocol message with checked bounds, or `None` if the message is no command.
+    /// Returns the command of a plain-protocol message with checked bounds, or `None` if the message is not a command.
     pub fn of_plain(message: ClientMessage) -> Option<Self> {
         Some(match message {
             ClientMessage::Input(input) => {
@@ -197,7 +197,7 @@ impl PlayerCommand {
     /// Returns the command in an event of a session. `saw` is the age of the client's view.
     ///
     /// # Errors
-    /// Fails if a field is out of bounds, or if the event is no command.
+    /// Fails if a field is out of bounds, or if the event is not a command.
     pub fn of_session(event: ToWorld, saw: Option<Duration>) -> Result<Self, Closing> {
         Ok(match event {
             ToWorld::Own { entity, number } => Self::Own { entity: EntityId(entity), number },
@@ -222,7 +222,7 @@ impl PlayerCommand {
             }
             ToWorld::Join { .. } | ToWorld::JoinProgram { .. } => return Err(malformed("a second Join")),
             ToWorld::Identify { .. } => return Err(malformed("Identify after Join")),
-            ToWorld::Forget | ToWorld::Rate { .. } => return Err(malformed("this event is no command")),
+            ToWorld::Forget | ToWorld::Rate { .. } => return Err(malformed("this event is not a command")),
         })
     }
 

@@ -61,7 +61,7 @@ const LAUNCHED: &str = "
         local is_done, why = pcall(function() world.tagged('floor')[1]:launch(vector.one) end)
         assert(not is_done and string.find(tostring(why), 'no body that can do this'), tostring(why))
     end)
-    test.case('rules know the roles of a player, which are no tags', function()
+    test.case('rules know the roles of a player, which are not tags', function()
         local ada = test.join('Ada', { 'builder', 'editor', 'builder' })
         test.equal(ada.roles, { 'builder', 'editor' })
         test.equal({ ada:has_role('builder'), ada:has_role('keeper') }, { true, false })

@@ -20,7 +20,7 @@ fn records_its_past(text: &str) -> bool {
 
 #[test]
 fn a_world_records_its_past_only_if_its_settings_say_so() {
-    assert!(!records_its_past(RULES), "a mention of the function is no setting");
+    assert!(!records_its_past(RULES), "a mention of the function is not a setting");
     assert!(!records_its_past("-- rewound"));
     assert!(!records_its_past("world.settings { rewind = false }"));
     assert!(records_its_past("world.settings { rewind = true }"));

@@ -29,7 +29,7 @@ const WORLD: &str = "
 fn list(value: Option<&Value>) -> &[Value] {
     match value {
         Some(Value::List(items)) => items,
-        other => panic!("{other:?} is no list"),
+        other => panic!("{other:?} is not a list"),
     }
 }
 

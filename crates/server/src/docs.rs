@@ -57,7 +57,7 @@ impl DocumentFiles {
             }
             if files.len() > FILES_MAX {
                 return Err(format!(
-                    "{shown} has more than {FILES_MAX} files, so it is no site of documents"
+                    "{shown} has more than {FILES_MAX} files, so it is not a documentation site"
                 ));
             }
         }

@@ -278,7 +278,7 @@ async fn only_editors_view_history_and_history_rooms_are_limited() {
         let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token);
         async move { connector.connect(&address).await }
     };
-    let refused = connect("yard.-1s", &visitor).await.expect_err("the client is no editor").to_string();
+    let refused = connect("yard.-1s", &visitor).await.expect_err("the client is not an editor").to_string();
     assert!(refused.contains("viewing history requires"), "{refused}");
     assert!(server.connect(&format!("/ws/yard.-1s?token={visitor}")).await.is_err());
     assert!(server.connect(&format!("/ws/yard.-1s?token={editor}&name=Eve")).await.is_ok());

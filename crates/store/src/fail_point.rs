@@ -141,7 +141,7 @@ mod armed {
             let text = std::env::var(VARIABLE).ok()?;
             Some(
                 Armed::read(&text)
-                    .unwrap_or_else(|| panic!("{VARIABLE} is {text:?}, which is no step and number")),
+                    .unwrap_or_else(|| panic!("{VARIABLE} is {text:?}, which is not a step and a number")),
             )
         };
         ARMED.get_or_init(read).as_ref()

@@ -52,7 +52,7 @@ pub enum ErrorKind {
     CharBoundary,
     #[error("unused bits are not zero")]
     PaddingBits,
-    #[error("{coding:#04x} is no coding of a {column} column")]
+    #[error("{coding:#04x} is not a coding of a {column} column")]
     Coding { column: &'static str, coding: u8 },
     #[error("the dictionary has {entries} entries, but entry {code} is used")]
     DictionaryCode { entries: usize, code: u64 },
@@ -72,7 +72,7 @@ pub enum ErrorKind {
     TypeMismatch { writer: String, reader: String },
     #[error("the shape is invalid: {0}")]
     Shape(&'static str),
-    #[error("{0:#04x} is no type")]
+    #[error("{0:#04x} is not a type")]
     ShapeType(u8),
     #[error("the writer lacks this field, and its type has no finite default")]
     NoDefault,

@@ -440,7 +440,7 @@ fn refused_messages() -> Vec<(&'static str, Encoding, Frame)> {
         ),
         ("a move of nothing", Json, text(r#"{"type":"move","position":[1,0,0],"rotation":[0,0,0,1]}"#)),
         ("an action without a name", Json, text(r#"{"type":"act","arguments":{}}"#)),
-        ("an action whose name is no text", Json, text(r#"{"type":"act","action":7}"#)),
+        ("an action whose name is not a text", Json, text(r#"{"type":"act","action":7}"#)),
         (
             "an action with a very long name",
             Json,

@@ -52,7 +52,7 @@ impl Attributes {
         let path = Path::default();
         let value_bytes_max = crate::Limits::DEFAULT.value_bytes_max;
         let Some(fields) = shape.fields() else {
-            return Err(path.field("attributes").error(Problem::Invalid("the root is no struct")));
+            return Err(path.field("attributes").error(Problem::Invalid("the root is not a struct")));
         };
         let defaults = fields.iter().map(|field| {
             let value = field.default.clone().unwrap_or_else(|| conform::zero(&shape, &field.ty));
@@ -166,7 +166,7 @@ impl Attributes {
 
     /// Names and types, in order.
     pub fn fields(&self) -> &[Field] {
-        self.shape.fields().expect("a root that is no struct was refused")
+        self.shape.fields().expect("a root that is not a struct was refused")
     }
 
     /// Returns the default of each attribute, in the order of the fields.

@@ -139,10 +139,10 @@ impl Definition {
             update_rates::check(rates, &path)?;
         }
         let Value::Map(state) = &self.state else {
-            return Err(path.field("state").error(Problem::Invalid("it is no map")));
+            return Err(path.field("state").error(Problem::Invalid("it is not a map")));
         };
         if state.iter().any(|(key, _)| key.as_text().is_none()) {
-            return Err(path.field("state").error(Problem::Invalid("a key is no text")));
+            return Err(path.field("state").error(Problem::Invalid("a key is not a text")));
         }
         let bytes = nowcast_wire::any::to_vec(&self.state).len();
         path.field("state").count(bytes, 0, self.limits.state_bytes_max)

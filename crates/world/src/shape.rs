@@ -230,7 +230,7 @@ impl ColliderShape {
                 .ok_or("the points have no convex hull with a volume")?,
             ColliderShape::TriangleMesh { vertices, triangles } => {
                 SharedShape::trimesh(scaled(vertices), triangles.clone())
-                    .map_err(|_| "the triangles are no mesh")?
+                    .map_err(|_| "the triangles are not a mesh")?
             }
             ColliderShape::HeightField { heights, columns, size } => {
                 let rows = heights.len() / columns;

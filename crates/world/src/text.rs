@@ -22,7 +22,7 @@ pub fn sanitize(raw: &str, chars_max: usize) -> String {
     kept
 }
 
-/// Returns a line of chat as clients see it. A line that begins with two slashes is no command, and is shown with one.
+/// Returns a line of chat as clients see it. A line that begins with two slashes is not a command, and is shown with one.
 ///
 /// ```
 /// use nowcast_world::text::as_said;

@@ -21,7 +21,7 @@ const FADE_S_MAX = 10;
 const LOOPS_MAX = 8;
 const QUIET = 0.0001;
 
-/** Reads a value of a place on screens; `undefined` if it is no loop. */
+/** Reads a value of a place on screens; `undefined` if it is not a loop. */
 export function readLoop(value: unknown): Loop | undefined {
   if (!isFields(value)) return undefined;
   const { loop, at, on, volume, pitch, fade } = value;

@@ -224,7 +224,7 @@ export class WorldPage {
     return { x: ((EARS.x + 1) / 2) * clientWidth, y: ((1 - EARS.y) / 2) * clientHeight };
   }
 
-  /** Applies a value on screens that is no text: a loop, a light or the camera. */
+  /** Applies a value on screens that is not a text: a loop, a light or the camera. */
   #showPlace(place: string): void {
     const value = this.world.screen.get(place);
     if (place === CAMERA_PLACE) return this.controls.camera.setRules(readCamera(value));

@@ -55,7 +55,7 @@ describe("panels of a world", () => {
     expect(readPanels(declared(...many))).toHaveLength(32);
   });
 
-  it("have places that are no lines of the list", () => {
+  it("have places that are not lines of the list", () => {
     expect([isOwnPlace("@aaaa"), isOwnPlace("score")]).toEqual([true, false]);
   });
 });

@@ -13,7 +13,7 @@ export function shortText(value: Value, charactersMax = 80): string {
 
 /**
  * Reads a value that a person wrote. `like` is the earlier value: for a text, input that is not JSON is the text itself.
- * Throws a `SyntaxError` for input that is no value.
+ * Throws a `SyntaxError` for input that is not a value.
  */
 export function readValue(text: string, like: Value): Value {
   if (typeof like === "string" && !/^\s*"/.test(text)) return text;

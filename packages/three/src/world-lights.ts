@@ -30,7 +30,7 @@ const SUN_INTENSITY = 1.5;
 const SUN_FAR_M = 200;
 const TYPES = ["point", "spot", "sun"] as const;
 
-/** Reads a value of a place on screens; `undefined` if it is no light. */
+/** Reads a value of a place on screens; `undefined` if it is not a light. */
 export function readLight(value: unknown): WorldLight | undefined {
   if (!isFields(value)) return undefined;
   const { light, on, color } = value;

@@ -101,7 +101,7 @@ describe("hints", () => {
     expect(readBindings([TELEPORT])).toEqual([]);
   });
 
-  it("of chat commands are no bindings: a line of chat gives them", () => {
+  it("of chat commands are not bindings: a line of chat gives them", () => {
     const command = { usage: "/give who [count]", help: "Gives a player things." };
     const give = { name: "/give", arguments: [], hint: { command } };
     expect(readBindings([give])).toEqual([]);

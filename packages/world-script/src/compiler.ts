@@ -43,12 +43,12 @@ export class WorldCompiler {
   readonly #modules = new Map<string, Module>();
   #texts = new Map<string, string | undefined>();
 
-  /** Throws a `BuildError` if the folder is no world in TypeScript, or if the compiler is not installed. */
+  /** Throws a `BuildError` if the folder is not a world in TypeScript, or if the compiler is not installed. */
   constructor(folder: string) {
     this.folder = resolve(folder);
     if (!existsSync(join(this.folder, "tsconfig.json"))) {
       throw new BuildError(
-        `${folder} has no tsconfig.json, so it is no world in TypeScript: nowcast new DIR --typescript makes one.`,
+        `${folder} has no tsconfig.json, so it is not a world in TypeScript: nowcast new DIR --typescript makes one.`,
       );
     }
     [this.#ts, this.#tstl] = loadCompiler([join(this.folder, "package.json"), import.meta.url]);

@@ -186,7 +186,7 @@ describe("source maps", () => {
 });
 
 describe("the folder", () => {
-  it("without a configuration is no world in TypeScript", () => {
+  it("without a configuration is not a world in TypeScript", () => {
     const empty = mkdtempSync(join(tmpdir(), "no-world-"));
     expect(() => new WorldCompiler(empty)).toThrow("nowcast new DIR --typescript makes one");
     rmSync(empty, { recursive: true });

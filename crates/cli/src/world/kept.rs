@@ -287,7 +287,7 @@ fn show(reader: &SqliteReader, name: &WorldName, moment: Moment) -> anyhow::Resu
 
 fn import(folder: &Path, file: &Path, name: Option<String>) -> anyhow::Result<()> {
     let bytes = read_world_file(file)?;
-    let (own, ..) = read_file(&bytes).with_context(|| format!("{} is no world", file.display()))?;
+    let (own, ..) = read_file(&bytes).with_context(|| format!("{} is not a world", file.display()))?;
     let name = name.unwrap_or(own);
     // A world with an invalid name could never be shown.
     if !is_world_name(&name) {

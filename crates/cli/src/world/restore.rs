@@ -70,7 +70,7 @@ fn is_there(folder: &Path, name: &WorldName) -> anyhow::Result<bool> {
 pub(super) fn load_file(file: &Path, name: &WorldName) -> anyhow::Result<SavedWorld> {
     let bytes = read_world_file(file)?;
     let (_, snapshot, batches) =
-        read_file(&bytes).with_context(|| format!("{} is no world", file.display()))?;
+        read_file(&bytes).with_context(|| format!("{} is not a world", file.display()))?;
     let tick = batches.last().map_or(snapshot.tick, |batch| batch.through_tick);
     Ok(SavedWorld { name: name.clone(), snapshot, batches, tick, damage: Vec::new() })
 }

@@ -158,7 +158,7 @@ fn a_world_is_replaced_only_on_request_and_the_earlier_one_is_kept() {
     assert!(nothing.contains("<FILE>") || nothing.contains("--at"), "{nothing}");
     let foreign = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let refused = folder.world(&["restore", "park", foreign.to_str().unwrap(), "--replace"]).unwrap_err();
-    assert!(refused.contains("is no world"), "{refused}");
+    assert!(refused.contains("is not a world"), "{refused}");
 }
 
 #[test]

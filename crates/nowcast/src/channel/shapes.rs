@@ -298,7 +298,7 @@ mod tests {
     fn announcements_are_bounded_and_faults_are_named() {
         let shapes = Shapes::default();
         let mut endless = [MARK.as_slice(), &[0, 2, 0xff, 0xff, 0xff, 0xff, 0x0f]].concat();
-        assert!(shapes.take_in(LANE, &mut endless), "an announcement is no message");
+        assert!(shapes.take_in(LANE, &mut endless), "an announcement is not a message");
         let announced = shapes.of(LANE).expect("there was an announcement");
         let Err(Error::Invalid(what)) = announced.decode::<u16>(&[2, 0, 0]) else {
             panic!("no shape is known")

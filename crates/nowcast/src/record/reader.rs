@@ -24,7 +24,7 @@ pub enum RecordingError {
     #[error("the record cannot be read: {0}")]
     Io(#[from] std::io::Error),
     /// The file is not a record of packets, or it is damaged.
-    #[error("the file is no record of packets: {0}")]
+    #[error("the file is not a packet capture: {0}")]
     Malformed(&'static str),
 }
 
@@ -67,7 +67,7 @@ impl<R: Read> Recording<R> {
             match self.block()? {
                 None => return Ok(None),
                 Some((INTERFACE_BLOCK, body)) if !body.starts_with(&LINK_TYPE.to_le_bytes()) => {
-                    return Err(RecordingError::Malformed("its packets are no exported PDUs"));
+                    return Err(RecordingError::Malformed("its packets are not exported PDUs"));
                 }
                 Some((PACKET_BLOCK, body)) => {
                     let packet = packet(&body).ok_or(RecordingError::Malformed("a packet is malformed"))?;

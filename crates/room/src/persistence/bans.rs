@@ -100,7 +100,7 @@ impl Ban {
     /// are shown to people.
     ///
     /// # Errors
-    /// Fails if the scope is no valid name of a room or a world, or if an address would be banned for too long.
+    /// Fails if the scope is not a valid name of a room or a world, or if an address would be banned for too long.
     pub fn new(
         scope: BanScope,
         by: BannedBy,

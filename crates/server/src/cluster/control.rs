@@ -99,7 +99,7 @@ async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Share
         ControlRequest::Open { room } => open(&room, &shared).map(|()| "open".to_owned()),
         ControlRequest::Move { room, target } => match Name::new(&target) {
             Ok(target) => move_and_count(&node, &shared, &room, target).await,
-            Err(error) => Err(format!("'{target}' is no name of a server: {error}")),
+            Err(error) => Err(format!("'{target}' is not a valid server name: {error}")),
         },
         ControlRequest::Drain => drain(&node, &shared).await,
         ControlRequest::Expect { room } => expect(&room, &node, &shared).map(|()| "expected".to_owned()),

@@ -39,7 +39,7 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FolderError {
     /// The folder has no main module.
-    #[error("{} is no world: it has no {MAIN} (`nowcast new DIR` makes a world)", .0.display())]
+    #[error("{} is not a world: it has no {MAIN} (`nowcast new DIR` makes a world)", .0.display())]
     NoWorld(PathBuf),
     /// The folder has rules in TypeScript that were not compiled.
     #[error("{} has world.ts, but no {MAIN}: compile it with `npm install` and `npm run build` in the folder", .0.display())]

@@ -28,7 +28,7 @@ const COMPETITIVE_RESUMED: Duration = Duration::from_secs(10);
 const TRIAL_ROUNDS: u32 = 5;
 /// Share of the rate that is sent during a trial.
 const TRIAL_SHARE: f64 = 0.5;
-/// After this number of rounds of a trial without a queue, the sender is alone. One such round is no evidence, because the queue
+/// After this number of rounds of a trial without a queue, the sender is alone. One such round is not evidence, because the queue
 /// of others comes and goes.
 const TRIAL_EMPTY: u32 = 3;
 /// If others filled a long queue before, they are assumed to have left after this number of rounds without a queue.

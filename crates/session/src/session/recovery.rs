@@ -71,7 +71,7 @@ pub(super) struct Recovery {
     silent_bytes: u64,
     /// Consecutive packets that elicited no acknowledgement.
     quiet_run: u32,
-    /// Packets below this number were sent before the end of the last outage, so their times are no samples of the path.
+    /// Packets below this number were sent before the end of the last outage, so their times are not samples of the path.
     informative_from: u64,
     /// Whether no packet that was sent after the last outage has been acknowledged yet.
     follows_outage: bool,

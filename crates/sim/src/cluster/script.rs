@@ -1,4 +1,4 @@
-//! The life of a cluster as data. It can be random, printed, and shortened.
+//! The script of one simulated cluster, as data. A script is generated from a seed, printed as text, and shortened after a failure.
 
 use std::fmt;
 

@@ -499,7 +499,7 @@ impl SqliteReader {
         let mut unfinished = to.as_os_str().to_owned();
         unfinished.push(".new");
         let unfinished = PathBuf::from(unfinished);
-        let text = unfinished.to_str().ok_or_else(|| Problem::Disk("its name is no text".to_owned()))?;
+        let text = unfinished.to_str().ok_or_else(|| Problem::Disk("its name is not a text".to_owned()))?;
         if unfinished.exists() {
             std::fs::remove_file(&unfinished)?;
         }

@@ -30,8 +30,8 @@ type Query = Record<string, string | undefined>;
 const remembered = new Map<string, readonly Address[]>();
 
 /**
- * Asks the endpoint at `current` for the service, and follows it to another endpoint. If it is silent or cannot be reached,
- * asks all other known endpoints of the cluster at once. `given` is the address that the program gave.
+ * Asks the endpoint at `current` for the service, and follows a redirect to another endpoint. If `current` is silent or
+ * cannot be reached, asks all other known endpoints of the cluster at once. `given` is the address that the program gave.
  */
 export async function findEndpoint(
   given: Address,

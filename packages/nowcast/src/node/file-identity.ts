@@ -83,6 +83,6 @@ async function imported(keys: StoredKeys, path: string): Promise<CryptoKeyPair> 
 function damaged(path: string): NowcastError {
   return new NowcastError(
     "misuse",
-    `${path} is no file of identities: move it away, and a new one is made with new keys`,
+    `${path} is not a file of identities: move it away, and a new one is made with new keys`,
   );
 }

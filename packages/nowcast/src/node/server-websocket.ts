@@ -41,7 +41,7 @@ export function acceptUpgrade(request: IncomingMessage, socket: Duplex, head: Ui
     headers.upgrade?.toLowerCase() === "websocket" &&
     headers["sec-websocket-version"] === WEBSOCKET_VERSION;
   if (!isOurs) {
-    const cause = `this is no request for a WebSocket of version ${WEBSOCKET_VERSION}`;
+    const cause = `this is not a request for a WebSocket of version ${WEBSOCKET_VERSION}`;
     throw new Refusal("bad_request", cause, cure, UPGRADE_REQUIRED);
   }
   if (request.method !== "GET" || !KEY.test(key)) {

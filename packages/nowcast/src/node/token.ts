@@ -52,7 +52,7 @@ export function checkKey(key: TokenKey): void {
   const known = knownToOthers(secret);
   if (known !== undefined) {
     const cure = "give one word of `openssl rand -base64 32`, or a public key to the algorithm EdDSA";
-    throw new NowcastError("misuse", `${known} is no secret for tokens`, { cure });
+    throw new NowcastError("misuse", `${known} is not a secret for tokens`, { cure });
   }
 }
 

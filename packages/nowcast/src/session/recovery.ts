@@ -46,7 +46,7 @@ export class Recovery {
   #silence = new Silence();
   /** Bytes sent since the silence began. */
   #silentBytes = 0;
-  /** Packets below this number were sent before an outage ended, so their times are no samples of the path. */
+  /** Packets below this number were sent before an outage ended, so their times are not samples of the path. */
   #informativeFrom = 0;
   /** Whether no packet after the outage has been acknowledged yet. */
   #followsOutage = false;

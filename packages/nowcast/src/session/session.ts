@@ -211,7 +211,7 @@ export class Session {
     this.replication.set(lane, source);
   }
 
-  /** Returns the next message for the application, if given only of lanes for which `isWanted` returns true. */
+  /** Returns the next message for the application. With `isWanted`, only lanes for which it returns true count. */
   receive(nowUs: number, isWanted?: (lane: number) => boolean): Message | undefined {
     for (let next = this.#lanes.take(nowUs, isWanted); next; next = this.#lanes.take(nowUs, isWanted)) {
       const { lane, message } = next;

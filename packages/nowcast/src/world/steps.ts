@@ -1,4 +1,4 @@
-/** The calls of predictors and interpolators to a joined world. They are no part of the public `World`. */
+/** The calls of predictors and interpolators to a joined world. They are not part of the public `World`. */
 import type { Input } from "./world.js";
 
 /** Input that a client holds from one of its steps until the next change. */

@@ -49,7 +49,7 @@ it.each([
   );
   expect(error).toBeInstanceOf(NowcastError);
   expect(error).toMatchObject({ fault: "misuse" });
-  expect(String(error)).toMatch(/is no secret for tokens: give one word|has 32 bytes or more/);
+  expect(String(error)).toMatch(/is not a secret for tokens: give one word|has 32 bytes or more/);
 });
 
 it("takes 3,000 random secrets, as bytes and as words", () => {

@@ -28,7 +28,7 @@ test("while the kernel takes nothing, one packet at most is bound and waits", as
     carrier.begin({ packet: () => {}, room: resolve, ended: () => {} });
   });
   for (let sent = 0; sent < 100; sent += 1) {
-    expect(carrier.hasRoom, "a kernel that takes packets at once is no reason to wait").toBe(true);
+    expect(carrier.hasRoom, "a kernel that takes packets at once is not a reason to wait").toBe(true);
     carrier.send(packet);
   }
   connection.isFull = true;

@@ -439,7 +439,7 @@ describe("a server that breaks the rules", () => {
       /byte/,
     ],
     [
-      "of a scale that is no number",
+      "of a scale that is not a number",
       (server) => server.put(SHEEP, sheep(1, { scale: [1, Number.NaN, 1] })),
       /entity\.scale should be finite/,
     ],
@@ -452,9 +452,9 @@ describe("a server that breaks the rules", () => {
       /entity\.place\.position should be finite/,
     ],
     ["that is no entity", (server) => server.put(SHEEP, Uint8Array.of(255)), /byte/],
-    ["that is no player", (server) => server.put(PLAYERS_KEY + 1, Uint8Array.of(255)), /byte/],
-    ["that is no screen", (server) => server.put(SCREENS_KEY + 1, Uint8Array.of(255)), /byte/],
-    ["that is no event", (server) => server.sayBytes(Uint8Array.of(255)), /byte/],
+    ["that is not a player", (server) => server.put(PLAYERS_KEY + 1, Uint8Array.of(255)), /byte/],
+    ["that is not a screen", (server) => server.put(SCREENS_KEY + 1, Uint8Array.of(255)), /byte/],
+    ["that is not an event", (server) => server.sayBytes(Uint8Array.of(255)), /byte/],
     ["that is no movement", (server) => server.replicate(Uint8Array.of(1, 2, 3)), /tick/],
     [
       "of too many kinds",

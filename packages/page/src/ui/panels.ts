@@ -105,7 +105,7 @@ function textIn(value: unknown): string {
   return typeof value === "string" ? value.slice(0, TEXT_CHARACTERS_MAX) : "";
 }
 
-/** Whether a place on screens belongs to the page itself, and is no line of the list. */
+/** Whether a place on screens belongs to the page itself, and is not a line of the list. */
 export function isOwnPlace(place: string): boolean {
   return place.startsWith("@");
 }

@@ -31,7 +31,7 @@ export interface Burst {
   readonly seconds: number;
 }
 
-/** Reads the payload of the event `burst`; `undefined` without a place. Other fields of other types get their defaults. */
+/** Reads the payload of the event `burst`; `undefined` without a place. A missing or invalid field gets its default. */
 export function readBurst(payload: unknown): Burst | undefined {
   if (!isFields(payload)) return undefined;
   const at = readVector(payload["at"]);

@@ -251,7 +251,7 @@ mod tests {
         patch.extend(1e9_f64.to_le_bytes());
         assert_eq!(stamp_of(&theirs, &data(&patch)), Some(1_000_000_000));
         patch[0] = 14;
-        assert_eq!(stamp_of(&theirs, &data(&patch)), None, "a whole state is no update");
+        assert_eq!(stamp_of(&theirs, &data(&patch)), None, "a whole state is not an update");
         assert_eq!(stamp_of(&theirs, &data(&[15, 255, 3])), None);
     }
 

@@ -371,7 +371,7 @@ impl SendLane {
     }
 
     /// Defers a value if a large earlier value of the same interval, in slot `newest`, has not arrived. Returns `false` if there
-    /// is no such value.
+    /// is not such a value.
     fn defer(&mut self, newest: Option<u32>, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
         let interval = self.interval();
         let Some(slot) = newest else { return false };

@@ -140,7 +140,7 @@ function readSchema(bytes: Uint8Array, of: string): WireSchema {
   }
   const { root, definitions } = schema;
   if (root.tag === "ref" && definitions[root.index]!.tag === "struct") return schema;
-  throw malformed(`${of}: a shape that is no struct`);
+  throw malformed(`${of}: a shape that is not a struct`);
 }
 
 function fieldsOf(schema: WireSchema): Field[] {
