@@ -108,8 +108,8 @@ async fn hold(
     let held = async {
         let mut line =
             timeout_at(in_future(SILENCE_MAX), Line::connect(server)).await.map_err(|_| silent())??;
-        line.say(&request.line()).await?;
-        match timeout_at(in_future(SILENCE_MAX), line.hear()).await.map_err(|_| silent())?? {
+        line.send(&request.line()).await?;
+        match timeout_at(in_future(SILENCE_MAX), line.receive()).await.map_err(|_| silent())?? {
             Answer::Advertised { .. } => {}
             Answer::Error { error } => return Err(error.into()),
             _ => return Err(NamesError::NotOne(server)),
@@ -124,7 +124,7 @@ async fn hold(
                     silent_at = in_future(SILENCE_MAX);
                 }
                 () = sleep_until(say_at) => {
-                    line.say("\n").await?;
+                    line.send("\n").await?;
                     say_at = in_future(PING);
                 }
                 () = sleep_until(silent_at) => return Err::<(), _>(silent()),

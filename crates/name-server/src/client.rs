@@ -45,8 +45,8 @@ pub enum NamesError {
 pub async fn find(server: SocketAddr, name: &str) -> Result<Service, NamesError> {
     in_time(server, async {
         let mut line = Line::connect(server).await?;
-        line.say(&Request::Find(name.to_owned()).line()).await?;
-        match line.hear().await? {
+        line.send(&Request::Find(name.to_owned()).line()).await?;
+        match line.receive().await? {
             Answer::Service(service) if service.name == name => Ok(service),
             Answer::Error { error } => Err(error.into()),
             _ => Err(NamesError::NotOne(server)),
@@ -62,10 +62,10 @@ pub async fn find(server: SocketAddr, name: &str) -> Result<Service, NamesError>
 pub async fn list(server: SocketAddr) -> Result<Vec<Service>, NamesError> {
     in_time(server, async {
         let mut line = Line::connect(server).await?;
-        line.say(&Request::List.line()).await?;
+        line.send(&Request::List.line()).await?;
         let mut services = Vec::new();
         loop {
-            match line.hear().await? {
+            match line.receive().await? {
                 Answer::Service(service) if services.len() < LIST_MAX => services.push(service),
                 Answer::Listed { listed } if listed == services.len() => return Ok(services),
                 Answer::Error { error } => return Err(error.into()),
@@ -99,12 +99,12 @@ impl Line {
     }
 
     /// Sends a line.
-    pub(crate) async fn say(&mut self, line: &str) -> Result<(), NamesError> {
+    pub(crate) async fn send(&mut self, line: &str) -> Result<(), NamesError> {
         self.stream.write_all(line.as_bytes()).await.map_err(|_| NamesError::Silent(self.server))
     }
 
     /// Waits for the next answer.
-    pub(crate) async fn hear(&mut self) -> Result<Answer, NamesError> {
+    pub(crate) async fn receive(&mut self) -> Result<Answer, NamesError> {
         loop {
             match self.hear_any().await? {
                 None => {}

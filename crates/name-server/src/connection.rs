@@ -95,7 +95,7 @@ impl Connection {
                     Answer::Listed { listed }
                 }
             };
-            self.say(&answer);
+            self.send(&answer);
         }
         &self.output
     }
@@ -155,17 +155,17 @@ impl Connection {
                     self.heard = now;
                     let answer = Request::parse(&line).and_then(|request| self.answer(request, registry));
                     match answer {
-                        Ok(Some(answer)) => self.say(&answer),
+                        Ok(Some(answer)) => self.send(&answer),
                         Ok(None) => {}
                         Err(error) => {
-                            self.say(&Answer::Error { error });
+                            self.send(&Answer::Error { error });
                             // A peer that sends something else is not a client of a name server.
                             self.is_ending = error == Refused::BadRequest;
                         }
                     }
                 }
                 Err(error) => {
-                    self.say(&Answer::Error { error });
+                    self.send(&Answer::Error { error });
                     self.is_ending = true;
                 }
             }
@@ -190,7 +190,7 @@ impl Connection {
         }
     }
 
-    fn say(&mut self, answer: &Answer) {
+    fn send(&mut self, answer: &Answer) {
         self.output.extend_from_slice(answer.line().as_bytes());
     }
 }

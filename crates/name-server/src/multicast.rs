@@ -96,7 +96,7 @@ impl std::fmt::Debug for Announcement {
 /// # Errors
 /// If the system cannot open the sockets.
 pub async fn browse(patience: Duration) -> Result<Vec<Service>, MulticastError> {
-    hear(patience, |_| false).await
+    collect(patience, |_| false).await
 }
 
 /// Listens until a service of this name is announced, for at most `patience`.
@@ -105,11 +105,11 @@ pub async fn browse(patience: Duration) -> Result<Vec<Service>, MulticastError> 
 /// Like [`browse`].
 pub async fn find(name: &str, patience: Duration) -> Result<Option<Service>, MulticastError> {
     let is_it = |service: &Service| service.name == name;
-    Ok(hear(patience, is_it).await?.into_iter().find(is_it))
+    Ok(collect(patience, is_it).await?.into_iter().find(is_it))
 }
 
 /// Listens until the services suffice, for at most `patience`.
-async fn hear(
+async fn collect(
     patience: Duration,
     is_enough: impl Fn(&Service) -> bool,
 ) -> Result<Vec<Service>, MulticastError> {

@@ -150,7 +150,7 @@ impl Replica {
     ) -> Result<Option<bool>, PayloadError> {
         let held = self.groups.entry(head.group).or_default();
         if held.find(head.tick).is_some() {
-            self.hear(head.group, head.tick, payload_tick);
+            self.show_group(head.group, head.tick, payload_tick);
             return Ok(Some(false));
         }
         let baselines: Option<Vec<_>> =
@@ -189,13 +189,13 @@ impl Replica {
                     self.placed.remove(&id);
                 }
             }
-            self.hear(head.group, head.tick, payload_tick);
+            self.show_group(head.group, head.tick, payload_tick);
         }
         Ok(Some(is_newer))
     }
 
     /// Records that the frame of `tick` was still the group's newest at the payload's step: its entities are visible.
-    fn hear(&mut self, group: u16, tick: u32, payload_tick: u32) {
+    fn show_group(&mut self, group: u16, tick: u32, payload_tick: u32) {
         let Self { groups, placed, hidden, .. } = self;
         let newest_of =
             |group: &u16| groups.get(group).and_then(|held| held.frames.back()).map(HeldFrame::tick);

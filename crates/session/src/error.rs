@@ -84,9 +84,19 @@ pub enum ClosedBy {
     Silence,
 }
 
+impl fmt::Display for ClosedBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            ClosedBy::Us => "this side closed the session",
+            ClosedBy::Peer => "the peer closed the session",
+            ClosedBy::Silence => "the session ended because the peer did not answer",
+        })
+    }
+}
+
 /// The end of a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("session closed by {by:?}: {code}: {reason}")]
+#[error("{by}: {code}: {reason}")]
 pub struct Closed {
     /// A code of the specification, or the application's own.
     pub code: CloseCode,

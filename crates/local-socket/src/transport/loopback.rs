@@ -63,7 +63,7 @@ impl Socket {
 /// Checks that the peer can read the service's file, and proves to the peer that this side can.
 pub(crate) async fn admit(mut stream: TcpStream, secrets: Secrets) -> Result<TcpStream, OpenError> {
     stream.set_nodelay(true)?;
-    hear(&mut stream, &secrets.of_client).await?;
+    check_secret(&mut stream, &secrets.of_client).await?;
     stream.write_all(&secrets.of_service).await?;
     Ok(stream)
 }
@@ -78,7 +78,7 @@ pub(crate) async fn connect(path: &Path) -> Result<TcpStream, OpenError> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     stream.write_all(of_client).await?;
-    hear(&mut stream, of_service).await?;
+    check_secret(&mut stream, of_service).await?;
     Ok(stream)
 }
 
@@ -86,11 +86,14 @@ fn nothing_there() -> io::Error {
     io::ErrorKind::NotFound.into()
 }
 
-async fn hear(stream: &mut TcpStream, secret: &Secret) -> Result<(), OpenError> {
-    let mut said = [0; SECRET_BYTES];
-    stream.read_exact(&mut said).await.map_err(|_| OpenError::Handshake("the peer closed the connection"))?;
+async fn check_secret(stream: &mut TcpStream, secret: &Secret) -> Result<(), OpenError> {
+    let mut received = [0; SECRET_BYTES];
+    stream
+        .read_exact(&mut received)
+        .await
+        .map_err(|_| OpenError::Handshake("the peer closed the connection"))?;
     // All bytes are compared, so that the duration does not depend on the number of matching bytes.
-    let difference = said.iter().zip(secret).fold(0, |sum, (one, other)| sum | (one ^ other));
+    let difference = received.iter().zip(secret).fold(0, |sum, (one, other)| sum | (one ^ other));
     if difference == 0 { Ok(()) } else { Err(OpenError::Stranger) }
 }
 

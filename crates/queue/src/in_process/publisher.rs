@@ -71,13 +71,13 @@ impl<V: Weigh> Publisher<V> {
         let put = state.publication.put(key, value);
         if state.publication.counters().behind != behind {
             let watchers = mem::take(&mut state.watchers);
-            self.shared.tell(state);
+            self.shared.wake_waiting(state);
             watchers.into_values().for_each(Waker::wake);
             return put;
         }
         // Waiting subscribers need to be woken only if a put makes a new entry.
         if matches!(put, Ok(Put::Queued)) {
-            self.shared.tell(state);
+            self.shared.wake_waiting(state);
         }
         put
     }
@@ -117,7 +117,7 @@ impl<V> Drop for Publisher<V> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.is_open = false;
-        self.shared.tell(state);
+        self.shared.wake_waiting(state);
     }
 }
 
@@ -282,7 +282,8 @@ impl<V> Shared<V> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, mut state: MutexGuard<'_, State<V>>) {
+    /// Wakes the threads and tasks that wait for values or for the end, and releases the lock before.
+    fn wake_waiting(&self, mut state: MutexGuard<'_, State<V>>) {
         let is_needed = state.sleeping > 0;
         let (mut wakers, mut distributor) = (HashMap::new(), None);
         if !state.wakers.is_empty() || !state.is_open {

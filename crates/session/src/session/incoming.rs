@@ -92,14 +92,14 @@ impl Session {
             self.clock.sample(sent, welcome.clock as i64, welcome.clock as i64, now);
             self.recovery.sample(now.since(sent));
         }
-        self.tell(notice);
+        self.notify(notice);
         Ok(())
     }
 
     fn on_refuse(&mut self, now: Time, refuse: Refuse) -> Result<(), Broken> {
         let notice = self.handshake.on_refuse(now, refuse, self.carrier.is_trusted());
         self.stats.dropped.misplaced += u64::from(notice.is_none());
-        self.tell(notice);
+        self.notify(notice);
         Ok(())
     }
 
@@ -132,7 +132,7 @@ impl Session {
         };
         self.lanes.check(data.lanes())?;
         self.acks.arrived(now, number, data, length, self.last_heard, self.carrier.is_reliable);
-        self.recovery.heard(now, self.last_heard, &mut self.rate);
+        self.recovery.on_packet_received(now, self.last_heard, &mut self.rate);
         self.last_heard = now;
         let left_peer = self.clock.unfold(data.time, now);
         if let Some((ack, ranges)) = acknowledged {
@@ -164,11 +164,11 @@ impl Session {
             Admission::Proven(notice) => {
                 // The answer to a first PING gives the round trip and the clock before other content is sent.
                 self.recovery.is_probe_due = true;
-                self.tell(notice);
+                self.notify(notice);
                 return true;
             }
             Admission::Returned(notice) => {
-                self.tell(notice);
+                self.notify(notice);
                 return true;
             }
             Admission::Closed => self.stats.dropped.closed += 1,

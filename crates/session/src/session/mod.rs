@@ -125,7 +125,7 @@ impl Session {
     /// Reports that the carrier is dead, before the session concludes it from the silence.
     pub fn detach(&mut self, now: Time) {
         let notice = self.handshake.detach(now);
-        self.tell(notice);
+        self.notify(notice);
     }
 
     /// Reports that the carrier uses another path, so that the measurements of the old path are dropped.
@@ -165,7 +165,7 @@ impl Session {
 
     fn end(&mut self, now: Time, closed: Closed) {
         let notice = self.handshake.end(now, closed);
-        self.tell(notice);
+        self.notify(notice);
     }
 
     /// Returns the next notice about the session itself. If more than 4,096 are unread, the oldest are dropped and counted.
@@ -173,7 +173,7 @@ impl Session {
         self.notices.pop_front()
     }
 
-    fn tell(&mut self, notice: impl Into<Option<Notice>>) {
+    fn notify(&mut self, notice: impl Into<Option<Notice>>) {
         let Some(notice) = notice.into() else { return };
         if notice == Notice::Detached {
             self.acks.forget();

@@ -311,7 +311,7 @@ impl Session {
             self.recovery.sent.push(now, bytes, false);
         } else {
             let (wrote, notice) = self.handshake.write(now, out);
-            self.tell(notice);
+            self.notify(notice);
             if !wrote {
                 return false;
             }

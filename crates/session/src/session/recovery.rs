@@ -132,7 +132,7 @@ impl Recovery {
 
     /// Handles the arrival of a packet before its content takes effect. After an outage the sender continues at once with the
     /// newest data, at its earlier rate. The back-off of the silence and the packets still in flight do not limit the sender.
-    pub(super) fn heard(&mut self, now: Time, last_heard: Time, rate: &mut Rate) {
+    pub(super) fn on_packet_received(&mut self, now: Time, last_heard: Time, rate: &mut Rate) {
         let Some(since) = self.waits_since else { return };
         let silent = now.since(since.max(last_heard));
         if silent < OUTAGE.max(OUTAGE_PROBES * self.rtt.probe_timeout()) {

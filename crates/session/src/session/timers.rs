@@ -15,14 +15,14 @@ impl Session {
             self.handle_open_timeout(now);
         } else {
             let notice = self.handshake.handle_timeout(now, self.last_heard);
-            self.tell(notice);
+            self.notify(notice);
         }
     }
 
     fn handle_open_timeout(&mut self, now: Time) {
         if now.since(self.last_heard) >= self.handshake.idle_timeout() {
             let notice = self.handshake.fell_silent(now);
-            self.tell(notice);
+            self.notify(notice);
             return;
         }
         let Self { lanes, commands, handshake, recovery, rate, stats, .. } = self;
@@ -41,10 +41,10 @@ impl Session {
             let Some(expiry) = self.lanes.expire(lane, id) else { continue };
             if is_command {
                 self.stats.commands_timed_out += 1;
-                self.tell(Notice::CommandTimedOut { lane, command: id });
+                self.notify(Notice::CommandTimedOut { lane, command: id });
             } else if expiry == Expiry::Expired {
                 self.stats.expired += 1;
-                self.tell(Notice::Expired { lane, event: id });
+                self.notify(Notice::Expired { lane, event: id });
             }
         }
     }

@@ -299,7 +299,7 @@ impl Queue {
             if is_kept && index > 0 {
                 pass(FailPoint::BetweenConfirmations);
             }
-            panicked += tell(job, is_kept);
+            panicked += complete(job, is_kept);
         }
         let mut state = self.lock();
         state.bytes -= bytes;
@@ -453,7 +453,7 @@ impl Queue {
 }
 
 /// Calls the completions of a job, and returns how many of them panicked.
-fn tell(job: Job, is_kept: bool) -> u64 {
+fn complete(job: Job, is_kept: bool) -> u64 {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     let outcome = || if is_kept { Ok(()) } else { Err(Lost) };
     let mut panicked = 0;

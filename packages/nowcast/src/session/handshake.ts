@@ -58,7 +58,7 @@ export class Handshake {
   /** The initiator's proof, until a packet with it is acknowledged. */
   proof: { readonly proof: Uint8Array; wasSent: boolean } | undefined;
   readonly #config: SessionConfig;
-  readonly #tell: (notice: Notice) => void;
+  readonly #notify: (notice: Notice) => void;
   #phase: Phase;
   #entropy: Uint8Array;
   #epoch: UInt64 = 0;
@@ -68,11 +68,11 @@ export class Handshake {
     entropy: Uint8Array,
     nowUs: number,
     role: Role,
-    tell: (notice: Notice) => void,
+    notify: (notice: Notice) => void,
   ) {
     this.#config = config;
     this.#entropy = checkEntropy(entropy);
-    this.#tell = tell;
+    this.#notify = notify;
     this.peer = config.limits;
     this.#phase = role === "acceptor" ? { name: "listening" } : this.#ask(nowUs, undefined);
   }
@@ -145,13 +145,13 @@ export class Handshake {
 
   #beginDetached(nowUs: number, isAttached: boolean): void {
     this.#phase = { name: "detached", sinceUs: nowUs, isAttached };
-    this.#tell({ type: "detached" });
+    this.#notify({ type: "detached" });
   }
 
   end(nowUs: number, closed: Closed): void {
     if (this.isClosed) return;
     const tells = this.isOpen && closed.by === "us";
-    this.#tell({ type: "closed", closed });
+    this.#notify({ type: "closed", closed });
     this.#phase = tells
       ? { name: "closing", closed, isDue: true, left: CLOSES_MAX, untilUs: nowUs + CLOSING_US }
       : { name: "closed" };
@@ -231,7 +231,7 @@ export class Handshake {
     this.peer = limits;
     this.proof = { proof: copyOf(welcome.proof), wasSent: false };
     this.#phase = { name: "open" };
-    this.#tell({ type: "opened", resumed });
+    this.#notify({ type: "opened", resumed });
     return true;
   }
 
@@ -281,13 +281,13 @@ export class Handshake {
       const proves = (frame: Frame) => frame.type === "proof" && equalBytes(phase.proof, frame.proof);
       if (frames.some(proves)) {
         this.#phase = { name: "open" };
-        this.#tell({ type: "opened", resumed: this.#epoch !== 0 });
+        this.#notify({ type: "opened", resumed: this.#epoch !== 0 });
       }
     }
     if (phase.name === "detached" && phase.isAttached) {
       // A packet arrived on the silent carrier before another carrier replaced it.
       this.#phase = { name: "open" };
-      this.#tell({ type: "opened", resumed: true });
+      this.#notify({ type: "opened", resumed: true });
     }
     return this.isOpen;
   }

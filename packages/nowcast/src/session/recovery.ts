@@ -121,7 +121,7 @@ export class Recovery {
    * the newest values are sent to the peer at once: at the rate from before the outage, without
    * back-off, and regardless of packets in flight.
    */
-  heard(nowUs: number, lastHeardUs: number): void {
+  packetReceived(nowUs: number, lastHeardUs: number): void {
     const outageUs = Math.max(OUTAGE_US_MIN, OUTAGE_PROBES * this.#rtt.probeTimeoutUs);
     if (this.#silence.lastedUs(nowUs, lastHeardUs) < outageUs) return;
     this.#silence.acknowledged(nowUs, this.#sent.inFlight);

@@ -81,7 +81,7 @@ export class Session {
     checkLimits(config.limits);
     this.#lanes = new Lanes(config, this.stats);
     this.#carrier = carrier;
-    this.#handshake = new Handshake(config, entropy, nowUs, role, (notice) => this.#tell(notice));
+    this.#handshake = new Handshake(config, entropy, nowUs, role, (notice) => this.#notify(notice));
     const owners = new Owners(this.#lanes, this.#commands, this.#handshake, this.replication);
     this.#recovery = new Recovery(this.stats, owners, config.bytesPerSecondMax, carrier.isReliable);
     this.#redundancy = new Redundancy(config.redundancyBitsPerSecond / 8);
@@ -354,7 +354,7 @@ export class Session {
     return id;
   }
 
-  #tell(notice: Notice): void {
+  #notify(notice: Notice): void {
     if (this.#notices.length >= NOTICES_UNREAD_MAX) {
       this.#notices.shift();
       this.stats.dropped.notices += 1;
@@ -365,7 +365,7 @@ export class Session {
   #replied(lane: number, { answers, value }: ReceivedEvent): void {
     const command = this.#commands.answered(lane, answers);
     if (command === undefined) this.stats.dropped.lateReplies += 1;
-    else this.#tell({ type: "reply", lane, command, value });
+    else this.#notify({ type: "reply", lane, command, value });
   }
 
   #onHandshake(nowUs: number, packet: Exclude<Packet, DataPacket>): void {
@@ -426,7 +426,7 @@ export class Session {
     const ranges = packet.ack && unfoldAcknowledgement(packet.ack, this.#recovery.nextNumber - 1);
     const isEliciting = packet.frames.some(({ type }) => type !== "padding" && type !== "close");
     this.#acks.arrived(nowUs, number, isEliciting, this.#carrier.isReliable, this.#lastHeardUs);
-    this.#recovery.heard(nowUs, this.#lastHeardUs);
+    this.#recovery.packetReceived(nowUs, this.#lastHeardUs);
     this.#lastHeardUs = nowUs;
     const leftPeerUs = this.clock.unfold(packet.time, nowUs);
     if (packet.ack && ranges) {
@@ -475,10 +475,10 @@ export class Session {
   #expire(nowUs: number): void {
     for (const { lane, id, isCommand } of this.#commands.takeDue(nowUs)) {
       const wasWanted = this.#lanes.expire(lane, id);
-      if (isCommand) this.#tell({ type: "command timed out", lane, command: id });
+      if (isCommand) this.#notify({ type: "command timed out", lane, command: id });
       else if (wasWanted) {
         this.stats.expired += 1;
-        this.#tell({ type: "expired", lane, event: id });
+        this.#notify({ type: "expired", lane, event: id });
       }
     }
   }

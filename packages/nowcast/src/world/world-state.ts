@@ -160,7 +160,7 @@ export class WorldState {
     }
   }
 
-  tell(name: string, payload: unknown): void {
+  dispatchEvent(name: string, payload: unknown): void {
     this.#emitter.emit("event", { name, payload });
     this.#emitter.emit(`event:${name}`, { payload });
   }

@@ -199,7 +199,7 @@ export class PlainAdapter implements ProtocolAdapter {
       case "screen":
         return state.show(`${message.personal} ${message.place}`, message);
       case "event":
-        return state.tell(message.name, message.payload);
+        return state.dispatchEvent(message.name, message.payload);
       case "refused":
         return this.#handlers.refused(message.action, message.reason, message.number);
       case "done":

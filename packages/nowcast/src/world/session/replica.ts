@@ -175,7 +175,7 @@ export class Replica {
     const { frames } = held;
     const newest = frames.at(-1);
     if (findFrame(frames, tick) !== undefined) {
-      if (newest!.tick === tick) this.#hear(group, held, newest, tick, payloadTick, movement);
+      if (newest!.tick === tick) this.#showGroup(group, held, newest, tick, payloadTick, movement);
       return true;
     }
     const known: HeldFrame[] = [];
@@ -208,7 +208,7 @@ export class Replica {
         : new MotionPath(tick, frame.values, grain.motionUnits);
     held.motion = path === undefined ? undefined : new HeldMotion(path, held.motion?.toldTick);
     const stillTick = past.length > 0 ? (past[0]! + stay) >>> 0 : tick;
-    this.#hear(group, held, newest, stillTick, payloadTick, movement);
+    this.#showGroup(group, held, newest, stillTick, payloadTick, movement);
     return true;
   }
 
@@ -216,7 +216,7 @@ export class Replica {
    * Handles a payload that confirms the newest frame of a group, so the frame's entities are in the group. `before` was
    * the newest frame until then.
    */
-  #hear(
+  #showGroup(
     group: number,
     held: Held,
     before: HeldFrame | undefined,

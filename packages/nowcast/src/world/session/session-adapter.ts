@@ -137,7 +137,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
   }
 
   act(action: string, args: WorldRecord, number?: number, step?: number, shown?: number): boolean {
-    return this.#tell(actionMessage(action, args, number, step, shown));
+    return this.#send(actionMessage(action, args, number, step, shown));
   }
 
   checkAction(action: string, args: WorldRecord, number: number): void {
@@ -145,7 +145,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
   }
 
   owner(request: OwnerRequest): boolean {
-    return this.#tell(phrase(request));
+    return this.#send(phrase(request));
   }
 
   move(entity: EntityId, { position, rotation, velocity }: TargetPose): boolean {
@@ -164,11 +164,11 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
   }
 
   rename(name: string): boolean {
-    return this.#tell({ Rename: { name } });
+    return this.#send({ Rename: { name } });
   }
 
   setRate(networkHz: number): boolean {
-    return this.#tell({ Rate: { network_hz: networkHz } });
+    return this.#send({ Rate: { network_hz: networkHz } });
   }
 
   close(): void {
@@ -181,7 +181,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     return this.#isWelcome ? this.#link.channel : undefined;
   }
 
-  #tell(message: ToWorld): boolean {
+  #send(message: ToWorld): boolean {
     return (this.#channel?.lane(WORLD_LANE).event(toWorldCodec.encodeShared(message)) ?? false) !== false;
   }
 
@@ -273,7 +273,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     }
     if (missing > 0 && nowMs - this.#forgottenAtMs > FORGET_INTERVAL_MS) {
       this.#forgottenAtMs = nowMs;
-      this.#tell("Forget");
+      this.#send("Forget");
     }
   }
 
@@ -286,7 +286,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
       const { event: name, payload } = event.Happened;
       const moved = name === MOVE_EVENT ? readMove(payload, this.#url) : undefined;
       if (moved !== undefined) this.#link.prepare(moved);
-      else if (name !== MOVE_EVENT) state.tell(name, payload);
+      else if (name !== MOVE_EVENT) state.dispatchEvent(name, payload);
     } else if ("Refused" in event) {
       const { action, reason, number } = event.Refused;
       this.#handlers.refused(action, reason, number ?? undefined);
@@ -317,7 +317,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     this.#isWelcome = true;
     this.#link.proved();
     // Without this request, the server would assume that this client has the baselines.
-    if (this.#isMovementLost) this.#tell("Forget");
+    if (this.#isMovementLost) this.#send("Forget");
     this.#isMovementLost = false;
     const playerId = welcome.player as PlayerId;
     this.#handlers.welcomed({ playerId, isResumed, room, world, stepHz, networkHz, tick });

@@ -138,7 +138,7 @@ export class Tracking {
   update(seconds: number): void {
     this.#hands.begin();
     for (const shown of this.#parts.values()) {
-      this.#hear(shown, seconds);
+      this.#observe(shown, seconds);
       if (shown.part !== "hand") continue;
       moveFingers(shown, seconds);
       if (shown.isShown) this.#hands.draw(shown);
@@ -154,7 +154,7 @@ export class Tracking {
     return true;
   }
 
-  #hear(shown: ShownPart, seconds: number): void {
+  #observe(shown: ShownPart, seconds: number): void {
     const { entity } = shown;
     const { tick, attributes } = entity;
     const isNew = tick !== shown.lastTick || attributes !== shown.lastAttributes;
