@@ -6,12 +6,12 @@ mod moves;
 mod output;
 mod people;
 mod queries;
-mod saved_data;
+mod saved_tables;
 mod ui;
 
 pub(crate) use attributes::arguments;
 pub(crate) use entities::rotation;
-pub(crate) use saved_data::SavedData;
+pub(crate) use saved_tables::SavedTables;
 pub(crate) use ui::place_of;
 
 use std::rc::Rc;
@@ -29,7 +29,7 @@ use crate::suggest::instead;
 pub(crate) struct Module {
     pub(crate) module: Luau,
     pub(crate) entry: Table,
-    pub(crate) saved_data: SavedData,
+    pub(crate) saved_tables: SavedTables,
     /// The table with the switch `on`: whether a host measures the functions of the rules.
     pub(crate) measuring: Table,
 }
@@ -43,7 +43,7 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     entities::add(&host)?;
     people::add(&host)?;
     attributes::add(&host, shared)?;
-    saved_data::add(&host, shared)?;
+    saved_tables::add(&host, shared)?;
     queries::add(&host)?;
     output::add(&host)?;
     ui::add(&host, shared)?;
@@ -58,9 +58,9 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     let (module, entry, state, kept): (Luau, Table, Table, Table) =
         sandbox.own(include_str!("world.luau")).call(host.table.clone())?;
     *shared.kept.borrow_mut() = Some(kept);
-    let saved_data =
-        SavedData { state, privates: entry.raw_get("privates")?, saveds: entry.raw_get("saveds")? };
-    Ok(Module { module, entry, saved_data, measuring })
+    let saved_tables =
+        SavedTables { state, privates: entry.raw_get("privates")?, saveds: entry.raw_get("saveds")? };
+    Ok(Module { module, entry, saved_tables, measuring })
 }
 
 /// Adds the functions with which `world.luau` reports calls. Returns the table with the switch `on`.

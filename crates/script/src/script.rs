@@ -13,7 +13,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::handle::{Handle, lend};
 use crate::hook_times::{EngineCall, HookTimes};
 use crate::limits::Limits;
-use crate::module::{self, Module, SavedData, arguments};
+use crate::module::{self, Module, SavedTables, arguments};
 use crate::namespace::Shared;
 use crate::sandbox::Sandbox;
 use crate::sources::{MAIN, Sources};
@@ -44,7 +44,7 @@ pub struct Script {
     sandbox: Sandbox,
     shared: Shared,
     hooks: Hooks,
-    saved_data: SavedData,
+    saved_tables: SavedTables,
     measuring: Table,
     is_measured: bool,
     definition: Definition,
@@ -105,7 +105,7 @@ impl Script {
             sandbox,
             shared,
             hooks,
-            saved_data: module.saved_data,
+            saved_tables: module.saved_tables,
             measuring: module.measuring,
             is_measured: false,
             definition,
@@ -218,7 +218,7 @@ impl Script {
 
 /// Ends the declarations. The first values of the state are part of the definition.
 fn close(module: &Module, shared: &Shared) -> Result<Definition, Fault> {
-    let state = Luau::Table(module.saved_data.state.clone());
+    let state = Luau::Table(module.saved_tables.state.clone());
     let state = kept_from_luau(&state, "world.state", None, &Budget::of_state());
     let mut declarations = shared.declarations.borrow_mut();
     declarations.is_closed = true;
@@ -263,9 +263,9 @@ impl Behaviour for Script {
 
     fn resume(&mut self, scene: &Scene) {
         self.step = None;
-        let saved_data = &self.saved_data;
+        let saved_tables = &self.saved_tables;
         let meter = self.shared.meter.clone();
-        let resumed = meter.freely(|| self.sandbox.run(|lua| saved_data.refill(lua, scene)));
+        let resumed = meter.freely(|| self.sandbox.run(|lua| saved_tables.refill(lua, scene)));
         if let Err(fault) = resumed {
             self.shared.console.report(fault);
         }
@@ -273,7 +273,7 @@ impl Behaviour for Script {
 
     fn edited(&mut self, scene: &Scene, edit: &Edit) {
         if let Edit::State(key, Value::Nil) = edit
-            && let Err(error) = self.saved_data.state.raw_set(key.as_str(), mlua::Value::Nil)
+            && let Err(error) = self.saved_tables.state.raw_set(key.as_str(), mlua::Value::Nil)
         {
             self.shared.console.report(Fault::from_lua(&error, None));
         }

@@ -68,7 +68,7 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
 }
 
 /// The saved tables of a script.
-pub(crate) struct SavedData {
+pub(crate) struct SavedTables {
     pub(crate) state: Table,
     /// The private tables, by handle.
     pub(crate) privates: Table,
@@ -76,7 +76,7 @@ pub(crate) struct SavedData {
     pub(crate) saveds: Table,
 }
 
-impl SavedData {
+impl SavedTables {
     /// Fills the tables with the world's values. The tables are changed in place, so references to them stay valid.
     pub(crate) fn refill(&self, lua: &Lua, scene: &Scene) -> mlua::Result<()> {
         for (key, value) in scene.all_state() {
