@@ -48,7 +48,7 @@ static WATCHER: OnceLock<Result<Watcher, rustix::io::Errno>> = OnceLock::new();
 pub(crate) fn watch(link: &Arc<impl Watched>) -> Result<(), OpenError> {
     let watcher = watcher()?;
     let id = address(link.as_ref());
-    let link: Arc<dyn Watched> = Arc::clone(link) as _;
+    let link: Arc<dyn Watched> = link.clone();
     watcher.links().insert(id, Arc::downgrade(&link));
     let data = || EventData::new_u64(id as u64);
     epoll::add(&watcher.epoll, link.socket(), data(), EventFlags::IN | EventFlags::RDHUP)?;
