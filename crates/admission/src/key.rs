@@ -70,11 +70,11 @@ pub enum KeyError {
     NotSecret(&'static str),
     /// A PEM file with other content.
     #[error(
-        "the key is no Ed25519 key in PEM: make one with `openssl genpkey -algorithm ed25519`, or use a secret"
+        "the key is not an Ed25519 key in PEM: make one with `openssl genpkey -algorithm ed25519`, or use a secret"
     )]
     NotEd25519,
     /// The file cannot be read.
-    #[error("the key file {path} cannot be read: {error}")]
+    #[error("the key file {path} cannot be read: {error}. `nowcast token --make-key FILE` makes a key file")]
     File {
         /// The file.
         path: String,

@@ -95,17 +95,23 @@ impl Reach {
         match connector.connect(&url).await {
             Ok(channel) => Ok(channel),
             Err(error @ ConnectError::NoSuchName { .. }) if is_on_segment(&url) && HAS_MULTICAST => {
-                Err(error).context("no program on this network announces this name; `nowcast listen NAME --mdns` announces one")
+                bail!(
+                    "{error}. No program on this network announces this name; `nowcast listen NAME --mdns` announces one"
+                )
             }
             Err(error @ ConnectError::NoSuchName { .. }) => {
-                Err(error).context("`nowcast names` lists the names that are known here")
+                bail!("{error}. `nowcast names` lists the known names")
             }
-            Err(ConnectError::Broken { place, cause }) if cause.contains("certificate") && !self.trust_announced => {
-                bail!("the certificate of {place} is not trusted ({cause}): for a development certificate, use --trust-announced")
+            Err(ConnectError::Broken { place, cause })
+                if cause.contains("certificate") && !self.trust_announced =>
+            {
+                bail!(
+                    "the certificate of {place} is not trusted ({cause}): for a development certificate, use --trust-announced"
+                )
             }
-            Err(error) if !HAS_MULTICAST && is_on_segment(&url) => Err(error).context(
-                "such hosts are found by multicast DNS, and this program was built without: build it with `cargo build \
-                 --release -p nowcast-cli --features mdns`",
+            Err(error) if !HAS_MULTICAST && is_on_segment(&url) => bail!(
+                "{error}. Finding such hosts needs multicast DNS, and this program was built without it: build it with \
+                 `cargo build --release -p nowcast-cli --features mdns`"
             ),
             Err(error) => Err(error.into()),
         }

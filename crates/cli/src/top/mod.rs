@@ -9,7 +9,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::{anyhow, bail};
 use nowcast_server::figures::Figures;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
@@ -89,10 +89,10 @@ struct Server {
 impl Server {
     async fn look(&self) -> anyhow::Result<(Instant, Figures)> {
         let figures = Figures::fetch(&self.host, self.token.as_deref()).await;
-        let figures = figures.with_context(|| {
-            format!(
-                "no figures from {}: check the address, or start a server with `nowcast serve`",
-                self.host
+        let figures = figures.map_err(|error| {
+            let host = &self.host;
+            anyhow!(
+                "no metrics from {host} ({error}): check the address, or start a server with `nowcast serve`"
             )
         })?;
         Ok((Instant::now(), figures))

@@ -79,7 +79,7 @@ fn check_once(dir: &Path) -> anyhow::Result<ExitCode> {
     let script = match Script::load(&folder.sources, Limits::DEFAULT) {
         Ok(script) => script,
         Err(fault) => {
-            folder.tell(&fault);
+            folder.report(&fault);
             return Ok(ExitCode::FAILURE);
         }
     };
@@ -88,20 +88,25 @@ fn check_once(dir: &Path) -> anyhow::Result<ExitCode> {
     let (missing, unknown) = not_there(&folder.sources, &definition, &assets, &wrong);
     let broken = folder.broken_tests();
     let faults = [wrong, missing, broken].concat();
-    faults.iter().for_each(|fault| folder.tell(fault));
+    faults.iter().for_each(|fault| folder.report(fault));
     let findings = check(&folder.sources, &definition);
     folder.print_findings(&findings);
     folder.warn(&unknown, &definition);
     output::line(format_args!(
-        "{} kinds, {} actions, {} assets, {} modules of tests, version {:016x}",
-        definition.kinds.len(),
-        definition.actions.len(),
-        assets.len(),
-        folder.tests().count(),
+        "{}, {}, {}, {}, version {:016x}",
+        count(definition.kinds.len(), "kind"),
+        count(definition.actions.len(), "action"),
+        count(assets.len(), "asset"),
+        count(folder.tests().count(), "test module"),
         folder.sources.hash()
     ))?;
     let is_good = faults.is_empty() && !findings.iter().any(|finding| finding.is_error);
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns a number with its noun.
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A world's folder as named on the command line, and its modules.
@@ -121,7 +126,7 @@ impl Folder {
         self.tests().filter_map(|test| play(test).err()).collect()
     }
 
-    fn tell(&self, fault: &Fault) {
+    fn report(&self, fault: &Fault) {
         output::note(format_args!("{}", fault.in_folder(&self.path, &self.sources)));
     }
 

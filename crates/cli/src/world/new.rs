@@ -41,7 +41,7 @@ const ALIASES: &str = "{\n\t\"aliases\": { \"nowcast\": \".nowcast\" }\n}\n";
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.dir.exists() {
-        bail!("{} exists already; nothing was changed", args.dir.display());
+        bail!("{} exists already; nothing was changed. Choose the name of a new folder", args.dir.display());
     }
     check_name(&args.dir)?;
     // A mistake in the flags is reported before the folder exists.

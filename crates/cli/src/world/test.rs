@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use anyhow::bail;
 use nowcast_script::{Limits, Scenario};
 use nowcast_server::read_world;
 
@@ -44,6 +45,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for dir in &args.dirs {
         play_world(dir, args, &mut tally)?;
     }
+    if tally.passed + tally.failed == 0 {
+        bail!("{}", nothing_played(args));
+    }
     let seconds = begun.elapsed().as_secs_f64();
     let played = tally.steps as f64 / 60.0;
     output::line(format_args!(
@@ -52,7 +56,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         tally.failed,
         played / seconds.max(1e-9)
     ))?;
-    Ok(if tally.failed == 0 && tally.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns why no case was played.
+fn nothing_played(args: &Args) -> String {
+    match &args.only {
+        Some(only) => format!("no case was played: no case has \"{only}\" in its name (--only)"),
+        None => {
+            let dirs: Vec<String> = args.dirs.iter().map(|dir| dir.display().to_string()).collect();
+            format!(
+                "no case was played: {} has no test cases. Write some in tests/NAME.luau; `nowcast new` makes an example",
+                dirs.join(", ")
+            )
+        }
+    }
 }
 
 fn play_world(dir: &Path, args: &Args, tally: &mut Tally) -> anyhow::Result<()> {

@@ -37,7 +37,7 @@ fn a_watching_check_reports_each_change_of_the_folder() {
     let _ = check.kill();
     let _ = check.wait();
     let _ = fs::remove_dir_all(&folder);
-    assert!(first.starts_with("1 kinds, "), "{first}");
+    assert!(first.starts_with("1 kind, "), "{first}");
     assert!(fault.contains("world.luau:3:") && fault.contains("did you mean `world`?"), "{fault}");
     assert!(last.starts_with("2 kinds, "), "{last}");
 }

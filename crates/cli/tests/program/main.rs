@@ -11,6 +11,7 @@ mod hostile;
 mod load;
 mod mcp;
 mod minimal;
+mod mistakes;
 mod motion;
 mod output;
 mod own;

@@ -21,7 +21,7 @@ const BLOCK_BYTES_MAX: u32 = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file cannot be read.
-    #[error("the record cannot be read: {0}")]
+    #[error("the record cannot be read")]
     Io(#[from] std::io::Error),
     /// The file is not a record of packets, or it is damaged.
     #[error("the file is not a packet capture: {0}")]
