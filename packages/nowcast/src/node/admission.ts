@@ -98,7 +98,8 @@ export class Admission {
     const refusal = this.judgePage(asked);
     if (refusal !== undefined) throw refusal;
     if (!asked.isEncrypted && this.#policy.plainHttp !== true && !isLoopbackAddress(asked.address)) {
-      const cause = "sessions from other machines must be encrypted here, and this connection is not encrypted";
+      const cause =
+        "sessions from other machines must be encrypted here, and this connection is not encrypted";
       throw new Refusal("not_encrypted", cause, "use TLS, or ask the operator to allow plain HTTP");
     }
     return { asked, claims: this.#claims(asked) };
@@ -122,7 +123,9 @@ export class Admission {
    */
   begin({ asked, claims }: AdmissionGrant): void {
     if (asked.isResuming && this.#policy.tokenKey !== undefined) {
-      throw unauthorised("a new session needs a token here; without one, only an existing session can be resumed");
+      throw unauthorised(
+        "a new session needs a token here; without one, only an existing session can be resumed",
+      );
     }
     if (claims?.jti === undefined) return;
     if (this.#used.has(claims.jti)) throw used();

@@ -140,7 +140,8 @@ export class Listener {
 
   /** Offers a service under a name of 1 to 64 of `a–z A–Z 0–9 . _ -`. */
   advertise(name: string): Service {
-    if (!isName(name)) throw new NowcastError("misuse", `"${name}" is not a name: 1 to 64 of a–z A–Z 0–9 . _ -`);
+    if (!isName(name))
+      throw new NowcastError("misuse", `"${name}" is not a name: 1 to 64 of a–z A–Z 0–9 . _ -`);
     if (this.#services.has(name)) throw new NowcastError("misuse", `"${name}" is advertised already`);
     const service = new Service(name, this.#backlogMax, () => this.#services.delete(name));
     this.#services.set(name, service);

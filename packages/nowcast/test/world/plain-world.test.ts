@@ -250,7 +250,10 @@ describe("messages of the server", () => {
     ["an unknown outcome", JSON.stringify({ type: "report", outcome: "fine", version: 1, text: "" })],
     ["a definition without actions", JSON.stringify({ ...DEFINE, actions: undefined })],
     ["two kinds of one name", JSON.stringify({ ...DEFINE, kinds: [DEFINE.kinds[0], DEFINE.kinds[0]] })],
-    ["a type that is not a text", JSON.stringify({ ...DEFINE, kinds: [{ name: "x", attributes: { a: 1 } }] })],
+    [
+      "a type that is not a text",
+      JSON.stringify({ ...DEFINE, kinds: [{ name: "x", attributes: { a: 1 } }] }),
+    ],
     ["a place on the screen that is too long", JSON.stringify({ type: "screen", place: "x".repeat(65) })],
     ["a list that is none", JSON.stringify({ type: "spawn", entities: { length: 1e9 } })],
     [
