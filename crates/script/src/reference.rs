@@ -396,7 +396,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "follow",
                 "(self: Entity, path: { vector }, options: PathFields?) -> ()",
-                "Moves a kinematic body from its place through the 1 to 64 places of a path, in straight lines, and stops it at the last one. What ends a `move_to` ends this move, too. The move is saved. At most 1,024 entities follow paths at the same time.",
+                "Moves a kinematic body from its place through the 1 to 64 places of a path, in straight lines, and stops it at the last one. This move ends for the same reasons as a `move_to`. The move is saved. At most 1,024 entities follow paths at the same time.",
             ),
             entry(
                 "turn_to",

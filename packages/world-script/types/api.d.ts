@@ -221,7 +221,7 @@ declare module "@nowcast/world" {
     /** Moves a kinematic body to a place within some seconds, and stops it there. Another `move_to`, `glide_to`, an owner, or setting its position, rotation, velocity, spin or parent ends the move. The move is saved. */
     move_to(to: Vector, options?: MoveFields): void;
 
-    /** Moves a kinematic body from its place through the 1 to 64 places of a path, in straight lines, and stops it at the last one. What ends a `move_to` ends this move, too. The move is saved. At most 1,024 entities follow paths at the same time. */
+    /** Moves a kinematic body from its place through the 1 to 64 places of a path, in straight lines, and stops it at the last one. This move ends for the same reasons as a `move_to`. The move is saved. At most 1,024 entities follow paths at the same time. */
     follow(path: Vector[], options?: PathFields): void;
 
     /** Turns a kinematic body at its place, as `move_to` moves it, to a yaw or a rotation, the shorter way round. */

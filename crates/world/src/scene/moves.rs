@@ -51,7 +51,7 @@ impl Scene {
     }
 
     /// Moves a kinematic body from its position along a path of straight lines through these places. A path that loops leads
-    /// back to that position and begins again. What ends a planned move ends this one, too.
+    /// back to that position and begins again. This move ends for the same reasons as a planned move.
     ///
     /// # Errors
     /// Fails if the entity has no kinematic body or has a parent, or if the number of places, a place, the length of the path,
