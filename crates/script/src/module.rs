@@ -41,6 +41,7 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     declare(&host, shared)?;
     let measuring = measuring_of(&host, shared, sandbox)?;
     entities::add(&host)?;
+    moves::add(&host)?;
     people::add(&host)?;
     attributes::add(&host, shared)?;
     saved_tables::add(&host, shared)?;

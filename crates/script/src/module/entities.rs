@@ -8,7 +8,6 @@ use crate::define::PITCH;
 use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
-use crate::module::moves;
 use crate::module::queries::{charge_query, teleport};
 use crate::namespace::{Name, Namespace};
 
@@ -347,7 +346,6 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
     method.add("launch", |_, (handle, velocity): (Handle, Place)| {
         with_scene(|scene| scene.launch(handle.entity(scene)?, velocity.0).map_err(refused))
     })?;
-    moves::add(method)?;
     method.add("walk", |_, (handle, direction, run): (Handle, Place, Option<bool>)| {
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;

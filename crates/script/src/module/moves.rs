@@ -12,7 +12,9 @@ use crate::namespace::Namespace;
 /// Number of places of a path that can be read for one unit of work.
 const PLACES_A_UNIT: usize = 4;
 
-pub(super) fn add(method: &Namespace<'_>) -> mlua::Result<()> {
+/// Adds the methods of moves to those of entities.
+pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
+    let method = Namespace { lua: host.lua, table: host.table.raw_get("methods")? };
     method.add("glide_to", |lua, (handle, to, turn): (Handle, Place, Luau)| {
         let turn = match turn {
             Luau::Nil => None,
