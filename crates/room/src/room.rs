@@ -32,6 +32,7 @@ mod public_events;
 mod publishing;
 mod registration;
 pub(crate) mod replicated_state;
+mod resumed;
 mod step_watch;
 mod studio;
 mod studio_clients;

@@ -4,7 +4,7 @@
 use nowcast_store::{Moment, SavedWorld, WorldName};
 use tracing::debug;
 
-use super::opening::{Resumed, resume};
+use super::resumed::{Resumed, resume};
 use super::step_watch::{OPENING_FACTOR, StepWatch};
 use crate::persistence::HostState;
 use crate::rooms::Rooms;

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nowcast_script::{Fault, Limits, Live, ResumeError, Sources};
-use nowcast_store::{Moment, Recorder, ReturnError, SavedWorld, StoreError, WorldName, WorldStore};
+use nowcast_script::{Fault, Limits, Live};
+use nowcast_store::{Moment, Recorder, SavedWorld, StoreError, WorldName, WorldStore};
 use nowcast_world::journal::Record;
-use nowcast_world::journal::ReplayError;
-use nowcast_world::{Command, Input, PlayerId, RestoreError, World};
+use nowcast_world::{Command, Input, PlayerId};
 use tracing::{error, info, warn};
 
 use super::followed::Followed;
 use super::members::{HeldSeat, standing};
+use super::resumed::{Resumed, resume};
 use crate::closing::Closing;
 use crate::lobby::Lobby;
 use crate::ownership::NotOwned;
@@ -19,7 +19,7 @@ use crate::persistence::{HostState, PersistenceThread, Recording, now_ms, origin
 use crate::recorded_world::{Engine, RecordedWorld};
 use crate::refusal::Refusal;
 use crate::rooms::Rooms;
-use crate::worlds::{CurrentRules, MakeWorld, Offered};
+use crate::worlds::{CurrentRules, Offered};
 
 /// A world that a room may step.
 pub(super) struct Opened {
@@ -139,26 +139,7 @@ pub(super) fn open(
         );
         return Ok(begun(engine, seen, name, store, offered, rooms));
     };
-    Ok(resumed.go_on(&saved, &state, store, offered, rooms))
-}
-
-/// Resumes a stored world; `None` if it belongs to other rules.
-pub(super) fn resume(
-    saved: &SavedWorld,
-    state: &HostState,
-    offered: &Offered,
-    rooms: &Rooms,
-) -> Result<Option<Resumed>, String> {
-    let is_same = state.offered == offered.name;
-    Ok(match (offered.rules(), &state.sources) {
-        ((CurrentRules::Script(newest), seen), Some(sources)) if is_same => {
-            Some(resume_script(saved, sources, newest)?.map_seen(seen))
-        }
-        ((CurrentRules::Program(make), seen), None) if is_same => {
-            resume_program(saved, &make, rooms).map(|resumed| resumed.map_seen(seen))
-        }
-        _ => None,
-    })
+    Ok(go_on(resumed, &saved, &state, store, offered, rooms))
 }
 
 /// Creates a new world.
@@ -193,143 +174,59 @@ fn begun(
     Opened::new(RecordedWorld::new(engine, Some(recording)), seen)
 }
 
-/// A world that is resumed.
-pub(super) struct Resumed {
-    pub(super) engine: Engine,
-    pub(super) seen: u64,
-    /// Whether the resumed world equals the stored world to the last bit.
-    pub(super) is_exact: bool,
-    /// Rules that are newer than those of the stored world.
-    pub(super) newer: Option<Sources>,
-}
-
-impl Resumed {
-    fn map_seen(self, seen: u64) -> Self {
-        Self { seen, ..self }
-    }
-
-    /// Continues the recording, removes players whose clients cannot return, and passes newer rules to the world.
-    fn go_on(
-        self,
-        saved: &SavedWorld,
-        state: &HostState,
-        store: Arc<dyn WorldStore>,
-        offered: &Offered,
-        rooms: &Rooms,
-    ) -> Opened {
-        let patience = seats_held_for(saved, rooms);
-        let Self { engine, seen, is_exact, newer } = self;
-        let last_player = last_player(saved, state);
-        let seed = saved.snapshot.origin.seed;
-        let mut recorder = Recorder::resume(saved);
-        if !is_exact {
-            recorder.set_origin(origin(engine.world(), engine.sources(), seed));
-        }
-        let seats = PersistenceThread::seats(saved, state);
-        let share = rooms.persistence.journal_share(&rooms.config.retention);
-        let recording = Recording::new(store, recorder, share, &offered.name, seed);
-        let recording = recording.resumed(last_player, seats.clone());
-        let mut world = RecordedWorld::new(engine, Some(recording));
-        let players: Vec<(PlayerId, Input)> =
-            world.world().scene().players().map(|player| (player.id, player.input)).collect();
-        let until = Instant::now() + patience;
-        let mut held = Vec::new();
-        let mut left = 0;
-        for (player, input) in players {
-            // A leave is always accepted, and the queue for the first step has space for all players.
-            let _ = match seats.get(&player) {
-                Some(key) if !patience.is_zero() => {
-                    held.push(HeldSeat { id: player, key: *key, until });
-                    world.apply(Command::Input { player, input: standing(input) })
-                }
-                _ => {
-                    left += 1;
-                    world.apply(Command::Leave { player })
-                }
-            };
-        }
-        info!(
-            room = %saved.name,
-            tick = world.world().tick(),
-            hash = format!("{:016x}", world.world().hash()),
-            left,
-            held = held.len(),
-            "the stored world continues"
-        );
-        if let Some(newer) = newer {
-            info!(room = %saved.name, "the rules changed while the world was not open");
-            world.reload(newer);
-        }
-        Opened { world, seen, last_player, held }
-    }
-}
-
-/// Resumes a world of scripts with the rules that are stored with it. Reports faults.
-pub(super) fn resume_script(
+/// Continues the recording, removes players whose clients cannot return, and passes newer rules to the world.
+fn go_on(
+    resumed: Resumed,
     saved: &SavedWorld,
-    sources: &Sources,
-    newest: Sources,
-) -> Result<Resumed, String> {
-    let replay = |sources: &Sources, is_checked: bool| {
-        Live::resume(sources.clone(), Limits::DEFAULT, |definition, rules| {
-            let restore =
-                |snapshot: &nowcast_store::Snapshot| World::restore(definition, rules, &snapshot.world);
-            if is_checked { saved.replay(restore) } else { saved.replay_unchecked(restore) }
-        })
-    };
-    let resumed = |live: Live, is_exact, newer| Resumed {
-        engine: Engine::Script(Box::new(live)),
-        seen: 0,
-        is_exact,
-        newer,
-    };
-    let newer = (newest != *sources).then(|| newest.clone());
-    match replay(sources, true) {
-        Ok(live) => Ok(resumed(live, true, newer)),
-        Err(ResumeError::World(error)) if is_divergence(&error) => {
-            warn!(
-                room = %saved.name,
-                %error,
-                "the stored world continues with differences: its rules keep state in variables, which a new process loses \
-                 (`nowcast check` names them), or another release recorded it"
-            );
-            let live = replay(sources, false).map_err(|error| error.to_string())?;
-            Ok(resumed(live, false, newer))
-        }
-        Err(ResumeError::World(error)) => Err(error.to_string()),
-        // This release refuses rules that an older release accepted.
-        Err(ResumeError::Rules(fault)) => {
-            warn!(room = %saved.name, %fault, "the former rules of the world no longer load: it continues with the present rules");
-            let mut live =
-                replay(&newest, false).map_err(|error| format!("{fault}; with the rules of now: {error}"))?;
-            live.upgrade_from_unknown();
-            Ok(resumed(live, false, None))
-        }
+    state: &HostState,
+    store: Arc<dyn WorldStore>,
+    offered: &Offered,
+    rooms: &Rooms,
+) -> Opened {
+    let patience = seats_held_for(saved, rooms);
+    let Resumed { engine, seen, is_exact, newer } = resumed;
+    let last_player = last_player(saved, state);
+    let seed = saved.snapshot.origin.seed;
+    let mut recorder = Recorder::resume(saved);
+    if !is_exact {
+        recorder.set_origin(origin(engine.world(), engine.sources(), seed));
     }
-}
-
-/// Resumes a program's world, if the program still creates the same world.
-pub(super) fn resume_program(saved: &SavedWorld, make: &MakeWorld, rooms: &Rooms) -> Option<Resumed> {
-    let config = &rooms.config;
-    let made = make(config.seed, config.players_max);
-    let of_now = origin(&made, None, config.seed);
-    if saved.snapshot.origin != of_now {
-        return None;
+    let seats = PersistenceThread::seats(saved, state);
+    let share = rooms.persistence.journal_share(&rooms.config.retention);
+    let recording = Recording::new(store, recorder, share, &offered.name, seed);
+    let recording = recording.resumed(last_player, seats.clone());
+    let mut world = RecordedWorld::new(engine, Some(recording));
+    let players: Vec<(PlayerId, Input)> =
+        world.world().scene().players().map(|player| (player.id, player.input)).collect();
+    let until = Instant::now() + patience;
+    let mut held = Vec::new();
+    let mut left = 0;
+    for (player, input) in players {
+        // A leave is always accepted, and the queue for the first step has space for all players.
+        let _ = match seats.get(&player) {
+            Some(key) if !patience.is_zero() => {
+                held.push(HeldSeat { id: player, key: *key, until });
+                world.apply(Command::Input { player, input: standing(input) })
+            }
+            _ => {
+                left += 1;
+                world.apply(Command::Leave { player })
+            }
+        };
     }
-    match saved.replay(|snapshot| made.resume_from(&snapshot.world)) {
-        Ok(world) => {
-            let engine = Engine::Program(Box::new(world));
-            Some(Resumed { engine, seen: 0, is_exact: true, newer: None })
-        }
-        Err(error) => {
-            warn!(room = %saved.name, %error, "the program does not continue the stored world");
-            None
-        }
+    info!(
+        room = %saved.name,
+        tick = world.world().tick(),
+        hash = format!("{:016x}", world.world().hash()),
+        left,
+        held = held.len(),
+        "the stored world continues"
+    );
+    if let Some(newer) = newer {
+        info!(room = %saved.name, "the rules changed while the world was not open");
+        world.reload(newer);
     }
-}
-
-fn is_divergence(error: &ReturnError<RestoreError>) -> bool {
-    matches!(error, ReturnError::Replay(ReplayError::Diverged { .. } | ReplayError::Refused { .. }))
+    Opened { world, seen, last_player, held }
 }
 
 /// Returns the time for which the seats of a resumed world are held. The time is counted from the world's newest record, or

@@ -13,7 +13,8 @@ use tracing::warn;
 
 use super::Room;
 use super::members::Newcomer;
-use super::opening::{OpenError, Opened, resume_program, resume_script};
+use super::opening::{OpenError, Opened};
+use super::resumed::{resume_program, resume_script};
 use crate::client_handle::ClientHandle;
 use crate::dictionary::Dictionary;
 use crate::editor_command::{EditorCommand, is_command};
