@@ -117,5 +117,5 @@ fn a_file_that_is_no_record_is_refused() {
     std::fs::write(&file, "no packets").expect("the file can be written");
     let output = own::program().args(["play", file.to_str().unwrap()]).output().expect("the program starts");
     let error = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && error.contains("no record of packets"), "{error}");
+    assert!(!output.status.success() && error.contains("is not a packet capture"), "{error}");
 }

@@ -62,7 +62,12 @@ impl Drop for Servers {
 /// The address of three servers that the tests share; `None` where Go is missing. They end with this process.
 fn shared() -> Option<String> {
     static SHARED: OnceLock<Mutex<Option<Servers>>> = OnceLock::new();
-    let servers = SHARED.get_or_init(|| Mutex::new(Servers::start(3)));
+    let servers = SHARED.get_or_init(|| {
+        let servers = Servers::start(3);
+        // A store waits until all servers have found each other. A bucket that is opened without a store does not wait.
+        servers.iter().for_each(|servers| drop(open(&servers.address(), &own_name(), false)));
+        Mutex::new(servers)
+    });
     servers.lock().expect("no test panics while it starts the servers").as_ref().map(Servers::address)
 }
 
