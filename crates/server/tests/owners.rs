@@ -141,7 +141,7 @@ async fn forbidden_owner_commands_are_denied_and_counted_and_the_client_stays() 
     tracker.until("the answers", |tracker| tracker.view.denied.len() == 2).await;
     let mut reasons: Vec<_> = tracker.view.denied.iter().map(|(_, _, reason)| reason.as_str()).collect();
     reasons.sort_unstable();
-    assert_eq!(reasons, ["the position is out of reach", "its owner may not set \"secret\""]);
+    assert_eq!(reasons, ["its owner may not set \"secret\"", "the position is out of reach"]);
     let dropped = server.metric("nowcast_messages_dropped_total{reason=\"owner_refused\"}");
     assert_eq!(dropped, 10.0);
     server.stop().await;
