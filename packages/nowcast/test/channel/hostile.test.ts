@@ -302,7 +302,7 @@ describe("with tokens", () => {
       const once = token({ exp: soon(), sub: "Ada", role: "host", room: "plaza", jti: "1" });
       const channel = await connect(url, { token: once });
       expect((await next())!.entry).toMatchObject({ name: "Ada", role: "host", room: "plaza" });
-      await expect(connect(url, { token: once })).rejects.toThrow("has been used");
+      await expect(connect(url, { token: once })).rejects.toThrow("was already used");
       channel.close();
     });
   });

@@ -64,7 +64,7 @@ describe("a definition", () => {
     [
       "attributes that are a number",
       { kinds: [{ ...kind("x", {}), attributes: encodeWireSchema(wireSchemaOf(types.u8)) }] },
-      "no struct",
+      "not a struct",
     ],
     [
       "arguments without a shape",

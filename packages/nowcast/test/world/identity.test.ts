@@ -67,7 +67,7 @@ describe("the identity of a client", () => {
     ]) {
       await writeFile(path, content);
       await expect(fileIdentity(path).sign("a.example", new Uint8Array())).rejects.toThrow(
-        "no file of identities",
+        "not a file of identities",
       );
       expect(await readFile(path, "utf8")).toBe(content);
     }
