@@ -183,6 +183,13 @@ fn commands_portals_and_panels_survive_restores_in_every_play() {
     }
 }
 
+/// In the play of this seed, a second player joins with an account of the world, and with newer data of it.
+#[test]
+fn a_second_player_of_an_account_finds_the_data_of_the_world() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mechanisms");
+    play("mechanisms", &samples::sources_of(&folder), 348);
+}
+
 #[test]
 fn the_same_seed_and_commands_give_the_same_world() {
     for folder in samples::worlds() {

@@ -50,7 +50,8 @@ impl Scene {
             && self.players().any(|other| other.id != player && other.account.as_ref() == account)
     }
 
-    /// Gives a player that joins its account and the stored data.
+    /// Gives a player that joins its account and the stored data. If another player has this account, the data in the world is
+    /// the newest, and the given data is ignored: an account is in one room at a time.
     pub(crate) fn enter_account(&mut self, player: PlayerId, account: String, saved: Option<SavedData>) {
         if !is_account(&account) {
             return;
@@ -61,12 +62,10 @@ impl Scene {
         else {
             return;
         };
-        let before = self.accounts.get(&account);
-        if before.is_some_and(|before| before.revision >= saved.revision) {
+        if self.accounts.contains_key(&account) {
             return;
         }
-        let bytes_before = before.map_or(0, |before| account_bytes(&account, before));
-        if self.replace_kept(bytes_before, account_bytes(&account, &saved)).is_ok() {
+        if self.replace_kept(0, account_bytes(&account, &saved)).is_ok() {
             self.accounts.insert(account, saved);
         }
     }
