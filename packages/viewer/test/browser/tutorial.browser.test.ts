@@ -265,7 +265,7 @@ describe("the first steps of the README", () => {
     const [football] = promiseOf(steps, /score a goal in `\/r\/([\w-]+)`/);
     const server = await ServerProcess.start();
     const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "", path: "/" });
-    expect((await visitor.blocks()).length).toBeGreaterThan(100);
+    await waitFor("the blocks", async () => (await visitor.blocks()).length > 100);
     const actions = await visitor.page.evaluate(() =>
       window.nowcast.world!.definition!.actions.map(({ name }) => name),
     );
