@@ -183,14 +183,14 @@ pub(crate) fn find(lua: &Lua, map: &Table, from: Vector, to: Vector) -> mlua::Re
     };
     let Some(cells) = path::shortest(width, &grid.is_blocked, first, last)? else { return Ok(None) };
     let corners = grid.corners(first, &cells)?;
-    let places = lua.create_table_with_capacity(corners.len().max(1), 0)?;
+    let places = lua.create_table_with_capacity(corners.len(), 0)?;
     for (index, cell) in corners.iter().enumerate() {
         let [x, z] = middle(grid.low, grid.cell, width, *cell);
         places.raw_set(index + 1, Luau::Vector(Vector::new(x, grid.low[1], z)))?;
     }
     // The path ends at the place itself, unless that place is blocked.
     if grid.cell_of(array(to)).is_some_and(|cell| !grid.is_blocked[cell]) {
-        places.raw_set(corners.len().max(1), Luau::Vector(to))?;
+        places.raw_set(corners.len(), Luau::Vector(to))?;
     }
     Ok(Some(places))
 }
@@ -218,7 +218,8 @@ impl Grid {
         free.min().map(|(_, cell)| cell)
     }
 
-    /// Returns the cells at which a path turns, and its last cell. A person walks straight between two of them.
+    /// Returns the cells at which a path turns, and its last cell, which is the first one if the path leads to no other cell. A
+    /// person walks straight between two of them.
     fn corners(&self, first: usize, cells: &[usize]) -> mlua::Result<Vec<usize>> {
         let mut corners = Vec::new();
         let mut from = first;
@@ -230,7 +231,7 @@ impl Grid {
             }
             before = cell;
         }
-        if before != first {
+        if before != first || corners.is_empty() {
             corners.push(before);
         }
         Ok(corners)

@@ -190,6 +190,13 @@ fn a_second_player_of_an_account_finds_the_data_of_the_world() {
     play("mechanisms", &samples::sources_of(&folder), 348);
 }
 
+/// In the play of this seed, the goal of a guard is inside a wall, and the guard stands at the nearest free place.
+#[test]
+fn a_walker_at_the_place_nearest_to_a_blocked_goal_has_a_path() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mechanisms");
+    play("mechanisms", &samples::sources_of(&folder), 458);
+}
+
 #[test]
 fn the_same_seed_and_commands_give_the_same_world() {
     for folder in samples::worlds() {

@@ -104,7 +104,11 @@ pub(super) fn add_python(root: &Path) -> anyhow::Result<()> {
         }
     }
     // Only pip is copied from this machine. Another installed package would hide that a wheel lacks a dependency.
-    for entry in fs::read_dir(installed.join("site-packages"))? {
+    let packages = installed.join("site-packages");
+    let found = fs::read_dir(&packages).with_context(|| {
+        format!("{} has no site-packages: use a `python3` that has its own pip", library.display())
+    })?;
+    for entry in found {
         let entry = entry?;
         if !entry.file_name().to_string_lossy().starts_with("pip") {
             let path = entry.path();
