@@ -135,7 +135,9 @@ fn add_libraries(root: &Path, program: &Path, modules: &Path) -> anyhow::Result<
         files.push(entry?.path());
     }
     let mut libraries = BTreeSet::new();
-    for file in files.iter().filter(|file| file.extension().is_none_or(|ending| ending == "so")) {
+    let has_libraries =
+        |file: &&PathBuf| *file == program || file.extension().is_some_and(|ending| ending == "so");
+    for file in files.iter().filter(has_libraries) {
         let printed = output_of("ldd", &[&file.to_string_lossy()])?;
         let found = printed.lines().filter_map(|line| line.split_once("=> ")?.1.split_whitespace().next());
         libraries.extend(found.filter(|path| path.starts_with('/')).map(PathBuf::from));
