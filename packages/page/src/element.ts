@@ -9,7 +9,7 @@ export class NowcastWorldElement extends HTMLElement {
   static readonly observedAttributes = ["src", "name", "token", "sky", "hud"];
   #page: WorldPage | undefined;
 
-  /** The page while the element is in a document and has a `src`; its `world` is the SDK's. */
+  /** The page while the element is in a document and has a `src`. Its `world` is a `World` of the SDK. */
   get page(): WorldPage | undefined {
     return this.#page;
   }

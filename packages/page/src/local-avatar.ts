@@ -24,7 +24,7 @@ export interface AvatarWorld {
 
 /** The parts of a page that follow the local avatar. */
 export interface AvatarParts {
-  /** The present world; `undefined` while the page is in none. */
+  /** The current world; `undefined` while the page is in no world. */
   readonly connection: AvatarWorld | undefined;
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
@@ -84,7 +84,7 @@ export class LocalAvatar {
     this.#faced = undefined;
   }
 
-  /** Sends the present input, if the direction of the camera was set to that of the avatar. */
+  /** Sends the current input, if the direction of the camera was set to that of the avatar. */
   sendInput(): void {
     const { connection, inputs, camera, headset } = this.#page;
     if (connection?.world.status !== "open" || connection.world.avatarId !== this.#faced) return;

@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   await shell.open(document.body);
 }
 
-/** The token of the address (`#token=…`), which is removed from it, or the token of this tab's session. */
+/** Returns the token of the address (`#token=…`) and removes it from the address. Without one, returns the token of this tab's session. */
 function takeToken(): string | undefined {
   const given = /^#token=([^&]+)$/.exec(window.location.hash)?.[1];
   if (given === undefined) return window.sessionStorage.getItem(STORED_TOKEN) ?? undefined;

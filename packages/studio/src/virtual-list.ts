@@ -31,7 +31,7 @@ export function visibleRange(count: number, rowPx: number, scrollPx: number, hei
   return { first, end, topPx: at - (offsetPx - first * rowPx) };
 }
 
-/** The scroll position at which a row is visible; the present position if it is visible already. */
+/** The scroll position at which a row is visible; the current position if it is visible already. */
 export function scrollTo(
   index: number,
   count: number,

@@ -13,7 +13,7 @@ export interface SettingsParts {
   readonly sounds: Sounds;
 }
 
-/** Applies the present settings to the page. */
+/** Applies the current settings to the page. */
 export function applySettings(page: SettingsParts): void {
   const { settings, picture, inputs, actions, keyBar, intro, sounds } = page;
   const { invertLook, lookSpeed, sound, volume, keymap } = settings;

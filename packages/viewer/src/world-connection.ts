@@ -44,7 +44,7 @@ export interface Report {
 
 export interface WorldConnectionListener {
   statusChanged(status: Status): void;
-  /** A connection is open. Everything of an earlier connection has been removed. */
+  /** A connection is open. All state of an earlier connection has been removed. */
   welcomed(room: string, world: string): void;
   /** The actions that are possible from now on. */
   defined(actions: readonly ActionSource[]): void;

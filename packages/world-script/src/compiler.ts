@@ -117,7 +117,7 @@ export class WorldCompiler {
     }
   }
 
-  /** Makes the modules of these files. Returns errors, and keeps none of the modules if there is one. */
+  /** Makes the modules of these files. Returns the errors. If there are errors, keeps none of the modules. */
   #translate(program: ts.Program, sourceFiles: ts.SourceFile[]): readonly ts.Diagnostic[] {
     if (sourceFiles.length === 0) return [];
     const { diagnostics, transpiledFiles } = this.#tstl.getProgramTranspileResult(

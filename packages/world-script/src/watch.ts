@@ -10,7 +10,7 @@ const SETTLE_MS = 15;
 
 /** The outcome of a build. */
 export interface BuildReport {
-  /** Errors with file, line and column. If there is one, nothing was written. */
+  /** Errors with file, line and column. If the list is not empty, no file was written. */
   readonly errors: readonly string[];
   /** The number of modules of the world. */
   readonly modules: number;

@@ -87,7 +87,7 @@ export class Driver {
     });
   }
 
-  /** Handles the present time, and sends the packets that are due. */
+  /** Handles the current time, and sends the packets that are due. */
   pump(): void {
     const nowUs = clockUs();
     this.session.handleTimeout(nowUs);

@@ -261,8 +261,7 @@ function startMoves(): Fit[] {
 }
 
 /**
- * Guesses which component is omitted. The doubt depends on how clearly this component is the
- * largest.
+ * Guesses which component is omitted. The uncertainty depends on the margin by which this component is the largest.
  */
 function guessLargest(guess: DeltaGuess, orientation: Quaternion): void {
   const sizes = orientation.map(Math.abs);

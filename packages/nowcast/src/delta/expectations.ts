@@ -31,7 +31,7 @@ export function level(size: number): number {
  * least squares; `spec/DELTA.md`, section 9.3).
  */
 export class Expectations {
-  /** The inputs for the present number. */
+  /** The inputs for the current number. */
   readonly inputs = new Float64Array(INPUTS);
   readonly #gain = new Float64Array(INPUTS);
 

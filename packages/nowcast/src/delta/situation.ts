@@ -1,6 +1,6 @@
 /** Facts that both ends know about a row and a column before they code it. They are the contexts of the models. */
 export interface Situation {
-  /** Whether the row changed in the newest baseline (lowest bit), in the one before, and so on. */
+  /** Whether the row changed in the newest baseline (lowest bit), in the previous baseline, and so on. */
   changed: number;
   /** Whether the preceding rows of this frame changed, the nearest row in the lowest bit. */
   near: number;

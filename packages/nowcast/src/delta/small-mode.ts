@@ -85,13 +85,13 @@ export class SmallSymbols implements Symbols {
     // The sign is coded relative to the direction of motion, so that it says whether the guess was
     // too far or too short.
     const direction = moved > 0 ? -1 : 1;
-    const told = this.#signed((direction * residual) | 0, group, classOf(expected), direction * lean);
-    const found = log(sixteenths(told));
+    const coded = this.#signed((direction * residual) | 0, group, classOf(expected), direction * lean);
+    const found = log(sixteenths(coded));
     this.#expectations.learn(column, found - expected);
     inputs[7] = inputs[6]!;
     inputs[6] = inputs[5]!;
     inputs[5] = found - 6;
-    return (direction * told) | 0;
+    return (direction * coded) | 0;
   }
 
   /**

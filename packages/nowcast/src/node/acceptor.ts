@@ -86,7 +86,7 @@ export class Acceptor {
   }
 
   /**
-   * Closes the oldest carrier that has not sent a packet, of one address or of any address, to free its place. Carriers
+   * Closes the oldest carrier that has not sent a packet, of one address or of any address, to free its slot. Carriers
    * that were admitted without a token, to resume, are closed first. A newcomer of this kind can only replace another
    * carrier of this kind, because its right to join is unknown until its HELLO.
    */

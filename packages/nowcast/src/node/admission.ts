@@ -141,8 +141,8 @@ export class Admission {
   }
 
   /**
-   * Reserves a place for a carrier. The returned function frees the place. If all places are taken,
-   * `giveWay` is called to free a place of this address, or of any address. Throws a {@link
+   * Reserves a slot for a carrier. The returned function frees the slot. If all slots are taken,
+   * `giveWay` is called to free a slot of this address, or of any address. Throws a {@link
    * Refusal}.
    */
   take(address: string, giveWay: (address: string | undefined) => boolean): () => void {

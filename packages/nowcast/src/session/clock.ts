@@ -29,8 +29,8 @@ export class PeerClock {
   }
 
   /**
-   * Adds a sample: the time at which we sent, the times at which the peer received and answered by
-   * its clock, and the present time.
+   * Adds a sample: the time at which we sent, the times at which the peer received and answered by its clock, and the
+   * current time.
    */
   sample(sentUs: number, arrivedUs: number, answeredUs: number, nowUs: number): void {
     const roundTripUs = Math.max(0, nowUs - sentUs - Math.max(0, answeredUs - arrivedUs));

@@ -170,10 +170,10 @@ export class Handshake {
   }
 
   /**
-   * Handles a HELLO. Returns false if a HELLO is not allowed in this phase, `"heard"` if it is acceptable and the first
+   * Handles a HELLO. Returns false if a HELLO is not allowed in this phase, `"accepted"` if it is acceptable and the first
    * on this carrier.
    */
-  onHello(hello: Hello): "heard" | "again" | "refused" | "misplaced" {
+  onHello(hello: Hello): "accepted" | "again" | "refused" | "misplaced" {
     const phase = this.#phase;
     if (phase.name === "answered" && equalBytes(phase.hello.nonce, hello.nonce)) {
       phase.hello = { ...phase.hello, clock: hello.clock };
@@ -196,7 +196,7 @@ export class Handshake {
     this.peer = hello.limits;
     const kept = { ...hello, nonce: copyOf(hello.nonce) };
     this.#phase = { name: "answered", hello: kept, proof: this.#entropy.slice(32, 40), isAnswerDue: true };
-    return "heard";
+    return "accepted";
   }
 
   #judge(hello: Hello): { readonly code: number; readonly text: string } | undefined {

@@ -383,7 +383,7 @@ export class Session {
   #onHello(nowUs: number, hello: Hello): void {
     const outcome = this.#handshake.onHello(hello);
     if (outcome === "misplaced") this.stats.dropped.misplaced += 1;
-    if (outcome !== "heard") return;
+    if (outcome !== "accepted") return;
     this.#lastHeardUs = nowUs;
     this.clock.guess(nowUs, Number(hello.clock));
   }

@@ -84,7 +84,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   #welcomes = 0;
   #unknownMessages = 0;
   #unsentActions = 0;
-  /** Returns the present step of a client that counts steps. */
+  /** Returns the current step of a client that counts steps. */
   #step: (() => number | undefined) | undefined;
   #viewDelayMs = 0;
   /** The moment of the world at which other entities are shown, in steps of the world. */
@@ -216,13 +216,14 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   }
 
   setViewDelay(delayMs: number, tick?: number): void {
-    if (!Number.isFinite(delayMs)) throw new NowcastError("misuse", `the view delay is ${delayMs}, no time`);
+    if (!Number.isFinite(delayMs))
+      throw new NowcastError("misuse", `the view delay is ${delayMs}, not a finite number`);
     if (tick !== undefined && !Number.isFinite(tick)) {
-      throw new NowcastError("misuse", `the moment that is shown is ${tick}, no step`);
+      throw new NowcastError("misuse", `the step that is shown is ${tick}, not a finite number`);
     }
     this.#shown = tick ?? Number.NaN;
-    const told = Math.round(Math.min(VIEW_DELAY_MS_MAX, Math.max(0, delayMs)) / VIEW_DELAY_STEP_MS);
-    this.#viewDelayMs = told * VIEW_DELAY_STEP_MS;
+    const steps = Math.round(Math.min(VIEW_DELAY_MS_MAX, Math.max(0, delayMs)) / VIEW_DELAY_STEP_MS);
+    this.#viewDelayMs = steps * VIEW_DELAY_STEP_MS;
     this.#sendViewDelay();
   }
 

@@ -57,7 +57,7 @@ export function chooseRoom(rooms: readonly RoomListing[], { world, freeSeats = 1
 
 /**
  * Returns the name of a private room of a world. Servers list no private rooms, so the name is the invitation. Without a
- * `word`, the function makes one that nobody can guess.
+ * `word`, the function makes a word that cannot be guessed.
  *
  * ```ts
  * const world = joinWorld(`/r/${privateRoom("party")}`);

@@ -63,7 +63,7 @@ export class InputSender {
   }
 }
 
-/** An input that is written again and again, so that a frame allocates nothing. */
+/** An input that is reused for every frame, so that a frame allocates nothing. */
 export type WritableInput = { -readonly [K in keyof Input]: Input[K] };
 
 export function createInput(): WritableInput {

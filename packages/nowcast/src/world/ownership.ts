@@ -170,7 +170,7 @@ export class Ownership {
     if (this.#wanted.size === 0 || protocol === undefined) return;
     if (protocol.backlogBytes > BACKLOG_BYTES_MAX) return this.#interval.retry();
     for (const [id, goal] of this.#wanted) {
-      // If the lane is full, it soon has room again. The newest target is sent then.
+      // If the lane is full, the newest target is sent when the lane has room again.
       if (!protocol.move(id, goal)) return this.#interval.retry();
       this.#wanted.delete(id);
     }

@@ -22,7 +22,7 @@ export interface StepInputs {
 /** The calls that report a client's own steps and its view. */
 export interface StepSink {
   /**
-   * The number of the last sent input. It grows by one with each input that differs from the one before (1 follows
+   * The number of the last sent input. It grows by one with each input that differs from the previous input (1 follows
    * 65,535), starts again with each welcome, and is 0 before the first input. In the plain protocol it is always 0.
    */
   readonly lastInputSequence: number;

@@ -542,8 +542,8 @@ export interface World {
    */
   onEntity(of: string | EntityId, listener: EntityListener, options?: WaitOptions): () => void;
   /**
-   * Calls `listener` with an attribute of each entity of a kind, or of one entity: with the present value, when the
-   * entity enters, and at each change.
+   * Calls `listener` with an attribute of each entity of a kind, or of one entity: with the current value, when the entity
+   * enters, and at each change.
    */
   onAttribute(
     of: string | EntityId,

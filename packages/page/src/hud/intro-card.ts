@@ -28,7 +28,7 @@ export class IntroCard {
   readonly #controls: () => NamedControls;
   #described: WorldListing | undefined;
 
-  /** `controls` returns the present controls of the world's actions. */
+  /** `controls` returns the current controls of the world's actions. */
   constructor(elements: IntroElements, controls: () => NamedControls) {
     this.#elements = elements;
     this.#controls = controls;
@@ -58,7 +58,7 @@ export class IntroCard {
     this.update();
   }
 
-  /** Names the present controls, if the card is shown. */
+  /** Shows the current controls, if the card is shown. */
   update(): void {
     if (!this.#described || this.#elements.card.hidden) return;
     const controls = this.#controls();

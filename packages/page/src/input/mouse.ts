@@ -49,7 +49,7 @@ export class Mouse {
 
   #toggleLock(): void {
     if (this.locked) return;
-    // A browser may refuse, for example just after Escape. Dragging still works then.
+    // A browser may refuse, for example just after Escape. In that case dragging still works.
     Promise.resolve(this.#canvas.requestPointerLock()).catch(() => undefined);
   }
 

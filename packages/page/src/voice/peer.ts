@@ -20,7 +20,7 @@ export interface PeerListener {
 }
 
 /**
- * The connection to one player. It plays the player's voice at the place of the player, and sends the own
+ * The connection to one player. It plays the other player's voice at that player's position, and sends the local player's
  * voice.
  */
 export class Peer {

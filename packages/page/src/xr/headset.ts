@@ -57,7 +57,7 @@ export interface HeadsetPage {
   readonly rig: Object3D;
   /** The drawn entities of the world. */
   readonly scene: WorldScene;
-  /** The present world; another one after a new connection of a page that joins again. */
+  /** The current world. A page that joins again has another world afterwards. */
   readonly world: World | undefined;
   readonly actions: Actions;
   readonly inputs: InputCollector;

@@ -44,7 +44,7 @@ export class RoomScale {
   #isFollowing = false;
   #head: RoomHead = { x: 0, y: 0, z: 0, yaw: 0 };
 
-  /** Sets the present pose of the head in the room. */
+  /** Sets the current pose of the head in the room. */
   look(head: RoomHead): void {
     this.#head = head;
   }
@@ -101,7 +101,7 @@ export class RoomScale {
     this.#isFollowing = false;
   }
 
-  /** Sets the present position of the body's feet, and moves the room. */
+  /** Sets the current position of the body's feet, and moves the room. */
   stand(x: number, y: number, z: number): void {
     const [dx, dz] = [x - this.#bodyX, z - this.#bodyZ];
     this.#bodyX = x;

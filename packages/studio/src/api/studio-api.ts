@@ -137,7 +137,7 @@ export class StudioApi {
     return this.#get(`worlds/${name(world)}/files/${pathName(path)}`);
   }
 
-  /** Saves a file. With a `revision`, fails with the code `changed` if somebody else saved in the meantime. */
+  /** Saves a file. With a `revision`, fails with the code `changed` if another person saved in the meantime. */
   save(
     world: string,
     path: string,

@@ -98,7 +98,7 @@ export class Editor {
     return this.#view.state.doc.toString();
   }
 
-  /** Opens another text. The earlier one, with its history, is returned by {@link Editor.keep}. */
+  /** Opens another text. {@link Editor.keep} returns the previous text with its history. */
   open(path: string, text: string, isReadOnly: boolean, kept?: EditorState): void {
     this.#path = path;
     this.#isReadOnly = isReadOnly;

@@ -17,7 +17,7 @@ const TUFTS_MAX = 40_000;
 const FLOWERS = 0.016;
 
 /**
- * Tufts of grass, with some flowers, on a lawn, for fast machines. None grow under entities.
+ * Tufts of grass, with some flowers, on a lawn, for fast machines. No grass grows under entities.
  */
 export function createGrass(ground: RayBox, color: number, obstacles: readonly RayBox[]): InstancedMesh {
   const count = Math.min(TUFTS_MAX, Math.round(4 * ground.halfX * ground.halfZ * TUFTS_PER_SQUARE_METRE));

@@ -98,7 +98,7 @@ function follow(trail: Trail, seconds: number): void {
     trail.sinceS = trail.count === 0 ? 0 : trail.sinceS % intervalS;
     places.copyWithin(3, 0, 3 * (POINTS - 1));
     trail.count = Math.min(POINTS, trail.count + 1);
-    // The first place is always the present one, so the second one begins where it is.
+    // The first place is always the current position, so the second place is a copy of it at the beginning.
     if (trail.count === 1) trail.count = 2;
     places.set([prop.x, prop.y, prop.z], 3);
   }

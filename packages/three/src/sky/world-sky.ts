@@ -26,7 +26,7 @@ const GLIDE_S = 2;
 const HOURS_A_PAINT = 0.05;
 const DEFAULT_HOUR = 12;
 
-/** Glides from one hour of a world's sky to the next. Without a sky of the world, the page's own light holds. */
+/** Glides from one hour of a world's sky to the next. If the world sets no sky, the page's own light is used. */
 export class WorldSky {
   readonly #show: (look: SkyLook) => void;
   #default: SkyLook = DAY;

@@ -36,7 +36,7 @@ export class Appearance {
     if (!isWorn && has(avatar, "outfit", "u32")) connection.world.set(avatar.id, { outfit: settings.outfit });
   }
 
-  /** Shows a gesture to everybody. Returns false if the avatar has none. */
+  /** Shows a gesture to all players. Returns false if the avatar has none. */
   emote(emote: Emote): boolean {
     const { connection } = this.#page;
     const avatar = connection?.world.avatar;

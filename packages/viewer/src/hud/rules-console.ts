@@ -79,7 +79,7 @@ export class RulesConsole {
 
   /**
    * Adds a report. A fault marks the button of the console, which opens only when the user asks. `isNews` is false for
-   * reports from before this page joined.
+   * reports that are older than the join of this page.
    */
   add({ outcome, version, text }: Report, isNews: boolean): void {
     this.#toggle.hidden = false;

@@ -11,7 +11,7 @@ import { fetchWorlds } from "./worlds.js";
  */
 const LIST_MS_MAX = 3_000;
 
-/** A longer name leaves no space for a word that nobody can guess. A room of an unknown name shows the first world. */
+/** A longer name leaves no space for a word that cannot be guessed. A room of an unknown name shows the first world. */
 const WORLD_CHARACTERS_MAX = 24;
 
 /** Asks the user for a name and a room. */

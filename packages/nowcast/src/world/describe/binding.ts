@@ -73,7 +73,7 @@ export function bindingOf(action: ActionSource): Binding | undefined {
 const KNOWN = new WeakMap<ActionSource, { readonly binding: Binding | undefined }>();
 
 function readBinding({ name, arguments: fields, hint }: ActionSource): Binding | undefined {
-  // Chat commands and the press of a panel have ways of their own.
+  // Chat commands and panels trigger their actions without a key.
   if (hint === undefined || hint["command"] !== undefined || hint["ui"] !== undefined) return undefined;
   const field = (hinted: unknown) => fields.find((candidate) => candidate.name === hinted);
   const { key, label, reach, of, needs, unless, predict, speed, rise } = hint;

@@ -1,4 +1,4 @@
-/** The places of entities that hang on the own avatar, relative to it. */
+/** The poses of entities that are attached to the local avatar, relative to it. */
 import type { Pose } from "../interpolation/interpolation.js";
 import { multiplyRotations, rotateVector } from "../interpolation/rotation.js";
 import type { Entity, EntityId, World } from "../world.js";
@@ -28,8 +28,9 @@ const PLACE = new Float64Array(3);
 const TURN = new Float64Array(4);
 
 /**
- * Keeps the mean places of entities that hang on the own avatar and do not move relative to it. Interpolated poses of such an
- * entity and of the avatar do not fit together while the avatar turns, because each of them is interpolated on a straight line.
+ * Stores the mean poses of entities that are attached to the local avatar and do not move relative to it. Interpolated poses
+ * of such an entity and of the avatar do not fit together while the avatar turns, because each of them is interpolated on a
+ * straight line.
  */
 export class Attachments {
   readonly #world: Pick<World, "on" | "entities" | "avatarId">;
@@ -55,7 +56,7 @@ export class Attachments {
     this.#known.clear();
   }
 
-  /** Writes the pose of an entity that hangs on an avatar at `avatar`. Returns false if its place on the avatar is not steady. */
+  /** Writes the pose of an entity that is attached to an avatar with the pose `avatar`. Returns false if its place on the avatar is not steady. */
   place(id: EntityId, avatar: Pose, out: Pose): boolean {
     const known = this.#known.get(id);
     if (known === undefined || known.count < STEADY_COUNT) return false;
@@ -74,7 +75,7 @@ export class Attachments {
     const avatar = avatarId === undefined ? undefined : entities.get(avatarId);
     if (avatar === undefined) return;
     for (const entity of moved) {
-      // Poses of different steps say nothing about the place on the avatar.
+      // Poses of different steps do not determine the pose relative to the avatar.
       const isComparable = entity.parent !== undefined && entity.tick === avatar.tick;
       if (isComparable && this.#hangsOn(avatar.id, entity)) this.#record(avatar, entity);
     }

@@ -198,7 +198,7 @@ class WorldPoses implements Poses {
     const [from, to] = [this.#interpolated.position, this.#predicted.position];
     const { position } = out;
     if (id !== this.#world.avatarId && this.#attachments?.place(id, this.#shown, out)) {
-      // It hangs on the avatar, and its place there is known.
+      // It is attached to the avatar, and its relative pose is known.
     } else if (this.#isAttached(id)) {
       for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! - from[axis]!;
       rotateVector(this.#turn, position, position);

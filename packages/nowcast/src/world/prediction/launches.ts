@@ -1,4 +1,4 @@
-/** Launches of the own avatar by own actions: `predict = "launch"` in `docs/WORLDS.md`, "Actions". */
+/** Launches of the local avatar by the player's own actions: `predict = "launch"` in `docs/WORLDS.md`, "Actions". */
 import { bindingOf } from "../describe/binding.js";
 import type { World } from "../world.js";
 import { GROUND_MEMORY_STEPS } from "./media.js";
@@ -27,7 +27,7 @@ export class PredictedLaunches {
 
   /**
    * Adds the launch that an action after `step` causes, if the world declares one for it. `yaw` is the direction of the avatar.
-   * Returns whether there is one.
+   * Returns whether a launch was added.
    */
   act(name: string, step: number, yaw: number): boolean {
     const action = this.#world.definition?.actions.find((declared) => declared.name === name);

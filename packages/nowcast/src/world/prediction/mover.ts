@@ -62,7 +62,7 @@ function wrapAngle(angle: number): number {
   return turned;
 }
 
-/** Bodies that the walker pushes, and that push it. They change a step between the walker's steering and its travel. */
+/** Bodies that the walker pushes, and that push the walker. The collisions change a step after the walker is steered and before it moves. */
 export interface StepCollisions {
   collide(mover: Mover, gait: Gait, solids: readonly Solid[], count: number): void;
 }

@@ -47,7 +47,7 @@ class Other {
   readonly motion = new BodyMotion();
   /** Position and velocity after the newest step. */
   readonly state = new Float64Array(STRIDE);
-  /** The newest received position, and the one before it. */
+  /** The newest received position, and the previous position. */
   readonly acknowledged = new Float64Array(3);
   readonly before = new Float64Array(3);
   acknowledgedTick = -1;
@@ -115,7 +115,7 @@ export class OtherWalkers {
   #own: EntityId | undefined;
   #mass = 70;
   #layers: Layers | undefined;
-  /** The step that is taken, and whether it is only looked at. */
+  /** The step that is prepared, and whether it is an estimate that changes no state. */
   #step = 0;
   #isLook = false;
 

@@ -230,7 +230,7 @@ class StepPredictor implements Predictor {
     const done = this.#world.act(action, args);
     if (this.#walks === undefined) return done;
     this.#heldItems.act(action, args, this.#actor, this.#sampledMs);
-    // The step that `World.act` sent with the action may be the next one.
+    // `World.act` sends the action with the number of a step, which may be the next step.
     if (this.#launches.act(action, Math.round(this.moment), this.#wanted.yaw)) {
       this.#launches.apply(this.step, this.#mover);
       this.#history.putMover(this.step, this.#mover);
@@ -321,7 +321,7 @@ class StepPredictor implements Predictor {
     this.#sender.restart(this.step);
   }
 
-  /** Fills the history with the present state, so that earlier steps cannot be repeated. */
+  /** Fills the history with the current state, so that earlier steps cannot be repeated. */
   #fill(): void {
     for (let back = 0; back < STEPS_KEPT; back++) {
       this.#history.putInput(this.step - back, this.#wanted);

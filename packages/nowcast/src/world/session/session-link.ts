@@ -58,7 +58,7 @@ export interface SessionLinkHandlers {
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
-/** A session to the server to which the room moves, beside the one to the present owner. */
+/** A session to the server to which the room moves, in addition to the session to the current owner. */
 interface Standby {
   /** `undefined` while the session is being opened. */
   channel: Channel | undefined;
@@ -103,14 +103,14 @@ export class SessionLink {
     channel.close(code, error.message);
   }
 
-  /** Whether a session is the present one, or the one to the server to which the room moves. */
+  /** Whether a session is the current session, or the session to the server to which the room moves. */
   has(channel: Channel): boolean {
     return channel === this.channel || channel === this.#standby?.channel;
   }
 
   /**
-   * Opens a session to the server to which the room moves, while the present session goes on. The client joins there, and
-   * waits. That session becomes the present one with its first message.
+   * Opens a session to the server to which the room moves, while the current session continues. The client joins there, and
+   * waits. That session becomes the current session with its first message.
    */
   prepare(url: string): void {
     if (this.channel === undefined || this.#options.reconnect === false) return;
@@ -174,7 +174,7 @@ export class SessionLink {
     ];
   }
 
-  /** Whether something that arrived belongs to the present session. The first arrival makes the waiting session the present one. */
+  /** Whether a message belongs to the current session. The first message makes the waiting session the current session. */
   #isPresent(channel: Channel): boolean {
     const standby = this.#standby;
     if (channel !== standby?.channel) return channel === this.channel;
