@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 
 use crate::room_metrics::{OpenRooms, RoomMetrics, TICK_BOUNDS};
 
@@ -82,46 +82,62 @@ impl Metrics {
             tick_seconds,
             tick_cpu_seconds,
             encode_seconds,
-            steps_skipped: counter(own, "steps_skipped", "Steps left out because a room could not keep up"),
-            clients: gauge(own, "clients", "Clients in a room"),
-            rooms: gauge(own, "rooms", "Rooms that are open"),
-            rooms_abandoned: gauge(own, "rooms_abandoned", "Ended rooms whose threads still run"),
-            rooms_abandoned_bytes_max: gauge(
+            steps_skipped: register_metric(
+                own,
+                "steps_skipped",
+                "Steps left out because a room could not keep up",
+            ),
+            clients: register_metric(own, "clients", "Clients in a room"),
+            rooms: register_metric(own, "rooms", "Rooms that are open"),
+            rooms_abandoned: register_metric(own, "rooms_abandoned", "Ended rooms whose threads still run"),
+            rooms_abandoned_bytes_max: register_metric(
                 own,
                 "rooms_abandoned_bytes_max",
                 "Upper bound of the memory of the scripts and values of these rooms",
             ),
-            bodies_awake: gauge(own, "bodies_awake", "Bodies that physics moves, over all rooms"),
-            snapshots_superseded: counter(
+            bodies_awake: register_metric(own, "bodies_awake", "Bodies that physics moves, over all rooms"),
+            snapshots_superseded: register_metric(
                 own,
                 "snapshots_superseded",
                 "Snapshots that were replaced by a newer one before the client's socket had room",
             ),
-            lines_missed: counter(
+            lines_missed: register_metric(
                 own,
                 "chat_lines_missed",
                 "Lines of chat dropped for a client that had not read the earlier ones; the client is sent their number",
             ),
-            players_resumed: counter(own, "players_resumed", "Clients that reconnected to their player"),
-            durable: family(own, "durable_actions", "Numbered actions of clients, which happen exactly once"),
-            turns: family(
+            players_resumed: register_metric(
+                own,
+                "players_resumed",
+                "Clients that reconnected to their player",
+            ),
+            durable: register_metric(
+                own,
+                "durable_actions",
+                "Numbered actions of clients, which happen exactly once",
+            ),
+            turns: register_metric(
                 own,
                 "prediction",
                 "Steps of walkers that ran differently from the client's prediction, and views that were too old",
             ),
-            interest_entered: counter(
+            interest_entered: register_metric(
                 own,
                 "interest_entered",
                 "Entities that came near a client on a session, counted for each client",
             ),
-            interest_left: counter(
+            interest_left: register_metric(
                 own,
                 "interest_left",
                 "Entities that a client on a session no longer receives because they are far away, counted for each client",
             ),
-            rooms_ended: family(own, "rooms_ended", "Rooms that ended"),
-            rules: family(own, "rules", "Outcomes of versions of worlds' rules, and errors that they raised"),
-            dropped: family(own, "messages_dropped", "Messages from clients that were dropped"),
+            rooms_ended: register_metric(own, "rooms_ended", "Rooms that ended"),
+            rules: register_metric(
+                own,
+                "rules",
+                "Outcomes of versions of worlds' rules, and errors that they raised",
+            ),
+            dropped: register_metric(own, "messages_dropped", "Messages from clients that were dropped"),
             open_rooms,
         }
     }
@@ -175,8 +191,8 @@ impl Metrics {
         self.durable.get_or_create(&Outcomes { outcome }).inc();
     }
 
-    /// Counts an irregular step: one in which a walker did not take the next step of its client, or one with a view older
-    /// than the history of worlds.
+    /// Counts an irregular step: a step in which a walker did not take the next step of its client, or a step with a view
+    /// older than the history of worlds.
     pub(crate) fn count_turn(&self, outcome: &'static str) {
         self.turns.get_or_create(&Outcomes { outcome }).inc();
     }
@@ -192,23 +208,9 @@ impl Metrics {
     }
 }
 
-fn counter(registry: &mut Registry, name: &str, help: &str) -> Counter {
-    let counter = Counter::default();
-    registry.register(name, help, counter.clone());
-    counter
-}
-
-fn gauge(registry: &mut Registry, name: &str, help: &str) -> Gauge {
-    let gauge = Gauge::default();
-    registry.register(name, help, gauge.clone());
-    gauge
-}
-
-fn family<L>(registry: &mut Registry, name: &str, help: &str) -> Family<L, Counter>
-where
-    L: EncodeLabelSet + Clone + Eq + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static,
-{
-    let family = Family::default();
-    registry.register(name, help, family.clone());
-    family
+/// Creates a metric with the value 0, and registers it.
+pub fn register_metric<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
 }

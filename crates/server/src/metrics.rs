@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use nowcast_room::StoreFigures;
+use nowcast_room::{StoreFigures, register_metric};
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -62,8 +62,9 @@ impl Metrics {
     pub(crate) fn new(logs: Option<&LogWriter>) -> Self {
         let mut registry = Registry::default();
         let process = registry.sub_registry_with_prefix("process");
-        let resident_bytes = gauge(process, "resident_memory_bytes", "Memory that this process has in RAM");
-        let open_files = gauge(process, "open_fds", "Files and sockets that this process has open");
+        let resident_bytes =
+            register_metric(process, "resident_memory_bytes", "Memory that this process has in RAM");
+        let open_files = register_metric(process, "open_fds", "Files and sockets that this process has open");
         let cpu_seconds = Counter::default();
         process.register("cpu_seconds", "Processor time that this process has used", cpu_seconds.clone());
 
@@ -73,18 +74,19 @@ impl Metrics {
             let help = "Lines of logs that were not written: their output was full, broken or not read";
             own.register("log_lines_dropped", help, logs.counter());
         }
-        let bytes: Family<Direction, Counter> = family(own, "bytes", "Bytes on TCP connections");
-        let messages: Family<Direction, Counter> = family(own, "messages", "Messages of the plain protocol");
+        let bytes: Family<Direction, Counter> = register_metric(own, "bytes", "Bytes on TCP connections");
+        let messages: Family<Direction, Counter> =
+            register_metric(own, "messages", "Messages of the plain protocol");
         let refused: Family<Reason, Counter> =
-            family(own, "connections_refused", "Connections and joins that were refused");
+            register_metric(own, "connections_refused", "Connections and joins that were refused");
         Self {
             rooms,
-            connections: gauge(own, "connections", "TCP connections, joined or not"),
+            connections: register_metric(own, "connections", "TCP connections, joined or not"),
             bytes_received: bytes.get_or_create_owned(&IN),
             bytes_sent: bytes.get_or_create_owned(&OUT),
             messages_received: messages.get_or_create_owned(&IN),
             messages_sent: messages.get_or_create_owned(&OUT),
-            closed: family(own, "client_closed", "Clients that left or were closed"),
+            closed: register_metric(own, "client_closed", "Clients that left or were closed"),
             flooded: refused.get_or_create_owned(&Reason { reason: "flood" }),
             refused,
             resident_bytes,
@@ -137,19 +139,4 @@ impl Metrics {
             self.cpu_seconds.inc_by((seconds - self.cpu_seconds.get()).max(0.0));
         }
     }
-}
-
-fn gauge(registry: &mut Registry, name: &str, help: &str) -> Gauge {
-    let gauge = Gauge::default();
-    registry.register(name, help, gauge.clone());
-    gauge
-}
-
-fn family<L>(registry: &mut Registry, name: &str, help: &str) -> Family<L, Counter>
-where
-    L: EncodeLabelSet + Clone + Eq + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static,
-{
-    let family = Family::default();
-    registry.register(name, help, family.clone());
-    family
 }
