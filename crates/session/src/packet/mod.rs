@@ -97,7 +97,7 @@ impl<'a> Data<'a> {
     /// Reads and checks a data packet as a whole.
     ///
     /// # Errors
-    /// Fails if a frame is malformed. No frame has taken effect then.
+    /// Fails if a frame is malformed. In that case no frame has taken effect.
     pub fn read(packet: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(packet);
         let flags = reader.u8("flags")?;

@@ -128,14 +128,6 @@ impl Session {
         self.notify(notice);
     }
 
-    /// Reports that the carrier uses another path, so that the measurements of the old path are dropped.
-    pub fn handle_path_change(&mut self) {
-        self.recovery.forget_path();
-        self.rate.restart(0.5);
-        self.acks.forget_path();
-        self.handshake.forget_proof();
-    }
-
     /// Checks whether a HELLO may resume this session. The comparison takes the same time for every token.
     ///
     /// # Errors

@@ -115,7 +115,7 @@ impl Recovery {
     }
 
     /// Drops the measurements of the path, because it has changed.
-    pub(super) fn forget_path(&mut self) {
+    fn forget_path(&mut self) {
         self.rtt = Rtt::default();
         self.sent.forget_path();
         self.informative_from = 0;
