@@ -23,7 +23,7 @@ pub struct Config {
     pub tags: Arc<[Name]>,
     /// Maximum duration of a hand-over until the source stops.
     pub hand_over_max: Duration,
-    /// Maximum duration for which the source of a hand-over stays stopped, until it asks the journal whether it goes on.
+    /// Maximum duration for which the source of a hand-over stays stopped, until it asks the journal whether it continues.
     pub freeze_max: Duration,
     /// Number of batches after which the owner asks for a snapshot.
     pub snapshot_batches: usize,

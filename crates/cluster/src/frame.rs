@@ -30,8 +30,8 @@ pub enum Frame {
     Batch(Batch),
     /// A snapshot is stored and verified.
     Snapshot(SnapshotRef),
-    /// The source of a failed hand-over goes on. The frame stands where the target's head would stand, so the journal has one of
-    /// the two.
+    /// The source of a failed hand-over continues. The frame stands where the target's head would stand, so the journal has
+    /// one of the two.
     Resume(Resume),
 }
 
@@ -48,7 +48,7 @@ pub struct Head {
     pub hand_over: Option<HandOverCommit>,
 }
 
-/// The commit of a hand-over. Target and source had the same state at this step, and the target goes on at the next one.
+/// The commit of a hand-over. Target and source had the same state at this step, and the target continues with the next step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HandOverCommit {
     /// The epoch of the source.
@@ -93,7 +93,7 @@ pub struct SnapshotRef {
     pub bytes: u64,
 }
 
-/// The source of a failed hand-over goes on.
+/// The source of a failed hand-over continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Resume {
     /// The epoch of the source, which stays the owner.

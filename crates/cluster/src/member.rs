@@ -45,11 +45,11 @@ pub enum Stored<T> {
 /// The member's own life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Life {
-    /// The entry under the own name is being read.
+    /// The entry under this server's name is being read.
     Reading,
     /// An earlier start under this name may still run. Its lease must end first.
     Waiting { revision: Revision, incarnation: u64, lease: Duration, since: Time },
-    /// The own first entry is being written.
+    /// This server's first entry is being written.
     Entering { incarnation: u64 },
     /// The server is a member.
     Member { id: ServerId, revision: Revision },
@@ -77,12 +77,11 @@ pub struct Member {
     name: Name,
     config: Config,
     life: Life,
-    load: Load,
     is_draining: bool,
     is_leaving: bool,
-    /// The end of the own lease.
+    /// The end of this server's lease.
     held_until: Time,
-    /// The time of the next renewal or read, if no request for the own entry is under way.
+    /// The time of the next renewal or read, if no request for this server's entry is under way.
     next_at: Option<Time>,
     /// The time at which the renewal under way was sent.
     sent_at: Time,
@@ -99,7 +98,6 @@ impl Member {
             name,
             config,
             life: Life::Reading,
-            load: Load::default(),
             is_draining: false,
             is_leaving: false,
             held_until: Time::default(),
@@ -156,15 +154,11 @@ impl Member {
         own.into_iter().chain(others.filter(|entry| entry.phase != ServerPhase::Dead).cloned())
     }
 
-    /// The releases that are too far apart, if a server of such a release was seen. This server takes no rooms meanwhile.
+    /// The releases that are too far apart, if a server of such a release was seen. While such a server is known, this
+    /// server takes no rooms.
     #[must_use]
     pub fn refused(&self) -> Option<ReleasesApart> {
         self.refused
-    }
-
-    /// Sets the load that the next renewal reports.
-    pub fn set_load(&mut self, load: Load) {
-        self.load = load;
     }
 
     /// Begins or ends draining. The next renewal, which is sent at once, reports it.
@@ -265,7 +259,7 @@ impl Member {
         }
     }
 
-    /// Renews the own lease, and ends the leases of others that were not renewed.
+    /// Renews this server's lease, and ends the leases of others that were not renewed.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.next_at.is_some_and(|at| at <= now) {
             self.next_at = None;
@@ -280,7 +274,7 @@ impl Member {
         for name in due {
             let Some(seen) = self.others.get_mut(&name) else { continue };
             if !judges {
-                // A server without a lease judges nobody, and observes anew.
+                // A server without a lease does not end the leases of others, and starts to observe them anew.
                 seen.since = now;
                 continue;
             }
@@ -308,7 +302,7 @@ impl Member {
             link_address: self.config.link_address.clone(),
             client_address: self.config.client_address.clone(),
             tags: self.config.tags.clone(),
-            load: self.load,
+            load: Load::default(),
         }
     }
 
@@ -396,7 +390,7 @@ impl Member {
     /// The renewal under way was acknowledged.
     fn hold(&mut self, now: Time) {
         if now >= self.held_until {
-            // The directory could not be reached for a while, perhaps by nobody. Nobody is judged by this time.
+            // The directory could not be reached for a while, perhaps by no server. This time counts against no other server.
             self.others.values_mut().for_each(|seen| seen.since = now);
         }
         self.held_until = self.held_until.max(self.sent_at + surely_within(self.config.lease));

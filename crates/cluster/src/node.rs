@@ -357,13 +357,14 @@ impl Node {
         self.with(now, room, |room, context| room.restored(context, is_restored));
     }
 
-    /// Reports the step up to which commands are replayed, and the hash there; `None` if they cannot be replayed.
+    /// Reports the step up to which commands are replayed, and the hash of the world at that step; `None` if they cannot be
+    /// replayed.
     pub fn replayed(&mut self, now: Time, room: Name, replayed: Option<(u64, u64)>) {
         self.with(now, room, |room, context| room.replayed(context, replayed));
     }
 
-    /// Reports that a room stands at a step after [`RoomEvent::Stop`], with the hash there and its sessions. All batches up to
-    /// the step were passed.
+    /// Reports the step at which a room stopped after [`RoomEvent::Stop`], the hash of the world at that step, and the
+    /// sessions. All batches up to the step were passed.
     pub fn stopped(&mut self, now: Time, room: Name, step: u64, hash: u64, sessions: Arc<[u8]>) {
         self.with(now, room, |room, context| room.stopped(context, step, hash, sessions));
     }

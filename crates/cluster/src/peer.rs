@@ -53,7 +53,7 @@ pub enum PeerBody {
         /// The commands, which the cluster does not read.
         bytes: Arc<[u8]>,
     },
-    /// Target to source: the target has replayed up to this step, and has this hash there.
+    /// Target to source: the target has replayed up to this step, at which the world has this hash.
     Replayed {
         /// The target's epoch.
         epoch: Epoch,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A time on the monotonic clock of one server, in whole microseconds since any start.
 ///
-/// The clock must go on while the process is stopped and while the machine sleeps (`CLOCK_BOOTTIME` on Linux). Its rate may
+/// The clock must run while the process is stopped and while the machine sleeps (`CLOCK_BOOTTIME` on Linux). Its rate may
 /// differ from true time by at most [`RATE_ERROR_PPM_MAX`]. Times of two servers are never compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
@@ -63,8 +63,8 @@ pub fn surely_within(lease: Duration) -> Duration {
     Duration::from_micros(micros(lease) / 1_000_000 * (1_000_000 - RATE_ERROR_PPM_MAX) + part(lease, false))
 }
 
-/// Returns the shortest time on a local clock after which `lease` has passed on every clock within the bound. Everybody except
-/// the holder of a lease counts this time.
+/// Returns the shortest time on a local clock after which `lease` has passed on every clock within the bound. All servers
+/// except the holder of a lease count this time.
 #[must_use]
 pub fn surely_after(lease: Duration) -> Duration {
     // The factor 2 covers a local clock that is fast by the bound, and the second-order term of the quotient.

@@ -10,8 +10,8 @@
 //! | deciding | the target's head is in the journal; after the time limit the source appends its own frame in that place |
 //! | resuming | the journal has the source's frame, or the target's |
 //!
-//! Until the end of *flushing*, the target does not know the sequence that its head needs, so the source may go on at once. From
-//! then on, only the journal decides: one of the two frames stands behind this sequence.
+//! Until the end of *flushing*, the target does not know the sequence that its head needs, so the source may continue at
+//! once. From then on, only the journal decides: one of the two frames stands behind this sequence.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Room {
         }
     }
 
-    /// The thread stands at `step`, and has passed its last batch.
+    /// The thread has stopped at `step`, and has passed its last batch.
     pub(crate) fn stopped(&mut self, context: &Context<'_>, step: u64, hash: u64, sessions: Arc<[u8]>) {
         if let Role::Owner(Some(source)) = &mut self.role
             && source.phase == Phase::Stopping
@@ -206,7 +206,7 @@ impl Room {
         }
     }
 
-    /// The source goes on: the target cannot append its head any more.
+    /// The source continues: the target cannot append its head any more.
     pub(super) fn resumed(&mut self) {
         let Role::Owner(source) = &mut self.role else { return };
         if let Some(Source { to, epoch, why, .. }) = source.take() {

@@ -44,7 +44,7 @@ pub(crate) struct Context<'a> {
     pub(crate) member: &'a Member,
 }
 
-/// The part of the server in the room's life.
+/// The role of this server for the room.
 #[derive(Debug)]
 enum Role {
     /// The entry is being claimed.
@@ -57,7 +57,7 @@ enum Role {
     Owner(Option<Source>),
     /// The room is the target of a hand-over.
     Receiving(Receiving),
-    /// The room belongs to another server now. The entry is corrected if nobody else does it.
+    /// The room belongs to another server now. This server corrects the entry if no other server does.
     Passing { why: EndedWhy },
     /// The room is over here.
     Ended,

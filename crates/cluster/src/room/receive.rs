@@ -19,9 +19,9 @@ pub(super) struct Receiving {
     deadline: Time,
     /// The step up to which commands have arrived.
     received: u64,
-    /// The step up to which they are replayed, and the hash there.
+    /// The step up to which the commands are replayed, and the hash of the world at that step.
     replayed: Option<(u64, u64)>,
-    /// The source's last step, its hash there, and the sessions.
+    /// The source's last step, the hash of the world at that step, and the sessions.
     stopped: Option<(u64, u64, Arc<[u8]>)>,
     /// The last sequence of the journal, and the number of the last batch.
     flushed: Option<(Sequence, u64)>,
@@ -119,7 +119,7 @@ impl Room {
         self.advance(context);
     }
 
-    /// Appends the head when the target stands where the source stopped, and the journal has everything.
+    /// Appends the head when the target has reached the step at which the source stopped, and the journal has all batches.
     pub(super) fn advance_target(&mut self, context: &Context<'_>) {
         let Role::Receiving(receiving) = &mut self.role else { return };
         let (Some((step, hash, _)), Some((sequence, number)), Some(replayed), false) =
@@ -148,7 +148,7 @@ impl Room {
         self.entry.begin(Goal::Pass { to: self.me, epoch });
     }
 
-    /// Gives up before the head was sent. The source goes on.
+    /// Gives up before the head was sent. The source continues.
     pub(super) fn fail_receiving(&mut self, why: CancelWhy) {
         if let Role::Receiving(receiving) = &self.role
             && !receiving.is_committing
