@@ -38,7 +38,7 @@ pub struct Network {
     pub listen: Vec<u16>,
     /// The ports to which each server connects to reach the others. They may be those of proxies.
     pub routes: Vec<Vec<u16>>,
-    /// Whether servers tell nobody the addresses of other servers, so that no connection goes around a proxy.
+    /// Whether servers keep the addresses of other servers secret, so that no connection bypasses a proxy.
     pub is_closed: bool,
 }
 
@@ -231,7 +231,7 @@ fn configuration(folder: &Path, index: usize, network: &Network) -> String {
         .iter()
         .map(|route| format!("nats-route://{USER}:{PASSWORD}@127.0.0.1:{route}"))
         .collect();
-    // Port 1 has no server: a server that learns this address from another one cannot go around a proxy with it.
+    // Port 1 has no server: a server that learns this address from another server cannot bypass a proxy with it.
     let closed =
         if network.is_closed { "  no_advertise: true\n  cluster_advertise: \"127.0.0.1:1\"\n" } else { "" };
     let cluster = if network.listen.len() > 1 {

@@ -19,7 +19,8 @@ pub struct Lives {
 }
 
 impl Lives {
-    /// Lives the seeds one after the other, and passes the number of finished ones to `progress`. Stops at the first failure.
+    /// Runs the lives of the seeds one after the other, and passes the number of finished lives to `progress`. Stops at the
+    /// first failure.
     pub fn run(&self, command: String, mut progress: impl FnMut(u64)) -> Outcome {
         let (start, setup) = (Instant::now(), Setup::default());
         let mut total = Lived::default();

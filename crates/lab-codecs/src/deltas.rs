@@ -126,7 +126,8 @@ struct Found {
     decode: Samples,
 }
 
-/// Sends all frames. Each is encoded against the frame `back` steps before. The conversation is repeated to measure the times.
+/// Sends all frames. Each is encoded against the frame of `back` steps earlier. The conversation is repeated to measure the
+/// times.
 fn converse<P: Predictor>(
     name: &str,
     codec: impl Fn() -> Codec<P>,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use nowcast_sim::scenario::{self, Cast, Failure, Lived};
 use serde::Serialize;
 
-use crate::foreign::{PEER_PATH, PEER_VARIABLE, Peer, PeerMissing};
+use crate::typescript_peer::{PEER_PATH, PEER_VARIABLE, Peer, PeerMissing};
 
 /// The extent of the soak.
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use nowcast_lab_links::foreign::{PEER_VARIABLE, Peer};
+use nowcast_lab_links::typescript_peer::{PEER_VARIABLE, Peer};
 use nowcast_sim::scenario::{self, Cast};
 
 fn peer() -> Option<Peer> {

@@ -13,6 +13,6 @@ pub mod everything;
 pub use nowcast_lab_cluster as cluster;
 #[cfg(feature = "peers")]
 pub use nowcast_lab_codecs as codec;
-pub use nowcast_lab_links::{foreign, freshness, ipc, lag, latency, link, local, peers, soak, trial};
+pub use nowcast_lab_links::{freshness, ipc, lag, latency, link, local, peers, soak, trial, typescript_peer};
 pub use nowcast_lab_report as report;
 pub use nowcast_lab_worlds::{bots, browser, crash, load, motion, script};

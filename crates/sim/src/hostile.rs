@@ -106,10 +106,10 @@ fn operation(order: &[u8], keys: u64) -> (Duration, Operation) {
         0..=6 => Operation::Put { end, lane, key: 1 + b % keys, bytes: (a * 5) as usize },
         7..=9 => Operation::Put { end, lane, key: 0, bytes: b as usize },
         10 => Operation::Put { end, lane, key: b % 2, bytes: 1_000 + (a * 30) as usize },
-        11 => Operation::PutMortal { end, millis: a },
+        11 => Operation::PutExpiring { end, millis: a },
         12 => Operation::Ask { end, millis: a * 4 },
         13 => Operation::Stall { end, millis: a * 8 },
-        14 => Operation::Kill { told: [b & 1 == 0, b & 2 == 0], millis: a * 4, to_stream: b & 4 == 0 },
+        14 => Operation::Kill { is_reported: [b & 1 == 0, b & 2 == 0], millis: a * 4, to_stream: b & 4 == 0 },
         _ => Operation::Hostile { end, number: a << 8 | b },
     };
     (wait, operation)

@@ -185,14 +185,14 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.carrier
     }
 
-    /// Kills the carrier, with all packets on it. `told` states which ends learn of the kill at once.
-    pub fn kill_carrier(&mut self, told: [bool; 2]) {
+    /// Kills the carrier, with all packets on it. `is_reported` states which ends learn of the kill at once.
+    pub fn kill_carrier(&mut self, is_reported: [bool; 2]) {
         self.generation += 1;
-        for (end, told) in End::BOTH.into_iter().zip(told) {
+        for (end, is_reported) in End::BOTH.into_iter().zip(is_reported) {
             let config = self.ends[end as usize].link.config().clone();
             let seed = self.random.number();
             self.ends[end as usize].link = Link::new(shifted(config), seed);
-            if told {
+            if is_reported {
                 self.with(end, |session, now| session.detach(now));
             }
         }

@@ -7,16 +7,16 @@ use nowcast_queue::conformance::laws::{self, Ended};
 use nowcast_session::{MessageKind, Notice};
 
 use crate::endpoint::PolledMessage;
-use crate::script::{COMMAND_LANE, LAWFUL_LANES, MORTAL_LANE};
+use crate::script::{COMMAND_LANE, EXPIRING_LANE, LAWFUL_LANES};
 
 /// One direction: the messages that were put at one end and received at the other.
 #[derive(Debug, Default)]
 pub(crate) struct Direction {
     lanes: [Lane; LAWFUL_LANES as usize],
     /// The ids that the session assigned, in the order of the puts.
-    mortal_put: Vec<u64>,
-    mortal_got: Vec<u64>,
-    mortal_expired: HashSet<u64>,
+    expiring_put: Vec<u64>,
+    expiring_got: Vec<u64>,
+    expiring_expired: HashSet<u64>,
     /// The ids that the session assigned.
     commands_put: Vec<u64>,
     commands_seen: Vec<u64>,
@@ -42,12 +42,12 @@ impl Direction {
     }
 
     /// Returns the number of the next event with a time to live.
-    pub(crate) fn next_mortal(&self) -> u64 {
-        self.mortal_put.len() as u64
+    pub(crate) fn next_expiring(&self) -> u64 {
+        self.expiring_put.len() as u64
     }
 
-    pub(crate) fn put_mortal(&mut self, id: u64) {
-        self.mortal_put.push(id);
+    pub(crate) fn put_expiring(&mut self, id: u64) {
+        self.expiring_put.push(id);
     }
 
     /// Returns the number of the next command.
@@ -67,12 +67,12 @@ impl Direction {
     pub(crate) fn got(&mut self, message: &PolledMessage) -> Result<(), String> {
         let payload = &message.payload;
         match (message.lane, message.kind) {
-            (MORTAL_LANE, MessageKind::Event) => {
+            (EXPIRING_LANE, MessageKind::Event) => {
                 let number = read_number(payload)?;
-                if self.mortal_got.last().is_some_and(|&last| last >= number) {
+                if self.expiring_got.last().is_some_and(|&last| last >= number) {
                     return Err(format!("event {number} with a time to live came twice or out of order"));
                 }
-                self.mortal_got.push(number);
+                self.expiring_got.push(number);
                 Ok(())
             }
             (COMMAND_LANE, MessageKind::Command { .. }) => {
@@ -114,7 +114,7 @@ impl Direction {
 
     pub(crate) fn noticed(&mut self, notice: &Notice) -> Result<(), String> {
         match notice {
-            Notice::Expired { lane: MORTAL_LANE, event } if self.mortal_expired.insert(*event) => Ok(()),
+            Notice::Expired { lane: EXPIRING_LANE, event } if self.expiring_expired.insert(*event) => Ok(()),
             Notice::Expired { event, .. } => Err(format!("event {event} expired twice or cannot expire")),
             Notice::CommandTimedOut { command, .. } => self.ended(*command),
             Notice::Closed(closed) => Err(closed.to_string()),
@@ -138,9 +138,10 @@ impl Direction {
     /// Checks the record after everything has arrived.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.check_lanes(Ended::Drained)?;
-        let got: HashSet<u64> = self.mortal_got.iter().copied().collect();
-        let is_lost = |(number, id): &(u64, &u64)| !got.contains(number) && !self.mortal_expired.contains(id);
-        if let Some((lost, _)) = (0..).zip(&self.mortal_put).find(is_lost) {
+        let got: HashSet<u64> = self.expiring_got.iter().copied().collect();
+        let is_lost =
+            |(number, id): &(u64, &u64)| !got.contains(number) && !self.expiring_expired.contains(id);
+        if let Some((lost, _)) = (0..).zip(&self.expiring_put).find(is_lost) {
             return Err(format!(
                 "event {lost} with a time to live neither arrived nor was reported as expired"
             ));

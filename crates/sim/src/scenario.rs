@@ -18,7 +18,7 @@ use crate::endpoint::{Endpoint, Traffic};
 use crate::link::LinkConfig;
 use crate::pair::{End, Pair};
 use crate::record::Direction;
-use crate::script::{COMMAND_LANE, MORTAL_LANE, Operation, Script};
+use crate::script::{COMMAND_LANE, EXPIRING_LANE, Operation, Script};
 use restarts::{Engine, Gone};
 
 /// A run that broke a law.
@@ -308,21 +308,21 @@ impl<'c> Life<'c> {
     fn act(&mut self, operation: &Operation) -> Result<(), String> {
         match operation {
             Operation::Put { end, .. }
-            | Operation::PutMortal { end, .. }
+            | Operation::PutExpiring { end, .. }
             | Operation::Ask { end, .. }
             | Operation::Stall { end, .. }
             | Operation::Budget { end, .. }
             | Operation::Hostile { end, .. }
                 if self.is_gone(*end) => {}
             Operation::Put { end, lane, key, bytes } => self.put(*end, *lane, *key, *bytes),
-            Operation::PutMortal { end, millis } => {
-                let number = self.directions[*end as usize].next_mortal();
+            Operation::PutExpiring { end, millis } => {
+                let number = self.directions[*end as usize].next_expiring();
                 let time_to_live = Some(Duration::from_millis(*millis));
                 let put = self.pair.with(*end, |session, now| {
-                    session.put_event(now, MORTAL_LANE, &number.to_le_bytes(), time_to_live)
+                    session.put_event(now, EXPIRING_LANE, &number.to_le_bytes(), time_to_live)
                 });
                 match put {
-                    Ok(id) => self.directions[*end as usize].put_mortal(id),
+                    Ok(id) => self.directions[*end as usize].put_expiring(id),
                     Err(refused) => assert!(self.is_closing(&refused), "few events with a time to live wait"),
                 }
             }
@@ -340,15 +340,17 @@ impl<'c> Life<'c> {
             Operation::Stall { end, millis } => {
                 self.stalled_until[*end as usize] = self.pair.now() + Duration::from_millis(*millis);
             }
-            Operation::Kill { told, millis, to_stream } => self.kill(*told, *millis, *to_stream),
+            Operation::Kill { is_reported, millis, to_stream } => {
+                self.kill(*is_reported, *millis, *to_stream)
+            }
             Operation::Relink(link) => self.relink(link),
             Operation::Budget { end, bytes_per_second } => {
                 self.pair.with(*end, |session, _| session.set_bytes_per_second_max(*bytes_per_second));
             }
             Operation::Hostile { end, number } => self.attack(*end, *number),
             Operation::Act => return self.act_durably(),
-            Operation::Restart { end, is_told, millis, is_commit_kept } => {
-                return self.restart(*end, *is_told, *millis, *is_commit_kept);
+            Operation::Restart { end, is_reported, millis, is_commit_kept } => {
+                return self.restart(*end, *is_reported, *millis, *is_commit_kept);
             }
         }
         Ok(())
@@ -368,13 +370,13 @@ impl<'c> Life<'c> {
         }
     }
 
-    fn kill(&mut self, told: [bool; 2], millis: u64, to_stream: bool) {
+    fn kill(&mut self, is_reported: [bool; 2], millis: u64, to_stream: bool) {
         if !self.can_cut() {
             return;
         }
         self.kills += 1;
         let carrier = if to_stream { Carrier::STREAM } else { Carrier::BARE_DATAGRAMS };
-        self.pair.kill_carrier(told);
+        self.pair.kill_carrier(is_reported);
         let now = self.pair.now();
         self.joins_at = Some((now + Duration::from_millis(millis), carrier));
     }

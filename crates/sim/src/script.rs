@@ -12,7 +12,7 @@ use crate::pair::End;
 /// One operation of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
-    /// Puts a value, or an event if `key` is 0.
+    /// Puts a value on a lane, or an event if `key` is 0.
     Put {
         /// The end that puts.
         end: End,
@@ -24,7 +24,7 @@ pub enum Operation {
         bytes: usize,
     },
     /// Puts an event with a time to live, on a separate lane.
-    PutMortal {
+    PutExpiring {
         /// The end that puts.
         end: End,
         /// The time to live of the event.
@@ -47,7 +47,7 @@ pub enum Operation {
     /// Kills the carrier. A new one is attached after a while.
     Kill {
         /// Whether each end learns of the kill at once.
-        told: [bool; 2],
+        is_reported: [bool; 2],
         /// Time until the new carrier is attached.
         millis: u64,
         /// Whether the new carrier is a reliable stream.
@@ -76,7 +76,7 @@ pub enum Operation {
         /// The end whose process is killed.
         end: End,
         /// Whether the other end learns at once that the carrier is dead.
-        is_told: bool,
+        is_reported: bool,
         /// Time until the new process starts.
         millis: u64,
         /// Whether a commit in progress was stored.
@@ -100,7 +100,7 @@ pub struct Script {
 /// Number of lanes that carry states and events, to which the laws apply.
 pub const LAWFUL_LANES: u8 = 3;
 /// The lane of events with a time to live.
-pub const MORTAL_LANE: u8 = 3;
+pub const EXPIRING_LANE: u8 = 3;
 /// In this percentage of runs, one value in four is large. In other runs an interval rarely fills half of a window, so barriers
 /// are rare.
 const CROWDED_PERCENT: u64 = 15;
@@ -147,7 +147,7 @@ impl Script {
         for _ in 0..1 + random.below(RESTARTS_MAX) {
             let operation = Operation::Restart {
                 end: random_end(random),
-                is_told: random.percent(60),
+                is_reported: random.percent(60),
                 millis: random.below(1_500),
                 is_commit_kept: random.percent(50),
             };
@@ -222,11 +222,11 @@ fn random_operation(random: &mut Random, keys: u64, is_crowded: bool) -> Operati
             let bytes = if random.percent(95) { random.below(200) } else { random.below(9_000) };
             Operation::Put { end, lane, key: 0, bytes: bytes as usize }
         }
-        75..=79 => Operation::PutMortal { end, millis: random.below(400) },
+        75..=79 => Operation::PutExpiring { end, millis: random.below(400) },
         80..=84 => Operation::Ask { end, millis: 20 + random.below(2_000) },
         85..=88 => Operation::Stall { end, millis: random.below(3_000) },
         89..=90 => Operation::Kill {
-            told: [random.percent(70), random.percent(50)],
+            is_reported: [random.percent(70), random.percent(50)],
             millis: random.below(1_500),
             to_stream: random.percent(25),
         },

@@ -45,7 +45,7 @@ fn a_stalled_reader_gets_one_value_of_a_key_despite_barriers() {
 #[test]
 fn a_lost_value_whose_successor_needs_a_barrier_is_sent_again() {
     let large = (2..=4).map(|key| put(200, key, 8_000));
-    let kill = Operation::Kill { told: [true, true], millis: 100, to_stream: false };
+    let kill = Operation::Kill { is_reported: [true, true], millis: 100, to_stream: false };
     let rest = [put(500, 1, 90), (MS, kill), put(1, 1, 9_000)];
     live(large.chain(rest).collect());
 }

@@ -131,14 +131,14 @@ fn a_wrong_token_is_refused_and_the_session_continues() {
 fn an_expired_event_is_reported_and_delays_no_other() {
     let mut pair = open_pair(delayed(25));
     pair.link(End::Initiator).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..delayed(25) });
-    let put = |session: &mut Session, now| session.put_event(now, 0, b"mortal", Some(100 * MS));
+    let put = |session: &mut Session, now| session.put_event(now, 0, b"expiring", Some(100 * MS));
     let event = pair.with(End::Initiator, put).unwrap();
-    pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"immortal", None)).unwrap();
+    pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"lasting", None)).unwrap();
     run(&mut pair, 200 * MS);
     assert!(notices(&mut pair, End::Initiator).contains(&Notice::Expired { lane: 0, event }));
     pair.link(End::Initiator).reconfigure(delayed(25));
     run(&mut pair, 1_000 * MS);
-    assert_eq!(received(&mut pair, End::Acceptor), [(MessageKind::Event, b"immortal".to_vec())]);
+    assert_eq!(received(&mut pair, End::Acceptor), [(MessageKind::Event, b"lasting".to_vec())]);
 }
 
 #[test]

@@ -73,7 +73,8 @@ impl Checker {
         state.followed += u64::from(has_followed);
     }
 
-    /// A server shows the count of a client. `least` was confirmed before the session began, or shown in it before.
+    /// A server shows the count of a client. `least` is the count that was confirmed before the session began, or shown
+    /// earlier in the session.
     pub(super) fn shows(&self, room: u8, client: u8, least: u64, count: u64) {
         let mut state = self.lock();
         state.shown += 1;
@@ -148,7 +149,7 @@ mod tests {
         assert_eq!((checker.violation(), least), (None, 1));
     }
 
-    /// Reports something that breaks a promise.
+    /// Reports a broken promise.
     type Break = fn(&Checker);
 
     #[test]

@@ -33,9 +33,9 @@ use crate::Outcome;
 const CLIENTS: u8 = 2;
 /// Time after the faults in which each client must count again. An election of NATS takes up to 10 s.
 const FOUND_WITHIN: Duration = Duration::from_secs(90);
-/// Interval between two looks at the script.
+/// Interval between two checks of the script.
 const LOOK: Duration = Duration::from_millis(10);
-/// Number of lives in which a shorter script must fail, before it counts as one that does not.
+/// Number of runs of a shorter script. If no run fails, a fault that was left out is needed.
 const SHRINK_TRIES: u64 = 2;
 
 /// The extent of a run.

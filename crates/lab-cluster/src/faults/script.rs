@@ -26,13 +26,13 @@ pub enum Fault {
     KillServers,
     /// Kills a nats-server, and starts it again later with its files.
     KillNats(u8),
-    /// Kills two nats-servers of three. The number names the one that stays.
+    /// Kills two nats-servers of three. The number names the nats-server that keeps running.
     KillTwoNats(u8),
     /// Kills all nats-servers.
     KillAllNats,
     /// Stops a nats-server (SIGSTOP).
     StopNats(u8),
-    /// Stops a nats-server for 30 of each 40 ms, so that it answers like one with a slow disk.
+    /// Stops a nats-server for 30 of each 40 ms, so that it answers like a nats-server with a slow disk.
     SlowNats(u8),
     /// Fills the disk of the first nats-server. Afterwards, space is made and this nats-server starts again.
     FillDisk,

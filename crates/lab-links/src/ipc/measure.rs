@@ -45,7 +45,7 @@ pub(crate) fn begin(carrier: Carrier, task: Task) -> Result<Begun, LocalError> {
         core: two_cores()[1],
     };
     let mut companion = Companion::start(&orders, meeting.is_pipe())?;
-    let outlet = meeting.meet(companion.input())?;
+    let outlet = meeting.connect(companion.input())?;
     control.wait(Word::Ready, 1, 10, "the receiver to be ready")?;
     Ok((control, companion, outlet))
 }

@@ -33,7 +33,7 @@ impl Default for Plan {
     }
 }
 
-/// Limit of the round trip of a cache line. Below it, the two cores are near each other.
+/// If the round trip of a cache line is shorter than this, the two cores are near each other.
 const NEAR_NS: f64 = 250.0;
 
 /// Samples, separated by the distance of the two virtual cores. The host system moves the cores, and figures of the two cases are
@@ -66,7 +66,7 @@ struct Measured {
 /// Runs all measurements.
 ///
 /// # Errors
-/// If the system or a carrier refuses a request. There is no figure then.
+/// If the system or a carrier refuses a request. In that case there are no figures.
 pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalError> {
     let wanted = |carrier: &Carrier| plan.through.is_empty() || plan.through.contains(carrier);
     let mut results: Vec<Measured> = measured().into_iter().filter(wanted).map(Measured::new).collect();

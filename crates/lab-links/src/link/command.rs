@@ -139,7 +139,7 @@ fn on_host(
         command.process_group(0).stdin(Stdio::null());
     }
     // This thread stays until the program has ended. So the program is killed early only if this process ends.
-    let mut child = sys::die_with_starter(&mut command).spawn().map_err(failed)?;
+    let mut child = sys::kill_with_starter(&mut command).spawn().map_err(failed)?;
     loop {
         if let Some(status) = child.try_wait().map_err(failed)? {
             if role == Role::Other {

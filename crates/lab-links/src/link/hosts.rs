@@ -68,7 +68,7 @@ impl Host {
     }
 
     fn new_in_this_thread(number: u8) -> Result<(Self, SyncDevice), HostError> {
-        go_apart()?;
+        enter_new_network()?;
         let device = DeviceBuilder::new()
             .name("link0")
             .ipv4(Self::address_of(number), 24, None)
@@ -115,7 +115,7 @@ impl Host {
 ///
 /// # Errors
 /// [`HostError::Namespace`] if the system does not allow it.
-pub fn go_apart() -> Result<(), HostError> {
+pub fn enter_new_network() -> Result<(), HostError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| HostError::Namespace(errno.into()))?;
     sys::bring_loopback_up().map_err(HostError::Namespace)
 }

@@ -35,11 +35,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub use command::{CommandError, run};
-pub use hosts::{HOSTS_MAX, Host, HostError, MTU, become_able, go_apart};
+pub use hosts::{HOSTS_MAX, Host, HostError, MTU, become_able, enter_new_network};
 pub use nowcast_sim::link::{Jitter, LinkConfig, LinkCounters, Loss, Variation};
 pub use process::HostProcess;
 pub use summary::{Lateness, Summary};
-pub use sys::die_with_starter;
+pub use sys::kill_with_starter;
 pub use sys::run_before_others;
 
 /// Returns the loss of each direction for a given loss of round trips. A round trip succeeds only if both directions do.

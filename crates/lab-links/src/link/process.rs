@@ -35,7 +35,7 @@ impl HostProcess {
             let mut start = || {
                 host.enter()?;
                 command.stdin(Stdio::null()).stdout(Stdio::piped());
-                sys::die_with_starter(&mut command).spawn()
+                sys::kill_with_starter(&mut command).spawn()
             };
             let mut child = match start() {
                 Ok(child) => child,

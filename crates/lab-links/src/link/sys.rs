@@ -26,7 +26,7 @@ pub(super) fn bring_loopback_up() -> io::Result<()> {
 }
 
 /// Makes the kernel kill the program when the thread that started it ends, so that no program outlives the link.
-pub fn die_with_starter(command: &mut Command) -> &mut Command {
+pub fn kill_with_starter(command: &mut Command) -> &mut Command {
     let request = || Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?);
     // SAFETY: between fork and exec only async-signal-safe calls are allowed; `prctl` is one system call.
     unsafe { command.pre_exec(request) }

@@ -143,7 +143,7 @@ impl Meeting {
     ///
     /// # Errors
     /// Fails if the receiver does not connect in time, or if the system refuses a connection.
-    pub fn meet(self, input: Option<ChildStdin>) -> Result<Box<dyn Outlet>, LocalError> {
+    pub fn connect(self, input: Option<ChildStdin>) -> Result<Box<dyn Outlet>, LocalError> {
         match self.door {
             Prepared::Ready(outlet) => Ok(outlet),
             Prepared::Queue(listener, key) => Ok(Box::new(queue::Queue::accept(listener, key)?)),

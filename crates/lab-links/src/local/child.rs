@@ -294,7 +294,7 @@ fn send(
 ) -> Result<String, LocalError> {
     let meeting = Meeting::prepare(carrier, name, control)?;
     control.word(Word::Pong).store(1, Ordering::Release);
-    let mut outlet: Box<dyn Outlet> = meeting.meet(None)?;
+    let mut outlet: Box<dyn Outlet> = meeting.connect(None)?;
     control.wait(Word::Ready, 1, 10, "the reader")?;
     control.word(Word::Ping).store(1, Ordering::Release);
     control.wait(Word::Go, 1, 10, "go")?;

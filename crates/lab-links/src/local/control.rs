@@ -30,7 +30,7 @@ pub enum Word {
     Taken,
     /// Asks the child to end.
     Stop,
-    /// The present phase of the child. The process that counts the child's system calls reads this word.
+    /// The current phase of the child. The process that counts the child's system calls reads this word.
     Phase,
     /// A figure that the child reports.
     Figure,

@@ -104,7 +104,7 @@ mod tests {
                     control.word(Word::Taken).store(number, std::sync::atomic::Ordering::Release);
                 }
             });
-            let mut outlet = meeting.meet(None).unwrap();
+            let mut outlet = meeting.connect(None).unwrap();
             control.wait(Word::Ready, 1, 10, "the reader").unwrap();
             for number in 1..=5 {
                 outlet.send(&Message::new(number, now_ns())).unwrap();

@@ -56,7 +56,7 @@ impl Zenoh {
             let node = Node::open(end, address).and_then(|node| {
                 // The thread that waits for this signal may have ended.
                 let _ = listens.send(());
-                node.meet()
+                node.wait_until_linked()
             });
             drop(opened.send(node));
         });
@@ -92,7 +92,7 @@ impl Node {
     }
 
     /// Waits for both links, and until the other end listens. Messages that are put before the other end listens would be lost.
-    fn meet(mut self) -> Result<Node, zenoh::Error> {
+    fn wait_until_linked(mut self) -> Result<Node, zenoh::Error> {
         let deadline = Instant::now() + OPEN_TIMEOUT;
         loop {
             let links = self.session.info().links().wait().count();

@@ -92,7 +92,7 @@ impl Brain {
     }
 
     /// Records an entity, with its `place` if that is known.
-    pub(super) fn meet(
+    pub(super) fn record_entity(
         &mut self,
         id: u32,
         kind: &str,
@@ -230,16 +230,16 @@ impl Brain {
                     [centre[0] + PILES * half[0] * angle.sin(), centre[1] + PILES * half[1] * angle.cos()];
                 Mood::Drop { at, force: Force::Gentle }
             }
-            (Some(_), _) => Mood::Drop { at: self.somewhere(), force: Force::Full },
+            (Some(_), _) => Mood::Drop { at: self.random_place(), force: Force::Full },
             (None, 0..=4) => match self.nearest(here) {
                 Some(entity) => Mood::Fetch { entity },
                 // No target is left, and no action of the world needs a target.
                 None if self.abilities.targeted.is_empty() => {
-                    Mood::Drop { at: self.somewhere(), force: Force::Full }
+                    Mood::Drop { at: self.random_place(), force: Force::Full }
                 }
-                None => Mood::Stroll { to: self.somewhere(), run: true },
+                None => Mood::Stroll { to: self.random_place(), run: true },
             },
-            (None, _) => Mood::Stroll { to: self.somewhere(), run: dice > 7 },
+            (None, _) => Mood::Stroll { to: self.random_place(), run: dice > 7 },
         };
     }
 
@@ -259,7 +259,7 @@ impl Brain {
         near.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, id)| id)
     }
 
-    fn somewhere(&mut self) -> [f64; 2] {
+    fn random_place(&mut self) -> [f64; 2] {
         let Area { centre, half } = self.ground;
         let mut coordinate = |axis: usize| centre[axis] + (self.draw(1000) as f64 / 500.0 - 1.0) * half[axis];
         [coordinate(0), coordinate(1)]
@@ -326,8 +326,8 @@ mod tests {
         brain.welcomed(2);
         brain.offered(Abilities::new(kinds(), actions));
         assert!(brain.think().is_empty(), "its position is unknown");
-        brain.meet(4, "block", [1.0; 3], Some([1.0, 0.25, 0.0]), &map(&[("holder", Value::Nil)]));
-        brain.meet(9, "person", [1.0; 3], Some([0.0, 0.9, 0.0]), &holding(Value::Nil));
+        brain.record_entity(4, "block", [1.0; 3], Some([1.0, 0.25, 0.0]), &map(&[("holder", Value::Nil)]));
+        brain.record_entity(9, "person", [1.0; 3], Some([0.0, 0.9, 0.0]), &holding(Value::Nil));
         brain.moves(2, Some(9));
         brain
     }
@@ -387,7 +387,7 @@ mod tests {
     fn entities_carried_by_other_players_are_left_alone() {
         let hint = map(&[("target", "block".into()), ("of", "block".into())]);
         let mut brain = bot_beside_a_block(&[action("grab", "block: u32?", hint)]);
-        brain.meet(10, "person", [1.0; 3], None, &holding(4.into()));
+        brain.record_entity(10, "person", [1.0; 3], None, &holding(4.into()));
         live(&mut brain, |_, action, arguments| panic!("{action} {arguments:?}"));
         brain.lose(10);
         let mut grabs = 0;

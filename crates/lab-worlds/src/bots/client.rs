@@ -20,7 +20,7 @@ use nowcast_lab_report::Samples;
 
 /// Measurements of one bot or of many.
 #[derive(Default)]
-pub(super) struct Felt {
+pub(super) struct Measurements {
     /// Times from the first packet to `welcome`, in milliseconds.
     pub(super) connect_ms: Samples,
     /// Times between two `move` messages, or between two rounds of movement, in milliseconds.
@@ -39,8 +39,8 @@ pub(super) struct Felt {
     pub(super) ends: BTreeMap<String, usize>,
 }
 
-impl Felt {
-    pub(super) fn add(&mut self, one: Felt) {
+impl Measurements {
+    pub(super) fn add(&mut self, one: Measurements) {
         self.connect_ms.merge(one.connect_ms);
         self.interval_ms.merge(one.interval_ms);
         self.ping_ms.merge(one.ping_ms);
@@ -75,8 +75,8 @@ pub(super) async fn play(
     address: &Address,
     index: usize,
     end: Instant,
-) -> Felt {
-    let mut felt = Felt::default();
+) -> Measurements {
+    let mut measurements = Measurements::default();
     let url = format!(
         "ws://{}{}?encoding={}&hz={}&name=bot-{index}",
         address.host, address.path, encoding, plan.hz
@@ -86,8 +86,8 @@ pub(super) async fn play(
     let mut socket = match connect_async_with_config(url, None, no_delay).await {
         Ok((socket, _)) => socket,
         Err(error) => {
-            felt.end(explain(&error));
-            return felt;
+            measurements.end(explain(&error));
+            return measurements;
         }
     };
     let mut session = Session {
@@ -96,13 +96,13 @@ pub(super) async fn play(
         begin,
         joined: None,
         last_move: None,
-        felt,
+        measurements,
     };
     session.run(&mut socket, end).await;
-    session.felt.played = session.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
+    session.measurements.played = session.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
     // The server's answer to the close no longer affects the measurement.
     let _ = tokio::time::timeout(Duration::from_secs(2), socket.close(None)).await;
-    session.felt
+    session.measurements
 }
 
 struct Session {
@@ -111,7 +111,7 @@ struct Session {
     begin: Instant,
     joined: Option<Instant>,
     last_move: Option<Instant>,
-    felt: Felt,
+    measurements: Measurements,
 }
 
 impl Session {
@@ -124,8 +124,8 @@ impl Session {
                 () = tokio::time::sleep_until(end) => return,
                 message = socket.next() => match message {
                     Some(Ok(message)) => if !self.receive(message) { return },
-                    Some(Err(error)) => return self.felt.end(explain(&error)),
-                    None => return self.felt.end("closed without a reason"),
+                    Some(Err(error)) => return self.measurements.end(explain(&error)),
+                    None => return self.measurements.end("closed without a reason"),
                 },
                 _ = thoughts.tick() => {
                     let mut says = self.brain.think();
@@ -135,7 +135,7 @@ impl Session {
                     }
                     for said in says {
                         if let Err(error) = self.send(socket, &said).await {
-                            return self.felt.end(explain(&error));
+                            return self.measurements.end(explain(&error));
                         }
                     }
                 }
@@ -144,7 +144,7 @@ impl Session {
     }
 
     async fn send(&mut self, socket: &mut Socket, message: &ClientMessage) -> Result<(), WsError> {
-        self.felt.sent += 1;
+        self.measurements.sent += 1;
         let frame = match message.encode(self.encoding) {
             Frame::Text(text) => Message::text(text),
             Frame::Binary(bytes) => Message::binary(bytes),
@@ -163,37 +163,37 @@ impl Session {
                     || "closed without a reason".to_owned(),
                     |frame| format!("{} {}", u16::from(frame.code), frame.reason),
                 );
-                self.felt.end(reason);
+                self.measurements.end(reason);
                 return false;
             }
             _ => return true,
         };
-        self.felt.received += 1;
-        self.felt.received_bytes += message.len() as u64;
+        self.measurements.received += 1;
+        self.measurements.received_bytes += message.len() as u64;
         let decoded = match decoded {
             Ok(decoded) => decoded,
             Err(error) => {
-                self.felt.end(format!("the server sent nonsense: {error}"));
+                self.measurements.end(format!("the server sent nonsense: {error}"));
                 return false;
             }
         };
         match &decoded {
             ServerMessage::Welcome { .. } => {
                 self.joined = Some(now);
-                self.felt.connect_ms.push((now - self.begin).as_secs_f64() * 1e3);
+                self.measurements.connect_ms.push((now - self.begin).as_secs_f64() * 1e3);
             }
             ServerMessage::Move { .. } => {
                 if let Some(last) = self.last_move.replace(now) {
-                    self.felt.interval_ms.push((now - last).as_secs_f64() * 1e3);
+                    self.measurements.interval_ms.push((now - last).as_secs_f64() * 1e3);
                 }
             }
             ServerMessage::Pong { time } => {
-                self.felt.ping_ms.push((now - self.begin).as_secs_f64() * 1e3 - time);
+                self.measurements.ping_ms.push((now - self.begin).as_secs_f64() * 1e3 - time);
             }
             _ => {}
         }
         if let Err(error) = self.see(decoded) {
-            self.felt.end(format!("the server sent nonsense: {error}"));
+            self.measurements.end(format!("the server sent nonsense: {error}"));
             return false;
         }
         true
@@ -207,7 +207,7 @@ impl Session {
             ServerMessage::Define { kinds, actions, .. } => brain.offered(abilities(kinds, actions)?),
             ServerMessage::Spawn { entities } => {
                 for Entity { id, kind, scale, p, attributes, .. } in entities {
-                    brain.meet(id, &kind, scale.unwrap_or([1.0; 3]), Some(p), &attributes.0);
+                    brain.record_entity(id, &kind, scale.unwrap_or([1.0; 3]), Some(p), &attributes.0);
                 }
             }
             ServerMessage::Attributes { id, set: Any(attributes) } => brain.notice(id, &attributes),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use nowcast_server::figures::{Buckets, Figures};
 
 use super::Plan;
-use super::client::Felt;
+use super::client::Measurements;
 use nowcast_lab_report::{Axis, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table};
 
 const TICK: &str = "nowcast_tick_seconds";
@@ -14,26 +14,31 @@ const AWAKE: &str = "nowcast_bodies_awake";
 const TICK_CPU: &str = "nowcast_tick_cpu_seconds";
 const CPU: &str = "process_cpu_seconds_total";
 
-pub(super) fn report(plan: &Plan, joining: Duration, felt: Felt, scrapes: &[(Duration, Figures)]) -> Report {
+pub(super) fn report(
+    plan: &Plan,
+    joining: Duration,
+    measurements: Measurements,
+    scrapes: &[(Duration, Figures)],
+) -> Report {
     let command = format!(
         "nowcast bots --count {} --seconds {} --hz {} --protocol {} --seed {} --url {}",
         plan.count, plan.seconds, plan.hz, plan.protocol, plan.seed, plan.url
     );
     let mut report = Report::new(format!("{} bots in one room", plan.count), command).seed(plan.seed);
     report.note("If the address is local, bots and server share this machine, and the figures include the work of the bots.");
-    for (reason, count) in &felt.ends {
+    for (reason, count) in &measurements.ends {
         report.note(format!("{count} bots ended before their time: {reason}"));
     }
-    report.section(clients(plan, joining, felt));
+    report.section(clients(plan, joining, measurements));
     report.section(server(scrapes));
     report
 }
 
-fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
+fn clients(plan: &Plan, joining: Duration, mut measurements: Measurements) -> Section {
     let mut section = Section::new("Clients");
     section.text(format!(
         "{} of {} bots joined, 50 a second over {:.1} s, and played for {} s. The target interval is {:.1} ms.",
-        felt.joined(),
+        measurements.joined(),
         plan.count,
         joining.as_secs_f64(),
         plan.seconds,
@@ -58,13 +63,13 @@ fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
             Cell::count(summary.samples),
         ]);
     };
-    spread("connect to welcome", &mut felt.connect_ms);
-    spread("between two updates", &mut felt.interval_ms);
-    spread("round trip", &mut felt.ping_ms);
+    spread("connect to welcome", &mut measurements.connect_ms);
+    spread("between two updates", &mut measurements.interval_ms);
+    spread("round trip", &mut measurements.ping_ms);
     section.table(table);
 
-    let seconds = felt.played.as_secs_f64().max(1e-9);
-    let per_bot = felt.received_bytes as f64 / seconds;
+    let seconds = measurements.played.as_secs_f64().max(1e-9);
+    let per_bot = measurements.received_bytes as f64 / seconds;
     let mut rates = Table::new(vec![
         Column::text("each bot, a second"),
         Column::number("messages", "1/s"),
@@ -72,10 +77,10 @@ fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
     ]);
     rates.row(vec![
         Cell::text("received"),
-        Cell::number(felt.received as f64 / seconds, 1),
+        Cell::number(measurements.received as f64 / seconds, 1),
         Cell::number(per_bot / 1e3, 1),
     ]);
-    rates.row(vec![Cell::text("sent"), Cell::number(felt.sent as f64 / seconds, 1), Cell::Missing]);
+    rates.row(vec![Cell::text("sent"), Cell::number(measurements.sent as f64 / seconds, 1), Cell::Missing]);
     section.table(rates);
     section
 }

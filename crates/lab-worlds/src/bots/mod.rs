@@ -16,7 +16,7 @@ use nowcast_world_protocol::plain::Encoding;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use client::Felt;
+use client::Measurements;
 use nowcast_lab_report::Report;
 
 /// The options of a run.
@@ -140,11 +140,11 @@ async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
     }
     let mut scrapes = vec![(Duration::ZERO, before)];
     let mut tick = tokio::time::interval_at(start + Duration::from_secs(1), Duration::from_secs(1));
-    let mut felt = Felt::default();
+    let mut measurements = Measurements::default();
     loop {
         tokio::select! {
             done = bots.join_next() => match done {
-                Some(one) => felt.add(one.expect("a bot ends by itself")),
+                Some(one) => measurements.add(one.expect("a bot ends by itself")),
                 None => break,
             },
             _ = tick.tick() => if let Ok(figures) = Figures::fetch(&address.host, None).await {
@@ -152,10 +152,10 @@ async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
             },
         }
     }
-    if felt.joined() == 0 {
-        return Err(BotsError::NobodyJoined { count: plan.count, reason: felt.first_refusal() });
+    if measurements.joined() == 0 {
+        return Err(BotsError::NobodyJoined { count: plan.count, reason: measurements.first_refusal() });
     }
-    Ok(findings::report(plan, joining, felt, &scrapes))
+    Ok(findings::report(plan, joining, measurements, &scrapes))
 }
 
 fn parse(url: &str) -> Result<Address, BotsError> {

@@ -12,28 +12,28 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::abilities::{Abilities, ActionOffer, KindOffer};
 use super::brain::{Brain, THOUGHTS_HZ};
-use super::client::Felt;
+use super::client::Measurements;
 use super::{Address, Plan};
 
 /// Joins, plays until `end`, and leaves.
-pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Instant) -> Felt {
-    let mut felt = Felt::default();
+pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Instant) -> Measurements {
+    let mut measurements = Measurements::default();
     let room = address.path.rsplit('/').next().unwrap_or("bots");
     let begin = Instant::now();
     let url = format!("nowcast://{}/{room}", address.host);
     let channel = match Connector::new().connect(&url).await {
         Ok(channel) => channel,
         Err(error) => {
-            felt.end(error);
-            return felt;
+            measurements.end(error);
+            return measurements;
         }
     };
     let join = Join::new(format!("bot-{index}")).network_hz(plan.hz);
     let client = match WorldClient::join(channel, join) {
         Ok(client) => client,
         Err(error) => {
-            felt.end(error);
-            return felt;
+            measurements.end(error);
+            return measurements;
         }
     };
     let mut bot = SessionBot {
@@ -42,11 +42,11 @@ pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Inst
         begin,
         joined: None,
         last_tick: None,
-        felt,
+        measurements,
     };
     bot.run(end).await;
-    bot.felt.played = bot.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
-    bot.felt
+    bot.measurements.played = bot.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
+    bot.measurements
 }
 
 struct SessionBot {
@@ -55,7 +55,7 @@ struct SessionBot {
     begin: Instant,
     joined: Option<Instant>,
     last_tick: Option<(u32, Instant)>,
-    felt: Felt,
+    measurements: Measurements,
 }
 
 impl SessionBot {
@@ -69,17 +69,17 @@ impl SessionBot {
                 received = self.client.channel().receive() => {
                     let received = received.map_err(ClientError::from);
                     if let Err(error) = received.and_then(|message| self.receive(&message)) {
-                        return self.felt.end(error);
+                        return self.measurements.end(error);
                     }
                 }
                 _ = thoughts.tick() => {
                     count += 1;
                     if count.is_multiple_of(THOUGHTS_HZ) && let Some(rtt) = self.client.channel().status().rtt {
-                        self.felt.ping_ms.push(rtt.as_secs_f64() * 1e3);
+                        self.measurements.ping_ms.push(rtt.as_secs_f64() * 1e3);
                     }
                     for said in self.brain.think() {
                         if let Err(error) = self.send(said) {
-                            return self.felt.end(error);
+                            return self.measurements.end(error);
                         }
                     }
                 }
@@ -88,7 +88,7 @@ impl SessionBot {
     }
 
     fn send(&mut self, said: ClientMessage) -> Result<(), nowcast::Error> {
-        self.felt.sent += 1;
+        self.measurements.sent += 1;
         match said {
             ClientMessage::Input(input) => self.client.set_input(&world_input(input)),
             ClientMessage::Chat { text } => self.client.say(&text),
@@ -104,8 +104,8 @@ impl SessionBot {
     }
 
     fn receive(&mut self, message: &Message) -> Result<(), ClientError> {
-        self.felt.received += 1;
-        self.felt.received_bytes += message.bytes.len() as u64;
+        self.measurements.received += 1;
+        self.measurements.received_bytes += message.bytes.len() as u64;
         match self.client.handle(message)? {
             Update::Welcome => self.welcomed(),
             Update::Defined => self.defined()?,
@@ -124,7 +124,7 @@ impl SessionBot {
     fn welcomed(&mut self) {
         let now = Instant::now();
         self.joined = Some(now);
-        self.felt.connect_ms.push((now - self.begin).as_secs_f64() * 1e3);
+        self.measurements.connect_ms.push((now - self.begin).as_secs_f64() * 1e3);
         if let Some(welcome) = self.client.view().welcome() {
             self.brain.welcomed(welcome.player.0);
         }
@@ -155,7 +155,7 @@ impl SessionBot {
         // If the kind of an entity is not defined yet, the entity is sent again after the definition.
         let Some(kind) = view.kind(entity.kind) else { return };
         let place = entity.place.map(|place| place.position.map(f64::from));
-        self.brain.meet(id.0, &kind.name, entity.scale.map(f64::from), place, attributes);
+        self.brain.record_entity(id.0, &kind.name, entity.scale.map(f64::from), place, attributes);
     }
 
     fn moved(&mut self, tick: u32) {
@@ -164,7 +164,7 @@ impl SessionBot {
         if self.last_tick.is_none_or(|(last, _)| last != tick)
             && let Some((_, at)) = self.last_tick.replace((tick, now))
         {
-            self.felt.interval_ms.push((now - at).as_secs_f64() * 1e3);
+            self.measurements.interval_ms.push((now - at).as_secs_f64() * 1e3);
         }
         for (id, transform) in self.client.view().transforms() {
             self.brain.moved(id.0, transform.position.map(f64::from));

@@ -254,11 +254,11 @@ impl<'p> Trial<'p> {
             Some(aim) => self.wait_for_end(&mut process, aim).await?,
         };
         let seen: Vec<Seen> = self.witnesses.iter().map(|one| one.notes.take()).collect();
-        let went_on = process.went_on(PATIENCE);
-        if is_settled && went_on.is_none() && self.before.is_some() {
+        let resumed_at = process.resumed_at(PATIENCE);
+        if is_settled && resumed_at.is_none() && self.before.is_some() {
             return Err(CrashError::Server(format!("after kill {} no world resumed", self.kills.kills)));
         }
-        self.note(&seen, &process, went_on, killed);
+        self.note(&seen, &process, resumed_at, killed);
         let compared_from = Instant::now();
         self.compare_saved()?;
         // The next server starts only after the comparison, so the comparison does not count as time of the clients.
@@ -343,20 +343,26 @@ impl<'p> Trial<'p> {
 
     /// Adds the observations of clients during one run of the server. The run ended with a kill. Losses that the clients found
     /// during the run were caused by the previous kill.
-    fn note(&mut self, seen: &[Seen], process: &Process, went_on: Option<(u64, Instant)>, killed: Instant) {
+    fn note(
+        &mut self,
+        seen: &[Seen],
+        process: &Process,
+        resumed_at: Option<(u64, Instant)>,
+        killed: Instant,
+    ) {
         let mut acts = Tally::default();
         self.witnesses.iter().for_each(|witness| acts += witness.notes.tally());
         let acts_of_life = acts - self.kills.acts;
         self.kills.acts = acts;
         if let Some((point, killed_before)) = self.before {
-            self.kills.note_start(process, went_on, seen);
+            self.kills.note_start(process, resumed_at, seen);
             for (witness, seen) in self.witnesses.iter().zip(seen) {
                 if let Some(moved) = seen.moved {
                     let time = moved.saturating_duration_since(killed_before);
                     self.kills.of_carrier(witness.carrier).push(milliseconds(time));
                 }
             }
-            let lost_ms = went_on.zip(self.newest_tick.take()).map(|((tick, _), newest)| {
+            let lost_ms = resumed_at.zip(self.newest_tick.take()).map(|((tick, _), newest)| {
                 newest.saturating_sub(tick) as f64 * 1e3 / f64::from(nowcast_world::STEP_HZ)
             });
             self.kills.note_kill(point, lost_ms, acts_of_life);
@@ -385,12 +391,12 @@ impl<'p> Trial<'p> {
 
 impl Kills {
     /// Adds the times of the start of a process with an existing world.
-    fn note_start(&mut self, process: &Process, went_on: Option<(u64, Instant)>, seen: &[Seen]) {
+    fn note_start(&mut self, process: &Process, resumed_at: Option<(u64, Instant)>, seen: &[Seen]) {
         let since = |at: Instant| milliseconds(at.saturating_duration_since(process.begun));
         if let Some(listening) = process.listening {
             self.listening_ms.push(milliseconds(listening));
         }
-        if let Some((_, at)) = went_on {
+        if let Some((_, at)) = resumed_at {
             self.going_on_ms.push(since(at));
         }
         if let Some(first) = seen.iter().filter_map(|one| one.first_update).min() {

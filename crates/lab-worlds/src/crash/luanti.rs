@@ -207,7 +207,7 @@ fn listen(child: &mut Child) -> Receiver<Said> {
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if let Some(said) = parse(&line) {
-                // After the trial there is no receiver any more.
+                // After the trial the receiver is dropped.
                 let _ = tell.send(said);
             }
         }

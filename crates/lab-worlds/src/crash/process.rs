@@ -34,7 +34,7 @@ pub(super) struct Process {
     /// The server's port on this machine.
     pub(super) port: u16,
     aim: Option<Aim>,
-    goes_on: Receiver<(u64, Instant)>,
+    resumptions: Receiver<(u64, Instant)>,
 }
 
 impl Process {
@@ -77,12 +77,12 @@ impl Process {
         let mut child =
             command.spawn().map_err(|cause| CrashError::Server(format!("it does not start: {cause}")))?;
         let (port_found, port_of_it) = channel();
-        let (tick_found, goes_on) = channel();
+        let (tick_found, resumptions) = channel();
         let stdout = child.stdout.take().expect("the standard output is piped");
         std::thread::spawn(move || say(stdout, port_in, &port_found));
         let stderr = child.stderr.take().expect("the standard error is piped");
         std::thread::spawn(move || say(stderr, tick_in, &tick_found));
-        let mut process = Process { child, begun, listening: None, port, aim, goes_on };
+        let mut process = Process { child, begun, listening: None, port, aim, resumptions };
         match port_of_it.recv_timeout(PATIENCE) {
             Ok((port, at)) => {
                 process.port = port;
@@ -102,8 +102,8 @@ impl Process {
 
     /// Returns the tick at which the server's world resumed, and the time of that message. Returns `None` if there was no such
     /// message within this time, or before the server's end.
-    pub(super) fn went_on(&self, within: Duration) -> Option<(u64, Instant)> {
-        self.goes_on.recv_timeout(within).ok()
+    pub(super) fn resumed_at(&self, within: Duration) -> Option<(u64, Instant)> {
+        self.resumptions.recv_timeout(within).ok()
     }
 
     /// Whether the server killed itself at its fail point. Returns an error if it ended in another way.

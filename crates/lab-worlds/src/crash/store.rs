@@ -56,7 +56,7 @@ pub enum StoreFiguresError {
     /// The folder of the trial failed.
     #[error("the trial: {0}")]
     Io(#[from] std::io::Error),
-    /// The restored world differs from the stored one. No figure is valid then.
+    /// The restored world differs from the stored one. In that case no figure is valid.
     #[error("{0}")]
     Wrong(String),
 }

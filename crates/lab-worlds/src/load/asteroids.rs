@@ -256,17 +256,17 @@ async fn watch_link(address: SocketAddr, carrier: CarrierKind, stage: &Stage) ->
     while !stage.truth_is_in.load(Ordering::Acquire) && !stage.is_over() {
         tokio::time::sleep(LOOK).await;
     }
-    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let text = |error: &dyn std::fmt::Display| error.to_string();
     let connector = Connector::new().carriers([carrier]).trust(Trust::Announced);
     let channel =
-        connector.connect(&format!("nowcast://{address}/{ROOM}")).await.map_err(|error| told(&error))?;
+        connector.connect(&format!("nowcast://{address}/{ROOM}")).await.map_err(|error| text(&error))?;
     let mut client =
-        WorldClient::join(channel, Join::new("client").network_hz(HZ)).map_err(|error| told(&error))?;
+        WorldClient::join(channel, Join::new("client").network_hz(HZ)).map_err(|error| text(&error))?;
     let mut shown: HashMap<EntityId, Transform> = HashMap::new();
     let mut places = Places::new();
     while !stage.is_over() {
         let Ok(update) = timeout(LOOK, client.receive()).await else { continue };
-        let Update::Moved(Applied { tick, .. }) = update.map_err(|error| told(&error))? else { continue };
+        let Update::Moved(Applied { tick, .. }) = update.map_err(|error| text(&error))? else { continue };
         stage.client_is_in.store(true, Ordering::Release);
         for (id, now) in client.view().transforms() {
             // If a pose has not changed, it may be older than this step.

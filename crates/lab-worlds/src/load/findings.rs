@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::profile::Profile;
-use super::reader::Speech;
+use super::reader::ReaderProtocol;
 use super::trial::{Measured, Scenario, Sight};
 use super::{FailedTrial, Plan};
 use nowcast_lab_report::{
@@ -18,17 +18,17 @@ const PROFILE_CRATES: usize = 16;
 const PROFILE_FUNCTIONS: usize = 20;
 
 /// Returns the name of a server in tables.
-fn server_of(speech: Speech) -> &'static str {
-    match speech {
-        Speech::WebTransport => "Nowcast, session over WebTransport (encrypted)",
-        Speech::WebSocket => "Nowcast, session over WebSocket",
-        Speech::Plain => "Nowcast, plain protocol",
-        Speech::Colyseus => "Colyseus, WebSocket",
+fn server_of(protocol: ReaderProtocol) -> &'static str {
+    match protocol {
+        ReaderProtocol::WebTransport => "Nowcast, session over WebTransport (encrypted)",
+        ReaderProtocol::WebSocket => "Nowcast, session over WebSocket",
+        ReaderProtocol::Plain => "Nowcast, plain protocol",
+        ReaderProtocol::Colyseus => "Colyseus, WebSocket",
     }
 }
 
 /// Returns the name of a trial. The name is shown while the trial runs.
-pub(super) fn name_of(speech: Speech, scenario: Scenario) -> String {
+pub(super) fn name_of(protocol: ReaderProtocol, scenario: Scenario) -> String {
     let Scenario { sight, avatars, things, clients } = scenario;
     let sees = match sight {
         Sight::All => "all of",
@@ -37,7 +37,7 @@ pub(super) fn name_of(speech: Speech, scenario: Scenario) -> String {
     let clients =
         if clients == 1 { "1 client that sees".into() } else { format!("{clients} clients that see") };
     let among = if things == 0 { String::new() } else { format!(" among {things} things") };
-    format!("{}: {clients} {sees} {avatars} avatars{among}", server_of(speech))
+    format!("{}: {clients} {sees} {avatars} avatars{among}", server_of(protocol))
 }
 
 pub(super) fn report(
@@ -64,7 +64,7 @@ pub(super) fn report(
             report.section(costs(&trials, sight, title));
         }
     }
-    report.section(feelings(&trials));
+    report.section(update_quality(&trials));
     if measured.iter().any(|one| one.profile.is_some()) {
         report.section(profiles(&trials));
     }
@@ -98,13 +98,13 @@ fn note_settings(report: &mut Report, plan: &Plan, is_apart: bool) {
 }
 
 fn note_trouble(report: &mut Report, one: &Measured) {
-    let name = name_of(one.speech, one.scenario);
-    let why = one.felt.why_lost.as_deref().unwrap_or("no reason");
+    let name = name_of(one.protocol, one.scenario);
+    let why = one.measurements.why_lost.as_deref().unwrap_or("no reason");
     if one.joined < one.scenario.clients {
         report.note(format!("{name}: {} came in ({why}).", one.joined));
     }
-    if one.felt.lost > 0 {
-        report.note(format!("{name}: {} were lost ({why}).", one.felt.lost));
+    if one.measurements.lost > 0 {
+        report.note(format!("{name}: {} were lost ({why}).", one.measurements.lost));
     }
     if one.server.steps_skipped.is_some_and(|skipped| skipped > 0.0) {
         report.note(format!(
@@ -130,7 +130,7 @@ pub(super) fn list_failed(report: &mut Report, failed: &[FailedTrial]) {
 }
 
 /// The measurements of all trials, by place, protocol, and whether there is only one client.
-struct Trials<'a>(BTreeMap<(Place, Speech, bool), Vec<&'a Measured>>);
+struct Trials<'a>(BTreeMap<(Place, ReaderProtocol, bool), Vec<&'a Measured>>);
 
 /// The scenario of a trial without its number of clients.
 type Place = (Sight, u32, u32);
@@ -162,25 +162,26 @@ impl<'a> Trials<'a> {
         let mut trials: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for one in measured {
             let is_alone = one.scenario.clients < one.scenario.avatars;
-            trials.entry((place_of(one.scenario), one.speech, is_alone)).or_default().push(one);
+            trials.entry((place_of(one.scenario), one.protocol, is_alone)).or_default().push(one);
         }
         Self(trials)
     }
 
     /// Returns the trials with all clients.
-    fn full(&self) -> impl Iterator<Item = (Scenario, Speech, &[&'a Measured])> {
+    fn full(&self) -> impl Iterator<Item = (Scenario, ReaderProtocol, &[&'a Measured])> {
         let full = self.0.iter().filter(|((.., is_alone), _)| !is_alone);
-        full.map(|((_, speech, _), trials)| (trials[0].scenario, *speech, trials.as_slice()))
+        full.map(|((_, protocol, _), trials)| (trials[0].scenario, *protocol, trials.as_slice()))
     }
 
     /// Returns the trials of the same server with only one client. All carriers of our server share them.
-    fn alone(&self, scenario: Scenario, speech: Speech) -> &[&'a Measured] {
-        let speech = if speech == Speech::Colyseus { speech } else { Speech::WebSocket };
-        self.0.get(&(place_of(scenario), speech, true)).map_or(&[], Vec::as_slice)
+    fn alone(&self, scenario: Scenario, protocol: ReaderProtocol) -> &[&'a Measured] {
+        let protocol =
+            if protocol == ReaderProtocol::Colyseus { protocol } else { ReaderProtocol::WebSocket };
+        self.0.get(&(place_of(scenario), protocol, true)).map_or(&[], Vec::as_slice)
     }
 
-    fn cost(&self, scenario: Scenario, speech: Speech, trials: &[&Measured]) -> Cost {
-        let alone = self.alone(scenario, speech);
+    fn cost(&self, scenario: Scenario, protocol: ReaderProtocol, trials: &[&Measured]) -> Cost {
+        let alone = self.alone(scenario, protocol);
         let mut cost = Cost::default();
         for one in trials {
             let seconds = one.time.as_secs_f64();
@@ -257,16 +258,16 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
         traffic.push(Column::number("memory after all left", "MB"));
     }
     let (mut processor, mut traffic) = (Table::new(processor), Table::new(traffic));
-    let mut lines: BTreeMap<Speech, Vec<(f64, f64)>> = BTreeMap::new();
-    for (scenario, speech, these) in trials.full().filter(|(scenario, ..)| scenario.sight == sight) {
-        let mut cost = trials.cost(scenario, speech, these);
+    let mut lines: BTreeMap<ReaderProtocol, Vec<(f64, f64)>> = BTreeMap::new();
+    for (scenario, protocol, these) in trials.full().filter(|(scenario, ..)| scenario.sight == sight) {
+        let mut cost = trials.cost(scenario, protocol, these);
         let Scenario { clients, things, .. } = scenario;
         let over = if is_crowd { things } else { clients };
         if !cost.client.is_empty() {
-            lines.entry(speech).or_default().push((f64::from(over), cost.client.quantile(0.5)));
+            lines.entry(protocol).or_default().push((f64::from(over), cost.client.quantile(0.5)));
         }
         let heads = || {
-            let mut heads = vec![Cell::text(server_of(speech)), Cell::count(clients as usize)];
+            let mut heads = vec![Cell::text(server_of(protocol)), Cell::count(clients as usize)];
             heads.extend(is_crowd.then(|| Cell::count(things as usize)));
             heads
         };
@@ -294,13 +295,13 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
 }
 
 /// Draws the costs by the number of clients or of things. Draws bars if there is only one number.
-fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>, over: Axis) -> Option<Chart> {
+fn chart(lines: &BTreeMap<ReaderProtocol, Vec<(f64, f64)>>, over: Axis) -> Option<Chart> {
     let title = "Processor time of the network for each client and second";
     let is_line = lines.values().any(|points| points.len() > 1);
     if is_line {
         let series = lines
             .iter()
-            .map(|(speech, points)| Series { name: server_of(*speech).into(), values: points.clone() });
+            .map(|(protocol, points)| Series { name: server_of(*protocol).into(), values: points.clone() });
         return Some(Chart::Lines(LineChart {
             title: title.into(),
             x: over,
@@ -308,14 +309,14 @@ fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>, over: Axis) -> Option<Chart>
             series: series.collect(),
         }));
     }
-    let labels: Vec<String> = lines.keys().map(|speech| server_of(*speech).to_owned()).collect();
+    let labels: Vec<String> = lines.keys().map(|protocol| server_of(*protocol).to_owned()).collect();
     let values = lines.values().map(|points| points.first().map(|(_, cost)| *cost)).collect();
     let series = vec![Series { name: "processor time".into(), values }];
     (!labels.is_empty())
         .then(|| Chart::Bars(BarChart { title: title.into(), unit: "ms".into(), labels, series, log: false }))
 }
 
-fn feelings(trials: &Trials<'_>) -> Section {
+fn update_quality(trials: &Trials<'_>) -> Section {
     let mut section = Section::new("Update intervals and delays of clients");
     section.text(
         "Intervals between updates of one client. Delays count from the step of an update, relative to the freshest update of the trial. The server's ticks: ours from its /metrics, where the 99th percentile is interpolated between the bounds of a histogram; for Colyseus its steps and patches.",
@@ -333,18 +334,21 @@ fn feelings(trials: &Trials<'_>) -> Section {
         Column::number("tick p99", "ms"),
         Column::number("updates", ""),
     ]);
-    for (scenario, speech, these) in trials.full() {
-        let mut intervals: Samples =
-            these.iter().flat_map(|one| &one.felt.intervals_us).map(|&us| f64::from(us) / 1e3).collect();
+    for (scenario, protocol, these) in trials.full() {
+        let mut intervals: Samples = these
+            .iter()
+            .flat_map(|one| &one.measurements.intervals_us)
+            .map(|&us| f64::from(us) / 1e3)
+            .collect();
         let mut delays = Samples::new();
         for one in these {
-            let freshest = one.felt.delays_us.iter().min().copied().unwrap_or(0);
-            let late = one.felt.delays_us.iter().map(|delay| (delay - freshest) as f64 / 1e3);
+            let freshest = one.measurements.delays_us.iter().min().copied().unwrap_or(0);
+            let late = one.measurements.delays_us.iter().map(|delay| (delay - freshest) as f64 / 1e3);
             late.for_each(|delay| delays.push(delay));
         }
         let ticks: Samples = these.iter().filter_map(|one| one.server.tick_p99_ms).collect();
         let mut row = vec![
-            Cell::text(server_of(speech)),
+            Cell::text(server_of(protocol)),
             Cell::count(scenario.clients as usize),
             Cell::text(match scenario {
                 Scenario { sight: Sight::All, .. } => "all".to_owned(),
@@ -357,7 +361,7 @@ fn feelings(trials: &Trials<'_>) -> Section {
             row.extend([summary.median, summary.p99, summary.max].map(|value| Cell::number(value, 1)));
         }
         row.push(range(ticks, 2));
-        row.push(Cell::count(these.iter().map(|one| one.felt.updates as usize).sum()));
+        row.push(Cell::count(these.iter().map(|one| one.measurements.updates as usize).sum()));
         table.row(row);
     }
     section.table(table);
@@ -370,7 +374,7 @@ fn profiles(trials: &Trials<'_>) -> Section {
     section.text(
         "Shares of the samples of `perf` during the measurement, in percent: the mean of all trials. A function counts for the crate of its path, or of the type whose method it is; functions that the compiler put into their callers count for the callers. C and C++ are Luau, SQLite and the system's libraries without a namespace.",
     );
-    for (scenario, speech, these) in trials.full() {
+    for (scenario, protocol, these) in trials.full() {
         let profiles: Vec<&Profile> = these.iter().filter_map(|one| one.profile.as_ref()).collect();
         if profiles.is_empty() {
             continue;
@@ -385,7 +389,7 @@ fn profiles(trials: &Trials<'_>) -> Section {
             }
             let mut shares: Vec<_> = shares.into_iter().collect();
             shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-            let title = format!("{head}: {}", name_of(speech, scenario));
+            let title = format!("{head}: {}", name_of(protocol, scenario));
             let mut table = Table::new(vec![Column::text(&title), Column::number("share", "%")]);
             for (name, share) in shares.into_iter().take(rows_max) {
                 table.row(vec![Cell::text(name), Cell::number(share, 1)]);
@@ -399,20 +403,20 @@ fn profiles(trials: &Trials<'_>) -> Section {
 #[cfg(test)]
 mod tests {
     use super::super::kernel::Traffic;
-    use super::super::reader::Felt;
+    use super::super::reader::Measurements;
     use super::super::trial::ServerFigures;
     use super::*;
 
-    fn measured(speech: Speech, clients: u32, server_ms: u64, resident_bytes: u64) -> Measured {
-        let felt = Felt {
+    fn measured(protocol: ReaderProtocol, clients: u32, server_ms: u64, resident_bytes: u64) -> Measured {
+        let measurements = Measurements {
             intervals_us: vec![50_000, 52_000],
             delays_us: vec![7_000_000, 7_001_000],
             updates: 3,
-            ..Felt::default()
+            ..Measurements::default()
         };
         Measured {
             repetition: 0,
-            speech,
+            protocol,
             scenario: Scenario { sight: Sight::All, avatars: 11, things: 0, clients },
             joined: clients,
             time: Duration::from_secs(10),
@@ -421,7 +425,7 @@ mod tests {
             traffic: Traffic { udp_datagrams: 1_100, tcp_segments: 0, ip_bytes: 220_000 },
             resident_bytes,
             resident_bytes_left: None,
-            felt,
+            measurements,
             server: ServerFigures { seen: Some(11.0), ..ServerFigures::default() },
             profile: None,
         }
@@ -430,12 +434,12 @@ mod tests {
     #[test]
     fn the_cost_of_a_client_is_the_difference_between_a_full_server_and_one_with_a_single_client() {
         let all = [
-            measured(Speech::WebSocket, 1, 500, 10_000_000),
-            measured(Speech::WebTransport, 11, 1_500, 11_000_000),
+            measured(ReaderProtocol::WebSocket, 1, 500, 10_000_000),
+            measured(ReaderProtocol::WebTransport, 11, 1_500, 11_000_000),
         ];
         let trials = Trials::of(&all);
-        let (scenario, speech, these) = trials.full().next().unwrap();
-        let mut cost = trials.cost(scenario, speech, these);
+        let (scenario, protocol, these) = trials.full().next().unwrap();
+        let mut cost = trials.cost(scenario, protocol, these);
         assert_eq!(cost.client.quantile(0.5), 10.0, "a hundred ms a second, shared out among ten");
         assert_eq!(cost.alone.quantile(0.5), 50.0);
         assert_eq!(cost.memory_kilobytes.quantile(0.5), 100.0);
@@ -446,15 +450,15 @@ mod tests {
     #[test]
     fn a_server_is_compared_with_the_single_client_of_its_own_repetition() {
         let mut all = [
-            measured(Speech::WebSocket, 1, 500, 10_000_000),
-            measured(Speech::WebSocket, 11, 1_500, 11_000_000),
-            measured(Speech::WebSocket, 11, 9_000, 11_000_000),
+            measured(ReaderProtocol::WebSocket, 1, 500, 10_000_000),
+            measured(ReaderProtocol::WebSocket, 11, 1_500, 11_000_000),
+            measured(ReaderProtocol::WebSocket, 11, 9_000, 11_000_000),
         ];
         // In the first repetition, the trial with a single client failed.
         (all[0].repetition, all[1].repetition, all[2].repetition) = (1, 1, 0);
         let trials = Trials::of(&all);
-        let (scenario, speech, these) = trials.full().next().unwrap();
-        let mut cost = trials.cost(scenario, speech, these);
+        let (scenario, protocol, these) = trials.full().next().unwrap();
+        let mut cost = trials.cost(scenario, protocol, these);
         assert_eq!((these.len(), cost.core.len(), cost.client.len()), (2, 2, 1));
         assert_eq!(cost.client.quantile(0.5), 10.0);
     }
@@ -462,9 +466,9 @@ mod tests {
     #[test]
     fn a_profile_is_the_mean_of_all_trials_of_a_server() {
         let mut all = [
-            measured(Speech::WebSocket, 1, 500, 10_000_000),
-            measured(Speech::WebSocket, 11, 1_500, 11_000_000),
-            measured(Speech::WebSocket, 11, 1_500, 11_000_000),
+            measured(ReaderProtocol::WebSocket, 1, 500, 10_000_000),
+            measured(ReaderProtocol::WebSocket, 11, 1_500, 11_000_000),
+            measured(ReaderProtocol::WebSocket, 11, 1_500, 11_000_000),
         ];
         for (one, share) in all[1..].iter_mut().zip([30.0, 50.0]) {
             let part = |name: &str| [(name.to_owned(), share), ("less".to_owned(), 1.0)].into();
@@ -481,12 +485,12 @@ mod tests {
     fn a_report_has_a_row_for_each_full_server_and_names_problems() {
         let plan = Plan::quick("nowcast".into(), "nowcast lab load".into());
         let mut all = vec![
-            measured(Speech::WebSocket, 1, 500, 10_000_000),
-            measured(Speech::WebSocket, 11, 1_500, 11_000_000),
-            measured(Speech::Plain, 11, 1_400, 11_000_000),
+            measured(ReaderProtocol::WebSocket, 1, 500, 10_000_000),
+            measured(ReaderProtocol::WebSocket, 11, 1_500, 11_000_000),
+            measured(ReaderProtocol::Plain, 11, 1_400, 11_000_000),
         ];
-        all[2].felt.lost = 2;
-        all[2].felt.why_lost = Some("it was late".into());
+        all[2].measurements.lost = 2;
+        all[2].measurements.why_lost = Some("it was late".into());
         let report = report(&plan, &all, true, &Err("Colyseus is left out.".into()));
         assert_eq!(report.sections[0].tables[0].rows.len(), 2);
         assert_eq!(report.sections.last().unwrap().tables[0].rows.len(), 2);

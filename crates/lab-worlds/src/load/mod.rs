@@ -20,11 +20,11 @@ use std::thread;
 use std::time::Duration;
 
 pub use self::process::ProcessError;
-use self::reader::Speech;
+use self::reader::ReaderProtocol;
 pub use self::reader::main as read;
 pub use self::studio::{StudioPlan, run as run_studio};
 use self::trial::{Measured, Scenario, Sight};
-use nowcast_lab_links::link::{HostError, go_apart};
+use nowcast_lab_links::link::{HostError, enter_new_network};
 use nowcast_lab_links::local::two_cores;
 use nowcast_lab_report::Report;
 
@@ -36,7 +36,7 @@ pub const COLYSEUS: &str = "target/peers/colyseus";
 pub struct Plan {
     /// The `nowcast` program.
     pub program: PathBuf,
-    /// Numbers of clients, with one trial for each number. Each client sees all avatars, of which there are as many as clients.
+    /// Numbers of clients, with one trial for each number. There is one avatar for each client, and each client sees all avatars.
     pub all: Vec<u32>,
     /// Number of clients, and number of avatars, in the runs in which each client sees a fifth of the avatars; 0 for no such
     /// runs.
@@ -113,7 +113,7 @@ impl Plan {
         let peer = self.peer();
         // The kernel counts the traffic of this thread's network, and the programs start in the same network.
         let (is_apart, (measured, failed)) = in_a_thread(|| {
-            let is_apart = go_apart().is_ok();
+            let is_apart = enter_new_network().is_ok();
             (is_apart, self.measure(peer.is_ok(), progress))
         });
         let mut report = findings::report(self, &measured, is_apart, &peer);
@@ -143,9 +143,9 @@ impl Plan {
         let (mut measured, mut failed) = (Vec::new(), Vec::new());
         for repetition in 0..self.repeats {
             for scenario in self.scenarios() {
-                for (speech, scenario) in trials(scenario, has_peer) {
-                    let name = findings::name_of(speech, scenario);
-                    let trial = || trial::run(self, speech, scenario, repetition);
+                for (protocol, scenario) in trials(scenario, has_peer) {
+                    let name = findings::name_of(protocol, scenario);
+                    let trial = || trial::run(self, protocol, scenario, repetition);
                     measured.extend(attempt(name, trial, &mut failed, progress));
                 }
             }
@@ -265,18 +265,19 @@ fn attempt<T>(
 }
 
 /// Returns the trials of one scenario: each server with one client, and then with all clients over each carrier.
-fn trials(scenario: Scenario, has_peer: bool) -> impl Iterator<Item = (Speech, Scenario)> {
+fn trials(scenario: Scenario, has_peer: bool) -> impl Iterator<Item = (ReaderProtocol, Scenario)> {
     let alone = Scenario { clients: 1, ..scenario };
     let ours = [
-        (Speech::WebSocket, alone),
-        (Speech::WebSocket, scenario),
-        (Speech::WebTransport, scenario),
-        (Speech::Plain, scenario),
+        (ReaderProtocol::WebSocket, alone),
+        (ReaderProtocol::WebSocket, scenario),
+        (ReaderProtocol::WebTransport, scenario),
+        (ReaderProtocol::Plain, scenario),
     ];
     // The plain protocol sends all entities to all clients.
-    let is_offered =
-        move |(speech, _): &(Speech, Scenario)| scenario.sight == Sight::All || *speech != Speech::Plain;
-    let theirs = [(Speech::Colyseus, alone), (Speech::Colyseus, scenario)];
+    let is_offered = move |(protocol, _): &(ReaderProtocol, Scenario)| {
+        scenario.sight == Sight::All || *protocol != ReaderProtocol::Plain
+    };
+    let theirs = [(ReaderProtocol::Colyseus, alone), (ReaderProtocol::Colyseus, scenario)];
     // The peer's room has only avatars.
     let has_peer = has_peer && scenario.sight != Sight::Crowd;
     ours.into_iter().filter(is_offered).chain(theirs.into_iter().filter(move |_| has_peer))
@@ -306,18 +307,18 @@ mod tests {
     fn each_server_is_measured_with_one_client_and_with_all() {
         let plan = Plan { all: vec![10], near: 20, crowds: vec![(30, 400)], ..plan() };
         let all: Vec<_> = plan.scenarios().flat_map(|scenario| trials(scenario, true)).collect();
-        let of = |speech, sight: Sight| {
-            let these = all.iter().filter(|(other, scenario)| *other == speech && scenario.sight == sight);
+        let of = |protocol, sight: Sight| {
+            let these = all.iter().filter(|(other, scenario)| *other == protocol && scenario.sight == sight);
             these.map(|(_, scenario)| scenario.clients).collect::<Vec<_>>()
         };
-        assert_eq!(of(Speech::WebSocket, Sight::All), [1, 10]);
-        assert_eq!(of(Speech::WebTransport, Sight::All), [10]);
-        assert_eq!(of(Speech::Plain, Sight::All), [10]);
-        assert_eq!(of(Speech::Plain, Sight::Near), [0; 0]);
-        assert_eq!(of(Speech::Colyseus, Sight::Near), [1, 20]);
-        assert_eq!(of(Speech::WebSocket, Sight::Crowd), [1, 30]);
-        assert_eq!(of(Speech::WebTransport, Sight::Crowd), [30]);
-        assert_eq!(of(Speech::Colyseus, Sight::Crowd), [0; 0]);
+        assert_eq!(of(ReaderProtocol::WebSocket, Sight::All), [1, 10]);
+        assert_eq!(of(ReaderProtocol::WebTransport, Sight::All), [10]);
+        assert_eq!(of(ReaderProtocol::Plain, Sight::All), [10]);
+        assert_eq!(of(ReaderProtocol::Plain, Sight::Near), [0; 0]);
+        assert_eq!(of(ReaderProtocol::Colyseus, Sight::Near), [1, 20]);
+        assert_eq!(of(ReaderProtocol::WebSocket, Sight::Crowd), [1, 30]);
+        assert_eq!(of(ReaderProtocol::WebTransport, Sight::Crowd), [30]);
+        assert_eq!(of(ReaderProtocol::Colyseus, Sight::Crowd), [0; 0]);
     }
 
     #[test]
@@ -342,6 +343,6 @@ mod tests {
         let plan = Plan { colyseus: "/nowhere".into(), ..plan() };
         assert!(plan.peer().unwrap_err().contains("`cargo xtask peers` installs it"));
         let scenario = plan.scenarios().next().unwrap();
-        assert!(trials(scenario, false).all(|(speech, _)| speech != Speech::Colyseus));
+        assert!(trials(scenario, false).all(|(protocol, _)| protocol != ReaderProtocol::Colyseus));
     }
 }

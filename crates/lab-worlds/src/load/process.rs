@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nowcast_lab_links::link::die_with_starter;
+use nowcast_lab_links::link::kill_with_starter;
 use nowcast_lab_links::local::Pinned;
 
 /// Maximum length of a line, in bytes.
@@ -62,17 +62,17 @@ impl Program {
         // A process starts on the core of the thread that starts it.
         let pinned = Pinned::to(core);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = die_with_starter(&mut command).spawn().map_err(failed)?;
+        let mut child = kill_with_starter(&mut command).spawn().map_err(failed)?;
         drop(pinned);
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
-        let (heard, lines) = sync_channel(LINES_MAX);
+        let (outcome, lines) = sync_channel(LINES_MAX);
         // This thread ends with the program, because the program's output then closes.
         thread::spawn(move || {
             let mut output = BufReader::new(output);
             let mut line = String::new();
             while (&mut output).take(LINE_BYTES_MAX).read_line(&mut line).is_ok_and(|length| length > 0) {
-                if heard.send(std::mem::take(&mut line)).is_err() {
+                if outcome.send(std::mem::take(&mut line)).is_err() {
                     return;
                 }
             }
@@ -85,8 +85,8 @@ impl Program {
         self.child.id()
     }
 
-    /// Waits for a line that `parse` accepts. Other lines are skipped.
-    pub(super) fn hear<T>(
+    /// Waits for a line for which `find` returns a value, and returns the value. Other lines are skipped.
+    pub(super) fn wait_for_line<T>(
         &self,
         patience: Duration,
         mut find: impl FnMut(&str) -> Option<T>,
@@ -109,7 +109,7 @@ impl Program {
     }
 
     /// Writes a line to the program's standard input.
-    pub(super) fn tell(&mut self, line: &str) -> Result<(), ProcessError> {
+    pub(super) fn send_line(&mut self, line: &str) -> Result<(), ProcessError> {
         let what = self.what;
         let input = self.input.as_mut().ok_or(ProcessError::Ended { what })?;
         writeln!(input, "{line}").map_err(|_| ProcessError::Ended { what })
@@ -138,19 +138,22 @@ mod tests {
     fn lines_are_exchanged_with_a_program() {
         let mut echo = Program::start("the echo", shell("echo begin; exec cat"), 0).unwrap();
         let patience = Duration::from_secs(30);
-        assert_eq!(echo.hear(patience, |line| line.strip_prefix("be").map(str::to_owned)).unwrap(), "gin");
-        echo.tell("again").unwrap();
-        assert_eq!(echo.hear(patience, |line| (line == "again").then_some(7)).unwrap(), 7);
+        assert_eq!(
+            echo.wait_for_line(patience, |line| line.strip_prefix("be").map(str::to_owned)).unwrap(),
+            "gin"
+        );
+        echo.send_line("again").unwrap();
+        assert_eq!(echo.wait_for_line(patience, |line| (line == "again").then_some(7)).unwrap(), 7);
     }
 
     #[test]
     fn a_program_that_ends_or_prints_nothing_is_an_error() {
         let ended = Program::start("the liar", shell("echo x"), 0).unwrap();
-        let heard = ended.hear(Duration::from_secs(30), |_| None::<()>);
-        assert!(matches!(heard, Err(ProcessError::Ended { what: "the liar" })), "{heard:?}");
+        let outcome = ended.wait_for_line(Duration::from_secs(30), |_| None::<()>);
+        assert!(matches!(outcome, Err(ProcessError::Ended { what: "the liar" })), "{outcome:?}");
         let silent = Program::start("the silent", shell("exec sleep 60"), 0).unwrap();
-        let heard = silent.hear(Duration::from_millis(10), |_| None::<()>);
-        assert!(matches!(heard, Err(ProcessError::Silent { .. })), "{heard:?}");
+        let outcome = silent.wait_for_line(Duration::from_millis(10), |_| None::<()>);
+        assert!(matches!(outcome, Err(ProcessError::Silent { .. })), "{outcome:?}");
         let missing = Program::start("nothing", Command::new("/nowhere/at/all"), 0);
         assert!(matches!(missing, Err(ProcessError::Start { .. })));
     }

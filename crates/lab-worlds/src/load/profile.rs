@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use nowcast_lab_links::link::die_with_starter;
+use nowcast_lab_links::link::kill_with_starter;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Samples a second. The number is prime, so that samples do not synchronise with ticks.
@@ -50,7 +50,7 @@ impl Profiler {
         let mut command = Command::new("perf");
         command.args(["record", "-q", "-e", "cpu-clock", "-F", SAMPLES_HZ, "-p"]).arg(pid.to_string());
         command.arg("-o").arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(Profiler { perf: die_with_starter(&mut command).spawn()?, file })
+        Ok(Profiler { perf: kill_with_starter(&mut command).spawn()?, file })
     }
 
     /// Ends the sampling and counts the samples.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nowcast_lab_report::{Cell, Column, Report, Section, Table};
 use serde_json::Value as Json;
 
-use super::reader::Speech;
+use super::reader::ReaderProtocol;
 use super::trial::{Moment, ROOM, Readers, Scenario, Server, Sight};
 use super::{LoadError, Plan, in_a_thread, kernel};
 
@@ -96,10 +96,10 @@ fn measure_tabs(
 ) -> Result<Vec<TabCosts>, LoadError> {
     let scenario =
         Scenario { sight: Sight::Crowd, avatars: plan.clients, things: plan.things, clients: plan.clients };
-    let mut server = Server::start(&plan.load, Speech::WebSocket, scenario, None)?;
-    let mut readers = Readers::start(&plan.load, Speech::WebSocket, scenario, &server)?;
+    let mut server = Server::start(&plan.load, ReaderProtocol::WebSocket, scenario, None)?;
+    let mut readers = Readers::start(&plan.load, ReaderProtocol::WebSocket, scenario, &server)?;
     readers.wait()?;
-    // The things are laid down in the first steps.
+    // The rules place the things in the first steps.
     thread::sleep(Duration::from_secs(2));
     let mut costs: Vec<_> = TABS.iter().map(|tab| (tab.name, Vec::new())).collect();
     for round in 0..plan.rounds {
@@ -132,7 +132,7 @@ fn measure(plan: &StudioPlan, server: &mut Server, readers: &Readers) -> Result<
     let resident = kernel::resident_bytes(server.program.id()).map_err(LoadError::Kernel)?;
     Ok(Cost {
         core_percent: (after.server_time - before.server_time).as_secs_f64() / time * 100.0,
-        tick_p99_ms: after.said.since(&before.said, plan.clients).tick_p99_ms.unwrap_or(f64::NAN),
+        tick_p99_ms: after.metrics.since(&before.metrics, plan.clients).tick_p99_ms.unwrap_or(f64::NAN),
         resident_mb: resident as f64 / f64::from(1 << 20),
     })
 }
@@ -162,8 +162,8 @@ struct MomentTimes {
 fn measure_moments(plan: &StudioPlan) -> Result<MomentTimes, LoadError> {
     let avatars = plan.bodies / 8;
     let scenario = Scenario { sight: Sight::Crowd, avatars, things: plan.bodies - avatars, clients: 2 };
-    let server = Server::start(&plan.load, Speech::WebSocket, scenario, Some("data"))?;
-    let mut readers = Readers::start(&plan.load, Speech::WebSocket, scenario, &server)?;
+    let server = Server::start(&plan.load, ReaderProtocol::WebSocket, scenario, Some("data"))?;
+    let mut readers = Readers::start(&plan.load, ReaderProtocol::WebSocket, scenario, &server)?;
     readers.wait()?;
     thread::sleep(plan.back + Duration::from_secs(10));
     let mut client = StudioClient::connect(server.port)?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::kernel::{self, Traffic};
 use super::process::{ProcessError, Program};
 use super::profile::{Profile, Profiler};
-use super::reader::{Felt, Orders, Said, Speech, Word};
+use super::reader::{Measurements, Orders, ReaderCommand, ReaderProtocol, ReaderReply};
 use super::{LoadError, Plan};
 use crate::crash::TrialFolder;
 
@@ -89,7 +89,7 @@ impl Scenario {
 pub(super) struct Measured {
     /// The number of the repetition in which the trial ran.
     pub(super) repetition: u32,
-    pub(super) speech: Speech,
+    pub(super) protocol: ReaderProtocol,
     pub(super) scenario: Scenario,
     /// Number of clients that joined.
     pub(super) joined: u32,
@@ -105,7 +105,7 @@ pub(super) struct Measured {
     /// The server's memory some time after all clients had left (`Plan::linger`).
     pub(super) resident_bytes_left: Option<u64>,
     /// The updates that the clients received.
-    pub(super) felt: Felt,
+    pub(super) measurements: Measurements,
     /// The server's own figures.
     pub(super) server: ServerFigures,
     /// Processor time of the server by crate, if it was requested (`Plan::profile`).
@@ -128,24 +128,24 @@ pub(super) struct ServerFigures {
 /// Measures one server under one load.
 pub(super) fn run(
     plan: &Plan,
-    speech: Speech,
+    protocol: ReaderProtocol,
     scenario: Scenario,
     repetition: u32,
 ) -> Result<Measured, LoadError> {
-    let mut server = Server::start(plan, speech, scenario, None)?;
-    let mut readers = Readers::start(plan, speech, scenario, &server)?;
+    let mut server = Server::start(plan, protocol, scenario, None)?;
+    let mut readers = Readers::start(plan, protocol, scenario, &server)?;
     let joined = readers.wait()?;
     std::thread::sleep(plan.measured.min(SETTLE_MAX));
     let before = Moment::now(&mut server, &readers)?;
-    readers.tell(Word::Begin)?;
-    let profiler = (plan.profile && speech != Speech::Colyseus)
+    readers.send(ReaderCommand::Begin)?;
+    let profiler = (plan.profile && protocol != ReaderProtocol::Colyseus)
         .then(|| Profiler::start(server.program.id(), &server.folder.path));
     std::thread::sleep(plan.measured);
     let after = Moment::now(&mut server, &readers)?;
     let profiled = profiler.map(|profiler| profiler.and_then(Profiler::finish));
     let profile = profiled.transpose().map_err(LoadError::Profile)?;
     let resident_bytes = kernel::resident_bytes(server.program.id()).map_err(LoadError::Kernel)?;
-    let felt = readers.felt()?;
+    let measurements = readers.measurements()?;
     drop(readers);
     let resident_bytes_left = match plan.linger {
         Duration::ZERO => None,
@@ -156,7 +156,7 @@ pub(super) fn run(
     };
     Ok(Measured {
         repetition,
-        speech,
+        protocol,
         scenario,
         joined,
         time: after.at - before.at,
@@ -165,8 +165,8 @@ pub(super) fn run(
         traffic: after.traffic.since(before.traffic),
         resident_bytes,
         resident_bytes_left,
-        felt,
-        server: after.said.since(&before.said, joined),
+        measurements,
+        server: after.metrics.since(&before.metrics, joined),
         profile,
     })
 }
@@ -177,19 +177,19 @@ pub(super) struct Moment {
     pub(super) server_time: Duration,
     readers_time: Duration,
     traffic: Traffic,
-    pub(super) said: SaidByServer,
+    pub(super) metrics: ServerMetrics,
 }
 
 impl Moment {
     pub(super) fn now(server: &mut Server, readers: &Readers) -> Result<Moment, LoadError> {
-        let said = server.ask()?;
+        let metrics = server.request_metrics()?;
         let readers_time = readers.programs.iter().map(|one| kernel::processor_time(one.id()));
         Ok(Moment {
             at: Instant::now(),
             server_time: kernel::processor_time(server.program.id()).map_err(LoadError::Kernel)?,
             readers_time: readers_time.sum::<std::io::Result<_>>().map_err(LoadError::Kernel)?,
             traffic: Traffic::now().map_err(LoadError::Kernel)?,
-            said,
+            metrics,
         })
     }
 }
@@ -198,29 +198,29 @@ impl Moment {
 pub(super) struct Server {
     pub(super) program: Program,
     pub(super) port: u16,
-    speech: Speech,
+    protocol: ReaderProtocol,
     folder: TrialFolder,
 }
 
-/// An answer of a server.
-pub(super) enum SaidByServer {
+/// The metrics of a server.
+pub(super) enum ServerMetrics {
     /// The page of metrics, which covers the server's whole time.
-    Ours(Figures),
+    Nowcast(Figures),
     /// The figures since the last request.
-    Theirs(ServerFigures),
+    Peer(ServerFigures),
 }
 
 impl Server {
     /// Starts a server. With `data`, it stores its worlds in this folder of the trial.
     pub(super) fn start(
         plan: &Plan,
-        speech: Speech,
+        protocol: ReaderProtocol,
         scenario: Scenario,
         data: Option<&str>,
     ) -> Result<Server, LoadError> {
         let folder = TrialFolder::new("load").map_err(LoadError::Folder)?;
-        let (what, command, port_in): (_, _, fn(&str) -> Option<u16>) = match speech {
-            Speech::Colyseus => ("Colyseus", peer(plan, scenario, &folder.path)?, |line| {
+        let (what, command, port_in): (_, _, fn(&str) -> Option<u16>) = match protocol {
+            ReaderProtocol::Colyseus => ("Colyseus", peer(plan, scenario, &folder.path)?, |line| {
                 line.strip_prefix("listening ")?.parse().ok()
             }),
             _ => ("the server", ours(plan, scenario, &folder.path, data)?, |line| {
@@ -228,30 +228,31 @@ impl Server {
             }),
         };
         let program = Program::start(what, command, plan.cores[0])?;
-        let port = program.hear(START_PATIENCE, port_in)?;
-        Ok(Server { program, port, speech, folder })
+        let port = program.wait_for_line(START_PATIENCE, port_in)?;
+        Ok(Server { program, port, protocol, folder })
     }
 
-    fn ask(&mut self) -> Result<SaidByServer, LoadError> {
-        if self.speech == Speech::Colyseus {
-            self.program.tell("figures")?;
-            let said = self.program.hear(START_PATIENCE, |line| serde_json::from_str(line).ok())?;
-            return Ok(SaidByServer::Theirs(said));
+    fn request_metrics(&mut self) -> Result<ServerMetrics, LoadError> {
+        if self.protocol == ReaderProtocol::Colyseus {
+            self.program.send_line("figures")?;
+            let metrics =
+                self.program.wait_for_line(START_PATIENCE, |line| serde_json::from_str(line).ok())?;
+            return Ok(ServerMetrics::Peer(metrics));
         }
         // The metrics are requested from this thread, because the server is in this thread's network.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let host = format!("127.0.0.1:{}", self.port);
         let page = runtime.and_then(|runtime| runtime.block_on(Figures::fetch(&host, None)));
-        page.map(SaidByServer::Ours).map_err(LoadError::Metrics)
+        page.map(ServerMetrics::Nowcast).map_err(LoadError::Metrics)
     }
 }
 
-impl SaidByServer {
-    pub(super) fn since(&self, before: &SaidByServer, clients: u32) -> ServerFigures {
+impl ServerMetrics {
+    pub(super) fn since(&self, before: &ServerMetrics, clients: u32) -> ServerFigures {
         let (now, before) = match (self, before) {
-            (Self::Ours(now), Self::Ours(before)) => (now, before),
-            (Self::Theirs(now), _) => return *now,
-            (Self::Ours(_), Self::Theirs(_)) => return ServerFigures::default(),
+            (Self::Nowcast(now), Self::Nowcast(before)) => (now, before),
+            (Self::Peer(now), _) => return *now,
+            (Self::Nowcast(_), Self::Peer(_)) => return ServerFigures::default(),
         };
         let ticks = now.histogram(TICK, &[]).since(&before.histogram(TICK, &[]));
         let count = |of: &Figures, name: &str| of.value(name, &[]).unwrap_or(0.0);
@@ -318,7 +319,7 @@ pub(super) struct Readers {
 impl Readers {
     pub(super) fn start(
         plan: &Plan,
-        speech: Speech,
+        protocol: ReaderProtocol,
         scenario: Scenario,
         server: &Server,
     ) -> Result<Readers, LoadError> {
@@ -328,7 +329,7 @@ impl Readers {
         for number in 0..processes {
             let clients = (scenario.clients - first) / (processes - number);
             let orders = Orders {
-                speech,
+                protocol,
                 address: ([127, 0, 0, 1], server.port).into(),
                 room: ROOM.to_owned(),
                 clients,
@@ -351,30 +352,30 @@ impl Readers {
         let patience = JOIN_PATIENCE + JOIN_INTERVAL * self.clients;
         let mut joined = 0;
         for program in &self.programs {
-            joined += program.hear(patience, |line| match serde_json::from_str(line) {
-                Ok(Said::Joined(joined)) => Some(joined),
+            joined += program.wait_for_line(patience, |line| match serde_json::from_str(line) {
+                Ok(ReaderReply::Joined(joined)) => Some(joined),
                 _ => None,
             })?;
         }
         if joined > 0 {
             return Ok(joined);
         }
-        let why = self.felt()?.why_lost.unwrap_or_default();
+        let why = self.measurements()?.why_lost.unwrap_or_default();
         Err(LoadError::NobodyJoined { clients: self.clients, why })
     }
 
-    fn tell(&mut self, word: Word) -> Result<(), ProcessError> {
-        let word = serde_json::to_string(&word).expect("words are plain data");
-        self.programs.iter_mut().try_for_each(|program| program.tell(&word))
+    fn send(&mut self, command: ReaderCommand) -> Result<(), ProcessError> {
+        let command = serde_json::to_string(&command).expect("commands are plain data");
+        self.programs.iter_mut().try_for_each(|program| program.send_line(&command))
     }
 
     /// Collects the updates that the readers received since `Begin`.
-    fn felt(&mut self) -> Result<Felt, LoadError> {
-        self.tell(Word::End)?;
-        let mut all = Felt::default();
+    fn measurements(&mut self) -> Result<Measurements, LoadError> {
+        self.send(ReaderCommand::End)?;
+        let mut all = Measurements::default();
         for program in &self.programs {
-            all.add(program.hear(REPORT_PATIENCE, |line| match serde_json::from_str(line) {
-                Ok(Said::Felt(felt)) => Some(felt),
+            all.add(program.wait_for_line(REPORT_PATIENCE, |line| match serde_json::from_str(line) {
+                Ok(ReaderReply::Measurements(measurements)) => Some(measurements),
                 _ => None,
             })?);
         }
@@ -394,7 +395,7 @@ mod tests {
                  nowcast_tick_seconds_bucket{{le=\"+Inf\"}} {slow}\nnowcast_room_interest_entities{{room=\"load\"}} 60\n\
                  nowcast_steps_skipped_total {skipped}\n"
             );
-            SaidByServer::Ours(Figures::parse(&text))
+            ServerMetrics::Nowcast(Figures::parse(&text))
         };
         let found = page(110, 7).since(&page(10, 4), 3);
         assert_eq!((found.seen, found.steps_skipped), (Some(20.0), Some(3.0)));
@@ -403,7 +404,7 @@ mod tests {
 
     #[test]
     fn figures_of_the_peer_are_parsed() {
-        let said: ServerFigures = serde_json::from_str(r#"{"tickP99Ms":1.5,"seen":60.5}"#).unwrap();
-        assert_eq!((said.tick_p99_ms, said.seen, said.steps_skipped), (Some(1.5), Some(60.5), None));
+        let figures: ServerFigures = serde_json::from_str(r#"{"tickP99Ms":1.5,"seen":60.5}"#).unwrap();
+        assert_eq!((figures.tick_p99_ms, figures.seen, figures.steps_skipped), (Some(1.5), Some(60.5), None));
     }
 }

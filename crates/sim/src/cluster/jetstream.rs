@@ -54,7 +54,8 @@ impl<T: Clone> Bucket<T> {
 pub(super) struct Stream {
     /// Number of purged frames.
     first: u64,
-    /// The last sequence at the last purge. A state of the past has at least these frames, because the purge follows them.
+    /// The last sequence at the last purge. A stale read still shows the frames up to this sequence, because the purge
+    /// happened after them.
     last_at_purge: u64,
     frames: Vec<Frame>,
 }

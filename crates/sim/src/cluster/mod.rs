@@ -120,7 +120,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Lives the script of a seed.
+/// Runs the script of a seed.
 ///
 /// # Errors
 /// The promise that was broken, with the shortest script that could be found.
@@ -128,7 +128,7 @@ pub fn check(seed: u64, setup: &Setup) -> Result<Lived, Box<Failure>> {
     check_script(Script::random(seed), setup)
 }
 
-/// Lives a script.
+/// Runs a script.
 ///
 /// # Errors
 /// The promise that was broken, with the shortest script that could be found.
@@ -139,7 +139,7 @@ pub fn check_script(script: Script, setup: &Setup) -> Result<Lived, Box<Failure>
     })
 }
 
-/// Lives a script, and does not look for a shorter one.
+/// Runs a script, and does not look for a shorter one.
 ///
 /// # Errors
 /// The promise that was broken.

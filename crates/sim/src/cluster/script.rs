@@ -18,7 +18,7 @@ pub(super) const CLIENTS_MAX: usize = 4;
 /// A fault, or an order of the operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// Stops a server's process (SIGSTOP), and lets it go on later.
+    /// Stops a server's process (SIGSTOP), and resumes it later.
     Pause {
         /// The server.
         server: u8,

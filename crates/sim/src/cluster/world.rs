@@ -22,7 +22,7 @@ impl World {
     /// Steps the world. Actions that were carried out before are ignored, as by a real server.
     ///
     /// # Errors
-    /// Fails if an action is missing. A client begins an action when the one before it is confirmed.
+    /// Fails if an action is missing. A client begins an action when its previous action is confirmed.
     pub(super) fn step(&mut self, through_step: u64, actions: &[u8]) -> Result<(), String> {
         for action in Action::read(actions) {
             let applied = &mut self.applied[usize::from(action.client)];

@@ -90,7 +90,7 @@ impl Life<'_> {
     pub(super) fn restart(
         &mut self,
         end: End,
-        is_told: bool,
+        is_reported: bool,
         millis: u64,
         is_commit_kept: bool,
     ) -> Result<(), String> {
@@ -98,9 +98,9 @@ impl Life<'_> {
             return Ok(());
         }
         self.restarts += 1;
-        let mut told = [is_told; 2];
-        told[end as usize] = false;
-        self.pair.kill_carrier(told);
+        let mut is_reported = [is_reported; 2];
+        is_reported[end as usize] = false;
+        self.pair.kill_carrier(is_reported);
         self.stalled_until[end as usize] = Duration::ZERO;
         let carrier = self.pair.carrier();
         let at = self.pair.now() + Duration::from_millis(millis);

@@ -46,7 +46,7 @@ struct State {
     faults: Option<Faults>,
     failed: u64,
     sync_delay: Duration,
-    is_lying: bool,
+    drops_syncs: bool,
 }
 
 /// The outcome of a request to the disk.
@@ -127,7 +127,7 @@ impl Disk {
             faults: None,
             failed: 0,
             sync_delay: Duration::ZERO,
-            is_lying: false,
+            drops_syncs: false,
         };
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
@@ -166,8 +166,8 @@ impl Disk {
     }
 
     /// If set, later syncs make nothing durable, like those of a disk that reports a sync too early.
-    pub(super) fn lie(&self, is_lying: bool) {
-        self.lock().is_lying = is_lying;
+    pub(super) fn drop_syncs(&self, drops_syncs: bool) {
+        self.lock().drops_syncs = drops_syncs;
     }
 
     /// Returns the number of requests that failed on purpose.
@@ -248,7 +248,7 @@ impl Disk {
             std::thread::sleep(delay);
         }
         let mut state = self.lock();
-        if !state.is_lying {
+        if !state.drops_syncs {
             state.log.push(Step::Sync { file, worked: outcome == 0 });
         }
         if delay > Duration::ZERO {

@@ -206,7 +206,7 @@ impl Story {
     }
 
     /// Passes the whole world to a store whose journal has a gap.
-    pub(super) fn mend(&mut self, store: &dyn Store) {
+    pub(super) fn fill_gap(&mut self, store: &dyn Store) {
         if self.recorder.needs_snapshot() {
             self.snapshot(store, 0);
         }

@@ -24,7 +24,7 @@ use garden::{Least, Position, Story};
 /// Maximum wait for the disk. It is long enough for a disk that many programs share, and no figure depends on it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Number of rounds of a story in one life.
+/// Number of rounds in one life.
 const ROUNDS: usize = 24;
 
 /// Number of cuts in one life, unless the life has fewer steps.
@@ -57,7 +57,8 @@ pub struct Survived {
 /// The reason why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerError {
-    /// A guarantee was broken. The same seed plays the same story. The number of transactions in it also depends on the machine.
+    /// A guarantee was broken. The same seed plays the same actions. The number of their transactions also depends on the
+    /// machine.
     #[error("seed {seed}, life {life}, a cut after step {step}: {what}")]
     Broken {
         /// The seed of the run.
@@ -88,11 +89,11 @@ pub(super) fn run(cuts: usize, seed: u64, progress: &mut dyn FnMut(&str)) -> Res
     run_on(cuts, seed, false, progress)
 }
 
-/// Like [`run`], but the disk may lie: its syncs then make nothing durable.
+/// Like [`run`], but the disk may drop_syncs: its syncs then make nothing durable.
 fn run_on(
     cuts: usize,
     seed: u64,
-    is_lying: bool,
+    drops_syncs: bool,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Survived, PowerError> {
     let mut survived = Survived::default();
@@ -105,7 +106,7 @@ fn run_on(
         let life = survived.lives;
         let wanted = CUTS_OF_LIFE.min(cuts - survived.cuts);
         let is_empty = begin.is_empty();
-        let mut one = Life { seed, life, before, is_empty, is_lying, survived: &mut survived };
+        let mut one = Life { seed, life, before, is_empty, drops_syncs, survived: &mut survived };
         (begin, before) = one.live(&folder.path, wanted, &mut random)?;
         survived.lives += 1;
         progress(&format!("{} of {cuts} power cuts", survived.cuts));
@@ -120,7 +121,7 @@ struct Life<'s> {
     before: [u64; 2],
     /// Whether the life's disk was empty at the beginning.
     is_empty: bool,
-    is_lying: bool,
+    drops_syncs: bool,
     survived: &'s mut Survived,
 }
 
@@ -133,7 +134,7 @@ impl Life<'_> {
         random: &mut Random,
     ) -> Result<(Image, [u64; 2]), PowerError> {
         let disk = watch(folder)?;
-        disk.lie(self.is_lying);
+        disk.drop_syncs(self.drops_syncs);
         let begins_at = disk.position();
         let is_failing = self.life % 3 == 2;
         let story = self.play(folder, &disk, is_failing, random)?;
@@ -217,7 +218,7 @@ impl Life<'_> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             store.commit(PATIENCE)?;
-            story.mend(store);
+            story.fill_gap(store);
             store.commit(PATIENCE)?;
             if story.confirmed.before(usize::MAX).tick == Some(story.world.tick()) {
                 break;

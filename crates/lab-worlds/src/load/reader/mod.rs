@@ -3,8 +3,8 @@
 //! A reader acknowledges updates, records their times and steps, and sends inputs. It decodes nothing else. The parent sends the
 //! orders to each process as a line on standard input, and reads the findings from standard output.
 
-mod felt;
 mod frames;
+mod measurements;
 mod session;
 mod stream;
 
@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use tokio::task::LocalSet;
 
 use self::stream::Dialect;
-pub(super) use felt::Felt;
+pub(super) use measurements::Measurements;
 
 /// The angle by which the input turns with each message, in radians, so that consecutive inputs differ.
 const TURN: f32 = 0.01;
@@ -30,7 +30,7 @@ const TURN: f32 = 0.01;
 /// The protocol of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Speech {
+pub(super) enum ReaderProtocol {
     /// A session over WebTransport.
     WebTransport,
     /// A session over WebSocket.
@@ -44,7 +44,7 @@ pub(super) enum Speech {
 /// The orders for one process of readers. The parent passes these orders when the process starts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Orders {
-    pub(super) speech: Speech,
+    pub(super) protocol: ReaderProtocol,
     pub(super) address: SocketAddr,
     pub(super) room: String,
     /// Number of clients.
@@ -68,7 +68,7 @@ impl Orders {
 /// Messages of the parent, one on each line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Word {
+pub(super) enum ReaderCommand {
     /// Start counting. Earlier updates do not count.
     Begin,
     /// Report the updates since `Begin`.
@@ -78,25 +78,25 @@ pub(super) enum Word {
 /// Messages of a process of readers, one on each line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Said {
+pub(super) enum ReaderReply {
     /// All clients have joined, or have failed. Holds the number of clients that joined.
     Joined(u32),
     /// The updates that the clients received.
-    Felt(Felt),
+    Measurements(Measurements),
 }
 
 /// State that the readers of one process share. All of them run on one thread.
 struct Shared {
     orders: Orders,
-    felt: RefCell<Felt>,
+    measurements: RefCell<Measurements>,
     joined: Cell<u32>,
     /// Notified when a client joins or ends.
     changed: Notify,
 }
 
 impl Shared {
-    fn felt(&self) -> RefMut<'_, Felt> {
-        self.felt.borrow_mut()
+    fn measurements(&self) -> RefMut<'_, Measurements> {
+        self.measurements.borrow_mut()
     }
 
     fn join(&self) {
@@ -111,7 +111,7 @@ impl Shared {
     }
 
     fn is_complete(&self) -> bool {
-        self.joined.get() + self.felt.borrow().lost >= self.orders.clients
+        self.joined.get() + self.measurements.borrow().lost >= self.orders.clients
     }
 }
 
@@ -147,29 +147,29 @@ pub fn main(orders: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>
 }
 
 async fn read_all(orders: Orders) -> io::Result<()> {
-    let felt = RefCell::default();
-    let shared = Rc::new(Shared { orders, felt, joined: Cell::new(0), changed: Notify::new() });
+    let measurements = RefCell::default();
+    let shared = Rc::new(Shared { orders, measurements, joined: Cell::new(0), changed: Notify::new() });
     for at in 0..shared.orders.clients {
         let shared = Rc::clone(&shared);
         tokio::task::spawn_local(async move {
             let wait = Duration::from_millis(shared.orders.join_interval_ms) * at;
             tokio::time::sleep(wait).await;
             let why = read_one(&shared, at).await;
-            shared.felt().lose(why);
+            shared.measurements().lose(why);
             shared.changed.notify_one();
         });
     }
     while !shared.is_complete() {
         shared.changed.notified().await;
     }
-    say(&Said::Joined(shared.joined.get()))?;
-    let mut words = BufReader::new(tokio::io::stdin()).lines();
-    while let Some(word) = next_word(&mut words).await? {
-        match word {
-            Word::Begin => shared.felt().begin(),
-            Word::End => {
-                let felt = std::mem::take(&mut *shared.felt());
-                say(&Said::Felt(felt))?;
+    send_reply(&ReaderReply::Joined(shared.joined.get()))?;
+    let mut commands = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(command) = next_command(&mut commands).await? {
+        match command {
+            ReaderCommand::Begin => shared.measurements().begin(),
+            ReaderCommand::End => {
+                let measurements = std::mem::take(&mut *shared.measurements());
+                send_reply(&ReaderReply::Measurements(measurements))?;
             }
         }
     }
@@ -178,14 +178,14 @@ async fn read_all(orders: Orders) -> io::Result<()> {
 
 /// Runs one client until it ends. Returns the reason of the end.
 async fn read_one(shared: &Shared, at: u32) -> String {
-    let Orders { speech, address, ref room, first, hz, .. } = shared.orders;
+    let Orders { protocol, address, ref room, first, hz, .. } = shared.orders;
     let name = format!("reader-{}", first + at);
-    let carrier = match speech {
-        Speech::WebTransport => CarrierKind::WebTransport,
-        Speech::WebSocket => CarrierKind::WebSocket,
-        Speech::Plain | Speech::Colyseus => {
-            let dialect = match speech {
-                Speech::Plain => {
+    let carrier = match protocol {
+        ReaderProtocol::WebTransport => CarrierKind::WebTransport,
+        ReaderProtocol::WebSocket => CarrierKind::WebSocket,
+        ReaderProtocol::Plain | ReaderProtocol::Colyseus => {
+            let dialect = match protocol {
+                ReaderProtocol::Plain => {
                     Dialect::Plain { path: format!("/ws/{room}?encoding=custom16&hz={hz}&name={name}") }
                 }
                 _ => Dialect::Colyseus { room: room.clone() },
@@ -199,14 +199,14 @@ async fn read_one(shared: &Shared, at: u32) -> String {
     why
 }
 
-async fn next_word(words: &mut Lines<BufReader<Stdin>>) -> io::Result<Option<Word>> {
-    let Some(line) = words.next_line().await? else { return Ok(None) };
+async fn next_command(commands: &mut Lines<BufReader<Stdin>>) -> io::Result<Option<ReaderCommand>> {
+    let Some(line) = commands.next_line().await? else { return Ok(None) };
     serde_json::from_str(&line).map(Some).map_err(io::Error::other)
 }
 
-fn say(said: &Said) -> io::Result<()> {
+fn send_reply(reply: &ReaderReply) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, said)?;
+    serde_json::to_writer(&mut out, reply)?;
     out.write_all(b"\n")?;
     out.flush()
 }

@@ -50,7 +50,7 @@ struct Client<'a> {
 
 impl Client<'_> {
     fn take(&mut self, message: &Message) {
-        self.shared.felt().payload_bytes += message.bytes.len() as u64;
+        self.shared.measurements().payload_bytes += message.bytes.len() as u64;
         match Incoming::of(message) {
             Incoming::Movement(payload) => self.update(payload),
             Incoming::Event(event) if is_welcome(event) => self.shared.join(),
@@ -65,7 +65,7 @@ impl Client<'_> {
         if is_newer {
             let now_ns = now_ns();
             let before = self.newest.replace((tick, now_ns)).map(|(_, at)| at);
-            self.shared.felt().update(before, now_ns, ns_of_tick(tick));
+            self.shared.measurements().update(before, now_ns, ns_of_tick(tick));
         }
     }
 }

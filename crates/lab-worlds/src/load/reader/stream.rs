@@ -113,7 +113,7 @@ impl Client<'_> {
         let mut closed = false;
         let mut on_frame = |frame: Frame<'_>| match frame.opcode {
             Opcode::Data => {
-                shared.felt().payload_bytes += frame.payload_bytes;
+                shared.measurements().payload_bytes += frame.payload_bytes;
                 if let Some(answer) = answer_to(dialect, &frame) {
                     put_frame(BYTES, answer, out);
                     shared.join();
@@ -122,7 +122,7 @@ impl Client<'_> {
                     shared.join_once(before_ns.is_none() && is_move(&frame));
                 }
                 if let Some(stamp_ns) = stamp_of(dialect, &frame) {
-                    shared.felt().update(*before_ns, now_ns, stamp_ns);
+                    shared.measurements().update(*before_ns, now_ns, stamp_ns);
                     *before_ns = Some(now_ns);
                 }
             }

@@ -1,4 +1,4 @@
-//! One end of a session that runs in another process and is written in another language.
+//! The end of a session that the TypeScript implementation runs in a process of Node.
 //!
 //! The head of `packages/nowcast/test/session/peer.mjs` describes the protocol. Requests and answers pass through pipes in
 //! lock-step, so both sides share the virtual time. One process serves all scenarios, one after the other.
@@ -66,13 +66,13 @@ impl Peer {
         Ok(Self(Rc::new(RefCell::new(Process { child, requests: Some(requests), answers }))))
     }
 
-    fn tell(&self, request: &Request) {
-        self.0.borrow_mut().send(request).expect("the foreign end is running");
+    fn send(&self, request: &Request) {
+        self.0.borrow_mut().send(request).expect("the TypeScript end is running");
     }
 
     fn ask(&self, request: &Request) -> Answer {
-        self.tell(request);
-        let answer = self.0.borrow_mut().receive().expect("the foreign end is running");
+        self.send(request);
+        let answer = self.0.borrow_mut().receive().expect("the TypeScript end is running");
         let (operation, body) = answer.split_first().expect("an answer names its operation");
         let text = String::from_utf8_lossy(body);
         assert_ne!(*operation, FAILED, "the TypeScript end threw: {text}");
@@ -208,7 +208,7 @@ impl OtherImplementation for Peer {
 
 impl Endpoint for Foreign {
     fn handle_packet(&mut self, now: Time, packet: &[u8]) {
-        self.peer.tell(&Request::new(PACKET, now).bytes(packet));
+        self.peer.send(&Request::new(PACKET, now).bytes(packet));
     }
 
     fn wake(&mut self, now: Time, _: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time> {

@@ -7,7 +7,7 @@ const NOTED_MAX: usize = 1 << 20;
 
 /// The updates that the readers of one process received between two times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(in crate::load) struct Felt {
+pub(in crate::load) struct Measurements {
     /// Intervals between two updates of a client, in microseconds.
     pub(in crate::load) intervals_us: Vec<u32>,
     /// Delays of updates after their step, in microseconds. For all clients, the clocks have the same offset.
@@ -21,7 +21,7 @@ pub(in crate::load) struct Felt {
     pub(in crate::load) why_lost: Option<String>,
 }
 
-impl Felt {
+impl Measurements {
     /// Starts counting. If a client was lost before, the reason of the first is kept, because that client may never have joined.
     pub(super) fn begin(&mut self) {
         *self = Self { why_lost: self.why_lost.take(), ..Self::default() };
@@ -48,7 +48,7 @@ impl Felt {
     }
 
     /// Adds the observations of another process that uses the same server.
-    pub(in crate::load) fn add(&mut self, other: Felt) {
+    pub(in crate::load) fn add(&mut self, other: Measurements) {
         self.intervals_us.extend(other.intervals_us);
         self.delays_us.extend(other.delays_us);
         self.updates += other.updates;
@@ -64,19 +64,22 @@ mod tests {
 
     #[test]
     fn intervals_begin_with_the_second_update_and_delays_with_the_first() {
-        let mut felt = Felt::default();
-        felt.update(None, 5_000_000, 4_000_000);
-        felt.update(Some(5_000_000), 55_000_000, 57_000_000);
-        assert_eq!((felt.updates, felt.intervals_us.as_slice()), (2, &[50_000][..]));
-        assert_eq!(felt.delays_us, [1_000, -2_000]);
+        let mut measurements = Measurements::default();
+        measurements.update(None, 5_000_000, 4_000_000);
+        measurements.update(Some(5_000_000), 55_000_000, 57_000_000);
+        assert_eq!((measurements.updates, measurements.intervals_us.as_slice()), (2, &[50_000][..]));
+        assert_eq!(measurements.delays_us, [1_000, -2_000]);
     }
 
     #[test]
     fn the_reason_of_a_failed_join_is_kept_when_counting_begins() {
-        let mut felt = Felt::default();
-        felt.update(None, 5_000_000, 4_000_000);
-        felt.lose("the server was full");
-        felt.begin();
-        assert_eq!((felt.updates, felt.lost, felt.why_lost.as_deref()), (0, 0, Some("the server was full")));
+        let mut measurements = Measurements::default();
+        measurements.update(None, 5_000_000, 4_000_000);
+        measurements.lose("the server was full");
+        measurements.begin();
+        assert_eq!(
+            (measurements.updates, measurements.lost, measurements.why_lost.as_deref()),
+            (0, 0, Some("the server was full"))
+        );
     }
 }
