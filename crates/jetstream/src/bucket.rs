@@ -13,7 +13,7 @@ use crate::{ClusterError, Link};
 /// The header of NATS that tells a deletion from a value.
 const OPERATION: &str = "KV-Operation";
 
-/// Time for which a deletion can be seen. Afterwards the key is like one that was never used.
+/// Time for which a deletion can be seen. Afterwards the key is like a key that was never used.
 const DELETION_KEPT: Duration = Duration::from_secs(3_600);
 
 /// A bucket. It is one of NATS's own key-value buckets, so `nats kv` shows it.

@@ -1,5 +1,5 @@
-//! The clock of leases. It goes on while the process is stopped and while the machine sleeps, so a server that was suspended
-//! finds its lease over.
+//! The clock of leases. It runs while the process is stopped and while the machine sleeps, so a server that was suspended
+//! finds that its lease has expired.
 
 use nowcast_cluster::Time;
 

@@ -14,7 +14,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Reads the directory of a cluster. It is a hint: leases cannot be judged from one look.
+    /// Reads the directory of a cluster. It is a hint: one read does not show whether a lease has expired.
     ///
     /// # Errors
     /// Fails if NATS does not answer, or if an entry is damaged.

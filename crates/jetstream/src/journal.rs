@@ -280,7 +280,7 @@ impl Journal {
         match self.found(self.stream.get_raw_message(sequence).await) {
             Ok(Some(found)) if found.payload == *payload => Ok(sequence),
             Ok(Some(_)) => Err(AppendError::Fenced),
-            // An old leader may have answered, which does not know the message yet.
+            // The answer may come from an old leader that does not have the message yet.
             Ok(None) => {
                 Err(AppendError::Failed(format!("{}: message {sequence} cannot be read yet", self.name)))
             }
@@ -288,7 +288,7 @@ impl Journal {
         }
     }
 
-    /// Appends the head of a new owner, so that the owner before cannot append any more. Without an epoch, the one after that
+    /// Appends the head of a new owner, so that the previous owner cannot append any more. Without an epoch, the one after that
     /// of the last owner is taken. Returns the newest note of a snapshot, too.
     pub(crate) async fn claim(
         &self,
@@ -323,7 +323,7 @@ impl Journal {
         Err(Problem::Unreachable(format!("{} cannot be claimed: {why}", self.name)))
     }
 
-    /// Returns where the journal stands after its last message: the newest batch or snapshot says so.
+    /// Returns the state of the journal after its last message, as the newest batch or snapshot records it.
     async fn claim_after(
         &self,
         last: u64,

@@ -24,9 +24,9 @@ pub(crate) struct Leases {
     /// The end of this server's lease.
     until: Time,
     servers: BTreeMap<Name, Seen>,
-    /// The time since which the directory was read without a gap. No server is judged before a whole lease was observed.
+    /// The time since which the directory was read without a gap. No server counts as dead before a whole lease was observed.
     observing_since: Time,
-    /// The time of the newest look at the directory.
+    /// The time of the newest read of the directory.
     looked_at: Time,
 }
 
@@ -51,7 +51,7 @@ impl Leases {
         self.until = now;
     }
 
-    /// Records the entries of a look at the directory, which began at the given time.
+    /// Records the entries of a read of the directory that began at the given time.
     pub(crate) fn looked(
         &mut self,
         began: Time,

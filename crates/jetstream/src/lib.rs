@@ -30,6 +30,7 @@
 //! ```
 
 mod bucket;
+mod buckets;
 mod clock;
 mod control;
 mod directory;
@@ -42,7 +43,6 @@ mod link;
 mod member;
 mod prefetched;
 mod reader;
-mod shelf;
 mod store;
 mod writer;
 

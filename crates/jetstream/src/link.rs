@@ -63,8 +63,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// Connects, and checks the release of nats-server and JetStream. `addresses` are separated by commas. The first one with
-    /// credentials gives those for all servers.
+    /// Connects, and checks the release of nats-server and JetStream. `addresses` are separated by commas. The credentials
+    /// of the first address that has credentials are used for all servers.
     ///
     /// # Errors
     /// Fails if NATS cannot be reached, refuses the credentials, is older than 2.11, or has no JetStream.

@@ -264,7 +264,7 @@ impl Member {
     /// server's ID and its address for clients.
     pub fn choose(&self, requires: &[Name], random: u64) -> Option<(ServerId, String)> {
         let state = self.inner.lock();
-        // The own entry shows the phase only after the next renewal.
+        // This server's entry shows the phase only after the next renewal.
         let takes_none = state.phase != ServerPhase::Serving;
         let living: Vec<&ServerEntry> =
             state.leases.living().filter(|entry| !(takes_none && entry.id == state.id)).collect();

@@ -1,5 +1,5 @@
-//! Worlds that were read before their server owns them. A server that gets a moving room reads its snapshot while the owner before
-//! still steps the room.
+//! Worlds that were read before their server owns them. A server that gets a moving room reads its snapshot while the
+//! previous owner still steps the room.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ pub(crate) struct World {
     pub(crate) journal: Journal,
     pub(crate) reference: SnapshotRef,
     pub(crate) snapshot: Snapshot,
-    /// Whether this server has claimed the journal since.
+    /// Whether this server has claimed the journal after it read the world.
     pub(crate) is_claimed: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct World {
 pub(crate) struct Prefetched(Mutex<BTreeMap<WorldName, World>>);
 
 impl Prefetched {
-    /// Remembers a world. If there are too many, one that was never loaded is forgotten.
+    /// Remembers a world. If there are too many, a world that was never loaded is forgotten.
     pub(crate) fn remember(&self, name: WorldName, world: World) {
         let mut worlds = self.lock();
         if worlds.len() >= WORLDS_MAX && !worlds.contains_key(&name) {

@@ -6,9 +6,9 @@ use nowcast_store::{
     read_file,
 };
 
+use crate::buckets::{Buckets, accounts_name, object_name};
 use crate::envelope::{Envelope, SavedAccount};
 use crate::journal::{Journal, Note};
-use crate::shelf::{Shelf, accounts_name, object_name};
 
 /// Messages that are read at once.
 const PART: u64 = 256;
@@ -17,7 +17,7 @@ const PART: u64 = 256;
 /// later moment. A snapshot that was read before is not read again.
 pub(crate) async fn load_through(
     journal: &Journal,
-    shelf: &Shelf,
+    buckets: &Buckets,
     world: &WorldName,
     (moment, through): (Moment, Moment),
     known: Option<(SnapshotRef, Snapshot)>,
@@ -33,7 +33,7 @@ pub(crate) async fn load_through(
     let Some(note) = found else { return Ok(None) };
     let snapshot = match known {
         Some((reference, snapshot)) if reference == note.snapshot => snapshot,
-        Some(_) | None => read_snapshot(shelf, world, &note).await?,
+        Some(_) | None => read_snapshot(buckets, world, &note).await?,
     };
     let mut saved = SavedWorld {
         name: world.clone(),
@@ -51,7 +51,7 @@ fn newest(notes: Vec<Note>, is_early: impl Fn(&Note) -> bool) -> Option<Note> {
 }
 
 pub(crate) async fn read_snapshot(
-    shelf: &Shelf,
+    buckets: &Buckets,
     world: &WorldName,
     note: &Note,
 ) -> Result<Snapshot, Problem> {
@@ -59,7 +59,7 @@ pub(crate) async fn read_snapshot(
         place: format!("the snapshot of step {}", note.snapshot.step),
         what,
     };
-    let file = shelf.get(&object_name(world, &note.snapshot), note.snapshot.bytes as usize).await?;
+    let file = buckets.get(&object_name(world, &note.snapshot), note.snapshot.bytes as usize).await?;
     if ring::digest::digest(&ring::digest::SHA256, &file).as_ref() != note.snapshot.digest {
         return Err(damaged("its digest is another one".to_owned()));
     }
@@ -129,13 +129,13 @@ async fn follow(
 /// have ended before it wrote the data into its bucket.
 pub(crate) async fn accounts_since_snapshot(
     journal: &Journal,
-    shelf: &Shelf,
+    buckets: &Buckets,
     world: &WorldName,
     note: Option<&Note>,
     last: u64,
 ) -> Result<Vec<SavedAccount>, Problem> {
     let Some(note) = note else { return Ok(Vec::new()) };
-    let (mut from, mut found) = (note.sequence + 1, accounts_of_snapshot(shelf, world, note).await?);
+    let (mut from, mut found) = (note.sequence + 1, accounts_of_snapshot(buckets, world, note).await?);
     while from <= last {
         let through = last.min(from + PART - 1);
         for (sequence, frame) in journal.read(from, through).await? {
@@ -149,7 +149,7 @@ pub(crate) async fn accounts_since_snapshot(
 }
 
 async fn accounts_of_snapshot(
-    shelf: &Shelf,
+    buckets: &Buckets,
     world: &WorldName,
     note: &Note,
 ) -> Result<Vec<SavedAccount>, Problem> {
@@ -160,7 +160,7 @@ async fn accounts_of_snapshot(
         place: format!("the data of accounts at the snapshot of step {}", note.snapshot.step),
         what,
     };
-    let file = shelf.get(&accounts_name(world, &note.snapshot), 0).await?;
+    let file = buckets.get(&accounts_name(world, &note.snapshot), 0).await?;
     let accounts = Envelope::from_bytes(&file).map_err(damaged)?.accounts;
     if accounts.len() as u64 != note.accounts {
         return Err(damaged(format!("it has {} accounts instead of {}", accounts.len(), note.accounts)));
@@ -187,13 +187,13 @@ pub(crate) async fn owners(journal: &Journal) -> Result<Vec<(Epoch, ServerId)>, 
 /// Describes a world; `None` if it has no snapshot.
 pub(crate) async fn summary(
     journal: &Journal,
-    shelf: &Shelf,
+    buckets: &Buckets,
     world: WorldName,
 ) -> Result<Option<Summary>, Problem> {
     let (_, last) = journal.bounds().await?;
     let notes = journal.snapshots().await?;
     let (Some(first), Some(newest)) = (notes.first(), notes.last()) else { return Ok(None) };
-    let snapshot = read_snapshot(shelf, &world, newest).await?;
+    let snapshot = read_snapshot(buckets, &world, newest).await?;
     // The batches before the first snapshot are purged.
     let later = notes.iter().skip(1);
     let mut summary = Summary {
@@ -261,7 +261,7 @@ impl History {
     }
 }
 
-/// Decides which snapshots stay: those of the period, and of them as many as fit. The newest snapshot of each world stays.
+/// Decides which snapshots are kept: as many snapshots of the period as fit. The newest snapshot of each world is always kept.
 pub(crate) fn choose(histories: &mut [History], retention: &Retention, now_ms: u64) {
     let keep_ms = u64::try_from(retention.keep.as_millis()).unwrap_or(u64::MAX);
     let cutoff_ms = now_ms.saturating_sub(keep_ms);
@@ -280,20 +280,20 @@ pub(crate) fn choose(histories: &mut [History], retention: &Retention, now_ms: u
 impl History {
     /// Removes everything before the first snapshot that stays, after it was read back. Returns the numbers of removed
     /// snapshots and messages.
-    pub(crate) async fn purge(&self, shelf: &Shelf) -> Result<(u64, u64), Problem> {
+    pub(crate) async fn purge(&self, buckets: &Buckets) -> Result<(u64, u64), Problem> {
         let Some(stays) = self.parts.get(self.first) else { return Ok((0, 0)) };
         let (begin, _) = self.journal.bounds().await?;
         if begin >= stays.sequence {
             return Ok((0, 0));
         }
-        let file = shelf.get(&stays.object, 0).await?;
+        let file = buckets.get(&stays.object, 0).await?;
         let read = read_file(&file);
         read.map_err(|error| Problem::Damaged { place: stays.object.clone(), what: error.to_string() })?;
         let purged = self.journal.purge_before(stays.sequence).await?;
         for part in &self.parts[..self.first] {
-            shelf.remove(&part.object).await?;
+            buckets.remove(&part.object).await?;
             if let Some(accounts) = &part.accounts {
-                shelf.remove(accounts).await?;
+                buckets.remove(accounts).await?;
             }
         }
         Ok((self.first as u64, purged - (self.first as u64).min(purged)))

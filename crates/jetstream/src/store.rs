@@ -18,12 +18,12 @@ use nowcast_world::SavedData;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::buckets::Buckets;
 use crate::journal::Journal;
 use crate::lanes::{Lanes, Work};
 use crate::link::at_start;
 use crate::prefetched::{Prefetched, World as PrefetchedWorld};
 use crate::reader::{History, accounts_since_snapshot, choose, load_through, owners, read_snapshot, summary};
-use crate::shelf::Shelf;
 use crate::writer::WorldWriter;
 use crate::{ClusterError, Link};
 
@@ -80,7 +80,7 @@ impl Default for StoreOptions {
 /// [`RefusedWhy::Fenced`].
 pub struct JetStreamStore {
     link: Link,
-    shelf: Shelf,
+    buckets: Buckets,
     lanes: Arc<Lanes>,
     options: StoreOptions,
     prefetched: Arc<Prefetched>,
@@ -93,7 +93,7 @@ pub struct JetStreamStore {
 #[derive(Clone)]
 struct Parts {
     link: Link,
-    shelf: Shelf,
+    buckets: Buckets,
     lanes: Arc<Lanes>,
     options: StoreOptions,
     prefetched: Arc<Prefetched>,
@@ -110,7 +110,7 @@ impl JetStreamStore {
     /// # Errors
     /// Fails if a bucket is not of this program or cannot be made.
     pub async fn open(link: Link, options: StoreOptions) -> Result<JetStreamStore, ClusterError> {
-        let shelf = at_start(|| Shelf::open(&link)).await?;
+        let buckets = at_start(|| Buckets::open(&link)).await?;
         let lanes = Arc::new(Lanes::new(options.queue_bytes_max));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -119,9 +119,9 @@ impl JetStreamStore {
             .build()
             .map_err(|error| ClusterError::request("cannot start a thread", error))?;
         let (marks, jobs) = unbounded_channel();
-        runtime.spawn(write_marks(shelf.clone(), Arc::clone(&lanes), jobs));
+        runtime.spawn(write_marks(buckets.clone(), Arc::clone(&lanes), jobs));
         let prefetched = Arc::default();
-        Ok(JetStreamStore { link, shelf, lanes, options, prefetched, marks, runtime: Some(runtime) })
+        Ok(JetStreamStore { link, buckets, lanes, options, prefetched, marks, runtime: Some(runtime) })
     }
 
     /// The connection to NATS.
@@ -129,7 +129,7 @@ impl JetStreamStore {
         &self.link
     }
 
-    /// Makes this server the owner of a world's journal. The owner before can write nothing from then on. Without an epoch,
+    /// Makes this server the owner of a world's journal. The previous owner can write nothing from then on. Without an epoch,
     /// the one after that of the last owner is taken; servers of a cluster pass the epoch that the directory gave them. Returns
     /// the epoch. Waits for NATS.
     ///
@@ -137,7 +137,7 @@ impl JetStreamStore {
     /// Returns [`Problem::Fenced`] if a later epoch is in the journal.
     pub fn claim(&self, world: &WorldName, epoch: Option<Epoch>) -> Result<Epoch, StoreError> {
         let name = world.clone();
-        let claimed = self.wait_for(move |Parts { link, shelf, options, prefetched, .. }| {
+        let claimed = self.wait_for(move |Parts { link, buckets, options, prefetched, .. }| {
             let name = name.clone();
             async move {
                 let journal = match prefetched.journal(&name) {
@@ -145,9 +145,9 @@ impl JetStreamStore {
                     None => Journal::open(&link, &name).await?,
                 };
                 let (claim, note) = journal.claim(options.server, epoch).await?;
-                let accounts = accounts_since_snapshot(&journal, &shelf, &name, note.as_ref(), claim.last);
+                let accounts = accounts_since_snapshot(&journal, &buckets, &name, note.as_ref(), claim.last);
                 for account in accounts.await? {
-                    shelf.put_account(&account).await?;
+                    buckets.put_account(&account).await?;
                 }
                 Ok::<_, Problem>((journal, claim))
             }
@@ -161,7 +161,7 @@ impl JetStreamStore {
             wake: self.lanes.open(world),
             journal,
             claim,
-            shelf: self.shelf.clone(),
+            buckets: self.buckets.clone(),
             commit_interval: self.options.commit_interval,
             since_snapshot: (0, 0),
             accounts: BTreeMap::new(),
@@ -180,7 +180,7 @@ impl JetStreamStore {
             let missing = || Problem::Unreachable("there is no snapshot yet".to_owned());
             let journal = Journal::find(&self.link, world).await?.ok_or_else(missing)?;
             let note = journal.last_snapshot().await?.ok_or_else(missing)?;
-            let snapshot = read_snapshot(&self.shelf, world, &note).await?;
+            let snapshot = read_snapshot(&self.buckets, world, &note).await?;
             let reference = note.snapshot;
             let journal = journal.remembering();
             let read = PrefetchedWorld { journal, reference, snapshot, is_claimed: false };
@@ -227,7 +227,7 @@ impl JetStreamStore {
         let (answer, answered) = sync_channel(1);
         let parts = Parts {
             link: self.link.clone(),
-            shelf: self.shelf.clone(),
+            buckets: self.buckets.clone(),
             lanes: Arc::clone(&self.lanes),
             options: self.options,
             prefetched: Arc::clone(&self.prefetched),
@@ -267,7 +267,7 @@ impl JetStreamStore {
         through: Moment,
     ) -> Result<Option<SavedWorld>, StoreError> {
         let name = world.clone();
-        let loaded = self.wait_for(move |Parts { link, shelf, prefetched, .. }| {
+        let loaded = self.wait_for(move |Parts { link, buckets, prefetched, .. }| {
             let name = name.clone();
             async move {
                 let journal = match prefetched.journal(&name) {
@@ -276,7 +276,7 @@ impl JetStreamStore {
                 };
                 let Some(journal) = journal else { return Ok(None) };
                 let known = prefetched.snapshot(&name);
-                let loaded = load_through(&journal, &shelf, &name, (moment, through), known).await;
+                let loaded = load_through(&journal, &buckets, &name, (moment, through), known).await;
                 prefetched.loaded(&name);
                 loaded
             }
@@ -330,11 +330,11 @@ impl Store for JetStreamStore {
     }
 
     fn list(&self) -> Result<Vec<Summary>, StoreError> {
-        let listed = self.wait_for(|Parts { link, shelf, .. }| async move {
+        let listed = self.wait_for(|Parts { link, buckets, .. }| async move {
             let mut summaries = Vec::new();
             for world in Journal::worlds(&link).await? {
                 let Some(journal) = Journal::find(&link, &world).await? else { continue };
-                summaries.extend(summary(&journal, &shelf, world).await?);
+                summaries.extend(summary(&journal, &buckets, world).await?);
             }
             Ok(summaries)
         });
@@ -344,7 +344,7 @@ impl Store for JetStreamStore {
     /// Prunes the worlds that this server owns. Their snapshots are read back before anything is purged.
     fn prune(&self, retention: &Retention, now_ms: u64) -> Result<Pruned, StoreError> {
         let retention = *retention;
-        let pruned = self.wait_for(move |Parts { link, shelf, lanes, .. }| async move {
+        let pruned = self.wait_for(move |Parts { link, buckets, lanes, .. }| async move {
             let mut histories = Vec::new();
             for world in lanes.owned() {
                 if let Some(journal) = Journal::find(&link, &world).await? {
@@ -354,11 +354,11 @@ impl Store for JetStreamStore {
             choose(&mut histories, &retention, now_ms);
             let mut pruned = Pruned::default();
             for history in &histories {
-                let (snapshots, messages) = history.purge(&shelf).await?;
+                let (snapshots, messages) = history.purge(&buckets).await?;
                 pruned.snapshots += snapshots;
                 pruned.batches += messages;
             }
-            pruned.marks = shelf.prune_marks(now_ms).await?;
+            pruned.marks = buckets.prune_marks(now_ms).await?;
             Ok(pruned)
         });
         pruned.map_err(|problem| self.failed(problem, None))
@@ -388,15 +388,15 @@ impl Store for JetStreamStore {
 
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError> {
         let marks =
-            self.wait_for(move |Parts { shelf, .. }| async move { Ok(shelf.marks(kind, now_ms).await?) });
+            self.wait_for(move |Parts { buckets, .. }| async move { Ok(buckets.marks(kind, now_ms).await?) });
         marks.map_err(|problem| self.failed(problem, None))
     }
 
     fn account(&self, world: &str, account: &str) -> Result<Option<SavedData>, StoreError> {
         let (world, account) = (world.to_owned(), account.to_owned());
-        let saved = self.wait_for(move |Parts { shelf, .. }| {
+        let saved = self.wait_for(move |Parts { buckets, .. }| {
             let (world, account) = (world.clone(), account.clone());
-            async move { shelf.account(&world, &account).await }
+            async move { buckets.account(&world, &account).await }
         });
         saved.map_err(|problem| self.failed(problem, None))
     }
@@ -417,11 +417,11 @@ impl Store for JetStreamStore {
 impl WorldStore for JetStreamStore {
     fn span(&self, world: &WorldName) -> Result<Option<(u64, u64)>, StoreError> {
         let name = world.clone();
-        let summary = self.wait_for(move |Parts { link, shelf, .. }| {
+        let summary = self.wait_for(move |Parts { link, buckets, .. }| {
             let name = name.clone();
             async move {
                 match Journal::find(&link, &name).await? {
-                    Some(journal) => summary(&journal, &shelf, name).await,
+                    Some(journal) => summary(&journal, &buckets, name).await,
                     None => Ok(None),
                 }
             }
@@ -461,7 +461,7 @@ impl WorldStore for JetStreamStore {
             .map_err(|error| Problem::Damaged { place: "the save file".to_owned(), what: error.to_string() });
         let (_, snapshot, batches) = read.map_err(|problem| self.failed(problem, Some(world)))?;
         let (name, parts) = (world.clone(), Arc::new((snapshot, batches)));
-        let imported = self.wait_for(move |Parts { link, shelf, lanes, options, .. }| {
+        let imported = self.wait_for(move |Parts { link, buckets, lanes, options, .. }| {
             let (name, parts) = (name.clone(), Arc::clone(&parts));
             async move {
                 let journal = Journal::open(&link, &name).await?;
@@ -476,7 +476,7 @@ impl WorldStore for JetStreamStore {
                     wake: Arc::default(),
                     journal,
                     claim,
-                    shelf,
+                    buckets,
                     commit_interval: options.commit_interval,
                     since_snapshot: (0, 0),
                     accounts: BTreeMap::new(),
@@ -511,15 +511,15 @@ impl Drop for JetStreamStore {
 }
 
 /// Writes marks in their order.
-async fn write_marks(shelf: Shelf, lanes: Arc<Lanes>, mut jobs: UnboundedReceiver<MarkJob>) {
+async fn write_marks(buckets: Buckets, lanes: Arc<Lanes>, mut jobs: UnboundedReceiver<MarkJob>) {
     while let Some(job) = jobs.recv().await {
         match job {
             MarkJob::Mark { mark, now_ms, then, bytes } => {
-                let outcome = retry(&lanes, || shelf.mark(&mark, now_ms)).await;
+                let outcome = retry(&lanes, || buckets.mark(&mark, now_ms)).await;
                 lanes.end(bytes, move || then(outcome));
             }
             MarkJob::Unmark { kind, key, then, bytes } => {
-                let outcome = retry(&lanes, || shelf.unmark(kind, &key)).await;
+                let outcome = retry(&lanes, || buckets.unmark(kind, &key)).await;
                 lanes.end(bytes, move || then.into_iter().for_each(|then| then(outcome)));
             }
         }

@@ -8,10 +8,10 @@ use nowcast_cluster::{Batch as FrameBatch, Frame, Sequence, SnapshotRef};
 use nowcast_store::{AccountRecord, Batch, Continuity, Problem, Snapshot, WorldName, read_file, write_file};
 use tokio::sync::Notify;
 
+use crate::buckets::{Buckets, accounts_name, object_name};
 use crate::envelope::{Envelope, SavedAccount};
 use crate::journal::{AppendError, Claim, Journal, Note};
 use crate::lanes::{Job, Lanes, Next, Work};
-use crate::shelf::{Shelf, accounts_name, object_name};
 
 /// Time after which a batch without changes is written. It only says that time has passed.
 const TICK_INTERVAL: Duration = Duration::from_millis(250);
@@ -30,7 +30,7 @@ pub(crate) struct WorldWriter {
     pub(crate) wake: Arc<Notify>,
     pub(crate) journal: Journal,
     pub(crate) claim: Claim,
-    pub(crate) shelf: Shelf,
+    pub(crate) buckets: Buckets,
     /// The shortest time between two messages without a completion.
     pub(crate) commit_interval: Duration,
     /// Bytes and number of the batches since the last snapshot that this writer stored.
@@ -160,7 +160,7 @@ impl WorldWriter {
     async fn put_accounts(&self, accounts: &[SavedAccount]) -> Result<(), Fate> {
         for account in accounts {
             let mut pause = PAUSE_MIN;
-            while let Err(error) = self.shelf.put_account(account).await {
+            while let Err(error) = self.buckets.put_account(account).await {
                 self.pause(&mut pause, error.to_string()).await?;
             }
         }
@@ -217,14 +217,14 @@ impl WorldWriter {
         }
         for (object, bytes) in &objects {
             let mut pause = PAUSE_MIN;
-            while let Err(problem) = self.shelf.put_verified(object, bytes).await {
+            while let Err(problem) = self.buckets.put_verified(object, bytes).await {
                 self.pause(&mut pause, problem.to_string()).await?;
             }
         }
         if let Err(fate) = self.append(Message::Note(&note)).await {
             // No message names the objects. If they stay, they only cost space.
             for (object, _) in &objects {
-                let _ = self.shelf.remove(object).await;
+                let _ = self.buckets.remove(object).await;
             }
             return Err(fate);
         }

@@ -20,7 +20,7 @@ mod predicting;
 mod rates;
 mod seats;
 mod sessions;
-mod strangers;
 mod studio;
 mod studio_figures;
+mod untrusted_clients;
 mod worlds;

@@ -191,7 +191,7 @@ impl Recorder {
     pub fn flush(&mut self, world: &World, store: &dyn Store, now_ms: u64) {
         if self.needs_snapshot {
             self.forget_batch();
-            self.give_up_if_gone(store);
+            self.fail_if_gone(store);
             return;
         }
         if self.is_changed && world.tick() >= self.hash_tick + HASH_TICKS {
@@ -348,7 +348,7 @@ impl Recorder {
                     // No later record of this owner is stored, so nothing can confirm these changes.
                     self.then.drain(..).for_each(|then| then(Err(Lost)));
                 }
-                self.give_up_if_gone(store);
+                self.fail_if_gone(store);
             }
         }
     }
@@ -377,7 +377,7 @@ impl Recorder {
     }
 
     /// Fails the completions that wait for a snapshot if the store's files are gone, because the files may never come back.
-    fn give_up_if_gone(&mut self, store: &dyn Store) {
+    fn fail_if_gone(&mut self, store: &dyn Store) {
         if !self.then.is_empty() && matches!(store.health(), Health::Gone { .. }) {
             self.then.drain(..).for_each(|then| then(Err(Lost)));
         }

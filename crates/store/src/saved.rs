@@ -58,7 +58,7 @@ pub struct Stretch {
     pub saved: SavedWorld,
     /// The time of that moment, in milliseconds since 1970.
     pub time_ms: u64,
-    /// The later changes, in order. Applied to the world of [`Stretch::saved`], they play back the past.
+    /// The later changes, in order. A replay applies them to the world of [`Stretch::saved`].
     pub next: Vec<Entry>,
     /// The last tick of these changes.
     pub through_tick: u64,

@@ -1,4 +1,4 @@
-//! The life of a server in the directory: its entry, the renewals of its lease, and its looks at the other servers.
+//! The life of a server in the directory: its entry, the renewals of its lease, and its reads of the entries of other servers.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ const RENEWALS: u32 = 4;
 const LOOKS: u32 = 8;
 
 impl Inner {
-    /// Waits until the lease of the last process with this name is surely over. A lease that is renewed meanwhile belongs to
-    /// a running process.
+    /// Waits until the lease of the last process with this name is surely over. If the lease is renewed during the wait, it
+    /// belongs to a running process.
     pub(super) async fn wait_for_last_life(&self) -> Result<(), ClusterError> {
         let name = self.options.name;
         let Some(entry) = self.servers.get(name.as_str()).await? else { return Ok(()) };
@@ -53,7 +53,7 @@ impl Inner {
         Err(ClusterError::NameTaken { name: name.to_string() })
     }
 
-    /// The bytes of this server's entry, in its present phase or in another one.
+    /// The bytes of this server's entry, in its current phase or in another phase.
     fn entry(&self, id: ServerId, phase: Option<ServerPhase>) -> Vec<u8> {
         let state = self.lock();
         let entry = ServerEntry {
@@ -115,13 +115,14 @@ impl Inner {
             state.lost.extend(owned);
             state.leases.end(clock::now());
         }
-        // A running process with this name keeps it. The rooms of this server are lost, and its clients move.
+        // If another process runs under this name, that process keeps the name. The rooms of this server are lost, and its
+        // clients move.
         if found.phase == ServerPhase::Dead {
             let _ = self.enter().await;
         }
     }
 
-    /// Reads the directory again and again, for hints and for the ends of leases.
+    /// Reads the directory repeatedly, for hints and for the ends of leases.
     pub(super) async fn watch(self: Arc<Self>) {
         let mut looks = tokio::time::interval(self.options.lease / LOOKS);
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

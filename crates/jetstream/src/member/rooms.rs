@@ -89,7 +89,7 @@ impl Inner {
                 let seen = state.leases.server(holder.name).filter(|seen| seen.entry.id == holder);
                 seen.filter(|seen| seen.entry.phase != ServerPhase::Dead).cloned()
             };
-            // A dead server, or one that has started again, holds nothing.
+            // A dead server, or a server that has started again, holds nothing.
             let Some(Seen { entry, revision, .. }) = over else { continue };
             let mut bytes = Vec::new();
             ServerEntry { phase: ServerPhase::Dead, ..entry }.encode(&mut bytes);
@@ -102,7 +102,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Gives a room of this server to another one, or releases it. Returns the epoch of the other one.
+    /// Gives a room of this server to another server, or releases it. Returns the epoch of the other server.
     pub(super) async fn give(
         &self,
         room: Name,

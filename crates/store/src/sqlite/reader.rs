@@ -131,7 +131,7 @@ impl SqliteReader {
         saved.to_file().map_err(|error| self.failed(Problem::damaged("the world", error)).of(world))
     }
 
-    /// Copies the present state of the whole store into a new file. The copy may take a long time, but does not block a
+    /// Copies the current state of the whole store into a new file. The copy may take a long time, but does not block a
     /// writing process.
     ///
     /// # Errors

@@ -5,15 +5,15 @@ mod conformance;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod garden;
-#[cfg(unix)]
-mod gone;
-mod kept;
 mod kill;
-mod lasting;
 mod model;
 mod past;
 mod power;
 mod pressure;
+mod releases;
+#[cfg(unix)]
+mod removed_files;
+mod restarts;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

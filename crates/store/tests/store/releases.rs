@@ -1,6 +1,6 @@
 //! Each release stores a world, as a save file and as a store. All later releases must read it.
 //!
-//! `NOWCAST_BLESS=1 cargo test -p nowcast-store --test store kept` writes the files of a new release, and never
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-store --test store releases` writes the files of a new release, and never
 //! overwrites old ones.
 
 use std::fs;

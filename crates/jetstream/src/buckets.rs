@@ -24,7 +24,7 @@ const LIMITS: Limits = Limits { memory_bytes_max: 8 << 20, ..Limits::MESSAGE };
 
 /// The buckets of a cluster.
 #[derive(Clone)]
-pub(crate) struct Shelf {
+pub(crate) struct Buckets {
     snapshots: ObjectStore,
     accounts: Bucket,
     marks: Bucket,
@@ -36,8 +36,8 @@ struct SavedMark {
     expires_ms: u64,
 }
 
-impl Shelf {
-    pub(crate) async fn open(link: &Link) -> Result<Shelf, ClusterError> {
+impl Buckets {
+    pub(crate) async fn open(link: &Link) -> Result<Buckets, ClusterError> {
         let name = link.name("snapshots");
         link.open_stream(Config {
             name: format!("OBJ_{name}"),
@@ -52,7 +52,7 @@ impl Shelf {
             opened.map_err(|error| ClusterError::request(format!("cannot open {name}"), error))?;
         let accounts = Bucket::open(link, "accounts").await?;
         let marks = Bucket::open(link, "marks").await?;
-        Ok(Shelf { snapshots, accounts, marks })
+        Ok(Buckets { snapshots, accounts, marks })
     }
 
     /// Stores a file, reads it back, and compares every byte.
