@@ -379,8 +379,8 @@ impl Admission {
         &self.policy
     }
 
-    /// Reserves a place for a new connection before anything is read from it. Dropping the permit frees the place. Connections
-    /// from this machine need no place, unless the [limits](Limits::counts_loopback) count them.
+    /// Reserves a slot for a new connection before anything is read from it. Dropping the permit frees the slot. Connections
+    /// from this machine need no slot, unless the [limits](Limits::counts_loopback) count them.
     ///
     /// # Errors
     /// [`AdmissionRefusal::Crowded`].
@@ -416,7 +416,7 @@ impl Admission {
     /// # Errors
     /// [`AdmissionRefusal::Host`] and [`AdmissionRefusal::Origin`], if the endpoint checks web pages.
     pub fn check_page(&self, page: Page<'_>) -> Result<(), AdmissionRefusal> {
-        self.judge_page(page, true).map_err(|refusal| self.count(refusal))
+        self.check_origin(page, true).map_err(|refusal| self.count(refusal))
     }
 
     /// Whether a session of this peer would be refused because the connection is not encrypted.
@@ -454,7 +454,7 @@ impl Admission {
         if !ip.is_loopback() || self.policy.limits.counts_loopback && !request.is_question {
             self.lock().addresses.attempt(ip, now.instant)?;
         }
-        self.judge_page(request.page, request.is_question)?;
+        self.check_origin(request.page, request.is_question)?;
         if self.wants_encryption(Peer::connected(request.address, request.is_encrypted)) {
             return Err(AdmissionRefusal::NotEncrypted);
         }
@@ -475,7 +475,7 @@ impl Admission {
         Ok(Entry { name, room, role, address: Some(address), is_local, process: None, ticket, single_use })
     }
 
-    fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), AdmissionRefusal> {
+    fn check_origin(&self, page: Page<'_>, is_question: bool) -> Result<(), AdmissionRefusal> {
         let quoted = |text: &str| text.chars().take(QUOTED_CHARACTERS_MAX).collect();
         if let Some(own) = self.own_pages {
             // Only browsers send an origin. A browser omits the origin if the request goes to the origin of the page itself.
@@ -514,7 +514,7 @@ impl Admission {
     }
 }
 
-/// The reserved place of a connection. Dropping the permit frees the place.
+/// The reserved slot of a connection. Dropping the permit frees the place.
 #[derive(Debug)]
 pub struct Permit {
     admission: Arc<Admission>,

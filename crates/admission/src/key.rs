@@ -87,13 +87,13 @@ impl TokenKey {
     /// Makes a key from a secret, for HS256.
     ///
     /// # Errors
-    /// [`KeyError::Short`] below 32 bytes. [`KeyError::NotSecret`] for a public key in one of its usual forms, because everybody
-    /// who knows the key could sign.
+    /// [`KeyError::Short`] below 32 bytes. [`KeyError::NotSecret`] for a public key in one of its usual forms, because
+    /// anyone who knows the key could sign.
     pub fn secret(secret: &[u8]) -> Result<TokenKey, KeyError> {
         if secret.len() < SECRET_BYTES_MIN {
             return Err(KeyError::Short { length: secret.len() });
         }
-        if let Some(what) = known_to_others(secret) {
+        if let Some(what) = public_or_weak(secret) {
             return Err(KeyError::NotSecret(what));
         }
         let (verifying, signing) = (DecodingKey::from_secret(secret), EncodingKey::from_secret(secret));
@@ -174,7 +174,7 @@ impl TokenKey {
 }
 
 /// Describes a text that is public, or too easy to guess to be a secret.
-fn known_to_others(secret: &[u8]) -> Option<&'static str> {
+fn public_or_weak(secret: &[u8]) -> Option<&'static str> {
     let lossy = String::from_utf8_lossy(secret);
     let text = lossy.trim_start_matches('\u{feff}').trim_ascii();
     if text.contains("-----BEGIN") {

@@ -61,8 +61,8 @@ pub fn parse_origin(text: &str) -> Result<String, OriginError> {
     }
 }
 
-/// Returns the origin in a request's headers. Bytes that are not text are replaced, and several origins become one that is never
-/// allowed. So neither case looks like a request without an origin.
+/// Returns the origin in a request's headers. Bytes that are not text are replaced, and several origins become one origin
+/// that is never allowed. So neither case looks like a request without an origin.
 #[must_use]
 pub fn origin_of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let mut all = headers.get_all(ORIGIN).iter().map(|origin| String::from_utf8_lossy(origin.as_bytes()));

@@ -32,8 +32,8 @@ pub(crate) struct Args {
     url: String,
 
     /// Protocol of the bots: sessions over the best available carrier, or the plain protocol of stock clients
-    #[arg(long, value_enum, default_value_t = Speech::Session)]
-    protocol: Speech,
+    #[arg(long, value_enum, default_value_t = BotProtocol::Session)]
+    protocol: BotProtocol,
 
     /// Encoding of movement in the plain protocol
     #[arg(long, value_enum, default_value_t = Movement::Custom16)]
@@ -48,7 +48,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Speech {
+enum BotProtocol {
     Session,
     Plain,
 }
@@ -68,11 +68,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         hz: args.hz,
         url: args.url.clone(),
         protocol: match (args.protocol, args.encoding) {
-            (Speech::Session, _) => Protocol::Session,
-            (Speech::Plain, Movement::Json) => Protocol::Plain(Encoding::Json),
-            (Speech::Plain, Movement::Msgpack) => Protocol::Plain(Encoding::MsgPack),
-            (Speech::Plain, Movement::Custom) => Protocol::Plain(Encoding::Custom),
-            (Speech::Plain, Movement::Custom16) => Protocol::Plain(Encoding::Custom16),
+            (BotProtocol::Session, _) => Protocol::Session,
+            (BotProtocol::Plain, Movement::Json) => Protocol::Plain(Encoding::Json),
+            (BotProtocol::Plain, Movement::Msgpack) => Protocol::Plain(Encoding::MsgPack),
+            (BotProtocol::Plain, Movement::Custom) => Protocol::Plain(Encoding::Custom),
+            (BotProtocol::Plain, Movement::Custom16) => Protocol::Plain(Encoding::Custom16),
         },
         seed: args.seed,
     };

@@ -63,7 +63,7 @@ enum Command {
     New(world::new::Args),
     Check(world::check::Args),
     Test(world::test::Args),
-    World(world::kept::Args),
+    World(world::stored::Args),
     #[cfg(feature = "cluster")]
     Cluster(cluster::Args),
     Mcp(mcp::Args),
@@ -103,7 +103,7 @@ fn main() -> ExitCode {
         Command::New(args) => world::new::run(&args),
         Command::Check(args) => world::check::run(&args),
         Command::Test(args) => world::test::run(&args),
-        Command::World(args) => world::kept::run(args),
+        Command::World(args) => world::stored::run(args),
         #[cfg(feature = "cluster")]
         Command::Cluster(args) => cluster::run(args),
         Command::Mcp(args) => mcp::run(args),

@@ -204,7 +204,7 @@ impl ChannelObject {
     /// [`Failure`], with the status that `nowcast.h` states.
     pub fn descriptor(&self) -> Result<i32, Failure> {
         if self.notify.get().is_none() {
-            // Another thread may have set one before.
+            // Another thread may have set it already.
             let _ = self.notify.set(Notify::new()?);
         }
         let notify = self.notify.get().ok_or_else(|| Failure::new(Status::Internal, "no descriptor"))?;

@@ -179,7 +179,7 @@ impl Addresses {
         }
     }
 
-    /// Reserves a place for a connection. [`free`](Self::free) releases it.
+    /// Reserves a slot for a connection. [`free`](Self::free) releases it.
     ///
     /// # Errors
     /// [`Crowded::Full`] and [`Crowded::Address`].

@@ -119,7 +119,7 @@ async fn hold(
         let mut silent_at = in_future(SILENCE_MAX);
         loop {
             tokio::select! {
-                heard = line.hear_any() => {
+                heard = line.receive_any() => {
                     heard?;
                     silent_at = in_future(SILENCE_MAX);
                 }

@@ -106,7 +106,7 @@ impl Line {
     /// Waits for the next answer.
     pub(crate) async fn receive(&mut self) -> Result<Answer, NamesError> {
         loop {
-            match self.hear_any().await? {
+            match self.receive_any().await? {
                 None => {}
                 Some(answer) => return Ok(answer),
             }
@@ -114,7 +114,7 @@ impl Line {
     }
 
     /// Waits for the next line. `None` stands for an empty line. If the future is dropped, no data is lost.
-    pub(crate) async fn hear_any(&mut self) -> Result<Option<Answer>, NamesError> {
+    pub(crate) async fn receive_any(&mut self) -> Result<Option<Answer>, NamesError> {
         loop {
             match self.lines.next().map_err(|_| NamesError::NotOne(self.server))? {
                 Some(line) if line.is_empty() => return Ok(None),

@@ -35,8 +35,8 @@ pub(crate) struct Connection {
     listing: Option<Listing>,
     advertises: bool,
     /// Time of the peer's last activity. For an advertising client, any byte is activity; for others, only a whole request.
-    heard: Instant,
-    said: Instant,
+    received_at: Instant,
+    sent_at: Instant,
     is_ending: bool,
 }
 
@@ -59,8 +59,8 @@ impl Connection {
             output: Vec::new(),
             listing: None,
             advertises: false,
-            heard: now,
-            said: now,
+            received_at: now,
+            sent_at: now,
             is_ending: false,
         }
     }
@@ -74,7 +74,7 @@ impl Connection {
     pub(crate) fn handle_bytes(&mut self, now: Instant, bytes: &[u8], registry: &mut Registry) {
         self.lines.push(bytes);
         if self.advertises {
-            self.heard = now;
+            self.received_at = now;
         }
         self.read(now, registry);
     }
@@ -103,29 +103,29 @@ impl Connection {
     /// Reports written bytes. When all output is written, the next request is read.
     pub(crate) fn sent(&mut self, now: Instant, count: usize, registry: &mut Registry) {
         self.output.drain(..count);
-        self.said = now;
+        self.sent_at = now;
         self.read(now, registry);
     }
 
     /// Returns the time of the next call of [`handle_timeout`](Self::handle_timeout).
     pub(crate) fn poll_timeout(&self) -> Instant {
         if self.advertises && !self.is_busy() {
-            (self.heard + SILENCE_MAX).min(self.said + PING)
+            (self.received_at + SILENCE_MAX).min(self.sent_at + PING)
         } else {
-            self.heard + self.patience()
+            self.received_at + self.patience()
         }
     }
 
     /// Sends an empty line or ends the connection, if that is due.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        if now >= self.heard + self.patience() {
+        if now >= self.received_at + self.patience() {
             // The peer does not read, so it is sent nothing more.
             self.output.clear();
             self.listing = None;
             self.is_ending = true;
-        } else if self.advertises && !self.is_busy() && now >= self.said + PING {
+        } else if self.advertises && !self.is_busy() && now >= self.sent_at + PING {
             self.output.push(b'\n');
-            self.said = now;
+            self.sent_at = now;
         }
     }
 
@@ -152,7 +152,7 @@ impl Connection {
                 Ok(None) => break,
                 Ok(Some(line)) if line.is_empty() => {}
                 Ok(Some(line)) => {
-                    self.heard = now;
+                    self.received_at = now;
                     let answer = Request::parse(&line).and_then(|request| self.answer(request, registry));
                     match answer {
                         Ok(Some(answer)) => self.send(&answer),

@@ -80,7 +80,7 @@ pub struct NameServerStats {
     pub names: usize,
     /// Accepted connections.
     pub accepted: u64,
-    /// Connections that were closed because a newer one needed their place.
+    /// Connections that were closed because a newer connection needed their slot.
     pub evicted: u64,
     /// Connections that were refused because all others advertise names.
     pub refused: u64,
@@ -205,7 +205,7 @@ async fn accept_from(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// A connection with its place. Dropping this value frees the place and releases the names.
+/// A connection and its slot. Dropping this value frees the slot and releases the names.
 struct ServedConnection {
     id: ConnectionId,
     connection: Connection,

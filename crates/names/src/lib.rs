@@ -223,7 +223,7 @@ struct Files {
 }
 
 impl Files {
-    /// Writes this process and the present time in milliseconds since 1970.
+    /// Writes this process and the current time in milliseconds since 1970.
     fn sign(&self) -> io::Result<()> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         std::fs::write(&self.signature, format!("{} {}", std::process::id(), since.as_millis()))

@@ -10,7 +10,7 @@ const BEGINNING: Duration = Duration::from_secs(3_600);
 
 static START: OnceLock<Instant> = OnceLock::new();
 
-/// Returns the present time.
+/// Returns the current time.
 pub(crate) fn now() -> Time {
     at(Instant::now())
 }

@@ -18,7 +18,7 @@ pub(crate) struct Lobby {
     /// seat.
     empty_since: Mutex<Option<Instant>>,
     /// Whether the room is to end at once if it is still empty.
-    gives_way: AtomicBool,
+    ends_if_empty: AtomicBool,
     /// Maximum players by the rules of the room; 0 until the room has opened.
     players_max: AtomicUsize,
     /// The accounts that clients take to another room.
@@ -96,7 +96,7 @@ impl Lobby {
             since.get_or_insert_with(Instant::now);
         } else {
             *since = None;
-            self.gives_way.store(false, Ordering::Relaxed);
+            self.ends_if_empty.store(false, Ordering::Relaxed);
         }
     }
 
@@ -105,12 +105,12 @@ impl Lobby {
     }
 
     /// Ends the room at once if it is still empty.
-    pub(crate) fn give_way(&self) {
-        self.gives_way.store(true, Ordering::Relaxed);
+    pub(crate) fn end_if_empty(&self) {
+        self.ends_if_empty.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn gives_way(&self) -> bool {
-        self.gives_way.load(Ordering::Relaxed)
+    pub(crate) fn ends_if_empty(&self) -> bool {
+        self.ends_if_empty.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {

@@ -4,9 +4,9 @@ use crate::public_events::PublicEvent;
 
 /// Decides which server of a cluster steps a room. Rooms call it from their threads.
 pub trait Ownership: Send + Sync {
-    /// Waits until the room has something to do before it begins. If its present owner gives it to this server, that is first to
-    /// follow the stored world, and then to begin when the owner has given it up. Clients enter the room in the meantime, and
-    /// wait for it.
+    /// Waits until the room has something to do before it begins. If its current owner gives it to this server, the room
+    /// first follows the stored world, and begins when the owner has released the room. Clients enter the room in the
+    /// meantime, and wait for it.
     fn await_turn(&self, room: &str) -> Turn;
 
     /// Records that a room has followed its stored world as [`Turn::Follow`] requires, or cannot follow it.
@@ -37,7 +37,7 @@ pub trait Ownership: Send + Sync {
     /// Records that a room has stopped, because it moves.
     fn stopped(&self, room: &str);
 
-    /// Records that a room cannot move, because its world could not be stored. The room goes on here.
+    /// Records that a room cannot move, because its world could not be stored. The room continues here.
     fn stay(&self, room: &str);
 
     /// Returns whether this server may step a room now.
@@ -79,7 +79,7 @@ pub enum RoomLease {
     /// The lease covers this moment.
     Held,
     /// The lease covers this moment, and the room is to move to another server. The room announces it to its clients, and
-    /// stores a snapshot while it goes on. Then it stops, stores the rest, and is released.
+    /// stores a snapshot while it runs. Then it stops, stores the rest, and is released.
     Leaving,
     /// The lease is over, and no other server is known to have the room. The room waits.
     Waiting,

@@ -108,7 +108,7 @@ impl ClientSink for PlainSink {
     }
 
     fn send(&self, event: ClientEvent<'_>) {
-        self.push(&message_of(event));
+        self.push(&plain_message(event));
     }
 
     fn close(&self, closing: Closing) {
@@ -116,7 +116,7 @@ impl ClientSink for PlainSink {
     }
 }
 
-fn message_of(event: ClientEvent<'_>) -> ServerMessage {
+fn plain_message(event: ClientEvent<'_>) -> ServerMessage {
     match event {
         ClientEvent::Notice { text } => ServerMessage::Notice { text: text.to_owned() },
         ClientEvent::ActionRefused { action, reason, number } => {

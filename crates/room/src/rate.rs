@@ -123,13 +123,13 @@ impl Quiet {
     /// The shortest silence that is credited. Bursts cover shorter silences.
     const MIN: Duration = Duration::from_millis(250);
 
-    /// Whether a silence lasts at present. A message that arrives now may end it.
+    /// Whether the client is silent now. The next message may end the silence.
     pub fn lasts(&self) -> bool {
         self.since.is_some()
     }
 
     /// Records that nothing has arrived for `silence`, and credits a silence that is over. Call it several times a second.
-    /// During a silence, also call it before you judge a message.
+    /// During a silence, also call it before the rate of a message is checked.
     pub fn note(&mut self, silence: Duration, now: Instant, rates: &mut Rates) {
         let heard_at = now.checked_sub(silence).unwrap_or(now);
         if let Some(since) = self.since

@@ -247,7 +247,7 @@ impl Room {
             // A room that shows history has nothing to keep, because the history stays in the store.
             Some(_) => Duration::ZERO,
             // Another room needs this room's slot.
-            None if self.context.lobby.gives_way() => Duration::ZERO,
+            None if self.context.lobby.ends_if_empty() => Duration::ZERO,
             None if self.was_used => config.room_empty,
             None => config.room_unused.min(config.room_empty),
         }
@@ -294,7 +294,7 @@ impl Room {
             members.remove_banned(context, world, chat);
         }
         members.give_up_accounts(context, world, chat);
-        members.dismiss_leavers(context, world, chat, (past.is_some(), now));
+        members.remove_departed(context, world, chat, (past.is_some(), now));
     }
 
     /// Records the data of accounts that the step changed. A room that shows history records nothing.

@@ -225,9 +225,9 @@ impl Rooms {
         let rooms_max = self.config.rooms_max;
         let of_network = || present(open).filter(|(_, room)| room.is_of(opener));
         let over = (present(open).count() + 1).saturating_sub(rooms_max);
-        give_way(present(open), over);
+        end_if_empty(present(open), over);
         let over = (of_network().count() + 1).saturating_sub(self.rooms_max_of(opener));
-        give_way(of_network(), over);
+        end_if_empty(of_network(), over);
     }
 
     /// Reserves a seat, and opens the room if it is not open yet.
@@ -413,10 +413,10 @@ fn taken(open: &BTreeMap<String, Open>) -> impl Iterator<Item = (&String, &Open)
 }
 
 /// Ends `count` of the empty rooms. Rooms that have been empty for the longest time end first.
-fn give_way<'a>(rooms: impl Iterator<Item = (&'a String, &'a Open)>, count: usize) {
+fn end_if_empty<'a>(rooms: impl Iterator<Item = (&'a String, &'a Open)>, count: usize) {
     let mut empty: Vec<_> = rooms.filter_map(|(_, room)| Some((room.empty_since()?, &room.lobby))).collect();
     empty.sort_by_key(|(since, _)| *since);
-    empty.into_iter().take(count).for_each(|(_, lobby)| lobby.give_way());
+    empty.into_iter().take(count).for_each(|(_, lobby)| lobby.end_if_empty());
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ impl Area {
                     scene.overlaps(&self.person, pose, filter).map_err(refused)?.is_empty()
                 }
             };
-            charge(scene.take_looked_at() / LOOKED_AT_A_UNIT)?;
+            charge(scene.take_query_cost() / LOOKED_AT_A_UNIT)?;
             places.push(Place { ground, has_room });
         }
         Ok(places)

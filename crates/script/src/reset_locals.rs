@@ -78,7 +78,7 @@ fn of_module(path: &str, text: &str) -> Vec<ResetLocal> {
     found
 }
 
-/// Whether the tokens after the name of a local make it the world itself.
+/// Whether the tokens after the name of a local variable assign the module `@nowcast/world` to it.
 fn is_the_world(rest: &[(&str, u32)]) -> bool {
     matches!(rest, [("=", _), ("require", _), ("(", _), (module, _), ..] if module.trim_matches(['"', '\'', '`']) == "@nowcast/world")
 }

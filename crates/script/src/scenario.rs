@@ -227,10 +227,10 @@ fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> O
 fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua::Result<(Luau, Table)> {
     let host = Namespace::new(sandbox.lua())?;
     add_bots(&host, exchange)?;
-    let told = exchange.clone();
+    let recorded = exchange.clone();
     host.add("events", move |lua, name: String| {
         let list = lua.create_table()?;
-        for (event, to, payload) in told.events.borrow().iter().filter(|(event, ..)| *event == name) {
+        for (event, to, payload) in recorded.events.borrow().iter().filter(|(event, ..)| *event == name) {
             let entry = lua.create_table()?;
             entry.raw_set("name", event.as_str())?;
             if let To::Player(player) = to {
@@ -241,10 +241,10 @@ fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua:
         }
         Ok(list)
     })?;
-    let told = exchange.clone();
+    let recorded = exchange.clone();
     host.add("sent", move |lua, ()| {
         let list = lua.create_table()?;
-        for (player, room, data) in told.sent.borrow().iter() {
+        for (player, room, data) in recorded.sent.borrow().iter() {
             let entry = lua.create_table()?;
             entry.raw_set("player", Handle::Player(*player))?;
             entry.raw_set("room", room.as_str())?;
@@ -254,8 +254,8 @@ fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua:
         Ok(list)
     })?;
     host.add("instead", |_, (name, known): (String, Vec<String>)| Ok(instead(&name, &known)))?;
-    let told = exchange.clone();
-    host.add("refusals", move |_, ()| Ok(told.refusals.borrow().clone()))?;
+    let recorded = exchange.clone();
+    host.add("refusals", move |_, ()| Ok(recorded.refusals.borrow().clone()))?;
     host.add("screen", |lua, (place, player): (String, Option<Handle>)| {
         let player = player.map(Handle::player).transpose()?;
         let value = with_scene(|scene| {

@@ -30,7 +30,7 @@ pub(crate) struct Client {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) timeouts: Timeouts,
     /// The time at which the client's newest message arrived. The lock is never held across an `await`.
-    pub(crate) heard_at: Mutex<Instant>,
+    pub(crate) received_at: Mutex<Instant>,
 }
 
 type Socket = WebSocketStream<Connection>;
@@ -56,7 +56,7 @@ impl Client {
             closing = self.send_waiting(&mut sink) => closing,
         };
         if closing.holds_seat() {
-            self.handle.lose(self.heard() + self.timeouts.seat_held);
+            self.handle.lose(self.received() + self.timeouts.seat_held);
         } else {
             self.handle.leave();
         }
@@ -67,12 +67,12 @@ impl Client {
         close(socket, &closing, self.timeouts.closing).await;
     }
 
-    fn heard(&self) -> Instant {
-        *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner)
+    fn received(&self) -> Instant {
+        *self.received_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note_heard(&self, now: Instant) {
-        *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    fn record_received(&self, now: Instant) {
+        *self.received_at.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
 
     /// Handles the client's messages until the connection ends. Returns why it ended.
@@ -92,8 +92,8 @@ impl Client {
             };
             unfinished.reset();
             let now = Instant::now();
-            quiet.note(now - self.heard(), now, &mut rates);
-            self.note_heard(now);
+            quiet.note(now - self.received(), now, &mut rates);
+            self.record_received(now);
             quiet.note(Duration::ZERO, now, &mut rates);
             let handled = match &message {
                 Message::Text(text) => self.handle(FrameRef::Text(text.as_str()), &intake, &mut rates),

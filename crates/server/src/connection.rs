@@ -256,7 +256,7 @@ pub(crate) struct ConnectionPermit {
 }
 
 impl ConnectionPermit {
-    /// Reserves a place for a connection of this address, or counts the reason for its refusal.
+    /// Reserves a slot for a connection of this address, or counts the reason for its refusal.
     pub(crate) fn take(admission: &Arc<Admission>, metrics: &Arc<Metrics>, address: IpAddr) -> Option<Self> {
         match admission.take(Now::read(), address) {
             Ok(permit) => {

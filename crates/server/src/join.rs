@@ -163,7 +163,7 @@ async fn run(
         sink,
         metrics: Arc::clone(&shared.metrics),
         timeouts: shared.config.timeouts.clone(),
-        heard_at: Mutex::new(Instant::now()),
+        received_at: Mutex::new(Instant::now()),
     };
     client.run(connection, parts.read_buf.to_vec()).await;
 }

@@ -65,7 +65,8 @@ impl LogWriter {
     pub fn spawn(output: impl Write + Send + 'static) -> io::Result<Self> {
         let (queue, entries) = sync_channel(LINES_MAX);
         let dropped = Counter::default();
-        let writing = Writing { output, dropped: dropped.clone(), told: 0, told_at: None, is_torn: false };
+        let writing =
+            Writing { output, dropped: dropped.clone(), reported: 0, reported_at: None, is_torn: false };
         thread::Builder::new().name("logs".into()).spawn(move || writing.run(&entries))?;
         Ok(Self { queue, dropped })
     }
@@ -137,8 +138,8 @@ struct Writing<O> {
     output: O,
     dropped: Counter,
     /// The number of dropped lines in the last report, and the time of that report.
-    told: u64,
-    told_at: Option<Instant>,
+    reported: u64,
+    reported_at: Option<Instant>,
     /// Whether the output ends in the middle of a line, because the output rejected the rest of the line.
     is_torn: bool,
 }
@@ -171,11 +172,11 @@ impl<O: Write> Writing<O> {
     /// same form.
     fn report(&mut self) {
         let lines = self.dropped.get();
-        let missed = lines - self.told;
-        let is_early = self.told_at.is_some_and(|told_at| told_at.elapsed() < REPORT_INTERVAL);
+        let missed = lines - self.reported;
+        let is_early = self.reported_at.is_some_and(|reported_at| reported_at.elapsed() < REPORT_INTERVAL);
         if missed > 0 && !is_early {
-            self.told_at = Some(Instant::now());
-            self.told = lines;
+            self.reported_at = Some(Instant::now());
+            self.reported = lines;
             warn!(
                 lines = missed,
                 "log lines were dropped, because their output was full, broken or not read"

@@ -17,7 +17,7 @@ pub(crate) fn of_admission(refusal: AdmissionRefusal) -> Refusal {
     Refusal::Admission(Box::new(AdmissionAnswer { code, status, label, cause, cure }))
 }
 
-/// Returns the refusal of a session for which the acceptor has no place.
+/// Returns the refusal of a session for which the acceptor has no slot.
 pub(crate) fn of_acceptor(refusal: AcceptRefusal) -> Refusal {
     let (code, status, label, cure) = match refusal {
         AcceptRefusal::TooMany => ("too_many", 429, "sessions_per_address_max", "close one first"),

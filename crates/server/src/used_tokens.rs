@@ -60,7 +60,7 @@ impl TokenKept {
 /// Fails if another client already joined with the token.
 pub(crate) fn hold_token(token: &SingleUse, key: Option<ClientKey>) -> Result<TokenKept, AdmissionRefusal> {
     let (tell, kept) = oneshot::channel();
-    // There is no receiver if the client has left.
+    // The receiver was dropped if the client has left.
     token.hold(key.map(|key| key.0), Box::new(move || _ = tell.send(())))?;
     Ok(TokenKept(kept))
 }

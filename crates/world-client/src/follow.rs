@@ -20,9 +20,9 @@ const MOVED_AWAY: u32 = 0;
 /// Maximum number of durable actions without an answer. Further ones are sent, but not repeated after a move.
 const UNANSWERED_MAX: usize = 1_024;
 
-/// A client of a room that follows the room when it moves to another server of a cluster. It joins there while it stays in the
-/// present session, and continues in the new session when that server sends its first message (`spec/WORLD.md`, section 8).
-/// Durable actions without an answer are repeated there.
+/// A client of a room that follows the room when it moves to another server of a cluster. It joins there while it stays in
+/// the current session, and continues in the new session when that server sends its first message (`spec/WORLD.md`, section
+/// 8). Durable actions without an answer are repeated there.
 ///
 /// ```no_run
 /// use nowcast::Connector;
@@ -143,7 +143,7 @@ impl FollowingClient {
             })
             .await;
             if is_next {
-                self.go_on();
+                self.switch_session();
             }
             let update = self.client.handle(&message?)?;
             match &update {
@@ -188,13 +188,13 @@ impl FollowingClient {
     }
 
     /// Continues in the session at the server to which the room has moved.
-    fn go_on(&mut self) {
+    fn switch_session(&mut self) {
         if let Next::Waiting(next) = std::mem::replace(&mut self.next, Next::None) {
             let before = std::mem::replace(&mut self.client, *next);
             before.channel().close(MOVED_AWAY, "the room has moved");
             self.moves += 1;
             for (number, (action, arguments)) in &self.unanswered {
-                // A full lane ends the repetition. The caller finds no answer, as after any lost action.
+                // If the lane is full, the remaining actions are not repeated, and the caller receives no answer to them.
                 if self.client.act_once(*number, action, arguments.clone()).is_err() {
                     break;
                 }

@@ -68,7 +68,7 @@ impl Identity {
         Ok(identity)
     }
 
-    /// Returns the private key in PKCS #8. Everybody who has these bytes can join as this client.
+    /// Returns the private key in PKCS #8. Anyone with these bytes can join as this client.
     pub fn to_pkcs8(&self) -> &[u8] {
         &self.pkcs8
     }

@@ -32,9 +32,10 @@
 //! | `input.rs` | [`InputSender`]: numbers the input of a client that does not predict |
 //! | `steps.rs` | [`StepSender`]: the input of a client that counts its steps |
 //! | `prediction.rs` | [`Predictor`]: the steps of the local avatar (`spec/MOVEMENT.md`) |
-//! | `surroundings.rs` | the solids around an avatar |
+//! | `collision_world.rs` | the solids around an avatar |
 
 mod client;
+mod collision_world;
 mod follow;
 mod identity;
 mod incoming;
@@ -42,7 +43,6 @@ mod input;
 mod join;
 mod prediction;
 mod steps;
-mod surroundings;
 mod view;
 
 pub use client::{ClientError, WorldClient};

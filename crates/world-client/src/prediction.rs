@@ -9,7 +9,7 @@ use nowcast_world::{Adjustment, EntityId, Input, InputError, STEP_HZ, Solid};
 use nowcast_world_protocol::WalkerKind;
 use nowcast_world_protocol::session::Steps;
 
-use crate::surroundings::{Surroundings, distance};
+use crate::collision_world::{CollisionWorld, distance};
 use crate::{StepSender, Update, WorldView};
 
 /// Number of remembered steps: four seconds.
@@ -68,7 +68,7 @@ pub struct Predictor {
     /// The newest step. The count continues when the avatar changes.
     step: u32,
     walking: Option<Walking>,
-    surroundings: Surroundings,
+    collision_world: CollisionWorld,
     corrections: u64,
 }
 
@@ -146,13 +146,13 @@ impl Predictor {
             walking.restart(self.step, self.wanted.yaw);
         }
         if target > self.step {
-            walking.gather(&mut self.surroundings, view);
+            walking.gather(&mut self.collision_world, view);
         }
         while self.step < target {
             self.step += 1;
             let input = Input { jump: self.wanted.jump || self.is_jump_pending, ..self.wanted };
             self.is_jump_pending = false;
-            walking.take_step(self.step, input, self.surroundings.near());
+            walking.take_step(self.step, input, self.collision_world.near());
         }
     }
 
@@ -164,7 +164,8 @@ impl Predictor {
     /// Compares the prediction with the server's position, if the update is movement. Other updates change nothing.
     pub fn handle(&mut self, update: &Update, view: &WorldView) -> Option<Correction> {
         let Update::Moved(applied) = update else { return None };
-        let correction = self.walking.as_mut()?.compare(self.step, applied, &mut self.surroundings, view)?;
+        let correction =
+            self.walking.as_mut()?.compare(self.step, applied, &mut self.collision_world, view)?;
         self.corrections += 1;
         Some(correction)
     }
@@ -213,9 +214,9 @@ impl Predictor {
                     acknowledged: None,
                     platform: None,
                 };
-                walking.gather(&mut self.surroundings, view);
+                walking.gather(&mut self.collision_world, view);
                 // If the avatar stands, it takes its first step with ground under its feet.
-                walking.mover.feel(&kind.walker, self.surroundings.near());
+                walking.mover.update_ground(&kind.walker, self.collision_world.near());
                 walking.restart(self.step, self.wanted.yaw);
                 self.walking = Some(walking);
             }
@@ -233,12 +234,12 @@ impl Walking {
         self.sender = StepSender::new(step, input);
     }
 
-    fn gather(&mut self, surroundings: &mut Surroundings, view: &WorldView) {
+    fn gather(&mut self, collision_world: &mut CollisionWorld, view: &WorldView) {
         let at = self.mover.position;
-        surroundings.gather(view, self.avatar, &self.kind.walker, at);
+        collision_world.gather(view, self.avatar, &self.kind.walker, at);
         self.platform.take_if(|platform| distance(platform.center, at) > PLATFORM_REACH_METRES);
         if let Some(platform) = &self.platform {
-            surroundings.add(platform.clone());
+            collision_world.add(platform.clone());
         }
     }
 
@@ -258,7 +259,7 @@ impl Walking {
         &mut self,
         newest: u32,
         applied: &Applied,
-        surroundings: &mut Surroundings,
+        collision_world: &mut CollisionWorld,
         view: &WorldView,
     ) -> Option<Correction> {
         if applied.controls == 0 {
@@ -271,7 +272,7 @@ impl Walking {
         let (kind, adjustment) = gait_of(view, self.avatar)?;
         if (kind, adjustment) != (self.kind, self.adjustment) {
             (self.kind, self.adjustment) = (kind, adjustment);
-            self.change_gait(at, position, surroundings, view);
+            self.change_gait(at, position, collision_world, view);
         }
         let is_moved = self.acknowledged.is_none_or(|newest| newest.position != position);
         // The group of the avatar may not have been sent since the avatar moved.
@@ -289,9 +290,9 @@ impl Walking {
         if is_elsewhere {
             self.mover = if is_moved { self.corrected(at, position) } else { Mover::new(position) };
             if !is_moved {
-                self.rest(surroundings, view);
+                self.rest(collision_world, view);
             }
-            self.take_again(at, surroundings, view);
+            self.take_again(at, collision_world, view);
         }
         if is_moved {
             self.acknowledged = Some(Acknowledged { tick: applied.tick, step, position });
@@ -334,11 +335,11 @@ impl Walking {
 
     /// On the server the avatar is at rest here, so there is ground below it, even if this client does not know the
     /// ground.
-    fn rest(&mut self, surroundings: &mut Surroundings, view: &WorldView) {
+    fn rest(&mut self, collision_world: &mut CollisionWorld, view: &WorldView) {
         self.platform = None;
-        self.gather(surroundings, view);
-        self.mover.feel(&self.kind.walker, surroundings.near());
-        let is_held = self.mover.is_held(&self.kind.walker, surroundings.near());
+        self.gather(collision_world, view);
+        self.mover.update_ground(&self.kind.walker, collision_world.near());
+        let is_held = self.mover.is_held(&self.kind.walker, collision_world.near());
         if self.mover.ground_count == 0 && !is_held {
             let ([x, y, z], walker) = (self.mover.position, &self.kind.walker);
             let center = [x, y - walker.height / 2.0 - PLATFORM_HALF_METRES, z];
@@ -348,10 +349,10 @@ impl Walking {
     }
 
     /// Takes all later steps again, from the walker's state after this step.
-    fn take_again(&mut self, at: usize, surroundings: &mut Surroundings, view: &WorldView) {
-        self.gather(surroundings, view);
-        let solids = surroundings.near();
-        self.mover.feel(&self.kind.walker, solids);
+    fn take_again(&mut self, at: usize, collision_world: &mut CollisionWorld, view: &WorldView) {
+        self.gather(collision_world, view);
+        let solids = collision_world.near();
+        self.mover.update_ground(&self.kind.walker, solids);
         self.taken[at].mover = self.mover;
         for again in at + 1..self.taken.len() {
             let input = self.taken[again].input;
@@ -366,18 +367,18 @@ impl Walking {
         &mut self,
         at: usize,
         position: [f32; 3],
-        surroundings: &mut Surroundings,
+        collision_world: &mut CollisionWorld,
         view: &WorldView,
     ) {
         let first = at.saturating_sub(VELOCITY_STEPS_MAX as usize);
         let (mut best, mut least) = (at, f32::INFINITY);
         for from in (first..at).rev() {
             self.mover = self.taken[from].mover;
-            self.gather(surroundings, view);
-            self.mover.feel(&self.kind.walker, surroundings.near());
+            self.gather(collision_world, view);
+            self.mover.update_ground(&self.kind.walker, collision_world.near());
             for again in from + 1..=at {
                 let input = self.taken[again].input;
-                self.step(&input, surroundings.near());
+                self.step(&input, collision_world.near());
             }
             let error = distance(self.mover.position, position);
             if error < least {
@@ -385,7 +386,7 @@ impl Walking {
             }
         }
         self.mover = self.taken[best].mover;
-        self.take_again(best, surroundings, view);
+        self.take_again(best, collision_world, view);
     }
 
     fn step(&mut self, input: &Input, solids: &[Solid]) {

@@ -90,7 +90,7 @@ pub trait Behaviour {
     /// what happens to these entities ([`crate::OwnerLeaves`]).
     fn leave(&mut self, _scene: &mut Scene, _player: PlayerId) {}
 
-    /// A player does a declared action. `arguments` is a map that fits the declared shape: all fields are present,
+    /// A player triggers a declared action. `arguments` is a map that fits the declared shape: all fields are present,
     /// quantised and within bounds.
     fn action(&mut self, _scene: &mut Scene, _player: PlayerId, _action: &str, _arguments: &Value) {}
 

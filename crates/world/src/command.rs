@@ -55,7 +55,7 @@ pub enum Command {
         /// In milliseconds, limited to [`crate::limits::REWIND_MS_MAX`].
         behind_ms: u16,
     },
-    /// A player does a declared action.
+    /// A player triggers a declared action.
     Action {
         /// The player that acts.
         player: PlayerId,

@@ -161,7 +161,7 @@ impl Definition {
     }
 
     /// Whether bodies that rest under one definition may move under the other definition, because gravity or a body differs.
-    pub fn moves_otherwise(&self, before: &Definition) -> bool {
+    pub fn may_move_bodies(&self, before: &Definition) -> bool {
         let is_other = |kind: &Kind| {
             let now = self.kind_of_written(&kind.name).map(|index| &self.kinds[index]);
             now.is_some_and(|now| now.body != kind.body || now.layers != kind.layers)

@@ -85,7 +85,7 @@ pub struct Entities {
     pub(crate) passes: Vec<Option<EntityId>>,
     pub(crate) changed_ticks: Vec<u64>,
     /// Entities with a parent. There are few of them, so this list avoids a search of all rows in each step.
-    hanging: BTreeSet<EntityId>,
+    attached: BTreeSet<EntityId>,
     dead: usize,
 }
 
@@ -216,7 +216,7 @@ impl Entities {
     pub(crate) fn push(&mut self, row: Row) {
         debug_assert!(self.ids.last().is_none_or(|last| *last < row.id), "ids grow");
         if row.parent.is_some() {
-            self.hanging.insert(row.id);
+            self.attached.insert(row.id);
         }
         self.ids.push(row.id);
         self.is_alive.push(true);
@@ -239,23 +239,23 @@ impl Entities {
     pub(crate) fn kill(&mut self, row: usize) {
         self.is_alive[row] = false;
         self.handles[row] = None;
-        self.hanging.remove(&self.ids[row]);
+        self.attached.remove(&self.ids[row]);
         self.dead += 1;
     }
 
     /// Attaches the entity of a row to a parent, or detaches it.
-    pub(crate) fn hang(&mut self, row: usize, parent: Option<Parent>) {
+    pub(crate) fn attach(&mut self, row: usize, parent: Option<Parent>) {
         self.parents[row] = parent;
         if parent.is_some() {
-            self.hanging.insert(self.ids[row]);
+            self.attached.insert(self.ids[row]);
         } else {
-            self.hanging.remove(&self.ids[row]);
+            self.attached.remove(&self.ids[row]);
         }
     }
 
     /// All attached entities, ordered by id.
-    pub(crate) fn hanging(&self) -> &BTreeSet<EntityId> {
-        &self.hanging
+    pub(crate) fn attached(&self) -> &BTreeSet<EntityId> {
+        &self.attached
     }
 
     /// Deletes the rows of removed entities.

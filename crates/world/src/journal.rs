@@ -90,7 +90,7 @@ pub enum JournalError {
     /// The bytes are empty.
     #[error("the journal is empty")]
     Empty,
-    /// A program from before the first release wrote the bytes.
+    /// A program that is older than the first release wrote the bytes.
     #[error(
         "the journal has version {found}, which no release wrote, and this program reads versions {VERSION_WITHOUT_ROLES} to {VERSION}"
     )]

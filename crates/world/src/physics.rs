@@ -316,7 +316,7 @@ impl Physics {
     ///
     /// The result depends only on the present bodies, not on their history. So the world's spatial index, which depends on
     /// the history, is not used here.
-    pub(crate) fn known_surroundings(
+    pub(crate) fn predictable_solids(
         &self,
         handles: Handles,
         reach: [[f32; 3]; 2],
@@ -328,7 +328,7 @@ impl Physics {
             && body.linear_damping() == 0.0
             && !self.pushed_in_step.contains(&handles.body)
             && self.world.impulse_joints_with(handles.body).next().is_none()
-            && !self.meets_dynamic(handles);
+            && !self.touches_dynamic(handles);
         if !is_free {
             return None;
         }
@@ -400,7 +400,7 @@ impl Physics {
     }
 
     /// Whether a body exchanged forces with a dynamic body in the last step, even if that body is now out of reach.
-    fn meets_dynamic(&self, handles: Handles) -> bool {
+    fn touches_dynamic(&self, handles: Handles) -> bool {
         self.world.narrow_phase.contact_pairs_with(handles.collider).any(|pair| {
             let other = if pair.collider1 == handles.collider { pair.collider2 } else { pair.collider1 };
             let parent = self.world.colliders[other].parent();
@@ -520,4 +520,4 @@ fn passes_of(tag: u128) -> Option<EntityId> {
 mod crowd;
 
 #[cfg(test)]
-mod as_clients_have_it;
+mod self_check;

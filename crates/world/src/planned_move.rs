@@ -74,8 +74,8 @@ pub(crate) fn length_of(places: &[[f32; 3]]) -> f32 {
 }
 
 impl PlannedPath {
-    /// Returns the pose after the steps taken so far. `rotation` is the present one, which a body keeps that does not face its
-    /// way.
+    /// Returns the pose after the steps taken so far. `rotation` is the current rotation. A body that does not face its way
+    /// keeps it.
     pub(crate) fn pose(&self, rotation: [f32; 4]) -> Pose {
         let length = length_of(&self.places);
         let way = match self.done >= self.steps {

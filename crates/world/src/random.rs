@@ -10,7 +10,7 @@ impl Random {
         Random(seed)
     }
 
-    /// Returns the present state, as a seed that continues the sequence of numbers.
+    /// Returns the current state, as a seed that continues the sequence of numbers.
     pub fn seed(&self) -> u64 {
         self.0
     }

@@ -158,7 +158,7 @@ impl Axis {
 
     /// Returns the point of the axis nearest to a convex body, and the vector from the body to it. `nearest` finds the
     /// body's nearest point.
-    fn meet(&self, nearest: impl Fn([f32; 3]) -> [f32; 3]) -> ([f32; 3], [f32; 3]) {
+    fn nearest_to(&self, nearest: impl Fn([f32; 3]) -> [f32; 3]) -> ([f32; 3], [f32; 3]) {
         let mut along = 0.0;
         let mut near = nearest(self.base);
         for _ in 0..NEAREST_ROUNDS {
@@ -344,7 +344,7 @@ impl Solid {
 type Out = ([f32; 3], f32);
 
 fn convex(axis: &Axis, nearest: impl Fn([f32; 3]) -> [f32; 3], out: impl Fn([f32; 3]) -> Out) -> Out {
-    let (point, between) = axis.meet(nearest);
+    let (point, between) = axis.nearest_to(nearest);
     outward(between).unwrap_or_else(|| out(point))
 }
 
@@ -363,7 +363,7 @@ fn hull(axis: &Axis, faces: &[Triangle]) -> Out {
     let mut best: Option<Out> = None;
     let mut is_outside = true;
     for face in faces {
-        let (point, between) = axis.meet(|point| face.nearest(point));
+        let (point, between) = axis.nearest_to(|point| face.nearest(point));
         let Some(found) = outward(between) else {
             is_outside = false;
             break;
@@ -401,7 +401,7 @@ fn surface(axis: &Axis, triangles: &[Triangle], radius: f32) -> Out {
         if triangle.is_beyond(low, high) {
             continue;
         }
-        let (_, between) = axis.meet(|point| triangle.nearest(point));
+        let (_, between) = axis.nearest_to(|point| triangle.nearest(point));
         let found = outward(between).unwrap_or_else(|| {
             let middle = axis.at(axis.length * 0.5);
             let is_above = dot(sub(middle, triangle.corners[0]), triangle.normal) >= 0.0;

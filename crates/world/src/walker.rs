@@ -191,14 +191,16 @@ impl WalkerState {
         handles: Handles,
         physics: &mut Physics,
     ) {
-        let wish = self.wish(walker);
+        let wish = self.demanded_velocity(walker);
         let is_idle = wish == Vector::ZERO && !self.input.jump;
         let keeps_place = is_frozen || self.pace == Pace::Stalls;
         self.before = None;
         if physics.get(handles).is_sleeping() {
             // The first of two steps can have an input that the second one does not have.
             let is_first_idle = match self.pace {
-                Pace::CatchesUp(first) => Self::wish_of(walker, &first) == Vector::ZERO && !first.jump,
+                Pace::CatchesUp(first) => {
+                    Self::demanded_velocity_of(walker, &first) == Vector::ZERO && !first.jump
+                }
                 Pace::Walks | Pace::Stalls => true,
             };
             if keeps_place || (is_idle && is_first_idle) {
@@ -244,7 +246,7 @@ impl WalkerState {
             self.steps_since_jump = 0;
             self.steps_since_ground = GROUND_MEMORY_STEPS;
         }
-        // A velocity that is almost equal to the present one is not set. Otherwise a standing walker, and the stack below
+        // A velocity that is almost equal to the current velocity is not set. Otherwise a standing walker, and the stack below
         // it, could never sleep.
         if (next - velocity).length_squared() > 1e-8 {
             physics.get_mut(handles).set_linvel(next, !is_idle);
@@ -284,28 +286,28 @@ impl WalkerState {
             return;
         }
         if pace == Pace::Stalls {
-            return self.stay(walker, handles, physics);
+            return self.restore_stalled(walker, handles, physics);
         }
         self.is_exact = false;
         if physics.get(handles).is_sleeping() {
             return;
         }
         if let Some(mut mover) = self.before.take()
-            && let Some((gravity, solids)) = physics.known_surroundings(handles, mover.reach(walker))
+            && let Some((gravity, solids)) = physics.predictable_solids(handles, mover.reach(walker))
         {
             // If the ground moves, two steps of a walker in one step of the world cannot be the steps of its client, because
             // the ground moved only once.
             self.is_exact = solids.iter().all(|solid| solid.motion.is_none());
             if let Pace::CatchesUp(first) = pace {
                 mover.step(walker, &first, gravity, &solids);
-                if let Some((_, further)) = physics.known_surroundings(handles, mover.reach(walker)) {
+                if let Some((_, further)) = physics.predictable_solids(handles, mover.reach(walker)) {
                     mover.step(walker, &self.input, gravity, &further);
                 }
             } else {
                 mover.step(walker, &self.input, gravity, &solids);
             }
             physics.place(handles, mover.position, mover.velocity);
-            self.keep(&mover);
+            self.store_step(&mover);
             return;
         }
         let walkable = physics
@@ -317,7 +319,7 @@ impl WalkerState {
     }
 
     /// Takes over the counts and the grounds of a step.
-    fn keep(&mut self, mover: &Mover) {
+    fn store_step(&mut self, mover: &Mover) {
         self.set_grounds(
             &mover.grounds[..mover.ground_count],
             &mover.ground_velocities[..mover.ground_count],
@@ -336,14 +338,14 @@ impl WalkerState {
 
     /// Called after physics for a stalled walker: restores its pose and velocity, unless something pushed it. A ground
     /// that moves carries it along.
-    fn stay(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
+    fn restore_stalled(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
         let Some(mut mover) = self.before.take() else { return };
         if !self.ground_velocities.is_empty()
-            && let Some((gravity, solids)) = physics.known_surroundings(handles, mover.reach(walker))
+            && let Some((gravity, solids)) = physics.predictable_solids(handles, mover.reach(walker))
         {
             mover.ride(walker, gravity, &solids);
             physics.place(handles, mover.position, mover.velocity);
-            return self.keep(&mover);
+            return self.store_step(&mover);
         }
         let Mover { position, velocity, .. } = mover;
         let body = physics.get(handles);
@@ -372,11 +374,11 @@ impl WalkerState {
     }
 
     /// The horizontal velocity that the input demands.
-    fn wish(&self, walker: &Walker) -> Vector {
-        Self::wish_of(walker, &self.input)
+    fn demanded_velocity(&self, walker: &Walker) -> Vector {
+        Self::demanded_velocity_of(walker, &self.input)
     }
 
-    fn wish_of(walker: &Walker, input: &Input) -> Vector {
+    fn demanded_velocity_of(walker: &Walker, input: &Input) -> Vector {
         let ahead = facing(input.yaw);
         let aside = Vector::new(-ahead.z, 0.0, ahead.x);
         let mut controls = ahead * input.forward + aside * input.right;

@@ -225,7 +225,7 @@ impl World {
     /// Informs the behaviour that the world had other rules until now ([`Behaviour::upgrade`]), and wakes resting bodies
     /// whose body changed. The call changes the course of the world, so begin a new journal afterwards.
     pub fn upgrade(&mut self, before: Option<&Definition>) {
-        if before.is_none_or(|before| self.scene.definition.moves_otherwise(before)) {
+        if before.is_none_or(|before| self.scene.definition.may_move_bodies(before)) {
             self.scene.physics.wake_all();
         }
         self.behaviour.upgrade(&mut self.scene, before.map(|before| before.version));

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     watch: bool,
 }
 
-/// Pause between two looks at the files.
+/// Pause between two checks of the files.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {

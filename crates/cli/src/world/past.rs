@@ -29,7 +29,7 @@ pub(super) fn copy(
     let saved = SavedWorld { name: to.clone(), ..load(&SqliteReader::open(folder)?, name, moment)? };
     let store = SqliteStore::open(folder, Options::default())?;
     store.import(to, &saved.to_file()?)?;
-    output::line(format_args!("{} has {name} as it was {}", printable(to.as_str()), told(&saved)))?;
+    output::line(format_args!("{} has {name} as it was {}", printable(to.as_str()), moment_text(&saved)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -45,7 +45,7 @@ pub(super) fn replay(folder: &Path, name: &WorldName, moment: Moment, port: u16)
         ));
     }
     let room = if is_world_name(name.as_str()) { name.clone() } else { WorldName::new(ROOM)? };
-    let when = told(&saved);
+    let when = moment_text(&saved);
     let copy = Copy::new()?;
     let saved = SavedWorld { name: room.clone(), ..saved };
     SqliteStore::open(&copy.0, Options::default())?.import(&room, &saved.to_file()?)?;
@@ -84,7 +84,7 @@ pub(super) fn load(reader: &SqliteReader, name: &WorldName, moment: Moment) -> a
 }
 
 /// Describes the time of this state of a world.
-pub(super) fn told(saved: &SavedWorld) -> String {
+pub(super) fn moment_text(saved: &SavedWorld) -> String {
     let seconds = now_ms().saturating_sub(saved.time_ms()) / 1_000;
     format!("at step {}, about {seconds} s ago", saved.tick)
 }

@@ -36,7 +36,7 @@ pub(super) fn run(folder: &Path, name: &WorldName, to: To, is_to_replace: bool) 
         To::Saved(saved) => *saved,
         To::Moment(moment) => past::load(&reader, name, moment)?,
     };
-    let tick = tell_difference(&reader, name, &saved)?;
+    let tick = print_difference(&reader, name, &saved)?;
     let shown = printable(name.as_str());
     let Some(store) = store else {
         output::note(format_args!(
@@ -76,7 +76,7 @@ pub(super) fn load_file(file: &Path, name: &WorldName) -> anyhow::Result<SavedWo
 }
 
 /// Prints the differences from the stored state. Returns the tick of that state, or `None` if there is no such world.
-fn tell_difference(
+fn print_difference(
     reader: &SqliteReader,
     name: &WorldName,
     saved: &SavedWorld,
@@ -110,7 +110,7 @@ fn tell_difference(
     }
     let world = |saved: &SavedWorld| saved.replay_unchecked(restore_kept).map_err(|error| error.to_string());
     match (world(&now), world(saved)) {
-        (Ok(now), Ok(then)) => tell_entities(&now, &then)?,
+        (Ok(now), Ok(then)) => print_entities(&now, &then)?,
         (Err(cause), _) | (_, Err(cause)) => {
             output::note(format_args!(
                 "the entities of the two worlds cannot be compared: {}",
@@ -122,7 +122,7 @@ fn tell_difference(
 }
 
 /// Prints the kinds whose number of entities differs.
-fn tell_entities(now: &World, then: &World) -> anyhow::Result<()> {
+fn print_entities(now: &World, then: &World) -> anyhow::Result<()> {
     let (now, then) = (entities_by_kind(now), entities_by_kind(then));
     for kind in now.keys().chain(then.keys().filter(|kind| !now.contains_key(*kind))) {
         let [before, after] = [&now, &then].map(|counts| counts.get(kind).copied().unwrap_or(0));

@@ -7,16 +7,16 @@
 //! | `shapes.rs` | compatibility of different versions of a type |
 //! | `link.rs` | the interface of links: a session (`driver/`), or queues of one machine (`local/`) |
 //! | `message.rs`, `status.rs`, `error.rs` | results for the application |
-//! | `kept.rs`, `replies.rs`, `wakers.rs` | shared parts of all links |
+//! | `requeued.rs`, `replies.rs`, `wakers.rs` | shared parts of all links |
 
 mod batch;
 mod error;
-mod kept;
 mod lane;
 mod link;
 mod message;
 mod payload;
 mod replies;
+mod requeued;
 mod shapes;
 mod source;
 mod status;
@@ -42,10 +42,10 @@ pub use shapes::{ShapeId, TypeShape};
 pub use source::{PutBatch, RefusedPut, Source};
 pub use status::{Phase, Status, StatusChanges};
 
-pub(crate) use kept::Kept;
 pub(crate) use lane::Asked;
 pub(crate) use link::{Link, Put};
 pub(crate) use replies::Replies;
+pub(crate) use requeued::RequeuedMessages;
 pub(crate) use shapes::{Shapes, as_event};
 pub(crate) use wakers::{DriverWaker, WakerSet};
 

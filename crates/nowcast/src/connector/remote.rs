@@ -81,8 +81,8 @@ impl Offer {
 }
 
 impl Remote {
-    /// Requests the endpoint's offer. In a cluster, the endpoint may name another one, which is asked then. If the endpoint of
-    /// a cluster does not answer, the others are asked.
+    /// Requests the endpoint's offer. In a cluster, the endpoint may name another endpoint, and the client then asks that
+    /// endpoint. If the endpoint of a cluster does not answer, the others are asked.
     pub(super) async fn ask(&self, opening: Opening) -> Result<Offer, ConnectError> {
         let others = self.endpoints.of(&self.service());
         let patience = if others.is_empty() { None } else { Some(CLUSTER_TIMEOUT) };
@@ -130,7 +130,7 @@ impl Remote {
     }
 
     async fn ask_patiently(&self, opening: Opening) -> Result<(Offer, Discovery), ConnectError> {
-        let stream = self.dial().await?;
+        let stream = self.open_tcp().await?;
         let ip = stream.peer_addr().map_err(|error| self.unreachable(&error))?.ip();
         let is_plain = self.address.is_here() || self.trust == Trust::Announced;
         let known = match &self.trust {
@@ -251,7 +251,7 @@ impl Remote {
         }
     }
 
-    async fn dial(&self) -> Result<TcpStream, ConnectError> {
+    async fn open_tcp(&self) -> Result<TcpStream, ConnectError> {
         let stream = TcpStream::connect((self.address.host.as_str(), self.port)).await;
         stream.map_err(|error| self.unreachable(&error))
     }

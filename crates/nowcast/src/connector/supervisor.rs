@@ -133,7 +133,7 @@ impl Supervisor {
         loop {
             let found = tokio::select! {
                 found = self.open_again(was) => found,
-                outcome = self.heard_or_over() => return outcome,
+                outcome = self.received_or_closed() => return outcome,
             };
             match found {
                 // After this process was stopped, the new carrier may be ready before the old one has been checked.
@@ -149,7 +149,7 @@ impl Supervisor {
             }
             tokio::select! {
                 () = sleep(wait) => {}
-                outcome = self.heard_or_over() => return outcome,
+                outcome = self.received_or_closed() => return outcome,
             }
             wait = (2 * wait).min(RETRY_MAX);
             // The endpoint may have restarted with another certificate.
@@ -174,7 +174,7 @@ impl Supervisor {
     }
 
     /// Waits until packets arrive on the old carrier (true) or the session is closed (false).
-    async fn heard_or_over(&self) -> bool {
+    async fn received_or_closed(&self) -> bool {
         loop {
             match self.is_heard() {
                 None => return false,

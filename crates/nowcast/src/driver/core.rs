@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::channel::{
-    CommandId, DriverWaker, Error, Kept, LaneId, Phase, Replies, Shapes, Source, Status, WakerSet,
+    CommandId, DriverWaker, Error, LaneId, Phase, Replies, RequeuedMessages, Shapes, Source, Status, WakerSet,
 };
 use crate::published::Subscription;
 use crate::{clock, random};
@@ -50,7 +50,7 @@ pub(crate) struct Core {
     /// The beginning of the latest batch.
     pub(crate) batch_began: Time,
     pub(super) replies: Replies,
-    pub(super) kept: Kept,
+    pub(super) kept: RequeuedMessages,
     pub(super) shapes: Arc<Shapes>,
     pub(super) expired: Vec<(LaneId, u64)>,
     phase: Phase,
@@ -86,7 +86,7 @@ impl Shared {
                 open_batches: 0,
                 batch_began: Time::default(),
                 replies: Replies::default(),
-                kept: Kept::default(),
+                kept: RequeuedMessages::default(),
                 shapes: Arc::default(),
                 expired: Vec::new(),
                 phase: Phase::Connecting,

@@ -10,8 +10,11 @@ const ADDRESSES_MAX: usize = 16;
 pub fn addresses_of_this_machine() -> Vec<IpAddr> {
     let mut all: Vec<IpAddr> = Vec::new();
     let way_out = [
-        way_out_to(Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
-        way_out_to(Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),
+        source_address_to(Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
+        source_address_to(
+            Ipv6Addr::UNSPECIFIED.into(),
+            Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+        ),
     ];
     for address in way_out.into_iter().flatten().chain(of_the_kernel()) {
         let is_reachable = !address.is_loopback() && !address.is_unspecified() && !is_of_one_link(address);
@@ -24,7 +27,7 @@ pub fn addresses_of_this_machine() -> Vec<IpAddr> {
 }
 
 /// Returns the source address of packets to another address. No packet is sent.
-fn way_out_to(from: IpAddr, to: IpAddr) -> Option<IpAddr> {
+fn source_address_to(from: IpAddr, to: IpAddr) -> Option<IpAddr> {
     let socket = UdpSocket::bind((from, 0)).ok()?;
     socket.connect((to, 9)).ok()?;
     Some(socket.local_addr().ok()?.ip())

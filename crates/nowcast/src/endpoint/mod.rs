@@ -63,7 +63,7 @@ pub trait Directory: Send + Sync + 'static {
     /// The refusal that is answered.
     fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer>;
 
-    /// Reserves a place for a connection before anything is read from it. By default, connections need no place.
+    /// Reserves a slot for a connection before anything is read from it. By default, connections need no slot.
     ///
     /// # Errors
     /// If the address has reached its maximum number of connections.

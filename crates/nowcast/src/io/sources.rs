@@ -1,8 +1,8 @@
 //! The addresses from which the system sends.
 //!
 //! A socket that is bound to all addresses must answer from the address to which the client has sent. The system chooses an address
-//! by its routes, and on a machine with one address for each network this is the same one. So the address must be stated for few
-//! datagrams, and all others can leave in batches that state none.
+//! by its routes, and on a machine with one address for each network this is the same address. So the address must be stated
+//! for few datagrams, and all others can leave in batches that state none.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use super::backend::{CARRIER, QueueReceiver, QueueSender, Queues};
 use crate::carrier::CarrierKind;
 use crate::channel::{
-    CommandId, Entry, Error, Kept, LaneId, Link, Message, MessageKind, Phase, Put, Received, Replies, Shapes,
-    Status, WakerSet,
+    CommandId, Entry, Error, LaneId, Link, Message, MessageKind, Phase, Put, Received, Replies,
+    RequeuedMessages, Shapes, Status, WakerSet,
 };
 
 /// The default lanes of a session. All lanes except the first are small.
@@ -59,7 +59,7 @@ struct Receiving {
     queue: Option<QueueReceiver>,
     /// Whether a sleeping thread has borrowed the receiving queue.
     is_lent: bool,
-    kept: Kept,
+    kept: RequeuedMessages,
     replies: Replies,
     shapes: Arc<Shapes>,
     received: u64,
@@ -78,7 +78,7 @@ impl LocalLink {
             receiving: Mutex::new(Receiving {
                 queue: Some(receiver),
                 is_lent: false,
-                kept: Kept::default(),
+                kept: RequeuedMessages::default(),
                 replies: Replies::default(),
                 shapes: Arc::clone(&shapes),
                 received: 0,

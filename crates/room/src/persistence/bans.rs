@@ -142,8 +142,8 @@ impl Ban {
         self.name.eq_ignore_ascii_case(who) || self.id() == who
     }
 
-    /// Returns the reason that the banned client receives.
-    pub(crate) fn told(&self) -> String {
+    /// Returns the message that the banned client receives.
+    pub(crate) fn message(&self) -> String {
         let place = match &self.scope {
             BanScope::Room(_) => "this room",
             BanScope::World(_) => "this world",
@@ -449,11 +449,12 @@ mod tests {
         assert!(matches!(Ban::new(room("Pla za"), by(), None, "", "", NOW), Err(BanError::Scope(_))));
         let token =
             Ban::new(room("plaza"), BannedBy::token("Ada"), None, "Ada", "", NOW).expect("the ban is valid");
-        assert_eq!(token.told(), "you are banned from this room");
+        assert_eq!(token.message(), "you are banned from this room");
         let hour = Some(Duration::from_secs(3_600));
         let world = BanScope::World("park".into());
-        let told = Ban::new(world, by(), hour, "Ada", "shouting", NOW).expect("the ban is valid").told();
-        assert_eq!(told, "you are banned from this world until 2023-11-14T23:13:20Z: shouting");
+        let message =
+            Ban::new(world, by(), hour, "Ada", "shouting", NOW).expect("the ban is valid").message();
+        assert_eq!(message, "you are banned from this world until 2023-11-14T23:13:20Z: shouting");
     }
 
     #[test]

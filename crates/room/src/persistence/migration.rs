@@ -367,7 +367,7 @@ world.on("start", function() Ball:spawn { heat = 2 } Ball:spawn {} Cone:spawn {}
 world.action("kick", {}, function() end)
 "#;
 
-    fn kept(rules: &str) -> SavedWorld {
+    fn stored_world(rules: &str) -> SavedWorld {
         let sources = Sources::of_main(rules);
         let mut live = Live::new(sources.clone(), 7, Limits::DEFAULT).expect("the rules load");
         (0..3).for_each(|_| live.step());
@@ -394,8 +394,9 @@ world.action("kick", {}, function() end)
         SavedWorld { name, tick: through_tick, snapshot, batches: vec![rest], damage: Vec::new() }
     }
 
-    fn told(rules: &str, lost: &[String]) -> Vec<String> {
-        let migration = migrate(&kept(RULES), Sources::of_main(rules), lost, 9).expect("the rules take it");
+    fn changes_of(rules: &str, lost: &[String]) -> Vec<String> {
+        let migration =
+            migrate(&stored_world(RULES), Sources::of_main(rules), lost, 9).expect("the rules take it");
         let world = super::super::restore_kept(&migration.snapshot).expect("the bytes are a world");
         assert_eq!(world.hash(), migration.snapshot.hash);
         migration.changes.iter().map(ToString::to_string).collect()
@@ -403,7 +404,7 @@ world.action("kick", {}, function() end)
 
     #[test]
     fn the_same_rules_change_nothing_and_the_world_stays_where_it_is() {
-        let saved = kept(RULES);
+        let saved = stored_world(RULES);
         let migration = migrate(&saved, Sources::of_main(RULES), &[], 9).expect("the rules take it");
         assert_eq!(migration.changes, []);
         assert_eq!((migration.snapshot.tick, migration.snapshot.time_ms), (saved.tick, 9));
@@ -419,7 +420,7 @@ world.action("kick", {}, function() end)
             .replace(r#"local Cone = world.kind("cone", {})"#, r#"local Cone = world.kind("tree", {})"#)
             .replace("\"kick\"", "\"throw\"");
         assert_eq!(
-            told(&other, &["cone".to_owned()]),
+            changes_of(&other, &["cone".to_owned()]),
             [
                 "kind ball: heat has another type; values that do not fit are replaced by the default",
                 "kind ball: title is forgotten",
@@ -435,19 +436,22 @@ world.action("kick", {}, function() end)
 
     #[test]
     fn a_kind_with_entities_that_is_not_listed_as_lost_is_an_error() {
-        let saved = kept(RULES);
+        let saved = stored_world(RULES);
         let other = RULES.replace(r#"local Cone = world.kind("cone", {})"#, "").replace("Cone:spawn {}", "");
         let error = migrate(&saved, Sources::of_main(&other), &[], 9).expect_err("a cone would be lost");
         assert!(matches!(error, MigrationError::Refused(_)), "{error}");
         let error =
             migrate(&saved, Sources::of_main(&other), &["sphere".to_owned()], 9).expect_err("no kind");
         assert_eq!(error, MigrationError::NoKind("sphere".to_owned()));
-        assert_eq!(told(&other, &["cone".to_owned()]), ["kind cone: gone", "kind cone: 1 entities are lost"]);
+        assert_eq!(
+            changes_of(&other, &["cone".to_owned()]),
+            ["kind cone: gone", "kind cone: 1 entities are lost"]
+        );
     }
 
     #[test]
     fn rules_that_fail_in_their_first_steps_are_refused() {
-        let saved = kept(RULES);
+        let saved = stored_world(RULES);
         let bad = format!("{RULES}\nworld.on('step', function() error('no') end)");
         let error = migrate(&saved, Sources::of_main(&bad), &[], 9).expect_err("the rules fail");
         assert!(matches!(error, MigrationError::Failed(_)), "{error}");
@@ -457,7 +461,7 @@ world.action("kick", {}, function() end)
 
     #[test]
     fn a_world_of_another_program_is_left_unchanged() {
-        let mut saved = kept(RULES);
+        let mut saved = stored_world(RULES);
         saved.snapshot.host = Vec::new();
         let error =
             migrate(&saved, Sources::of_main(RULES), &[], 9).expect_err("the rules of the world are unknown");

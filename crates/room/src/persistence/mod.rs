@@ -223,13 +223,13 @@ impl PersistenceThread {
         seats
     }
 
-    /// Reserves a place for one more world. Returns false if no place is left.
+    /// Reserves a slot for one more world. Returns false if no slot is free.
     pub(crate) fn take_place(&self) -> bool {
         let take = |worlds: usize| (worlds < WORLDS_MAX).then_some(worlds + 1);
         self.worlds.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    /// Stores a world under another name, so that a new world can use the present name. Blocks on the disk.
+    /// Stores a world under another name, so that a new world can use the current name. Blocks on the disk.
     pub(crate) fn set_aside(
         &self,
         store: &dyn WorldStore,

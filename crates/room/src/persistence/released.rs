@@ -132,21 +132,21 @@ fn stored_worlds_of_every_release_resume() {
             store.load(&park(), Moment::Last).expect("the store is intact").expect("the world is stored");
         assert!(saved.once().contains(ActionId { client: [5; 16], number: 1 }), "{release}");
         let world = saved.replay_unchecked(restore_kept).unwrap_or_else(|error| panic!("{release}: {error}"));
-        goes_on(&release, &world);
+        check_values(&release, &world);
         assert_eq!(state(&world, "count").and_then(|count| count.as_f64()), Some(2.0), "{release}");
 
         let (offered, sources) = kept_rules(&saved.snapshot).expect("the rules are stored");
         assert_eq!(offered, "park", "{release}");
         let migration = migrate(&saved, sources, &[], 1).unwrap_or_else(|error| panic!("{release}: {error}"));
         let world = restore_kept(&migration.snapshot).expect("the rules take it");
-        goes_on(&release, &world);
+        check_values(&release, &world);
         kept += 1;
     }
     assert!(kept > 0, "no release has a stored world");
 }
 
 /// Checks that the world has the values that were stored.
-fn goes_on(release: &str, world: &World) {
+fn check_values(release: &str, world: &World) {
     let scene = world.scene();
     assert_eq!(scene.player(ADA).map(|player| player.name.as_str()), Some("Ada"), "{release}");
     let lamp = scene.kind("lamp").expect("the rules have it");

@@ -1,5 +1,5 @@
-//! The world of a room that comes from another server of a cluster. This server restores it while the owner before still steps it,
-//! and follows its journal. When the room is given to this server, only the last steps are missing.
+//! The world of a room that comes from another server of a cluster. This server restores it while the previous owner still
+//! steps it, and follows its journal. When the room is given to this server, only the last steps are missing.
 
 use nowcast_store::{Moment, SavedWorld, WorldName};
 use tracing::debug;

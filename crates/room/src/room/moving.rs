@@ -46,8 +46,8 @@ impl Room {
     }
 
     /// Gives the room to the server to which it moves. First the room announces the move to its clients. When they are ready,
-    /// it stores a snapshot while it goes on, and the other server reads the snapshot. Then the room stops and stores the rest.
-    /// Returns false while the room goes on.
+    /// it stores a snapshot while it runs, and the other server reads the snapshot. Then the room stops and stores the rest.
+    /// Returns false while the room runs.
     pub(super) fn leave(&mut self) -> bool {
         let persistence = Arc::clone(&self.context.rooms.persistence);
         let (Some(ownership), Some(store)) = (persistence.ownership(), persistence.store()) else {

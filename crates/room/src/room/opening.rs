@@ -139,7 +139,7 @@ pub(super) fn open(
         );
         return Ok(begun(engine, seen, name, store, offered, rooms));
     };
-    Ok(go_on(resumed, &saved, &state, store, offered, rooms))
+    Ok(continue_world(resumed, &saved, &state, store, offered, rooms))
 }
 
 /// Creates a new world.
@@ -175,7 +175,7 @@ fn begun(
 }
 
 /// Continues the recording, removes players whose clients cannot return, and passes newer rules to the world.
-fn go_on(
+fn continue_world(
     resumed: Resumed,
     saved: &SavedWorld,
     state: &HostState,

@@ -36,7 +36,7 @@ const NEXT: Duration = Duration::from_secs(60);
 /// Steps between two transmissions of the shown moment while history is played: half a second.
 const SENT_TICKS: u64 = STEP_HZ as u64 / 2;
 
-/// A moment that is less than this time ago counts as the present, which the present room shows.
+/// A moment that is less than this time ago counts as the present, which the live room shows.
 const PRESENT_MS: u64 = 2_000;
 
 /// A step in milliseconds, rounded up.

@@ -31,9 +31,9 @@ pub(super) const OPENING_FACTOR: u32 = 6;
 /// The activity of a room's thread.
 #[derive(Default)]
 struct Activity {
-    /// The beginning of the present step, and the multiple of the limit that the step may take.
+    /// The beginning of the current step, and the multiple of the limit that the step may take.
     busy: Option<(Instant, u32)>,
-    /// The total duration of the consecutive slow steps before the present step.
+    /// The total duration of the consecutive slow steps before the current step.
     slow: Duration,
     is_abandoned: bool,
 }
@@ -81,7 +81,7 @@ impl StepWatch {
         }
     }
 
-    /// Returns the time by which the present step exceeds its limit, if it does.
+    /// Returns the time by which the current step exceeds its limit, if it does.
     fn overtime(&self, step_max: Duration) -> Option<Duration> {
         let activity = self.lock();
         let (since, factor) = activity.busy?;

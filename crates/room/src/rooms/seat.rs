@@ -43,7 +43,7 @@ impl Seat {
     /// Enters the room, which greets the client with its next tick. A banned client is closed instead.
     pub fn enter(&self, client: Arc<ClientHandle>) {
         match self.rooms.ban_of(&self.room, &client) {
-            Some(ban) => client.close(Closing::Banned(ban.told())),
+            Some(ban) => client.close(Closing::Banned(ban.message())),
             None => self.lobby.enter(client),
         }
     }

@@ -71,8 +71,8 @@ pub(crate) enum DueStep {
     Steps { number: u16, input: Option<Input>, first: Option<Input> },
     /// Waits for the client's input. The walker stays at its position after the client's step of this number.
     Waits { number: u16 },
-    /// The maximum wait is over. The walker takes the step of this number with a standing input. `input` has this input if
-    /// it changed.
+    /// The maximum wait is over. The walker takes the step of this number with an input that stands still. `input` is this
+    /// input if it differs from the walker's last input.
     GivesUp { number: u16, input: Option<Input> },
 }
 
@@ -117,7 +117,7 @@ pub struct InputBuffer {
     owed: u32,
     /// Number of steps of the world in which this client took part.
     turns: u32,
-    /// The minimum number of steps that were known in advance, in this window and in the window before.
+    /// The minimum number of steps that were known in advance, in this window and in the previous window.
     least: [i32; 2],
 }
 
@@ -262,7 +262,7 @@ impl InputBuffer {
         });
         self.counts.taken += 1;
         let number = self.advance();
-        Some(DueStep::Steps { number, input: self.tell(), first })
+        Some(DueStep::Steps { number, input: self.take_change(), first })
     }
 
     /// Returns what the walker does if the input of the next step is not known.
@@ -275,11 +275,11 @@ impl InputBuffer {
         self.has_given_up = true;
         let number = self.advance();
         self.still_steps = self.still_steps.saturating_add(1);
-        DueStep::GivesUp { number, input: self.tell() }
+        DueStep::GivesUp { number, input: self.take_change() }
     }
 
     /// Returns the input in force, if it differs from the walker's last input.
-    fn tell(&mut self) -> Option<Input> {
+    fn take_change(&mut self) -> Option<Input> {
         let Input { yaw, run, .. } = self.current;
         let standing = Input { forward: 0.0, right: 0.0, yaw, run, jump: false };
         let input = if self.has_given_up { standing } else { self.current };

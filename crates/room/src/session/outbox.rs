@@ -38,7 +38,7 @@ pub struct Welcome {
     pub tick: u64,
     /// The welcome message, encoded.
     pub event: Vec<u8>,
-    /// The present state that all clients have.
+    /// The current state that is the same for all clients.
     pub all: Arc<StepUpdate>,
     /// The values on the client's own screen.
     pub screens: Vec<ScreenValue>,
@@ -90,7 +90,7 @@ impl DeliverySender {
             self.flags.waiting.fetch_sub(1, Ordering::AcqRel);
             return self.close(Closing::TooSlow);
         }
-        // If there is no receiver, the client has left.
+        // If the receiver was dropped, the client has left.
         let _ = self.deliveries.send(delivery);
     }
 

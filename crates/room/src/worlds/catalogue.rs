@@ -340,7 +340,7 @@ fn within<T: Send + 'static>(
     let (sender, done) = channel();
     let watched = stop.clone();
     let thread = thread::Builder::new().name("world load".to_owned()).spawn(move || {
-        // There is no receiver any more if the thread was abandoned.
+        // The receiver was dropped if the thread was abandoned.
         let _ = sender.send(watched.watch(work));
     });
     thread.map_err(|error| format!("the system has no thread to load the rules: {error}"))?;

@@ -314,7 +314,7 @@ fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
     set.add("parent", |_, (handle, parent): (Handle, Option<Handle>)| {
         let parent = parent.map(Handle::only_entity).transpose()?;
         with_scene(|scene| {
-            charge(scene.hanging_count() as u64)?;
+            charge(scene.attached_count() as u64)?;
             scene.set_parent(handle.only_entity()?, parent).map_err(refused)
         })
     })?;

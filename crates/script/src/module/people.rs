@@ -26,7 +26,7 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
         let seat =
             seat.map(|options| read_seat(&options)).transpose().map_err(mlua::Error::runtime)?.flatten();
         with_scene(|scene| {
-            charge(scene.players().len() as u64 / PLAYERS_A_UNIT + scene.hanging_count() as u64)?;
+            charge(scene.players().len() as u64 / PLAYERS_A_UNIT + scene.attached_count() as u64)?;
             let entity = entity.only_entity()?;
             let body = scene.player(player).ok_or_else(|| gone(handle))?.avatar;
             if let (Some(body), Some(place)) = (body.filter(|body| *body != entity), seat) {

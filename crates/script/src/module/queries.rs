@@ -25,7 +25,7 @@ const PARTS_A_UNIT: u64 = 2;
 
 /// Charges a query, a spawn or a teleport for the bodies that it examined.
 pub(super) fn charge_query(scene: &Scene) -> mlua::Result<()> {
-    charge(scene.take_looked_at() / LOOKED_AT_A_UNIT)
+    charge(scene.take_query_cost() / LOOKED_AT_A_UNIT)
 }
 
 /// Teleports an entity, and charges for the bodies that are already at that place.

@@ -242,9 +242,9 @@ impl Keeper {
             Ok(())
         })?;
         self.meter.note((live.len() + foreign.len()) as u64);
-        let mut told = None;
+        let mut problem = None;
         for key in foreign {
-            told.get_or_insert_with(|| match key.as_string() {
+            problem.get_or_insert_with(|| match key.as_string() {
                 Some(name) => format!(
                     "world.state.{} has a name that is too long, or exceeds the number of fields: at most {FIELDS_MAX} fields with names of {NAME_BYTES_MAX} bytes",
                     shown(&name.to_string_lossy())
@@ -253,7 +253,7 @@ impl Keeper {
             });
             state.raw_set(key, Luau::Nil)?;
         }
-        if let Some(problem) = told {
+        if let Some(problem) = problem {
             self.console.report(not_kept(problem));
         }
         live.sort_by(|(a, _), (b, _)| a.cmp(b));

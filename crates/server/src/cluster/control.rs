@@ -29,7 +29,7 @@ const EXPECT_WITHIN: Duration = Duration::from_secs(2);
 /// Maximum time for which a room waits until its clients have connected to the server to which it moves.
 const GATHER_WITHIN: Duration = Duration::from_secs(1);
 
-/// Interval between two looks at the clients that wait.
+/// Interval between two checks of the clients that wait.
 const GATHER_LOOK: Duration = Duration::from_millis(5);
 
 /// Maximum time in which the target restores the world of a room.
@@ -191,7 +191,7 @@ async fn move_and_count(
     }
 }
 
-/// Moves a room of this server. The target lets the room's clients in, and they connect to it while the room goes on here. Then
+/// Moves a room of this server. The target lets the room's clients in, and they connect to it while the room runs here. Then
 /// the room stops and stores its world, the directory names the target, and the target runs the room. Returns the time
 /// for which the room stood still.
 async fn move_room(
@@ -261,13 +261,13 @@ async fn send_away(
         // Clients that are late follow when the room has moved.
         let _ = gather.send_within(node.link(), target, GATHER_WITHIN + ANSWER_SLACK).await;
     }
-    node.departures().let_store(room);
+    node.departures().allow_store(room);
     if let Ok(Ok(())) = timeout(LEAVE_WITHIN, stored).await {
         let prepare = ControlRequest::Prepare { room: room.to_owned() };
         // Otherwise the target restores the world when the room has stopped.
         let _ = prepare.send_within(node.link(), target, PREPARE_WITHIN + ANSWER_SLACK).await;
     }
-    node.departures().let_stop(room);
+    node.departures().allow_stop(room);
     match timeout(LEAVE_WITHIN, left).await {
         Ok(Ok(left)) => left,
         Ok(Err(_)) | Err(_) => {

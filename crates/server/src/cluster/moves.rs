@@ -18,7 +18,7 @@ pub(super) type Left = Result<(Instant, Epoch), String>;
 #[derive(Default)]
 pub(super) struct Departures(Mutex<BTreeMap<String, Departing>>);
 
-/// A room that goes to another server.
+/// A room that moves to another server.
 pub(super) struct Departing {
     pub(super) target: Name,
     departure: Departure,
@@ -29,7 +29,7 @@ pub(super) struct Departing {
     left: oneshot::Sender<Left>,
 }
 
-/// The answers of a room that goes to another server.
+/// The answers of a room that moves to another server.
 pub(super) struct Answers {
     /// The number of clients that were told.
     pub(super) announced: oneshot::Receiver<usize>,
@@ -49,8 +49,8 @@ impl Departing {
 }
 
 impl Departures {
-    /// Requests that an open room goes to a server, whose address its clients get. An earlier request for the room is dropped,
-    /// and its sender reports that.
+    /// Requests that an open room moves to a server. The clients receive the address of that server. An earlier request for
+    /// the room is dropped, and its sender reports that.
     pub(super) fn begin(&self, room: &str, target: Name, address: String) -> Answers {
         let ((announced, is_announced), (left, has_left)) = (oneshot::channel(), oneshot::channel());
         let (stored, is_stored) = oneshot::channel();
@@ -83,7 +83,7 @@ impl Departures {
     }
 
     /// Lets a room store the snapshot before its stop.
-    pub(super) fn let_store(&self, room: &str) {
+    pub(super) fn allow_store(&self, room: &str) {
         if let Some(departing) = self.lock().get_mut(room) {
             departing.departure.may_store = true;
         }
@@ -98,7 +98,7 @@ impl Departures {
     }
 
     /// Lets a room stop as soon as the snapshot is stored.
-    pub(super) fn let_stop(&self, room: &str) {
+    pub(super) fn allow_stop(&self, room: &str) {
         if let Some(departing) = self.lock().get_mut(room) {
             departing.departure.may_stop = true;
         }
@@ -132,7 +132,7 @@ pub(super) struct Arrivals {
 struct Arrival {
     /// The time until which the room waits.
     until: Instant,
-    /// Whether the owner before has given the room to this server.
+    /// Whether the previous owner has given the room to this server.
     is_given: bool,
     /// The request to follow the stored world, until it is reported that this was done. The room's thread takes it on.
     follow: Option<Follow>,
@@ -269,10 +269,10 @@ mod tests {
         departures.announced("yard", 4);
         assert_eq!(answers.announced.blocking_recv(), Ok(3));
         assert_eq!(departures.departure("yard").map(|departure| departure.may_stop), Some(false));
-        departures.let_store("yard");
+        departures.allow_store("yard");
         departures.stored_ahead("yard");
         assert_eq!(answers.stored.blocking_recv(), Ok(()));
-        departures.let_stop("yard");
+        departures.allow_stop("yard");
         assert_eq!(departures.departure("yard").map(|departure| departure.may_stop), Some(true));
         departures.stopped("yard");
         let departing = departures.take("yard").expect("the room departs");

@@ -117,7 +117,7 @@ impl Node {
         }
     }
 
-    /// Chooses a server for a room. All servers choose the same one while they see the same loads.
+    /// Chooses a server for a room. All servers choose the same server while they see the same loads.
     pub(super) fn choose(&self, room: &str) -> Option<(ServerId, String)> {
         let mut hasher = DefaultHasher::new();
         room.hash(&mut hasher);

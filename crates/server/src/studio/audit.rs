@@ -22,7 +22,7 @@ const DETAIL_BYTES_MAX: usize = 1_024;
 /// Size of the file at which it is renamed.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
-/// The names of the file, and of the file before it.
+/// The names of the current file, and of the previous file.
 const FILE: &str = "studio-audit.jsonl";
 const FILE_BEFORE: &str = "studio-audit.1.jsonl";
 

@@ -291,7 +291,7 @@ pub(super) fn watch(
     let refused = |cause: String| WorldError::Watch { folder: folder.to_owned(), cause };
     let (sender, receiver) = channel();
     let root = folder.to_owned();
-    let told = move |event: notify::Result<notify::Event>| {
+    let on_event = move |event: notify::Result<notify::Event>| {
         let is_access = event.as_ref().is_ok_and(|event| matches!(event.kind, EventKind::Access(_)));
         if is_access {
             return;
@@ -307,7 +307,7 @@ pub(super) fn watch(
     };
     // Links to folders are not followed when the world is read, so they need not be watched.
     let config = notify::Config::default().with_follow_symlinks(false);
-    let watcher = RecommendedWatcher::new(told, config).map_err(|error| refused(error.to_string()))?;
+    let watcher = RecommendedWatcher::new(on_event, config).map_err(|error| refused(error.to_string()))?;
     let mut watched = Watched { folder: folder.to_owned(), watcher, identity: None };
     watched.begin().map_err(|error| refused(error.to_string()))?;
     let alive = Arc::new(());
@@ -459,10 +459,10 @@ mod tests {
     fn a_folder_whose_files_change_is_reported() {
         let folder = std::env::temp_dir().join(format!("nowcast-watch-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let (sender, told) = channel();
+        let (sender, changes) = channel();
         let watcher = watch(&folder, move || sender.send(()).unwrap()).unwrap();
         std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
-        told.recv_timeout(Duration::from_secs(60)).expect("the change is noticed");
+        changes.recv_timeout(Duration::from_secs(60)).expect("the change is noticed");
         drop(watcher);
         std::fs::remove_dir_all(&folder).unwrap();
     }
@@ -503,19 +503,19 @@ mod tests {
     fn a_folder_that_is_removed_and_created_again_is_watched_again() {
         let folder = std::env::temp_dir().join(format!("nowcast-rewatch-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let (sender, told) = channel();
+        let (sender, changes) = channel();
         // The test may have ended.
         let watcher = watch(&folder, move || _ = sender.send(())).unwrap();
         let patience = Duration::from_secs(60);
         std::fs::remove_dir_all(&folder).unwrap();
-        told.recv_timeout(patience).expect("the end of the folder is noticed");
+        changes.recv_timeout(patience).expect("the end of the folder is noticed");
         std::fs::create_dir(&folder).unwrap();
-        told.recv_timeout(patience).expect("the new folder is noticed");
+        changes.recv_timeout(patience).expect("the new folder is noticed");
         // Checks that the files of the new folder are watched, and not only its creation. The loop changes a file until a
         // change is reported that was made after the last report.
-        while told.try_recv().is_ok() {}
+        while changes.try_recv().is_ok() {}
         std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
-        told.recv_timeout(patience).expect("a file of the new folder is noticed");
+        changes.recv_timeout(patience).expect("a file of the new folder is noticed");
         drop(watcher);
         std::fs::remove_dir_all(&folder).unwrap();
     }

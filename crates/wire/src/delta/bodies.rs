@@ -433,7 +433,7 @@ fn class(disturbed: f64) -> usize {
     CLASS_LIMITS.iter().filter(|&&limit| disturbed >= limit).count()
 }
 
-/// Guesses which component is left out. The doubt is derived from the margin by which this component is the largest.
+/// Guesses which component is left out. The uncertainty is derived from the margin by which this component is the largest.
 fn largest(orientation: [f64; 4]) -> Guess {
     let sizes = orientation.map(f64::abs);
     let mut best = 0;

@@ -249,7 +249,8 @@ impl Frame {
         self.values.chunks_exact(layout.width()).try_for_each(|row| layout.check(row))
     }
 
-    /// Like [`Frame::check_rows`]. `checked` is a frame that has passed this check. Most frames have the ids of the frame before.
+    /// Like [`Frame::check_rows`]. `checked` is a frame that has passed this check. Most frames have the ids of the previous
+    /// frame.
     pub(super) fn check_rows_beside(&self, checked: &Frame, layout: &Layout) -> Result<(), DeltaError> {
         let is_alike = self.ids == checked.ids && self.values.len() == checked.values.len();
         if is_alike { Ok(()) } else { self.check_rows(layout) }

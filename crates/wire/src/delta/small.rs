@@ -62,16 +62,16 @@ impl<'a, C: Coder> Small<'a, C> {
         // A positive sign stands for a direction away from the value in the baseline, and a negative sign for one back towards
         // it.
         let sign = if guess.moved > 0 { -1 } else { 1 };
-        let told = self.models.numbers[scene.group].code(
+        let coded = self.models.numbers[scene.group].code(
             &mut self.coder,
             residual.wrapping_mul(sign),
             class(expected),
             i32::from(guess.lean) * sign,
         )?;
-        let found = log(sixteenths(told));
+        let found = log(sixteenths(coded));
         expectation.learn(&inputs, found - expected);
         self.recent = [found - 6.0, newest, second];
-        Ok(told.wrapping_mul(sign))
+        Ok(coded.wrapping_mul(sign))
     }
 }
 

@@ -20,8 +20,8 @@ use crate::any::Value;
 /// struct Chat { text: String, num: u8 }
 ///
 /// let shape = Shape::of::<Chat>();
-/// let told = Shape::from_bytes(&shape.to_bytes())?;
-/// assert_eq!(shape, told);
+/// let received = Shape::from_bytes(&shape.to_bytes())?;
+/// assert_eq!(shape, received);
 /// assert_eq!(shape.to_string(), "Chat { text: text, num: u8 }");
 /// # Ok::<(), nowcast_wire::Error>(())
 /// ```

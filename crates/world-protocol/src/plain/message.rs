@@ -250,7 +250,7 @@ pub enum Outcome {
     Runs,
     /// The version did not load; the preceding version continues.
     Refused,
-    /// The version failed in its first steps: the rules and the state from before this version are restored.
+    /// The version failed in its first steps: the previous rules and state are restored.
     RolledBack,
     /// The version raised an error, and continues.
     Failed,

@@ -29,7 +29,7 @@ impl Scene {
         self.check_teleport(row, &pose)?;
         self.end_move(id);
         self.put(row, pose);
-        self.hang_here(row);
+        self.attach_at_current_pose(row);
         self.push_event(Event::Teleported(id));
         Ok(())
     }

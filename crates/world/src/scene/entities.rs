@@ -134,13 +134,13 @@ impl Scene {
     /// Fails if the entity is unknown.
     pub fn despawn(&mut self, id: EntityId) -> Result<(), SceneError> {
         let row = self.row(id)?;
-        let hangs_here = |child: &&EntityId| {
+        let is_child = |child: &&EntityId| {
             self.entities
                 .row(**child)
                 .and_then(|row| self.entities.parents[row])
                 .is_some_and(|on| on.id == id)
         };
-        let children: Vec<EntityId> = self.entities.hanging().iter().filter(hangs_here).copied().collect();
+        let children: Vec<EntityId> = self.entities.attached().iter().filter(is_child).copied().collect();
         let joints = self.joints.iter().filter(|(_, bound)| bound.joint.a == id || bound.joint.b == id);
         for joint in joints.map(|(joint, _)| *joint).collect::<Vec<_>>() {
             self.part(joint)?;
@@ -161,7 +161,7 @@ impl Scene {
         }
         for row in 0..self.entities.ids.len() {
             if self.entities.passes[row] == Some(id) {
-                self.let_touch(row);
+                self.restore_collisions(row);
             }
         }
         let (seated, children): (Vec<_>, Vec<_>) =
@@ -275,7 +275,7 @@ impl Scene {
         if is_walker {
             self.set_passes(id, parent.map(|parent| parent.id))?;
         }
-        self.entities.hang(row, parent);
+        self.entities.attach(row, parent);
         self.entities.changed_ticks[row] = self.next_tick();
         Ok(())
     }
@@ -300,8 +300,8 @@ impl Scene {
     }
 
     /// Number of attached entities.
-    pub fn hanging_count(&self) -> usize {
-        self.entities.hanging().len()
+    pub fn attached_count(&self) -> usize {
+        self.entities.attached().len()
     }
 
     /// Disables contacts between two entities, or (`None`) enables all contacts of the first entity again. An entity can
@@ -336,7 +336,7 @@ impl Scene {
         self.entities.row(id).ok_or(SceneError::UnknownEntity(id))
     }
 
-    fn let_touch(&mut self, row: usize) {
+    fn restore_collisions(&mut self, row: usize) {
         self.entities.passes[row] = None;
         if let Some(handles) = self.entities.handles[row] {
             self.physics.set_passes(handles, self.entities.ids[row], None);
@@ -359,8 +359,8 @@ impl Scene {
 
     /// Depth of the deepest entity that is attached below this one.
     fn depth_below(&self, id: EntityId) -> usize {
-        let depths = self.entities.hanging().iter().filter_map(|hanging| {
-            let chain = self.chain_above(*hanging)?;
+        let depths = self.entities.attached().iter().filter_map(|attached| {
+            let chain = self.chain_above(*attached)?;
             chain.iter().position(|above| *above == id).map(|place| place + 1)
         });
         depths.max().unwrap_or(0)
@@ -368,9 +368,9 @@ impl Scene {
 
     /// Moves all attached entities to the poses that follow from their parents.
     pub(crate) fn follow_parents(&mut self) {
-        let hanging = self.entities.hanging().iter();
-        for row in hanging.filter_map(|id| self.entities.row(*id)).collect::<Vec<_>>() {
-            let pose = self.hanging_pose(row);
+        let attached = self.entities.attached().iter();
+        for row in attached.filter_map(|id| self.entities.row(*id)).collect::<Vec<_>>() {
+            let pose = self.attachment_pose(row);
             if self.entities.poses[row] != pose {
                 self.put(row, pose);
             }
@@ -378,18 +378,18 @@ impl Scene {
     }
 
     /// Computes the pose of an attached entity relative to its parent's present pose.
-    pub(super) fn hang_here(&mut self, row: usize) {
+    pub(super) fn attach_at_current_pose(&mut self, row: usize) {
         let Some(Parent { id, .. }) = self.entities.parents[row] else { return };
         if let Some(above) = self.entities.row(id) {
-            let local = self.hanging_pose(above).inverse().then(&self.entities.poses[row]);
-            self.entities.hang(row, Some(Parent { id, local }));
+            let local = self.attachment_pose(above).inverse().then(&self.entities.poses[row]);
+            self.entities.attach(row, Some(Parent { id, local }));
         }
     }
 
-    fn hanging_pose(&self, row: usize) -> Pose {
+    fn attachment_pose(&self, row: usize) -> Pose {
         let Some(Parent { id, local }) = self.entities.parents[row] else { return self.entities.poses[row] };
         // Chains are limited by `PARENTS_DEPTH_MAX` and have no cycles.
-        self.entities.row(id).map_or(local, |parent| self.hanging_pose(parent).then(&local))
+        self.entities.row(id).map_or(local, |parent| self.attachment_pose(parent).then(&local))
     }
 }
 

@@ -125,7 +125,7 @@ pub struct Scene {
     pub(crate) emitted_bytes: usize,
     /// Bytes of all stored values.
     pub(crate) kept_bytes: usize,
-    /// Parts of bodies that queries examined since the last call of [`Self::take_looked_at`].
+    /// Parts of bodies that queries examined since the last call of [`Self::take_query_cost`].
     pub(crate) looked_at: Cell<u64>,
     /// Whether a durable action is running.
     pub(crate) acts_durably: bool,

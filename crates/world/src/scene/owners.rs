@@ -34,7 +34,7 @@ impl Scene {
             self.player(player).ok_or(SceneError::UnknownPlayer(player))?;
         }
         if self.entities.owners[row] != owner {
-            self.let_rest(id);
+            self.drop_target(id);
             self.entities.owners[row] = owner;
             self.entities.changed_ticks[row] = self.next_tick();
             let home = self.entities.poses[row].position;
@@ -47,7 +47,7 @@ impl Scene {
     }
 
     /// Drops the owner's target. Dynamic bodies keep their motion.
-    pub(super) fn let_rest(&mut self, id: EntityId) {
+    pub(super) fn drop_target(&mut self, id: EntityId) {
         let Some(hold) = self.holds.get_mut(&id) else { return };
         if hold.goal.take().is_none() {
             return;

@@ -187,7 +187,7 @@ impl Scene {
                 OwnerLeaves::Despawn => self.despawn(entity),
                 OwnerLeaves::Release => self.set_owner(entity, None),
                 OwnerLeaves::Keep => {
-                    self.let_rest(entity);
+                    self.drop_target(entity);
                     Ok(())
                 }
             };

@@ -58,7 +58,7 @@ impl Scene {
         let mut hit = queries
             .cast_ray_and_get_normal(&ray, reach, true)
             .map(|(collider, hit)| (id_of(self.physics.world.colliders[collider].user_data), hit));
-        for (id, collider, place) in self.seen_elsewhere(filter) {
+        for (id, collider, place) in self.rewound_colliders(filter) {
             let met = collider.shape().cast_ray_and_get_normal(&place, &ray, reach, true);
             let is_nearer = |met: &RayIntersection| {
                 hit.as_ref().is_none_or(|(_, known)| met.time_of_impact < known.time_of_impact)
@@ -99,7 +99,7 @@ impl Scene {
         let mut hit = queries
             .cast_shape(&pose, direction, &*shape, options)
             .map(|(collider, hit)| (id_of(self.physics.world.colliders[collider].user_data), hit));
-        for (id, collider, place) in self.seen_elsewhere(filter) {
+        for (id, collider, place) in self.rewound_colliders(filter) {
             // The pipeline reports the values with the hit shape first.
             let met = query::cast_shapes(
                 &place,
@@ -202,7 +202,7 @@ impl Scene {
     }
 
     /// Returns the cost of queries since the last call: the number of examined parts of shapes.
-    pub fn take_looked_at(&self) -> u64 {
+    pub fn take_query_cost(&self) -> u64 {
         self.looked_at.take()
     }
 
@@ -226,7 +226,7 @@ impl Scene {
     }
 
     /// Returns the colliders that the rewound view adds to a query.
-    fn seen_elsewhere<'s>(
+    fn rewound_colliders<'s>(
         &'s self,
         filter: Filter<'s>,
     ) -> impl Iterator<Item = (EntityId, &'s Collider, RapierPose)> {

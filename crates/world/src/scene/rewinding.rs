@@ -37,7 +37,7 @@ impl Scene {
         let (avatar, behind_ms) = (known.avatar, known.behind_ms);
         let mut places = self.past.places(self.tick, behind_ms, &self.entities);
         if let Some(avatar) = avatar {
-            places.retain(|id, _| !self.hangs_on(*id, avatar));
+            places.retain(|id, _| !self.is_attached_to(*id, avatar));
         }
         let count = places.len();
         self.view = Some(places);
@@ -96,7 +96,7 @@ impl Scene {
         seen.map_or(*collider.position(), rapier_pose)
     }
 
-    fn hangs_on(&self, id: EntityId, other: EntityId) -> bool {
+    fn is_attached_to(&self, id: EntityId, other: EntityId) -> bool {
         let mut at = Some(id);
         while let Some(id) = at {
             if id == other {

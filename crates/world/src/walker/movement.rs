@@ -77,7 +77,7 @@ impl Mover {
         if self.enter_medium(walker, input, wish, ground.is_some(), solids) {
             self.velocity = shortened(self.velocity, SPEED_MAX);
             self.travel(walker, solids);
-            self.feel(walker, solids);
+            self.update_ground(walker, solids);
             return;
         }
         let mut next = match ground {
@@ -113,7 +113,7 @@ impl Mover {
         }
         self.velocity = shortened(next, SPEED_MAX);
         self.travel(walker, solids);
-        self.feel(walker, solids);
+        self.update_ground(walker, solids);
     }
 
     /// Steers a walker that climbs or swims among these ladders and waters, where physics takes the step. Returns false and
@@ -146,11 +146,11 @@ impl Mover {
         }
         self.push_out(walker, solids);
         self.velocity = velocity;
-        self.feel(walker, solids);
+        self.update_ground(walker, solids);
     }
 
-    /// Finds the surfaces under the feet at the present position.
-    pub fn feel(&mut self, walker: &Walker, solids: &[Solid]) {
+    /// Finds the surfaces under the feet at the current position.
+    pub fn update_ground(&mut self, walker: &Walker, solids: &[Solid]) {
         self.ground_count = 0;
         for solid in solids {
             let Contact { normal, gap } = solid.contact(self.position, walker.radius, walker.height);

@@ -318,7 +318,7 @@ impl Core {
                 let connection = Reference { handle, serial: connection.serial };
                 self.admitted.push(Admitted { acceptor, entry, connection });
             }
-            // The client closes the connection when it has read the status. Until then it holds its place.
+            // The client closes the connection when it has read the status. Until then it holds its slot.
             Err(_) => connection.deadline = Some((now + REFUSED_TIMEOUT, H3_NO_ERROR)),
         }
     }

@@ -23,7 +23,7 @@ const READS_MAX: u32 = 8;
 const BLOCK_BYTES: usize = 4 * 1_024;
 /// Pause after a turn in which each read failed, so that a broken socket does not keep a processor busy.
 const BROKEN_PAUSE: Duration = Duration::from_millis(10);
-/// QUIC's code of an endpoint that goes away.
+/// QUIC's code of an endpoint that shuts down.
 const GOING_AWAY: VarInt = VarInt::from_u32(1);
 
 /// The future that reads and writes the socket of an endpoint.

@@ -27,7 +27,7 @@ pub(in crate::room) struct HeldSeat {
 impl Members {
     /// Removes members whose clients are gone. The seats of clients that may return are held. If the room `is_past`, no seat
     /// is held, because viewers of history have no players.
-    pub(in crate::room) fn dismiss_leavers(
+    pub(in crate::room) fn remove_departed(
         &mut self,
         context: &RoomContext,
         world: &mut RecordedWorld,
@@ -132,7 +132,7 @@ impl Members {
     ) {
         for member in &self.seated {
             if let Some(ban) = context.rooms.ban_of(&context.name, &member.client) {
-                member.client.close(Closing::Banned(ban.told()));
+                member.client.close(Closing::Banned(ban.message()));
             }
         }
         let is_banned = |key| {

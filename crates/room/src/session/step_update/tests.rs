@@ -227,7 +227,7 @@ enum Deed {
     Leave(prop::sample::Index),
     Rename(prop::sample::Index),
     Step,
-    /// New rules are loaded, and the present world is kept for a rollback.
+    /// New rules are loaded, and the current world is kept for a rollback.
     Redefine,
     /// The rules and the world are rolled back. Players who joined stay, and players who left stay away.
     TakeBack,

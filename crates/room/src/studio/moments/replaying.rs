@@ -1,4 +1,4 @@
-//! Replays the recorded commands after a moment with the recorded or the present rules.
+//! Replays the recorded commands after a moment with the recorded or the current rules.
 
 use std::time::{Duration, Instant};
 

@@ -6,13 +6,13 @@ use super::message::Message;
 
 /// For each lane, the messages that were taken while the channel waited for a reply and are queued again.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct RequeuedMessages {
     lanes: Vec<Option<UpdatableQueue<Message>>>,
     /// A message that did not fit into its queue.
     held: Option<Message>,
 }
 
-impl Kept {
+impl RequeuedMessages {
     pub(crate) fn next(&mut self) -> Option<Message> {
         let kept = self.lanes.iter_mut().flatten().find_map(UpdatableQueue::pop);
         kept.map(|(_, message)| message).or_else(|| self.held.take())

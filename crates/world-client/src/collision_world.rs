@@ -1,4 +1,4 @@
-//! The solids around an avatar (`spec/MOVEMENT.md`, sections 2 and 7).
+//! The solids around an avatar, for prediction (`spec/MOVEMENT.md`, sections 2 and 7).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,14 +28,14 @@ struct Placed {
 
 /// The solids around an avatar.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct CollisionWorld {
     placed: BTreeMap<EntityId, Placed>,
     /// The version of the definition from which `placed` was made.
     version: u64,
     near: Vec<Solid>,
 }
 
-impl Surroundings {
+impl CollisionWorld {
     /// Collects the solids around a position, without the avatar itself.
     pub(crate) fn gather(&mut self, view: &WorldView, avatar: EntityId, walker: &Walker, at: [f32; 3]) {
         let version = view.definition().map_or(0, |definition| definition.version);

@@ -265,7 +265,7 @@ fn show(reader: &SqliteReader, name: &WorldName, moment: Moment) -> anyhow::Resu
         hex(&origin.sources[..8]),
     ))?;
     if moment != Moment::Last {
-        output::line(format_args!("  as it was {}:", past::told(&saved)))?;
+        output::line(format_args!("  as it was {}:", past::moment_text(&saved)))?;
     }
     match saved.replay_unchecked(restore_kept) {
         Err(cause) => {
