@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { drawCoarsely } from "../../../viewer/test/browser/browser.js";
 import { serveBuiltPage } from "../../../viewer/test/browser/built-page.js";
 
 /** On a small machine a page waits long for its processor, because pictures are drawn by software. */
@@ -11,6 +12,8 @@ export interface VisitorOptions {
   /** The room to show; by default the studio chooses. */
   readonly room?: string;
   readonly hasTouch?: boolean;
+  /** Draws all pixels of the room, for pictures that people look at. */
+  readonly isSharp?: boolean;
 }
 
 /** A person with the studio open in a browser. */
@@ -39,11 +42,13 @@ export class StudioVisitor {
       colorScheme = "light",
       tab = "world",
       hasTouch = false,
+      isSharp = false,
       room,
     } = options;
     const context = await browser.newContext({ viewport: { ...viewport }, colorScheme, hasTouch });
     context.setDefaultTimeout(WAIT_MS_MAX);
     await serveBuiltPage(context);
+    if (!isSharp) await drawCoarsely(context);
     const visitor = new StudioVisitor(context, await context.newPage());
     const query = room === undefined ? "" : `?room=${encodeURIComponent(room)}`;
     await visitor.page.goto(`${url}${query}#${tab}`);

@@ -100,7 +100,12 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
     it.each(Object.keys(STATES))("%s_is_shown_within_the_window", async (tab) => {
       const hasTouch = device === "phone";
       const url = `${server.url}/studio/`;
-      const visitor = await StudioVisitor.open(browser, url, { viewport, colorScheme, hasTouch });
+      const visitor = await StudioVisitor.open(browser, url, {
+        viewport,
+        colorScheme,
+        hasTouch,
+        isSharp: true,
+      });
       await visitor.show(tab);
       await STATES[tab]!(visitor);
       await visitor.page.screenshot({

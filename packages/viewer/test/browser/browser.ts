@@ -52,6 +52,20 @@ export function launchBrowser(): Promise<Browser> {
   });
 }
 
+/**
+ * Lets the pages of a context draw a world with few pixels and without shadows. Software then needs a tenth of the time for a
+ * frame. The layout of the page does not change. For tests that do not examine the drawn world.
+ */
+export async function drawCoarsely(context: BrowserContext): Promise<void> {
+  await context.addInitScript((ratio) => {
+    Object.defineProperty(window, "devicePixelRatio", { configurable: true, get: () => ratio });
+    // An empty page has no storage.
+    if (location.protocol.startsWith("http")) localStorage["nowcast.settings"] ??= '{"shadows":false}';
+  }, COARSE_PIXEL_RATIO);
+}
+
+const COARSE_PIXEL_RATIO = 0.2;
+
 /** On a small machine a new tab loads slowly, because open tabs that draw by software use most of the processor. */
 const LOADING_MS_MAX = 300_000;
 
@@ -73,6 +87,8 @@ export interface VisitorOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   /** A phone: it has a touch screen and no mouse. */
   readonly hasTouch?: boolean;
+  /** Draws all pixels of the world, for a test that examines them. */
+  readonly isSharp?: boolean;
   /** Runs in the page before its own script. */
   readonly before?: () => void;
   /** Has a headset that the page knows, which the tests move: see `emulated-headset.ts`. */
@@ -124,6 +140,7 @@ export class Visitor {
     const touch = options.hasTouch === true ? { hasTouch: true, isMobile: true } : {};
     const context = await browser.newContext({ viewport: { ...viewport }, ...touch });
     await serveBuiltPage(context);
+    if (!options.isSharp) await drawCoarsely(context);
     if (options.before) await context.addInitScript(options.before);
     if (options.hasHeadset) await emulateHeadset(context);
     context.setDefaultNavigationTimeout(LOADING_MS_MAX);
@@ -196,6 +213,19 @@ export class Visitor {
       const avatar = world!.avatarId;
       return avatar === undefined ? undefined : world!.entities.get(avatar)?.attributes[wanted];
     }, name);
+  }
+
+  /** Takes a picture with as many pixels of the world as in the quality `low`, also if the page draws coarsely. */
+  async sharpPicture(path: string): Promise<Buffer> {
+    const draw = (pixelRatio: number): Promise<void> =>
+      this.page.evaluate(async (ratio) => {
+        window.nowcast.viewer.stage.setPixelRatio(ratio);
+        for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+      }, pixelRatio);
+    await draw(0.7);
+    const picture = await this.page.screenshot({ path });
+    await draw(0.7 * COARSE_PIXEL_RATIO);
+    return picture;
   }
 
   /** The step of the last received motion, and the newest received step. */

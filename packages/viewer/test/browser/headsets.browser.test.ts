@@ -24,7 +24,12 @@ beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
   server = await ServerProcess.start(0, [world.folder]);
   browser = await launchBrowser();
-  const options = { room: "meeting", viewport: { width: 480, height: 240 }, hasHeadset: true } as const;
+  const options = {
+    room: "meeting",
+    viewport: { width: 480, height: 240 },
+    hasHeadset: true,
+    isSharp: true,
+  } as const;
   ada = await Visitor.enter(browser, server, { ...options, name: "Ada" });
   ben = await Visitor.enter(browser, server, { ...options, name: "Ben" });
 });

@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
-import { launchBrowser } from "./browser.js";
+import { drawCoarsely, launchBrowser } from "./browser.js";
 import { serveBuiltPage } from "./built-page.js";
 
 const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
@@ -52,6 +52,7 @@ beforeAll(async () => {
   const context = await browser.newContext({ viewport: { width: 1000, height: 620 } });
   context.setDefaultNavigationTimeout(300_000);
   await serveBuiltPage(context);
+  await drawCoarsely(context);
   page = await context.newPage();
   await page.goto(`${server.url}/r/purse?name=Ada&quality=low&enter=1`);
   await page.locator('[data-panel="hud"]').waitFor({ timeout: 240_000 });

@@ -5,7 +5,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
-import { launchBrowser } from "./browser.js";
+import { drawCoarsely, launchBrowser } from "./browser.js";
 import { serveBuiltPage } from "./built-page.js";
 
 const HALL = `
@@ -48,6 +48,7 @@ describe("a portal", () => {
     const context = await browser.newContext({ viewport: { width: 800, height: 500 } });
     context.setDefaultNavigationTimeout(300_000);
     await serveBuiltPage(context);
+    await drawCoarsely(context);
     const page = await context.newPage();
     await page.goto(`${server.url}/r/hall?name=Ada&quality=low&enter=1`);
     const state = (): Promise<unknown> =>

@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
-import { launchBrowser } from "./browser.js";
+import { drawCoarsely, launchBrowser } from "./browser.js";
 import { serveBuiltPage } from "./built-page.js";
 
 let browser: Browser;
@@ -54,6 +54,7 @@ async function profile(): Promise<BrowserContext> {
   const made = await browser.newContext({ viewport: { width: 800, height: 500 } });
   made.setDefaultNavigationTimeout(300_000);
   await serveBuiltPage(made);
+  await drawCoarsely(made);
   return made;
 }
 

@@ -244,8 +244,8 @@ describe("two players in two tabs", () => {
 
   it("see a detailed picture", async () => {
     const blank = await browser.newPage();
-    for (const [name, { page }] of Object.entries({ ada, ben })) {
-      const png = await page.screenshot({ path: `${SCREENSHOTS}/two-tabs-${name}.png` });
+    for (const [name, visitor] of Object.entries({ ada, ben })) {
+      const png = await visitor.sharpPicture(`${SCREENSHOTS}/two-tabs-${name}.png`);
       const richness = await examine(blank, png);
       console.log(`${name}'s page: ${JSON.stringify(richness)}`);
       expect(poverty(richness)).toBeUndefined();

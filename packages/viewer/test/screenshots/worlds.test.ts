@@ -56,7 +56,7 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
   const hasTouch = device !== "desktop";
 
   it("the_start_page_shows_all_worlds", async () => {
-    const options = { name: "Ada", room: "", path: "/", viewport, hasTouch, atStart: true };
+    const options = { name: "Ada", room: "", path: "/", viewport, hasTouch, atStart: true, isSharp: true };
     const visitor = await Visitor.knock(browser, server, options);
     const { page } = visitor;
     await waitFor("the worlds", async () => (await page.locator("#worlds li").count()) === WORLDS.length);
@@ -79,6 +79,7 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
       name: "Ada",
       room: `${world}-${device}`,
       viewport,
+      isSharp: true,
       hasTouch,
     });
     const { page } = visitor;
@@ -95,8 +96,9 @@ describe.each(Object.entries(DEVICES))("on a %s", (device, viewport) => {
 
 it.each(WORLDS)("%s_shows_two_people_to_each_other", async (world) => {
   const room = `${world}-two`;
-  const ada = await Visitor.enter(browser, server, { name: "Ada", room, viewport: DEVICES.desktop });
-  const phone = { viewport: DEVICES.phone, hasTouch: true };
+  const desktop = { viewport: DEVICES.desktop, isSharp: true };
+  const ada = await Visitor.enter(browser, server, { name: "Ada", room, ...desktop });
+  const phone = { viewport: DEVICES.phone, hasTouch: true, isSharp: true };
   const ben = await Visitor.enter(browser, server, { name: "Ben", room, ...phone });
   for (const { page } of [ada, ben]) await hideCard(page);
   // A new round gives her another avatar.
@@ -125,6 +127,7 @@ it("a_world_is_drawn_for_both_eyes_of_a_headset", async () => {
   const visitor = await Visitor.enter(browser, server, {
     name: "Ada",
     room: "playground-headset",
+    isSharp: true,
     viewport: { width: 1280, height: 640 },
     hasHeadset: true,
   });
