@@ -22,6 +22,10 @@ pub(crate) struct Args {
     /// Without this flag, only some of the channels' tests run in this way
     #[arg(long)]
     portable: bool,
+    /// Run the long form of every test that has one, and all tests of `--portable`: more seeds, worlds, languages and windows.
+    /// Without this flag, `NOWCAST_LONG=1` does the same for a single test
+    #[arg(long)]
+    long: bool,
     /// Stop at the first step that fails
     #[arg(long)]
     fail_fast: bool,
@@ -29,28 +33,28 @@ pub(crate) struct Args {
 
 struct Step {
     name: &'static str,
-    run: fn() -> anyhow::Result<()>,
+    run: fn(&Args) -> anyhow::Result<()>,
 }
 
 const STEPS: &[Step] = &[
-    Step { name: "tools", run: check_tools },
-    Step { name: "tidy", run: tidy::run },
-    Step { name: "rust format", run: || step::run(&["cargo", "fmt", "--all", "--check"]) },
-    Step { name: "packages", run: client::install_packages },
-    Step { name: "typescript format and lint", run: || step::run(&["npx", "--no", "biome", "check"]) },
-    Step { name: "typescript types", run: || step::run(&["npm", "run", "--silent", "types"]) },
-    Step { name: "typescript builds", run: client::build_all },
-    Step { name: "rust lint", run: clippy },
-    Step { name: "rust builds", run: build_rust },
-    Step { name: "documents", run: documents },
-    Step { name: "sessions across languages", run: sessions_across_languages },
-    Step { name: "a stock WebTransport client", run: interop::run },
+    Step { name: "tools", run: |_| check_tools() },
+    Step { name: "tidy", run: |_| tidy::run() },
+    Step { name: "rust format", run: |_| step::run(&["cargo", "fmt", "--all", "--check"]) },
+    Step { name: "packages", run: |_| client::install_packages() },
+    Step { name: "typescript format and lint", run: |_| step::run(&["npx", "--no", "biome", "check"]) },
+    Step { name: "typescript types", run: |_| step::run(&["npm", "run", "--silent", "types"]) },
+    Step { name: "typescript builds", run: |_| client::build_all() },
+    Step { name: "rust lint", run: |_| clippy() },
+    Step { name: "rust builds", run: |_| build_rust() },
+    Step { name: "documents", run: |_| documents() },
+    Step { name: "sessions across languages", run: |_| sessions_across_languages() },
+    Step { name: "a stock WebTransport client", run: |_| interop::run() },
     Step { name: "rust tests", run: rust_tests },
-    Step { name: "python", run: || bindings::run(&built_programs()?.0) },
-    Step { name: "session vectors, second reader", run: session_vectors },
-    Step { name: "rust documentation", run: rust_docs },
+    Step { name: "python", run: |_| bindings::run(&built_programs()?.program) },
+    Step { name: "session vectors, second reader", run: |_| session_vectors() },
+    Step { name: "rust documentation", run: |_| rust_docs() },
     Step { name: "typescript tests", run: typescript_tests },
-    Step { name: "installation", run: installation },
+    Step { name: "installation", run: |_| installation() },
 ];
 
 fn session_vectors() -> anyhow::Result<()> {
@@ -65,9 +69,9 @@ fn session_vectors() -> anyhow::Result<()> {
 }
 
 const BROWSER_STEP: Step = Step { name: "browser tests", run: browser_tests };
-const PORTABLE_STEP: Step = Step { name: "rust tests, portable", run: portable_tests };
+const PORTABLE_STEP: Step = Step { name: "rust tests, portable", run: |_| portable_tests() };
 const PORTABLE_SHORT_STEP: Step =
-    Step { name: "rust tests, portable in short", run: portable_tests_in_short };
+    Step { name: "rust tests, portable in short", run: |_| portable_tests_in_short() };
 /// The tests of `crates/nowcast` that show in less than a minute whether local channels work over a socket.
 const PORTABLE_SHORT: (&str, [&str; 3]) = ("channels", ["application::", "blocking::", "carriers::"]);
 /// Packages whose behaviour depends on how programs on one machine connect.
@@ -77,11 +81,11 @@ const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut outcomes = Vec::new();
     let steps = STEPS.iter().chain((!args.without_browser).then_some(&BROWSER_STEP));
-    let steps = steps.chain([if args.portable { &PORTABLE_STEP } else { &PORTABLE_SHORT_STEP }]);
+    let steps = steps.chain([if args.portable || args.long { &PORTABLE_STEP } else { &PORTABLE_SHORT_STEP }]);
     for step in steps {
         eprintln!("\n{} {}", console::bold("==>"), console::bold(step.name));
         let start = Instant::now();
-        let outcome = (step.run)();
+        let outcome = (step.run)(args);
         let failed = match &outcome {
             Ok(()) => false,
             Err(error) if error.is::<step::NotRun>() => {
@@ -148,6 +152,11 @@ fn clippy() -> anyhow::Result<()> {
     step::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
 }
 
+/// The variable that selects the long form of tests.
+fn long_form(args: &Args) -> &'static [(&'static str, &'static str)] {
+    if args.long { &[("NOWCAST_LONG", "1")] } else { &[] }
+}
+
 /// Builds every test, and the programs that tests start. A later run of a single test must also name the whole workspace. Cargo
 /// chooses features by the named packages, and for a single package it would build most dependencies again.
 fn build_rust() -> anyhow::Result<()> {
@@ -155,11 +164,12 @@ fn build_rust() -> anyhow::Result<()> {
 }
 
 /// Many tests wait for a process, a carrier or a clock, so each core runs two tests at once.
-fn rust_tests() -> anyhow::Result<()> {
+fn rust_tests(args: &Args) -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = (2 * cores).to_string();
     let line = ["cargo", "test", "--workspace", "--no-fail-fast"];
-    decoy::run_tests(&[("RUST_TEST_THREADS", &threads)], |env| failures::run_cargo(&line, env))
+    let env = [&[("RUST_TEST_THREADS", &*threads)][..], long_form(args)].concat();
+    decoy::run_tests(&env, |env| failures::run_cargo(&line, env))
 }
 
 /// Runs the tests with the feature. Only code that depends on the feature is built again. Tests of other packages with the same
@@ -184,7 +194,7 @@ fn portable_tests_named<'a>(names: impl Iterator<Item = &'a str>, only: &[&'a st
 
 /// Builds the site with all pages. It fails if a link leads nowhere.
 fn documents() -> anyhow::Result<()> {
-    client::build_site(&built_programs()?.0)
+    client::build_site(&built_programs()?.program)
 }
 
 /// Runs the tests with Rust at one end and the newly built TypeScript at the other. Without the variable these tests are skipped.
@@ -205,9 +215,10 @@ fn rust_docs() -> anyhow::Result<()> {
 
 /// Runs the TypeScript tests. Some of them join a world of the real program, or open channels to an endpoint that echoes
 /// messages.
-fn typescript_tests() -> anyhow::Result<()> {
-    let (binary, echo) = built_programs()?;
-    let failures = vitest(&["--passWithNoTests"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])?;
+fn typescript_tests(args: &Args) -> anyhow::Result<()> {
+    let Built { program, echo, differential } = built_programs()?;
+    let env = [("NOWCAST_BIN", &*program), ("NOWCAST_ECHO", &echo), ("NOWCAST_DIFFERENTIAL", &differential)];
+    let failures = vitest(&["--passWithNoTests"], &[&env[..], long_form(args)].concat())?;
     if failures.is_empty() { Ok(()) } else { bail!("{failures}") }
 }
 
@@ -220,7 +231,7 @@ fn vitest(args: &[&str], env: &[(&str, &str)]) -> anyhow::Result<Failures> {
 
 /// Makes a world by `npm create` from packages with the program of the tests, in a network that has nothing but loopback.
 fn installation() -> anyhow::Result<()> {
-    publish::check::run_in_short(Path::new(&built_programs()?.0))
+    publish::check::run_in_short(Path::new(&built_programs()?.program))
 }
 
 /// The number of files with failed browser tests that are run a second time.
@@ -228,11 +239,12 @@ const UNSTEADY_FILES: usize = 3;
 
 /// Runs the tests in a real browser. Files with a failed test run once more, because a browser on a busy machine sometimes lets
 /// a page wait for longer than any limit. A test that passes then is printed as unsteady.
-fn browser_tests() -> anyhow::Result<()> {
+fn browser_tests(args: &Args) -> anyhow::Result<()> {
     let chromium = tools::require_chromium()?;
-    let (binary, echo) = built_programs()?;
+    let Built { program, echo, .. } = built_programs()?;
     let chromium = chromium.to_string_lossy();
-    let env = [("NOWCAST_BIN", &*binary), ("NOWCAST_ECHO", &echo), ("NOWCAST_CHROMIUM", &chromium)];
+    let env = [("NOWCAST_BIN", &*program), ("NOWCAST_ECHO", &echo), ("NOWCAST_CHROMIUM", &chromium)];
+    let env = [&env[..], long_form(args)].concat();
     let line = ["--config", "vitest.browser.config.ts"];
     let first = vitest(&[&line[..], &["test/browser"]].concat(), &env)?;
     if first.is_empty() {
@@ -254,9 +266,20 @@ fn browser_tests() -> anyhow::Result<()> {
     bail!("twice:\n{second}")
 }
 
-/// Returns the paths of the program and of the echo example, as the tests build them.
-fn built_programs() -> anyhow::Result<(String, String)> {
+/// The paths of programs that other tests start.
+struct Built {
+    program: String,
+    echo: String,
+    differential: String,
+}
+
+/// Returns the programs as the tests build them.
+fn built_programs() -> anyhow::Result<Built> {
     build_rust()?;
     let built = |name| step::target_dir().join("debug").join(name).to_string_lossy().into_owned();
-    Ok((built("nowcast"), built("examples/echo")))
+    Ok(Built {
+        program: built("nowcast"),
+        echo: built("examples/echo"),
+        differential: built("examples/differential"),
+    })
 }
