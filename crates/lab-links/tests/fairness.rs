@@ -2,11 +2,14 @@
 
 #![cfg(target_os = "linux")]
 
+mod seeds;
+
 use std::time::Duration;
 
 use nowcast_lab_links::freshness::tcp::Control;
 use nowcast_lab_links::freshness::workload::{Outcome, Workload, measure, quantile};
 use nowcast_sim::link::LinkConfig;
+use seeds::seeds;
 
 /// Offers 24 Mbit/s to a narrower link with a round trip of 50 ms, in competition with TCP up to `until`.
 fn beside(control: Control, rate_bits: u64, queue_bytes: usize, until: Duration) -> Outcome {
@@ -44,7 +47,7 @@ fn a_session_and_tcp_both_get_a_usable_share() {
 /// seconds, and then the rate was almost zero.
 #[test]
 fn behind_a_long_queue_of_others_the_rate_neither_starves_nor_takes_all() {
-    for seed in 1..=4 {
+    for seed in seeds(1..=4) {
         let link = LinkConfig {
             delay: Duration::from_millis(25),
             rate_bits: Some(5_000_000),
