@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Without this flag, only some of the channels' tests run in this way
     #[arg(long)]
     portable: bool,
-    /// Run the long form of every test that has one, and all tests of `--portable`: more seeds, worlds, languages and windows.
+    /// Run the long form of every test that has one, and all tests of `--portable`: more seeds and worlds.
     /// Without this flag, `NOWCAST_LONG=1` does the same for a single test
     #[arg(long)]
     long: bool,
