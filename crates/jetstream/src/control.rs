@@ -37,7 +37,7 @@ pub enum ControlRequest {
         /// The name of the room.
         room: String,
     },
-    /// Answer when this number of clients wait for a room that moves to the server, or after a second.
+    /// Answer when this number of clients wait for a room that moves to the server, or after a limited time.
     Gather {
         /// The name of the room.
         room: String,
@@ -55,6 +55,18 @@ pub enum ControlRequest {
     Prepare {
         /// The name of the room.
         room: String,
+    },
+    /// Take a room whose owner has stopped it: append the head to its journal, run it, and answer when it runs. The directory
+    /// names the server as the target.
+    Commit {
+        /// The name of the room.
+        room: String,
+        /// The epoch of the target in the directory.
+        epoch: u64,
+        /// The sequence number of the last message in the journal of the room.
+        last: u64,
+        /// The time since the room stopped, in microseconds.
+        stood_us: u64,
     },
 }
 

@@ -323,6 +323,39 @@ impl Journal {
         Err(Problem::Unreachable(format!("{} cannot be claimed: {why}", self.name)))
     }
 
+    /// Appends the head of a new owner directly after the message `last`, with which the previous owner has ended the journal. The
+    /// note is that of the newest known snapshot. Reads the messages after it meanwhile. Returns `None` if the journal does not
+    /// end there, or has a newer snapshot. Then [`claim`](Self::claim) decides.
+    pub(crate) async fn claim_at(
+        &self,
+        owner: ServerId,
+        epoch: Epoch,
+        note: &Note,
+        last: u64,
+    ) -> Result<Option<Claim>, Problem> {
+        let head = Frame::Head(Head { epoch, owner, release: Release::CURRENT, hand_over: None });
+        let (appended, read) = tokio::join!(self.append(&head, last), self.read(note.sequence + 1, last));
+        let head_sequence = match appended {
+            Ok(sequence) => sequence,
+            Err(AppendError::Fenced | AppendError::TooLarge) => return Ok(None),
+            Err(AppendError::Failed(cause)) => return Err(Problem::Unreachable(cause)),
+        };
+        // If the messages cannot be read now, `claim` finds the head.
+        let Ok(frames) = read else { return Ok(None) };
+        if let Some(known) = &self.known {
+            lock(known).insert(head_sequence, head);
+        }
+        let (mut batch_number, mut tick) = (note.snapshot.batch_number, note.snapshot.step);
+        for (_, frame) in frames {
+            match frame {
+                Frame::Batch(batch) => (batch_number, tick) = (batch.number, batch.through_step),
+                Frame::Snapshot(_) => return Ok(None),
+                Frame::Head(_) | Frame::Resume(_) => {}
+            }
+        }
+        Ok(Some(Claim { epoch, last: head_sequence, batch_number, tick, has_snapshot: true }))
+    }
+
     /// Returns the state of the journal after its last message, as the newest batch or snapshot records it.
     async fn claim_after(
         &self,

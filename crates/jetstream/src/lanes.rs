@@ -46,6 +46,8 @@ pub(crate) struct Lane {
     /// Whether the journal has a hole until the next snapshot.
     is_hole: bool,
     is_fenced: bool,
+    /// The sequence number of the newest message in the journal.
+    last: u64,
     /// The time at which the oldest of the records that are being written was given.
     in_flight_since: Option<Instant>,
 }
@@ -89,14 +91,15 @@ impl Lanes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the lane of a claimed world. Returns the notification of its writer.
-    pub(crate) fn open(&self, world: &WorldName) -> Arc<Notify> {
+    /// Opens the lane of a claimed world, whose journal ends with the message `last`. Returns the notification of its writer.
+    pub(crate) fn open(&self, world: &WorldName, last: u64) -> Arc<Notify> {
         let wake = Arc::new(Notify::new());
         let lane = Lane {
             jobs: VecDeque::new(),
             wake: Arc::clone(&wake),
             is_hole: false,
             is_fenced: false,
+            last,
             in_flight_since: None,
         };
         let before = self.lock().worlds.insert(world.clone(), lane);
@@ -110,6 +113,11 @@ impl Lanes {
     /// Whether a world was claimed, and no other server has claimed it since.
     pub(crate) fn is_owned(&self, world: &WorldName) -> bool {
         self.lock().worlds.get(world).is_some_and(|lane| !lane.is_fenced)
+    }
+
+    /// The sequence number of the newest message in the journal of a claimed world.
+    pub(crate) fn last(&self, world: &WorldName) -> Option<u64> {
+        self.lock().worlds.get(world).filter(|lane| !lane.is_fenced).map(|lane| lane.last)
     }
 
     /// The claimed worlds.
@@ -210,8 +218,14 @@ impl Lanes {
         Next::Jobs(std::mem::take(&mut lane.jobs))
     }
 
-    /// Records that a record is stored, and calls its completions.
-    pub(crate) fn keep(&self, world: &WorldName, job: Job, stored_bytes: usize, took: Duration) {
+    /// Records that a record is stored, as the message `last`, and calls its completions.
+    pub(crate) fn keep(
+        &self,
+        world: &WorldName,
+        job: Job,
+        (stored_bytes, last): (usize, u64),
+        took: Duration,
+    ) {
         {
             let mut state = self.lock();
             state.failure = None;
@@ -230,6 +244,7 @@ impl Lanes {
             }
             if let Some(lane) = state.worlds.get_mut(world) {
                 lane.in_flight_since = None;
+                lane.last = last;
             }
         }
         self.finish(job, Ok(()));

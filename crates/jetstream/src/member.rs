@@ -197,6 +197,42 @@ impl Member {
         self.wait_for(async move { inner.give(room, Some(target)).await })
     }
 
+    /// Names a living server in the directory as the target of a hand-over of a room of this server. As soon as the journal has
+    /// the epoch of the target, the target owns the room. Returns this epoch; `None` if another server has taken the room
+    /// before. Waits for NATS.
+    ///
+    /// # Errors
+    /// Fails if the server is not alive, or if NATS does not answer.
+    pub async fn name_target(&self, room: &str, target: Name) -> Result<Option<Epoch>, TakeError> {
+        let room = Name::new(room).map_err(|_| TakeError::Name)?;
+        let target = self.server(target)?.id;
+        self.inner.name_target(room, Some(target)).await
+    }
+
+    /// Removes the target of a hand-over that does not take place. A failure is ignored: the next hand-over, or the next owner,
+    /// replaces the target.
+    pub async fn remove_target(&self, room: &str) {
+        if let Ok(room) = Name::new(room) {
+            let _ = self.inner.name_target(room, None).await;
+        }
+    }
+
+    /// Ends this server's ownership of a room that has stopped, and whose target takes it by its journal. The directory follows
+    /// by [`hand_over`](Self::hand_over).
+    pub fn stop_owning(&self, room: &str) {
+        if let Ok(room) = Name::new(room) {
+            self.inner.lock().owned.remove(&room);
+        }
+    }
+
+    /// Corrects the directory after this server took a room as the target of a hand-over. Repeats that until NATS answers, while
+    /// this server owns the room.
+    pub fn name_owner(&self, room: &str, epoch: Epoch) {
+        if let (Ok(room), Some(runtime)) = (Name::new(room), &self.runtime) {
+            runtime.spawn(Arc::clone(&self.inner).name_owner(room, epoch));
+        }
+    }
+
     /// Records that the owner of a room has made this server the owner, with an epoch. The next [`take`](Self::take) of the
     /// room uses this epoch, and does not wait for the directory.
     pub fn receive(&self, room: &str, epoch: Epoch) {
@@ -247,12 +283,18 @@ impl Member {
     /// Fails if NATS does not answer.
     pub async fn place_of(&self, room: &str) -> Result<Place, ClusterError> {
         let Ok(room) = Name::new(room) else { return Ok(Place::Nowhere) };
+        // After a hand-over, the owner knows of its room before the directory names it.
+        if self.inner.owns(room) {
+            return Ok(Place::Here);
+        }
         let entry = self.inner.rooms.get(room.as_str()).await?.and_then(|entry| entry.value);
         let Some(entry) = entry.map(|value| read_room(&value)).transpose()? else {
             return Ok(Place::Nowhere);
         };
         let state = self.inner.lock();
-        let holder = entry.holders().find_map(|id| state.leases.living_server(id));
+        // If this server stopped the room for a hand-over, the target owns it now.
+        let living = || entry.holders().filter_map(|id| state.leases.living_server(id));
+        let holder = living().find(|holder| holder.id != state.id).or_else(|| living().next());
         Ok(match holder {
             Some(holder) if holder.id == state.id => Place::Here,
             Some(holder) if !holder.client_address.is_empty() => Place::At(holder.client_address.to_string()),
@@ -342,5 +384,11 @@ impl Inner {
 
     fn has_lease(&self) -> bool {
         self.lock().leases.covers(clock::now())
+    }
+
+    /// Whether this server owns a room, and its lease covers this moment.
+    fn owns(&self, room: Name) -> bool {
+        let state = self.lock();
+        state.owned.contains(&room) && !state.lost.contains(&room) && state.leases.covers(clock::now())
     }
 }

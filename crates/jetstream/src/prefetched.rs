@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use nowcast_cluster::SnapshotRef;
 use nowcast_store::{Snapshot, WorldName};
 
-use crate::journal::Journal;
+use crate::journal::{Journal, Note};
 
 /// Maximum number of worlds.
 const WORLDS_MAX: usize = 16;
@@ -15,10 +14,18 @@ const WORLDS_MAX: usize = 16;
 /// A world that was read before its server owns it.
 pub(crate) struct World {
     pub(crate) journal: Journal,
-    pub(crate) reference: SnapshotRef,
-    pub(crate) snapshot: Snapshot,
+    pub(crate) snapshot: Known,
     /// Whether this server has claimed the journal after it read the world.
     pub(crate) is_claimed: bool,
+}
+
+/// A snapshot that was read before, with its note in the journal.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub(crate) note: Note,
+    pub(crate) snapshot: Snapshot,
+    /// The sequence number of the last message, if the journal ends there and has no newer snapshot.
+    pub(crate) last: Option<u64>,
 }
 
 /// The worlds, until their owner has loaded them.
@@ -39,13 +46,19 @@ impl Prefetched {
         self.lock().get(name).map(|world| world.journal.clone())
     }
 
-    pub(crate) fn snapshot(&self, name: &WorldName) -> Option<(SnapshotRef, Snapshot)> {
-        self.lock().get(name).map(|world| (world.reference, world.snapshot.clone()))
+    pub(crate) fn snapshot(&self, name: &WorldName) -> Option<Known> {
+        self.lock().get(name).map(|world| world.snapshot.clone())
     }
 
-    pub(crate) fn claimed(&self, name: &WorldName) {
+    pub(crate) fn note(&self, name: &WorldName) -> Option<Note> {
+        self.lock().get(name).map(|world| world.snapshot.note.clone())
+    }
+
+    /// Records that this server has claimed the journal. `last` is the number of its last message, if the world has no newer
+    /// snapshot than the one that was read.
+    pub(crate) fn claimed(&self, name: &WorldName, last: Option<u64>) {
         if let Some(world) = self.lock().get_mut(name) {
-            world.is_claimed = true;
+            (world.is_claimed, world.snapshot.last) = (true, last);
         }
     }
 

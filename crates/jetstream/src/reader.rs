@@ -1,6 +1,6 @@
 //! Reads worlds from their journals and snapshots.
 
-use nowcast_cluster::{Batch as FrameBatch, Epoch, Frame, ServerId, SnapshotRef};
+use nowcast_cluster::{Batch as FrameBatch, Epoch, Frame, ServerId};
 use nowcast_store::{
     Batch, FILE_BATCHES_BYTES_MAX, Moment, Problem, Retention, SavedWorld, Snapshot, Summary, WorldName,
     read_file,
@@ -9,6 +9,7 @@ use nowcast_store::{
 use crate::buckets::{Buckets, accounts_name, object_name};
 use crate::envelope::{Envelope, SavedAccount};
 use crate::journal::{Journal, Note};
+use crate::prefetched::Known;
 
 /// Messages that are read at once.
 const PART: u64 = 256;
@@ -20,7 +21,7 @@ pub(crate) async fn load_through(
     buckets: &Buckets,
     world: &WorldName,
     (moment, through): (Moment, Moment),
-    known: Option<(SnapshotRef, Snapshot)>,
+    known: Option<Known>,
 ) -> Result<Option<SavedWorld>, Problem> {
     let find = async {
         Ok::<_, Problem>(match moment {
@@ -29,10 +30,16 @@ pub(crate) async fn load_through(
             Moment::TimeMs(time_ms) => newest(journal.snapshots().await?, |note| note.time_ms <= time_ms),
         })
     };
-    let ((_, last), found) = tokio::try_join!(journal.bounds(), find)?;
-    let Some(note) = found else { return Ok(None) };
+    let (last, note) = match &known {
+        Some(Known { note, last: Some(last), .. }) if moment == Moment::Last => (*last, note.clone()),
+        Some(_) | None => {
+            let ((_, last), found) = tokio::try_join!(journal.bounds(), find)?;
+            let Some(note) = found else { return Ok(None) };
+            (last, note)
+        }
+    };
     let snapshot = match known {
-        Some((reference, snapshot)) if reference == note.snapshot => snapshot,
+        Some(known) if known.note.snapshot == note.snapshot => known.snapshot,
         Some(_) | None => read_snapshot(buckets, world, &note).await?,
     };
     let mut saved = SavedWorld {

@@ -1,5 +1,7 @@
 //! The store of worlds.
 
+mod claims;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
@@ -7,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use nowcast_cluster::{Epoch, Name, ServerId};
+use nowcast_cluster::{Name, ServerId};
 use nowcast_store::{
     AccountRecord, BATCH_BYTES_MAX, Batch, Completion, Continuity, HOST_BYTES_MAX, Health, Lost,
     MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, Mark, MarkCompletion, MarkKind, Moment, Problem, Pruned,
@@ -22,8 +24,8 @@ use crate::buckets::Buckets;
 use crate::journal::Journal;
 use crate::lanes::{Lanes, Work};
 use crate::link::at_start;
-use crate::prefetched::{Prefetched, World as PrefetchedWorld};
-use crate::reader::{History, accounts_since_snapshot, choose, load_through, owners, read_snapshot, summary};
+use crate::prefetched::Prefetched;
+use crate::reader::{History, choose, load_through, summary};
 use crate::writer::WorldWriter;
 use crate::{ClusterError, Link};
 
@@ -127,91 +129,6 @@ impl JetStreamStore {
     /// The connection to NATS.
     pub fn link(&self) -> &Link {
         &self.link
-    }
-
-    /// Makes this server the owner of a world's journal. The previous owner can write nothing from then on. Without an epoch,
-    /// the one after that of the last owner is taken; servers of a cluster pass the epoch that the directory gave them. Returns
-    /// the epoch. Waits for NATS.
-    ///
-    /// # Errors
-    /// Returns [`Problem::Fenced`] if a later epoch is in the journal.
-    pub fn claim(&self, world: &WorldName, epoch: Option<Epoch>) -> Result<Epoch, StoreError> {
-        let name = world.clone();
-        let claimed = self.wait_for(move |Parts { link, buckets, options, prefetched, .. }| {
-            let name = name.clone();
-            async move {
-                let journal = match prefetched.journal(&name) {
-                    Some(journal) => journal,
-                    None => Journal::open(&link, &name).await?,
-                };
-                let (claim, note) = journal.claim(options.server, epoch).await?;
-                let accounts = accounts_since_snapshot(&journal, &buckets, &name, note.as_ref(), claim.last);
-                for account in accounts.await? {
-                    buckets.put_account(&account).await?;
-                }
-                Ok::<_, Problem>((journal, claim))
-            }
-        });
-        let (journal, claim) = claimed.map_err(|problem| self.failed(problem, Some(world)))?;
-        self.prefetched.claimed(world);
-        let epoch = claim.epoch;
-        let writer = WorldWriter {
-            world: world.clone(),
-            lanes: Arc::clone(&self.lanes),
-            wake: self.lanes.open(world),
-            journal,
-            claim,
-            buckets: self.buckets.clone(),
-            commit_interval: self.options.commit_interval,
-            since_snapshot: (0, 0),
-            accounts: BTreeMap::new(),
-        };
-        self.runtime().spawn(writer.run());
-        Ok(epoch)
-    }
-
-    /// Reads the newest snapshot of a world that another server owns. Loads of the world are faster until this server has
-    /// claimed and loaded it.
-    ///
-    /// # Errors
-    /// Fails if the world has no snapshot, if it is damaged, or if NATS does not answer.
-    pub async fn prefetch(&self, world: &WorldName) -> Result<(), StoreError> {
-        let read = async {
-            let missing = || Problem::Unreachable("there is no snapshot yet".to_owned());
-            let journal = Journal::find(&self.link, world).await?.ok_or_else(missing)?;
-            let note = journal.last_snapshot().await?.ok_or_else(missing)?;
-            let snapshot = read_snapshot(&self.buckets, world, &note).await?;
-            let reference = note.snapshot;
-            let journal = journal.remembering();
-            let read = PrefetchedWorld { journal, reference, snapshot, is_claimed: false };
-            self.prefetched.remember(world.clone(), read);
-            Ok::<_, Problem>(())
-        };
-        read.await.map_err(|problem| self.failed(problem, Some(world)))
-    }
-
-    /// Whether this server has claimed a world, and has not noticed another owner since.
-    pub fn is_owner(&self, world: &WorldName) -> bool {
-        self.lanes.is_owned(world)
-    }
-
-    /// Returns the owners in a world's journal with their epochs, in the order of their heads. Heads before the oldest kept
-    /// snapshot are purged. Waits for NATS.
-    ///
-    /// # Errors
-    /// Fails if the journal is damaged, or if NATS does not answer.
-    pub fn owners(&self, world: &WorldName) -> Result<Vec<(Epoch, ServerId)>, StoreError> {
-        let name = world.clone();
-        let owners = self.wait_for(move |Parts { link, .. }| {
-            let name = name.clone();
-            async move {
-                match Journal::find(&link, &name).await? {
-                    Some(journal) => owners(&journal).await,
-                    None => Ok(Vec::new()),
-                }
-            }
-        });
-        owners.map_err(|problem| self.failed(problem, Some(world)))
     }
 
     fn runtime(&self) -> &Runtime {

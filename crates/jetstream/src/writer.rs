@@ -81,7 +81,10 @@ impl WorldWriter {
                     let mut jobs = join(jobs);
                     while let Some(job) = jobs.pop_front() {
                         match self.write(&job.work).await {
-                            Ok(bytes) => self.lanes.keep(&self.world, job, bytes, written.elapsed()),
+                            Ok(bytes) => {
+                                let stored = (bytes, self.claim.last);
+                                self.lanes.keep(&self.world, job, stored, written.elapsed());
+                            }
                             Err(Fate::Lost) => self.lanes.lose(&self.world, job),
                             Err(Fate::Fenced) => {
                                 jobs.push_front(job);

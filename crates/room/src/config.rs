@@ -95,6 +95,10 @@ pub(crate) const COMMANDS_PER_STEP_MAX: usize = 24;
 /// of one step, and costs the first snapshot of the client.
 pub(crate) const JOINS_PER_STEP_MAX: usize = 16;
 
+/// Maximum number of clients that resume their players in one step. They run no hooks. All clients of a room that moves to another
+/// server of a cluster resume at the same time.
+pub(crate) const RESUMES_PER_STEP_MAX: usize = 64;
+
 const _: () =
     assert!(2 * COMMANDS_PER_STEP_MAX + 8 <= nowcast_world::Limits::DEFAULT.commands_per_player_max);
 const _: () = assert!(CHAT_BYTES_MAX < EVENTS_BYTES_MAX);

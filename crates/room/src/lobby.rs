@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::accounts::WantedAccounts;
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
-use crate::config::JOINS_PER_STEP_MAX;
+use crate::config::{JOINS_PER_STEP_MAX, RESUMES_PER_STEP_MAX};
 use crate::studio::StudioQueue;
 
 /// The lobby of a room. Clients enter it from their tasks, and the room's thread takes them.
@@ -49,13 +49,22 @@ impl Lobby {
         }
     }
 
-    /// Returns the clients that join in this step: at most [`JOINS_PER_STEP_MAX`], in the order in which they entered. The others
-    /// wait for the next steps. Clients that have left do not count.
-    pub(crate) fn take_waiting(&self) -> Vec<Arc<ClientHandle>> {
+    /// Returns the clients that join in this step, in the order in which they entered: at most [`RESUMES_PER_STEP_MAX`] that resume
+    /// a player, and at most [`JOINS_PER_STEP_MAX`] others. The rest waits for the next steps. Clients that have left do not
+    /// count.
+    pub(crate) fn take_waiting(&self, resumes: impl Fn(&ClientHandle) -> bool) -> Vec<Arc<ClientHandle>> {
         let clients = &mut self.lock().clients;
         clients.retain(|client| !client.has_left());
-        let count = clients.len().min(JOINS_PER_STEP_MAX);
-        clients.drain(..count).collect()
+        let (mut resumed, mut joined) = (0, 0);
+        let is_taken = |client: &mut Arc<ClientHandle>| {
+            let (count, max) = match resumes(client) {
+                true => (&mut resumed, RESUMES_PER_STEP_MAX),
+                false => (&mut joined, JOINS_PER_STEP_MAX),
+            };
+            *count += 1;
+            *count <= max
+        };
+        clients.extract_if(.., is_taken).collect()
     }
 
     /// The number of clients that wait until the room takes them.
@@ -128,6 +137,23 @@ mod tests {
     use crate::refusal::Refusal;
     use crate::send_queue::Outgoing;
     use nowcast_world_protocol::plain::Encoding;
+
+    #[test]
+    fn clients_that_resume_and_clients_that_join_have_limits_of_their_own_in_a_step() {
+        let lobby = Lobby::default();
+        let metrics = Arc::new(Metrics::unregistered());
+        let each = RESUMES_PER_STEP_MAX + JOINS_PER_STEP_MAX;
+        for number in 0..2 * each {
+            let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&metrics)));
+            let network_hz = if number % 2 == 0 { 20 } else { 30 };
+            let client = ClientHandle::new(Name::Asked("Ada".into()), sink, network_hz, false, false);
+            lobby.enter(Arc::new(client));
+        }
+        let taken = lobby.take_waiting(|client| client.network_hz() == 20);
+        let resumed = taken.iter().filter(|client| client.network_hz() == 20).count();
+        assert_eq!((resumed, taken.len() - resumed), (RESUMES_PER_STEP_MAX, JOINS_PER_STEP_MAX));
+        assert_eq!(lobby.waiting(), 2 * each - taken.len());
+    }
 
     #[test]
     fn a_client_that_enters_after_the_end_is_closed_with_the_first_reason() {

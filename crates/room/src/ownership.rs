@@ -1,5 +1,7 @@
 //! The owner of a room in a cluster of servers.
 
+use std::time::Duration;
+
 use crate::public_events::PublicEvent;
 
 /// Decides which server of a cluster steps a room. Rooms call it from their threads.
@@ -22,8 +24,9 @@ pub trait Ownership: Send + Sync {
     /// now on. If it moves to none, any server may take it at once.
     fn release(&self, room: &str);
 
-    /// Records that a room of this server runs.
-    fn opened(&self, room: &str);
+    /// Records that a room of this server runs. Returns the time for which the room stood still on its way from another server;
+    /// zero if it does not come from another one.
+    fn opened(&self, room: &str) -> Duration;
 
     /// Returns where a room goes whose lease is [`RoomLease::Leaving`].
     fn departure(&self, room: &str) -> Option<Departure>;

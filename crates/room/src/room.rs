@@ -177,21 +177,24 @@ impl Room {
             has_waited: false,
             moving: Moving::default(),
         };
+        let mut stood = Duration::ZERO;
         if room.past.is_none() {
             // The replay changed no data that is not stored.
             drop(room.world.take_saved());
             room.members.hold_accounts(&room.context, &mut room.world);
             if let Some(ownership) = room.context.rooms.persistence.ownership() {
-                ownership.opened(&room.context.name);
+                stood = ownership.opened(&room.context.name);
             }
         }
-        room.run();
+        room.run(stood);
     }
 
-    /// Ticks at a steady rate until the server stops or the room was empty for long enough.
-    fn run(mut self) {
-        let mut due = Instant::now();
-        let mut deserted_since = due;
+    /// Ticks at a steady rate until the server stops or the room was empty for long enough. A room that stood still on its way
+    /// from another server catches up first.
+    fn run(mut self, stood: Duration) {
+        let mut deserted_since = Instant::now();
+        let catches_up = stood.min(STEP * CATCH_UP_STEPS_MAX);
+        let mut due = deserted_since.checked_sub(catches_up).unwrap_or(deserted_since);
         loop {
             thread::sleep(due.saturating_duration_since(Instant::now()));
             if self.context.rooms.is_stopping() {

@@ -1,13 +1,19 @@
 //! The rooms of a server in the directory.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use nowcast_cluster::{Epoch, Name, Release, ReleasesApart, RoomEntry, ServerEntry, ServerId, ServerPhase};
+use nowcast_cluster::{
+    Epoch, Name, Release, ReleasesApart, RoomEntry, ServerEntry, ServerId, ServerPhase, Target,
+};
 
 use super::{Inner, TRIES, TakeError};
 use crate::directory::{read_room, room_bytes};
 use crate::leases::Seen;
 use crate::{ChangeError, ClusterError, clock};
+
+/// Pause before the entry of a room that was handed over is corrected again.
+const CORRECTION_PAUSE: Duration = Duration::from_millis(100);
 
 impl Inner {
     /// Checks that the releases of all living servers are neighbours of this one's.
@@ -108,7 +114,70 @@ impl Inner {
         room: Name,
         target: Option<ServerId>,
     ) -> Result<Option<Epoch>, TakeError> {
-        let mut epoch = None;
+        let given = self.change_own(room, |before| match target {
+            None => RoomEntry { is_released: true, target: None, ..before },
+            Some(owner) => {
+                // The target of a hand-over has its epoch already.
+                let named = before.target.filter(|named| named.server == owner).map(|named| named.epoch);
+                let epoch = named.unwrap_or(before.newest_epoch.next());
+                let newest_epoch = before.newest_epoch.max(epoch);
+                RoomEntry { owner, epoch, newest_epoch, target: None, ..before }
+            }
+        });
+        let given = given.await?;
+        let mut state = self.lock();
+        state.owned.remove(&room);
+        state.received.remove(&room);
+        Ok(given.filter(|_| target.is_some()).map(|given| given.epoch))
+    }
+
+    /// Names another server as the target of a hand-over of a room of this server, or no server. Returns the epoch of the target.
+    pub(super) async fn name_target(
+        &self,
+        room: Name,
+        target: Option<ServerId>,
+    ) -> Result<Option<Epoch>, TakeError> {
+        let named = self.change_own(room, |before| {
+            let epoch = before.newest_epoch.next();
+            match target {
+                None => RoomEntry { target: None, ..before },
+                Some(server) => {
+                    RoomEntry { newest_epoch: epoch, target: Some(Target { server, epoch }), ..before }
+                }
+            }
+        });
+        Ok(named.await?.and_then(|named| named.target).map(|target| target.epoch))
+    }
+
+    /// Names this server as the owner of a room that it took as the target of a hand-over.
+    pub(super) async fn name_owner(self: Arc<Self>, room: Name, epoch: Epoch) {
+        while self.owns(room) {
+            match self.try_name_owner(room, epoch).await {
+                Ok(()) => return,
+                Err(_) => tokio::time::sleep(CORRECTION_PAUSE).await,
+            }
+        }
+    }
+
+    async fn try_name_owner(&self, room: Name, epoch: Epoch) -> Result<(), ChangeError> {
+        let target = Target { server: self.lock().id, epoch };
+        let Some(entry) = self.rooms.get(room.as_str()).await? else { return Ok(()) };
+        let Some(before) = entry.value.map(|value| read_room(&value)).transpose()? else { return Ok(()) };
+        if before.target != Some(target) {
+            // The owner before has corrected the entry, or another server has taken the room.
+            return Ok(());
+        }
+        let owned = RoomEntry { owner: target.server, epoch, target: None, ..before };
+        self.rooms.set(room.as_str(), room_bytes(&owned), entry.revision).await?;
+        Ok(())
+    }
+
+    /// Changes the entry of a room of this server. Returns the new entry; `None` if another server has taken the room.
+    async fn change_own(
+        &self,
+        room: Name,
+        change: impl Fn(RoomEntry) -> RoomEntry,
+    ) -> Result<Option<RoomEntry>, TakeError> {
         for _ in 0..TRIES {
             let id = self.lock().id;
             let Some(entry) = self.rooms.get(room.as_str()).await? else { break };
@@ -116,23 +185,13 @@ impl Inner {
             if before.owner != id || before.is_released {
                 break;
             }
-            let next = before.newest_epoch.next();
-            let given = match target {
-                None => RoomEntry { is_released: true, ..before },
-                Some(owner) => RoomEntry { owner, epoch: next, newest_epoch: next, target: None, ..before },
-            };
-            match self.rooms.set(room.as_str(), room_bytes(&given), entry.revision).await {
-                Ok(_) => {
-                    epoch = target.map(|_| next);
-                    break;
-                }
+            let changed = change(before);
+            match self.rooms.set(room.as_str(), room_bytes(&changed), entry.revision).await {
+                Ok(_) => return Ok(Some(changed)),
                 Err(ChangeError::Conflict) => {}
                 Err(ChangeError::Failed(error)) => return Err(error.into()),
             }
         }
-        let mut state = self.lock();
-        state.owned.remove(&room);
-        state.received.remove(&room);
-        Ok(epoch)
+        Ok(None)
     }
 }

@@ -85,6 +85,59 @@ fn a_world_that_was_read_before_its_claim_is_loaded_with_all_later_changes() {
 }
 
 #[test]
+fn a_world_is_claimed_directly_after_the_last_message_of_its_owner_and_loaded_with_all_changes() {
+    let Some(address) = shared() else { return };
+    let (options, plaza) = (own_name(), name("plaza"));
+    let (first, second) = (open(&address, &options, false), open(&address, &options, false));
+    first.claim(&plaza, Some(Epoch(1))).unwrap();
+    let mut before = begin(&first, &plaza);
+    assert_eq!(count(&first, &mut before, 1), (Attempt::First, Ok(())));
+    block_on(second.prefetch(&plaza)).unwrap();
+    second.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
+    assert_eq!(count(&first, &mut before, 2), (Attempt::First, Ok(())));
+    let last = first.last_message(&plaza).expect("the first store owns the world");
+    assert_eq!(second.last_message(&plaza), None);
+    assert_eq!(second.claim_at(&plaza, Epoch(2), last).unwrap(), Epoch(2));
+    assert_eq!(second.last_message(&plaza), Some(last + 1), "the head is the next message");
+    let loaded = second.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
+    let mut after = Story::resume(&loaded, 7);
+    assert_eq!(garden::count(&after.world, 1), 2);
+    assert_eq!(count(&second, &mut after, 3), (Attempt::First, Ok(())));
+    assert_eq!(count(&first, &mut before, 3), (Attempt::First, Err(Lost)));
+}
+
+#[test]
+fn a_claim_after_a_message_that_is_not_the_last_finds_the_end_of_the_journal() {
+    let Some(address) = shared() else { return };
+    let (options, plaza) = (own_name(), name("plaza"));
+    let (first, second) = (open(&address, &options, false), open(&address, &options, false));
+    first.claim(&plaza, Some(Epoch(1))).unwrap();
+    let mut before = begin(&first, &plaza);
+    assert_eq!(count(&first, &mut before, 1), (Attempt::First, Ok(())));
+    let early = first.last_message(&plaza).expect("the first store owns the world");
+    block_on(second.prefetch(&plaza)).unwrap();
+    assert_eq!(count(&first, &mut before, 2), (Attempt::First, Ok(())));
+    assert_eq!(second.claim_at(&plaza, Epoch(2), early).unwrap(), Epoch(2));
+    let loaded = second.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
+    let mut after = Story::resume(&loaded, 7);
+    assert_eq!(garden::count(&after.world, 1), 2);
+    assert_eq!(count(&second, &mut after, 3), (Attempt::First, Ok(())));
+
+    // A newer snapshot that the next server has not read is read after the claim.
+    block_on(first.prefetch(&plaza)).unwrap();
+    after.snapshot(&second);
+    second.commit(PATIENCE).unwrap();
+    let last = second.last_message(&plaza).expect("the second store owns the world");
+    assert_eq!(first.claim_at(&plaza, Epoch(3), last).unwrap(), Epoch(3));
+    let loaded = first.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
+    let mut again = Story::resume(&loaded, 7);
+    assert_eq!((loaded.batches.len(), garden::count(&again.world, 1)), (0, 3));
+    assert_eq!(count(&first, &mut again, 4), (Attempt::First, Ok(())));
+    let older = second.claim_at(&plaza, Epoch(2), last).unwrap_err();
+    assert!(matches!(older.problem, Problem::Fenced), "{older}");
+}
+
+#[test]
 fn confirmed_actions_outlive_any_nats_server_and_nothing_is_confirmed_without_a_majority() {
     let Some(mut servers) = Servers::start(3) else { return };
     let (address, options, plaza) = (servers.address(), own_name(), name("plaza"));
@@ -133,4 +186,23 @@ fn messages_that_somebody_purged_are_named_and_the_rest_is_not_touched() {
     assert!(matches!(error.problem, Problem::Damaged { .. }), "{error}");
     assert!(error.to_string().contains(&format!("message {}", last - 1)), "{error}");
     assert_eq!(block_on(stream.get_info()).unwrap().state.last_sequence, last);
+}
+
+#[test]
+fn a_journal_that_somebody_purged_is_named_and_gets_no_new_owner() {
+    let Some(address) = shared() else { return };
+    let (options, plaza) = (own_name(), name("plaza"));
+    let (first, second) = (open(&address, &options, false), open(&address, &options, false));
+    first.claim(&plaza, None).unwrap();
+    let mut story = begin(&first, &plaza);
+    assert_eq!(count(&first, &mut story, 1).1, Ok(()));
+    let stream = format!("{}-world-{}", options.name, "706c617a61");
+    let client = block_on(super::plain_client(&address)).unwrap();
+    let stream = block_on(async { async_nats::jetstream::new(client).get_stream(stream).await }).unwrap();
+    block_on(async { stream.purge().await }).unwrap();
+    let last = block_on(stream.get_info()).unwrap().state.last_sequence;
+    let error = second.claim(&plaza, Some(Epoch(2))).unwrap_err();
+    assert!(matches!(error.problem, Problem::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("purged by hand"), "{error}");
+    assert_eq!(block_on(stream.get_info()).unwrap().state.last_sequence, last, "nothing is written");
 }

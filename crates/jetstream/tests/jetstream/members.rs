@@ -88,6 +88,57 @@ fn a_room_that_was_handed_over_belongs_to_the_target_alone() {
 }
 
 #[test]
+fn the_named_target_of_a_hand_over_takes_the_room_before_the_directory_names_it_as_owner() {
+    let Some(address) = shared() else { return };
+    let options = own_name();
+    let [north, south, west] = ["north", "south", "west"].map(|name| join(&address, &options, name));
+    let name = |name| Name::new(name).expect("the name is valid");
+    let place = |member: &Member| block_on(member.place_of("plaza")).expect("the servers answer");
+    wait_until("the servers see each other", || {
+        [&north, &west].iter().all(|member| member.server(name("south")).is_ok())
+            && west.server(name("north")).is_ok()
+    });
+    north.take("plaza", &[]).unwrap();
+    assert_eq!(block_on(north.name_target("plaza", name("south"))).unwrap(), Some(Epoch(2)));
+    assert_eq!(
+        (place(&north), place(&west)),
+        (Place::Here, Place::At("http://north.example:7777".to_owned()))
+    );
+    north.stop_owning("plaza");
+    assert_eq!(place(&north), Place::At("http://south.example:7777".to_owned()));
+    assert!(matches!(north.take("plaza", &[]), Err(TakeError::Elsewhere { owner }) if owner == south.id()));
+    assert!(matches!(west.take("plaza", &[]), Err(TakeError::Elsewhere { .. })));
+    south.receive("plaza", Epoch(2));
+    assert_eq!(south.take("plaza", &[]).unwrap(), Epoch(2));
+    assert_eq!(place(&south), Place::Here);
+    south.name_owner("plaza", Epoch(2));
+    wait_until("the target corrects the directory", || {
+        place(&west) == Place::At("http://south.example:7777".to_owned())
+    });
+    assert_eq!(north.hand_over("plaza", name("south")).unwrap(), None, "the directory is correct already");
+}
+
+#[test]
+fn a_hand_over_with_a_named_target_keeps_its_epoch_and_a_removed_target_leaves_the_room_with_its_owner() {
+    let Some(address) = shared() else { return };
+    let options = own_name();
+    let (north, south) = (join(&address, &options, "north"), join(&address, &options, "south"));
+    let name = |name| Name::new(name).expect("the name is valid");
+    wait_until("the first server sees the second one", || north.server(name("south")).is_ok());
+    north.take("plaza", &[]).unwrap();
+    assert_eq!(block_on(north.name_target("plaza", name("south"))).unwrap(), Some(Epoch(2)));
+    block_on(north.remove_target("plaza"));
+    assert_eq!((north.lease("plaza"), north.owned()), (RoomLease::Held, vec![name("plaza")]));
+    let link = block_on(Link::connect(&address, options)).unwrap();
+    let entry = || block_on(Directory::read(&link)).unwrap().rooms.remove(0).1;
+    assert_eq!((entry().owner, entry().target), (north.id(), None));
+    // The epoch of the removed target is never used again.
+    assert_eq!(block_on(north.name_target("plaza", name("south"))).unwrap(), Some(Epoch(3)));
+    assert_eq!(north.hand_over("plaza", name("south")).unwrap(), Some(Epoch(3)));
+    assert_eq!((entry().owner, entry().epoch, entry().target), (south.id(), Epoch(3), None));
+}
+
+#[test]
 fn the_name_of_a_running_server_is_refused_and_is_free_after_its_end() {
     let Some(address) = shared() else { return };
     let options = own_name();

@@ -114,7 +114,7 @@ impl Members {
         replicated: &ReplicatedState,
     ) -> Vec<Newcomer> {
         let mut newcomers = Vec::new();
-        let mut waiting = context.lobby.take_waiting();
+        let mut waiting = context.lobby.take_waiting(|client| self.has_seat(client));
         // Clients with a name in their token are handled first, so that no other client gets such a name in the same tick.
         waiting.sort_by_key(|client| matches!(client.name, Name::Asked(_)));
         for client in waiting {

@@ -7,7 +7,7 @@ use nowcast_script::{Fault, Limits, Live};
 use nowcast_store::{Moment, Recorder, SavedWorld, StoreError, WorldName, WorldStore};
 use nowcast_world::journal::Record;
 use nowcast_world::{Command, Input, PlayerId};
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::followed::Followed;
 use super::members::{HeldSeat, standing};
@@ -102,9 +102,11 @@ pub(super) fn open(
         return Ok(Opened::new(RecordedWorld::new(engine, None), seen));
     };
     let name = WorldName::new(room).expect("a room's name is short and can be printed");
+    let began = Instant::now();
     if let Some(ownership) = rooms.persistence.ownership() {
         ownership.take(room).map_err(OpenError::NotOwned)?;
     }
+    let taken = began.elapsed();
     let stored = match &followed {
         // The owner before has stored everything before it gave the room to this server.
         Some(_) => store.load(&name, Moment::Last)?,
@@ -123,10 +125,13 @@ pub(super) fn open(
     };
     let unfit = |cause: String| OpenError::Unfit { room: room.to_owned(), cause };
     let state = HostState::from_bytes(&saved.snapshot.host).map_err(|error| unfit(error.to_string()))?;
+    let loaded = began.elapsed();
+    let is_followed = followed.is_some();
     let resumed = match followed.and_then(|followed| followed.finish(&saved, offered)) {
         Some(resumed) => Some(resumed),
         None => resume(&saved, &state, offered, rooms).map_err(unfit)?,
     };
+    debug!(room, is_followed, ?taken, ?loaded, resumed = ?began.elapsed(), "times of the stored world, from its claim");
     let Some(resumed) = resumed else {
         let (engine, seen) = begin(offered, rooms)?;
         let aside = rooms.persistence.set_aside(&*store, &saved)?;

@@ -295,7 +295,7 @@ impl Room {
     /// Admits waiting clients as viewers. Their numbers differ from those of all players of the world.
     fn admit_viewers(&mut self, past: &mut Past) -> Vec<Newcomer> {
         let notice = Some(if past.is_first { OLDER } else { WELCOME });
-        let waiting = self.context.lobby.take_waiting().into_iter();
+        let waiting = self.context.lobby.take_waiting(|_| false).into_iter();
         waiting
             .map(|client| {
                 let id = PlayerId(u32::MAX - past.viewers);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use nowcast_cluster::{Epoch, Load, Name};
+use nowcast_cluster::{Epoch, Load, Name, Release, ServerEntry};
 use nowcast_jetstream::{ControlAnswer, ControlRequest, answer_requests};
 use nowcast_room::Opener;
 use nowcast_store::WorldName;
@@ -13,7 +13,7 @@ use tokio::time::{interval, sleep, timeout};
 use tracing::{info, warn};
 
 use super::Node;
-use super::moves::Answers;
+use super::moves::{Answers, Left, Stop};
 use crate::process;
 use crate::shared::Shared;
 
@@ -27,7 +27,7 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(15);
 const EXPECT_WITHIN: Duration = Duration::from_secs(2);
 
 /// Maximum time for which a room waits until its clients have connected to the server to which it moves.
-const GATHER_WITHIN: Duration = Duration::from_secs(1);
+const GATHER_WITHIN: Duration = Duration::from_secs(3);
 
 /// Interval between two checks of the clients that wait.
 const GATHER_LOOK: Duration = Duration::from_millis(5);
@@ -106,7 +106,13 @@ async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Share
         ControlRequest::Gather { room, clients } => Ok(gather(&room, clients as usize, &shared).await),
         ControlRequest::Prepare { room } => prepare(&room, &node).await.map(|()| "prepared".to_owned()),
         ControlRequest::Begin { room, epoch } => {
-            begin(&room, Epoch(epoch), &node, &shared).await.map(|()| "running".to_owned())
+            begin(&room, Epoch(epoch), None, &node, &shared).await.map(|()| "running".to_owned())
+        }
+        ControlRequest::Commit { room, epoch, last, stood_us } => {
+            let now = Instant::now();
+            let at = now.checked_sub(Duration::from_micros(stood_us)).unwrap_or(now);
+            let stop = Some(Stop { at, last });
+            begin(&room, Epoch(epoch), stop, &node, &shared).await.map(|()| "running".to_owned())
         }
     };
     match done {
@@ -158,10 +164,17 @@ async fn prepare(room: &str, node: &Node) -> Result<(), String> {
     }
 }
 
-/// Runs a room that was given to this server. Returns when it runs.
-async fn begin(room: &str, epoch: Epoch, node: &Node, shared: &Arc<Shared>) -> Result<(), String> {
+/// Runs a room that was given to this server. Its end at the owner before is known if the room is to be taken by the journal.
+/// Returns when the room runs.
+async fn begin(
+    room: &str,
+    epoch: Epoch,
+    stop: Option<Stop>,
+    node: &Node,
+    shared: &Arc<Shared>,
+) -> Result<(), String> {
     node.member().receive(room, epoch);
-    let is_open = node.arrivals().give(room);
+    let is_open = node.arrivals().give(room, stop);
     open(room, shared)?;
     match timeout(BEGIN_WITHIN, is_open).await {
         Ok(Ok(())) => Ok(()),
@@ -213,41 +226,57 @@ async fn move_room(
     if let Some(tag) = node.requires(room).iter().find(|tag| !entry.tags.contains(tag)) {
         return Err(format!("the server {target} has no tag {tag}, which room {room} requires"));
     }
-    let address = entry.client_address.to_string();
-    let (stopped_at, epoch) = if shared.rooms.is_open(room) {
-        send_away(node, room, target, address)
-            .await
-            .map_err(|cause| format!("room {room} did not move: {cause}"))?
+    let left = if shared.rooms.is_open(room) {
+        send_away(node, room, &entry).await.map_err(|cause| format!("room {room} did not move: {cause}"))?
     } else {
         let (node, name) = (Arc::clone(node), room.to_owned());
         let moved = spawn_blocking(move || node.member().hand_over(&name, target)).await;
         let epoch = moved.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        (Instant::now(), epoch.ok_or("another server has taken the room")?)
+        let epoch = epoch.ok_or("another server has taken the room")?;
+        Left { stopped_at: Instant::now(), epoch, last: None }
     };
-    let begin = ControlRequest::Begin { room: room.to_owned(), epoch: epoch.0 };
+    let stored = left.stopped_at.elapsed();
+    let frozen = run_at(node, room, target, &left).await;
+    let (stored_us, frozen_us) = (stored.as_micros() as u64, frozen.as_micros() as u64);
+    info!(room, server = %target, stored_us, frozen_us, "room moved");
+    Ok(frozen)
+}
+
+/// Lets the target run a room that has stopped, and corrects the directory. Returns the time for which the room stood still.
+async fn run_at(node: &Arc<Node>, room: &str, target: Name, left: &Left) -> Duration {
+    let (name, epoch) = (room.to_owned(), left.epoch.0);
+    let stood_us = left.stopped_at.elapsed().as_micros() as u64;
+    let begin = match left.last {
+        Some(last) => ControlRequest::Commit { room: name, epoch, last, stood_us },
+        None => ControlRequest::Begin { room: name, epoch },
+    };
     let mut began = begin.send_within(node.link(), target, BEGIN_WITHIN + ANSWER_SLACK).await;
+    let mut frozen = left.stopped_at.elapsed();
+    if left.last.is_some() {
+        // The target corrects the directory, too. Afterwards the answer to the operator is true for all servers.
+        let (node, name) = (Arc::clone(node), room.to_owned());
+        let corrected = spawn_blocking(move || node.member().hand_over(&name, target)).await;
+        if let Ok(Err(error)) = corrected {
+            warn!(room, %error, "the directory is not corrected yet");
+        }
+    }
     if began.is_err() {
         // A server of the release before knows only this request.
         began = ControlRequest::Open { room: room.to_owned() }.send(node.link(), target).await;
+        frozen = left.stopped_at.elapsed();
     }
-    let frozen = stopped_at.elapsed();
-    info!(room, server = %target, frozen_ms = frozen.as_millis() as u64, "room moved");
     match began {
         Ok(ControlAnswer::Done { .. }) => {}
         // The first client opens the room.
         Ok(ControlAnswer::Failed { cause }) => warn!(room, cause, "the target does not run the room"),
         Err(error) => warn!(room, %error, "the target does not run the room"),
     }
-    Ok(frozen)
+    frozen
 }
 
 /// Announces the move of an open room to its clients, waits for them at the target, and lets the room stop.
-async fn send_away(
-    node: &Node,
-    room: &str,
-    target: Name,
-    address: String,
-) -> Result<(Instant, Epoch), String> {
+async fn send_away(node: &Node, room: &str, entry: &ServerEntry) -> Result<Left, String> {
+    let (target, address) = (entry.id.name, entry.client_address.to_string());
     let expect = ControlRequest::Expect { room: room.to_owned() };
     let expected = expect.send_within(node.link(), target, EXPECT_WITHIN).await;
     let address = match expected {
@@ -262,19 +291,29 @@ async fn send_away(
         let _ = gather.send_within(node.link(), target, GATHER_WITHIN + ANSWER_SLACK).await;
     }
     node.departures().allow_store(room);
+    let mut epoch = None;
     if let Ok(Ok(())) = timeout(LEAVE_WITHIN, stored).await {
+        // The directory names the target before the room stops. Then the journal decides, and no further request is necessary.
+        if entry.release == Release::CURRENT {
+            // Otherwise the directory names the new owner when the room has stopped.
+            epoch = node.member().name_target(room, target).await.ok().flatten();
+        }
         let prepare = ControlRequest::Prepare { room: room.to_owned() };
         // Otherwise the target restores the world when the room has stopped.
         let _ = prepare.send_within(node.link(), target, PREPARE_WITHIN + ANSWER_SLACK).await;
     }
-    node.departures().allow_stop(room);
-    match timeout(LEAVE_WITHIN, left).await {
+    node.departures().allow_stop(room, epoch);
+    let left = match timeout(LEAVE_WITHIN, left).await {
         Ok(Ok(left)) => left,
         Ok(Err(_)) | Err(_) => {
             node.departures().take(room);
             Err("it did not stop in time".to_owned())
         }
+    };
+    if left.is_err() && epoch.is_some() {
+        node.member().remove_target(room).await;
     }
+    left
 }
 
 /// Moves all rooms away. From now on, this server takes no rooms.

@@ -11,8 +11,15 @@ use tokio::sync::oneshot;
 /// Maximum time for which a room waits for its turn. The clients that wait are then sent to its owner.
 const TURN_WITHIN: Duration = Duration::from_secs(20);
 
-/// A room that has stopped and whose world is stored: the time of the stop, and the epoch of the new owner.
-pub(super) type Left = Result<(Instant, Epoch), String>;
+/// A room that has stopped and whose world is stored.
+pub(super) struct Left {
+    pub(super) stopped_at: Instant,
+    /// The epoch of the new owner.
+    pub(super) epoch: Epoch,
+    /// The sequence number of the last message in the journal, if the new owner has to take the room by the journal. Otherwise
+    /// the directory names the owner already.
+    pub(super) last: Option<u64>,
+}
 
 /// The rooms that go to other servers.
 #[derive(Default)]
@@ -21,12 +28,14 @@ pub(super) struct Departures(Mutex<BTreeMap<String, Departing>>);
 /// A room that moves to another server.
 pub(super) struct Departing {
     pub(super) target: Name,
+    /// The epoch of the target, if the directory names it.
+    pub(super) epoch: Option<Epoch>,
     departure: Departure,
     announced: Option<oneshot::Sender<usize>>,
     stored: Option<oneshot::Sender<()>>,
     /// The time at which the room stopped.
     stopped_at: Option<Instant>,
-    left: oneshot::Sender<Left>,
+    left: oneshot::Sender<Result<Left, String>>,
 }
 
 /// The answers of a room that moves to another server.
@@ -36,15 +45,15 @@ pub(super) struct Answers {
     /// The snapshot before the stop was stored, or cannot be stored.
     pub(super) stored: oneshot::Receiver<()>,
     /// The end of the departure.
-    pub(super) left: oneshot::Receiver<Left>,
+    pub(super) left: oneshot::Receiver<Result<Left, String>>,
 }
 
 impl Departing {
-    /// Reports the end of the departure.
-    pub(super) fn end(self, moved: Result<Epoch, String>) {
-        let at = self.stopped_at.unwrap_or_else(Instant::now);
-        // The sender of the request may have given up.
-        let _ = self.left.send(moved.map(|epoch| (at, epoch)));
+    /// Reports the end of the departure: the epoch of the new owner, and the last message of the journal. Returns false if the
+    /// sender of the request has given up.
+    pub(super) fn end(self, moved: Result<(Epoch, Option<u64>), String>) -> bool {
+        let stopped_at = self.stopped_at.unwrap_or_else(Instant::now);
+        self.left.send(moved.map(|(epoch, last)| Left { stopped_at, epoch, last })).is_ok()
     }
 }
 
@@ -56,6 +65,7 @@ impl Departures {
         let (stored, is_stored) = oneshot::channel();
         let departing = Departing {
             target,
+            epoch: None,
             departure: Departure { address, may_store: false, may_stop: false },
             announced: Some(announced),
             stored: Some(stored),
@@ -97,9 +107,10 @@ impl Departures {
         }
     }
 
-    /// Lets a room stop as soon as the snapshot is stored.
-    pub(super) fn allow_stop(&self, room: &str) {
+    /// Lets a room stop as soon as the snapshot is stored. The epoch is that of the target, if the directory names it.
+    pub(super) fn allow_stop(&self, room: &str, epoch: Option<Epoch>) {
         if let Some(departing) = self.lock().get_mut(room) {
+            departing.epoch = epoch;
             departing.departure.may_stop = true;
         }
     }
@@ -134,10 +145,21 @@ struct Arrival {
     until: Instant,
     /// Whether the previous owner has given the room to this server.
     is_given: bool,
+    /// The end of the room at the previous owner, if that is known.
+    stop: Option<Stop>,
     /// The request to follow the stored world, until it is reported that this was done. The room's thread takes it on.
     follow: Option<Follow>,
     /// The request to report that the room runs.
     opened: Option<oneshot::Sender<()>>,
+}
+
+/// The end of a room at its owner.
+#[derive(Clone, Copy)]
+pub(super) struct Stop {
+    /// The time of the stop.
+    pub(super) at: Instant,
+    /// The sequence number of the last message in the journal.
+    pub(super) last: u64,
 }
 
 struct Follow {
@@ -149,7 +171,7 @@ impl Arrivals {
     /// Expects a room. Its thread waits until the room is given to this server.
     pub(super) fn expect(&self, room: &str) {
         let until = Instant::now() + TURN_WITHIN;
-        let arrival = Arrival { until, is_given: false, follow: None, opened: None };
+        let arrival = Arrival { until, is_given: false, stop: None, follow: None, opened: None };
         self.lock().insert(room.to_owned(), arrival);
     }
 
@@ -179,16 +201,22 @@ impl Arrivals {
         self.lock().get(room).is_some_and(|arrival| arrival.is_given || Instant::now() < arrival.until)
     }
 
-    /// Lets a room begin, because it was given to this server. The receiver reports that the room runs.
-    pub(super) fn give(&self, room: &str) -> oneshot::Receiver<()> {
+    /// Lets a room begin, because it was given to this server. Its end at the owner before is known if the room is to be taken by
+    /// the journal. The receiver reports that the room runs.
+    pub(super) fn give(&self, room: &str, stop: Option<Stop>) -> oneshot::Receiver<()> {
         let (opened, is_open) = oneshot::channel();
         let mut rooms = self.lock();
         let until = Instant::now() + TURN_WITHIN;
-        let arrival = Arrival { until, is_given: true, follow: None, opened: Some(opened) };
+        let arrival = Arrival { until, is_given: true, stop, follow: None, opened: Some(opened) };
         rooms.insert(room.to_owned(), arrival);
         drop(rooms);
         self.changed.notify_all();
         is_open
+    }
+
+    /// The last message in the journal of a room that was given to this server, if the room is to be taken by the journal.
+    pub(super) fn last_message(&self, room: &str) -> Option<u64> {
+        self.lock().get(room).and_then(|arrival| arrival.stop).map(|stop| stop.last)
     }
 
     /// Waits until an expected room has to follow its stored world, was given to this server, or the time is over.
@@ -211,13 +239,14 @@ impl Arrivals {
         }
     }
 
-    /// Records that a room runs.
-    pub(super) fn opened(&self, room: &str) {
-        let arrival = self.lock().remove(room);
-        if let Some(opened) = arrival.and_then(|arrival| arrival.opened) {
+    /// Records that a room runs. Returns the time since its stop at the owner before; zero if there was none.
+    pub(super) fn opened(&self, room: &str) -> Duration {
+        let Some(arrival) = self.lock().remove(room) else { return Duration::ZERO };
+        if let Some(opened) = arrival.opened {
             // The sender of the request may have given up.
             let _ = opened.send(());
         }
+        arrival.stop.map_or(Duration::ZERO, |stop| stop.at.elapsed())
     }
 
     /// Ends all waiting, because the server ends.
@@ -250,12 +279,14 @@ mod tests {
                 assert_eq!(arrivals.wait("yard"), Turn::Follow);
                 arrivals.followed("yard");
                 assert_eq!(arrivals.wait("yard"), Turn::Begin);
-                arrivals.opened("yard");
+                assert_eq!(arrivals.last_message("yard"), Some(3));
+                assert!(arrivals.opened("yard") >= Duration::from_secs(1));
             })
         };
         arrivals.follow("yard").expect("the room is expected").blocking_recv().expect("the room follows");
         assert!(arrivals.follow("plaza").is_none());
-        arrivals.give("yard").blocking_recv().expect("the room runs");
+        let at = Instant::now().checked_sub(Duration::from_secs(1)).expect("the machine runs longer");
+        arrivals.give("yard", Some(Stop { at, last: 3 })).blocking_recv().expect("the room runs");
         room.join().expect("the thread ends");
         assert!(!arrivals.is_expected("yard"));
     }
@@ -272,13 +303,23 @@ mod tests {
         departures.allow_store("yard");
         departures.stored_ahead("yard");
         assert_eq!(answers.stored.blocking_recv(), Ok(()));
-        departures.allow_stop("yard");
+        departures.allow_stop("yard", Some(Epoch(7)));
         assert_eq!(departures.departure("yard").map(|departure| departure.may_stop), Some(true));
         departures.stopped("yard");
         let departing = departures.take("yard").expect("the room departs");
-        departing.end(Ok(Epoch(7)));
+        assert_eq!(departing.epoch, Some(Epoch(7)));
+        assert!(departing.end(Ok((Epoch(7), Some(12)))));
         let left = answers.left.blocking_recv().expect("the end is reported");
-        assert_eq!(left.map(|(_, epoch)| epoch), Ok(Epoch(7)));
+        assert_eq!(left.map(|left| (left.epoch, left.last)), Ok((Epoch(7), Some(12))));
         assert!(!departures.contains("yard"));
+    }
+
+    #[test]
+    fn the_end_of_a_departure_whose_request_was_given_up_is_not_reported() {
+        let departures = Departures::default();
+        let target = Name::new("south").expect("the name is valid");
+        drop(departures.begin("yard", target, String::new()));
+        let departing = departures.take("yard").expect("the room departs");
+        assert!(!departing.end(Ok((Epoch(7), Some(12)))));
     }
 }

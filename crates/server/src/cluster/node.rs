@@ -190,9 +190,17 @@ impl Node {
             other => ("failed", failed(&other)),
         })?;
         let world = WorldName::new(room).map_err(|error| ("failed", failed(&error)))?;
-        match self.store.claim(&world, Some(epoch)) {
+        let last = self.arrivals.last_message(room);
+        let claimed = match last {
+            Some(last) => self.store.claim_at(&world, epoch, last),
+            None => self.store.claim(&world, Some(epoch)),
+        };
+        match claimed {
             Ok(epoch) => {
                 self.lock_epochs().insert(room.to_owned(), epoch);
+                if last.is_some() {
+                    self.member.name_owner(room, epoch);
+                }
                 Ok(())
             }
             Err(StoreError { problem: Problem::Fenced, .. }) => {
@@ -236,8 +244,8 @@ impl Ownership for Node {
         self.arrivals.followed(room);
     }
 
-    fn opened(&self, room: &str) {
-        self.arrivals.opened(room);
+    fn opened(&self, room: &str) -> Duration {
+        self.arrivals.opened(room)
     }
 
     fn departure(&self, room: &str) -> Option<Departure> {
@@ -272,8 +280,19 @@ impl Ownership for Node {
         let Some(departing) = self.departures.take(room) else {
             return self.member.release(room);
         };
+        let last = WorldName::new(room).ok().and_then(|world| self.store.last_message(&world));
+        if let Some(epoch) = departing.epoch
+            && last.is_some()
+        {
+            self.member.stop_owning(room);
+            if !departing.end(Ok((epoch, last))) {
+                // Nobody gives the room to the target, so any server may take it.
+                self.member.release(room);
+            }
+            return;
+        }
         let moved = match self.member.hand_over(room, departing.target) {
-            Ok(Some(epoch)) => Ok(epoch),
+            Ok(Some(epoch)) => Ok((epoch, None)),
             Ok(None) => Err("another server has taken it".to_owned()),
             Err(error) => {
                 // The room has stopped, so any server may take it.

@@ -55,6 +55,11 @@ impl Members {
         }
     }
 
+    /// Whether a seat is held for a client.
+    pub(super) fn has_seat(&self, client: &ClientHandle) -> bool {
+        client.key.is_some_and(|key| self.held.iter().any(|held| held.key == key))
+    }
+
     pub(super) fn dismiss(&mut self, world: &mut RecordedWorld, chat: &mut RoomChat, id: PlayerId) {
         // The world always accepts a leave.
         let _ = world.apply(Command::Leave { player: id });

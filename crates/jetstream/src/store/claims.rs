@@ -1,0 +1,140 @@
+//! The owners of worlds: claims of journals, and worlds that are read before their claim.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use nowcast_cluster::{Epoch, ServerId};
+use nowcast_store::{Problem, StoreError, WorldName};
+
+use super::{JetStreamStore, Parts};
+use crate::journal::{Claim, Journal};
+use crate::prefetched::{Known, World as PrefetchedWorld};
+use crate::reader::{accounts_since_snapshot, owners, read_snapshot};
+use crate::writer::WorldWriter;
+
+impl JetStreamStore {
+    /// Makes this server the owner of a world's journal. The previous owner can write nothing from then on. Without an epoch,
+    /// the one after that of the last owner is taken; servers of a cluster pass the epoch that the directory gave them. Returns
+    /// the epoch. Waits for NATS.
+    ///
+    /// # Errors
+    /// Returns [`Problem::Fenced`] if a later epoch is in the journal.
+    pub fn claim(&self, world: &WorldName, epoch: Option<Epoch>) -> Result<Epoch, StoreError> {
+        let name = world.clone();
+        let claimed = self.wait_for(move |Parts { link, buckets, options, prefetched, .. }| {
+            let name = name.clone();
+            async move {
+                let journal = match prefetched.journal(&name) {
+                    Some(journal) => journal,
+                    None => Journal::open(&link, &name).await?,
+                };
+                let (claim, note) = journal.claim(options.server, epoch).await?;
+                let accounts = accounts_since_snapshot(&journal, &buckets, &name, note.as_ref(), claim.last);
+                for account in accounts.await? {
+                    buckets.put_account(&account).await?;
+                }
+                Ok::<_, Problem>((journal, claim))
+            }
+        });
+        let (journal, claim) = claimed.map_err(|problem| self.failed(problem, Some(world)))?;
+        self.prefetched.claimed(world, None);
+        Ok(self.begin_writing(world, journal, claim))
+    }
+
+    /// Like [`claim`](Self::claim), for a world that was [prefetched](Self::prefetch) and whose owner has ended its journal with
+    /// the message `last`. If that is so, one message to NATS is enough.
+    ///
+    /// # Errors
+    /// Returns [`Problem::Fenced`] if a later epoch is in the journal.
+    pub fn claim_at(&self, world: &WorldName, epoch: Epoch, last: u64) -> Result<Epoch, StoreError> {
+        let name = world.clone();
+        let claimed = self.wait_for(move |Parts { buckets, options, prefetched, .. }| {
+            let name = name.clone();
+            async move {
+                let prefetched = prefetched.journal(&name).zip(prefetched.note(&name));
+                let Some((journal, note)) = prefetched else { return Ok(None) };
+                let claim = journal.claim_at(options.server, epoch, &note, last).await?;
+                let Some(claim) = claim else { return Ok(None) };
+                let accounts = accounts_since_snapshot(&journal, &buckets, &name, Some(&note), last);
+                for account in accounts.await? {
+                    buckets.put_account(&account).await?;
+                }
+                Ok::<_, Problem>(Some((journal, claim)))
+            }
+        });
+        match claimed.map_err(|problem| self.failed(problem, Some(world)))? {
+            Some((journal, claim)) => {
+                self.prefetched.claimed(world, Some(claim.last));
+                Ok(self.begin_writing(world, journal, claim))
+            }
+            None => self.claim(world, Some(epoch)),
+        }
+    }
+
+    /// Starts the writer of a claimed world. Returns the epoch of the claim.
+    fn begin_writing(&self, world: &WorldName, journal: Journal, claim: Claim) -> Epoch {
+        let epoch = claim.epoch;
+        let writer = WorldWriter {
+            world: world.clone(),
+            lanes: Arc::clone(&self.lanes),
+            wake: self.lanes.open(world, claim.last),
+            journal,
+            claim,
+            buckets: self.buckets.clone(),
+            commit_interval: self.options.commit_interval,
+            since_snapshot: (0, 0),
+            accounts: BTreeMap::new(),
+        };
+        self.runtime().spawn(writer.run());
+        epoch
+    }
+
+    /// The sequence number of the newest message that this server has written to the journal of a claimed world.
+    pub fn last_message(&self, world: &WorldName) -> Option<u64> {
+        self.lanes.last(world)
+    }
+
+    /// Reads the newest snapshot of a world that another server owns. Loads of the world are faster until this server has
+    /// claimed and loaded it.
+    ///
+    /// # Errors
+    /// Fails if the world has no snapshot, if it is damaged, or if NATS does not answer.
+    pub async fn prefetch(&self, world: &WorldName) -> Result<(), StoreError> {
+        let read = async {
+            let missing = || Problem::Unreachable("there is no snapshot yet".to_owned());
+            let journal = Journal::find(&self.link, world).await?.ok_or_else(missing)?;
+            let note = journal.last_snapshot().await?.ok_or_else(missing)?;
+            let snapshot = read_snapshot(&self.buckets, world, &note).await?;
+            let journal = journal.remembering();
+            let snapshot = Known { note, snapshot, last: None };
+            let read = PrefetchedWorld { journal, snapshot, is_claimed: false };
+            self.prefetched.remember(world.clone(), read);
+            Ok::<_, Problem>(())
+        };
+        read.await.map_err(|problem| self.failed(problem, Some(world)))
+    }
+
+    /// Whether this server has claimed a world, and has not noticed another owner since.
+    pub fn is_owner(&self, world: &WorldName) -> bool {
+        self.lanes.is_owned(world)
+    }
+
+    /// Returns the owners in a world's journal with their epochs, in the order of their heads. Heads before the oldest kept
+    /// snapshot are purged. Waits for NATS.
+    ///
+    /// # Errors
+    /// Fails if the journal is damaged, or if NATS does not answer.
+    pub fn owners(&self, world: &WorldName) -> Result<Vec<(Epoch, ServerId)>, StoreError> {
+        let name = world.clone();
+        let owners = self.wait_for(move |Parts { link, .. }| {
+            let name = name.clone();
+            async move {
+                match Journal::find(&link, &name).await? {
+                    Some(journal) => owners(&journal).await,
+                    None => Ok(Vec::new()),
+                }
+            }
+        });
+        owners.map_err(|problem| self.failed(problem, Some(world)))
+    }
+}
