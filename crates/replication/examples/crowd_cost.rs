@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Arguments: clients, things, measured steps. Further arguments: `late` delays acknowledgements by up to half a second; with
-//! `all` each client sees all entities.
+//! `all` each client sees all entities; `full=100` serves at most 100 clients in a step, as a thread that has no more time; with
+//! `waits` a round then begins only after most clients have begun the round before.
 
 use std::collections::VecDeque;
 use std::env;
@@ -30,6 +31,8 @@ const THING_PITCH_METRES: f32 = 2.1;
 const METRES_PER_STEP: f32 = 4.0 / 60.0;
 const PACKET_BYTES: usize = 1_100;
 const ENTITIES_PER_ROUND_MAX: usize = 400;
+/// A round waits while more than one in this number of clients has not begun the round before, as in a room.
+const LATE_SHARE: usize = 8;
 
 struct Client {
     set: InterestSet,
@@ -65,7 +68,9 @@ fn main() {
     };
     let (count, things, steps) = (number(1, 300), number(2, 9_000), number(3, 60) as u32);
     let has_word = |wanted: &str| env::args().skip(4).any(|word| word == wanted);
-    let (is_late, sees_all) = (has_word("late"), has_word("all"));
+    let (is_late, sees_all, waits) = (has_word("late"), has_word("all"), has_word("waits"));
+    let of_step_max = env::args().find_map(|word| word.strip_prefix("full=")?.parse().ok()).unwrap_or(count);
+    let (mut asked, mut next, mut is_waiting) = (vec![false; count], 0, false);
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
     let half = (count as f32 * AVATAR_SQUARE_METRES).sqrt() / 2.0;
     let mut avatars: Vec<Avatar> = (0..count)
@@ -113,12 +118,22 @@ fn main() {
             avatar.position[2] += avatar.yaw.cos() * METRES_PER_STEP;
         }
         // As in a room, all clients have their rounds in the same steps, and only these steps are published.
-        let is_due = step.is_multiple_of(ROUND_STEPS);
-        if is_due {
+        let unserved = asked.iter().filter(|asked| **asked).count();
+        let is_behind = waits && unserved * LATE_SHARE > count;
+        if (is_waiting || step.is_multiple_of(ROUND_STEPS)) && !is_behind {
             publish(step, &scene, &mut grid, &mut history, &avatars, &rest);
+            asked.fill(true);
         }
+        is_waiting = is_behind && (is_waiting || step.is_multiple_of(ROUND_STEPS));
         let snapshot = grid.grid_snapshot();
-        for client in &mut clients {
+        let mut served = 0;
+        for at in (next..count).chain(0..next) {
+            let client = &mut clients[at];
+            let is_due = asked[at] && served < of_step_max;
+            if is_due {
+                (asked[at], next) = (false, (at + 1) % count);
+                served += 1;
+            }
             let eye = avatars[client.avatar].position;
             let sent = serve_client(client, step, is_due.then_some(eye), snapshot, &history);
             for number in sent.numbers {

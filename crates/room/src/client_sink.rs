@@ -31,6 +31,12 @@ pub trait ClientSink: Send + Sync {
     /// Offers the poses of a step. `is_due` says whether the client is due for a snapshot at its rate.
     fn publish(&self, view: &RoomView<'_>, is_due: bool);
 
+    /// Whether the client has begun the round that [`publish`](Self::publish) last requested. `None` if the client does not share
+    /// encodings with other clients, so its rounds never wait for theirs.
+    fn has_begun_round(&self) -> Option<bool> {
+        None
+    }
+
     /// Sends an event that concerns this client alone.
     fn send(&self, event: ClientEvent<'_>);
 

@@ -9,6 +9,7 @@
 //! | `editing.rs` | new rules and their outcomes |
 //! | `replicated_state.rs`, `world_events.rs`, `publishing.rs` | the changes and events of a step, and their transmission to
 //! clients |
+//! | `rounds.rs` | the steps in which clients get their rounds of movement |
 //! | `opening.rs`, `followed.rs`, `past.rs` | the world of a new room, of a room that comes from another server, and of a room that
 //! shows history |
 //! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
@@ -33,6 +34,7 @@ mod publishing;
 mod registration;
 pub(crate) mod replicated_state;
 mod resumed;
+mod rounds;
 mod step_watch;
 mod studio;
 mod studio_clients;

@@ -57,6 +57,8 @@ pub struct RoomMetrics {
     pub(crate) entities: Gauge,
     pub(crate) bodies_awake: Gauge,
     pub(crate) steps_skipped: Counter,
+    /// Steps in which due rounds waited.
+    pub(crate) rounds_delayed: Counter,
     /// Updates of entity groups that did not fit in a round of a client.
     pub(crate) postponed: Counter,
     /// Packets that counted as lost before their outcome was known.
@@ -79,6 +81,7 @@ impl RoomMetrics {
             entities: Gauge::default(),
             bodies_awake: Gauge::default(),
             steps_skipped: Counter::default(),
+            rounds_delayed: Counter::default(),
             postponed: Counter::default(),
             abandoned: Counter::default(),
             interest_entities: Gauge::default(),
@@ -188,7 +191,7 @@ impl OpenRooms {
 /// The metric's name, its help text, and the function that reads its value.
 type Figure = (&'static str, &'static str, fn(&RoomMetrics) -> &dyn EncodeMetric);
 
-const FIGURES: [Figure; 9] = [
+const FIGURES: [Figure; 10] = [
     ("nowcast_room_clients", "Clients in the room", |room| &room.clients),
     ("nowcast_room_tick_seconds", "Time that one tick of the room takes", |room| &room.tick_seconds),
     ("nowcast_room_step_seconds", "The part of the tick for the world: rules and physics", |room| {
@@ -197,6 +200,11 @@ const FIGURES: [Figure; 9] = [
     ("nowcast_room_steps_skipped", "Steps left out because the room could not keep up", |room| {
         &room.steps_skipped
     }),
+    (
+        "nowcast_room_rounds_delayed",
+        "Steps in which due rounds of all clients waited, because too many clients had not begun the round before",
+        |room| &room.rounds_delayed,
+    ),
     ("nowcast_room_entities", "Entities in the room's world", |room| &room.entities),
     ("nowcast_room_bodies_awake", "Bodies that physics moves", |room| &room.bodies_awake),
     (

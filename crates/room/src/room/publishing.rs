@@ -2,11 +2,12 @@
 
 use nowcast_replication::InterestGrid;
 use nowcast_script::Assets;
-use nowcast_world::{PlayerId, STEP_HZ, World};
+use nowcast_world::{PlayerId, World};
 
 use super::context::RoomContext;
 use super::members::{Members, Newcomer};
 use super::replicated_state::{Changes, ReplicatedState};
+use super::rounds::{Crowd, Rounds};
 use super::world_events::{Audience, WorldEvent};
 use crate::client_sink::{ClientEvent, Greeting, RoomView, SharedEncodings, StepChanges};
 use crate::dictionary::Dictionary;
@@ -22,6 +23,7 @@ pub(super) struct Publishing {
     of_room: SharedEncodings,
     /// Encodings of this step that clients of one protocol share.
     of_step: SharedEncodings,
+    rounds: Rounds,
 }
 
 /// A room after a step.
@@ -35,8 +37,8 @@ pub(super) struct SteppedRoom<'r> {
 
 impl Publishing {
     pub(super) fn new(dictionary: Dictionary) -> Self {
-        let (replicated, interest_grid, of_room, of_step) = Default::default();
-        Self { dictionary, replicated, interest_grid, of_room, of_step }
+        let (replicated, interest_grid, of_room, of_step, rounds) = Default::default();
+        Self { dictionary, replicated, interest_grid, of_room, of_step, rounds }
     }
 
     /// Sends the definition and the assets again.
@@ -85,13 +87,18 @@ impl Publishing {
     }
 
     /// Offers the poses of the step to all members, and discards the encodings of this step. All clients of one rate are due in
-    /// the same steps, so they get the same frames, acknowledge the same frames, and share encodings.
-    pub(super) fn publish(&self, room: SteppedRoom<'_>, members: &Members) {
+    /// the same steps. Common rounds wait if too many clients have not begun the round before ([`Rounds`]).
+    pub(super) fn publish(&mut self, room: SteppedRoom<'_>, members: &Members) {
+        let rounds = self.rounds.step(room.tick, || Crowd::of(members));
+        if rounds.wait() {
+            room.context.metrics.rounds_delayed.inc();
+        }
         let inputs = members.inputs();
         let view = self.view(room, &inputs);
         for member in &members.seated {
-            let is_due = is_due(room.tick, member.client.network_hz());
-            member.client.sink().publish(&view, is_due);
+            let (sink, hz) = (member.client.sink(), member.client.network_hz());
+            let is_due = if sink.has_begun_round().is_some() { rounds.begins(hz) } else { rounds.is_due(hz) };
+            sink.publish(&view, is_due);
         }
         self.of_step.clear();
     }
@@ -110,26 +117,6 @@ impl Publishing {
             room_metrics: &room.context.metrics,
             of_room: &self.of_room,
             of_step: &self.of_step,
-        }
-    }
-}
-
-/// Whether a client with this rate gets a snapshot at this step. Rates that don't divide 60 alternate between
-/// neighbouring intervals.
-fn is_due(tick: u64, hz: u32) -> bool {
-    let snapshots_until = |tick: u64| tick * u64::from(hz) / u64::from(STEP_HZ);
-    snapshots_until(tick) != snapshots_until(tick.saturating_sub(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_rate_is_kept_to_the_snapshot() {
-        for hz in 5..=60 {
-            let snapshots = (1..=u64::from(STEP_HZ) * 10).filter(|tick| is_due(*tick, hz)).count();
-            assert_eq!(snapshots, hz as usize * 10);
         }
     }
 }

@@ -99,6 +99,11 @@ impl DeliverySender {
         self.flags.is_due.store(true, Ordering::Release);
     }
 
+    /// Whether the driver has begun the last round that was requested.
+    pub fn has_begun_round(&self) -> bool {
+        !self.flags.is_due.load(Ordering::Relaxed)
+    }
+
     /// Ends the client's connection before the waiting deliveries are sent. Later calls do not replace the first reason.
     pub fn close(&self, closing: Closing) {
         let _ = self.flags.closing.set(closing);
@@ -153,9 +158,10 @@ mod tests {
     #[test]
     fn a_round_is_taken_once_however_often_it_is_requested() {
         let (sender, receiver) = outbox();
-        assert!(!receiver.take_round());
+        assert!(!receiver.take_round() && sender.has_begun_round());
         (0..3).for_each(|_| sender.ask_for_round());
-        assert!(receiver.take_round());
+        assert!(!sender.has_begun_round());
+        assert!(receiver.take_round() && sender.has_begun_round());
         assert!(!receiver.take_round());
     }
 }

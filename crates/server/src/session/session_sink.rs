@@ -182,6 +182,10 @@ impl ClientSink for SessionSink {
         }
     }
 
+    fn has_begun_round(&self) -> Option<bool> {
+        Some(self.sender.has_begun_round())
+    }
+
     fn send(&self, event: ClientEvent<'_>) {
         self.event(&message_of(event));
     }
