@@ -268,7 +268,7 @@ impl Journal {
         match sent.map_err(|error| failed(&error))?.await {
             Ok(ack) => Ok(ack.sequence),
             Err(error) => match error.kind() {
-                PublishErrorKind::WrongLastSequence => self.find_own(&payload, last + 1).await,
+                PublishErrorKind::WrongLastSequence => self.find_own(&payload, last.saturating_add(1)).await,
                 PublishErrorKind::MaxPayloadExceeded => Err(AppendError::TooLarge),
                 _ => Err(failed(&error)),
             },

@@ -13,6 +13,7 @@ use nowcast_cluster::{
     Epoch, LEASE_MAX, Load, Name, ReleasesApart, ServerEntry, ServerId, ServerPhase, choose,
 };
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 use crate::directory::read_room;
 use crate::leases::Leases;
@@ -206,19 +207,18 @@ impl Member {
     pub async fn name_target(&self, room: &str, target: Name) -> Result<Option<Epoch>, TakeError> {
         let room = Name::new(room).map_err(|_| TakeError::Name)?;
         let target = self.server(target)?.id;
-        self.inner.name_target(room, Some(target)).await
+        self.inner.name_target(room, target).await
     }
 
-    /// Removes the target of a hand-over that does not take place. A failure is ignored: the next hand-over, or the next owner,
-    /// replaces the target.
-    pub async fn remove_target(&self, room: &str) {
-        if let Ok(room) = Name::new(room) {
-            let _ = self.inner.name_target(room, None).await;
-        }
+    /// Removes the target of a move from the directory, after the move has ended in any way. If this server still owns the room, it
+    /// stays the owner; otherwise the target becomes the owner. Repeats that until NATS answers. The returned task may be dropped.
+    pub fn end_move(&self, room: &str, target: Name) -> Option<JoinHandle<()>> {
+        let (Ok(room), Some(runtime)) = (Name::new(room), &self.runtime) else { return None };
+        Some(runtime.spawn(Arc::clone(&self.inner).end_move(room, target)))
     }
 
     /// Ends this server's ownership of a room that has stopped, and whose target takes it by its journal. The directory follows
-    /// by [`hand_over`](Self::hand_over).
+    /// by [`end_move`](Self::end_move).
     pub fn stop_owning(&self, room: &str) {
         if let Ok(room) = Name::new(room) {
             self.inner.lock().owned.remove(&room);
@@ -388,7 +388,12 @@ impl Inner {
 
     /// Whether this server owns a room, and its lease covers this moment.
     fn owns(&self, room: Name) -> bool {
+        self.has_taken(room) && self.has_lease()
+    }
+
+    /// Whether this server has taken a room and neither given nor lost it, with or without a lease.
+    fn has_taken(&self, room: Name) -> bool {
         let state = self.lock();
-        state.owned.contains(&room) && !state.lost.contains(&room) && state.leases.covers(clock::now())
+        state.owned.contains(&room) && !state.lost.contains(&room)
     }
 }

@@ -202,7 +202,7 @@ const FIGURES: [Figure; 10] = [
     }),
     (
         "nowcast_room_rounds_delayed",
-        "Steps in which due rounds of all clients waited, because too many clients had not begun the round before",
+        "Steps in which due rounds of all clients waited, because too many clients had not begun the previous round",
         |room| &room.rounds_delayed,
     ),
     ("nowcast_room_entities", "Entities in the room's world", |room| &room.entities),

@@ -12,8 +12,10 @@ use crate::directory::{read_room, room_bytes};
 use crate::leases::Seen;
 use crate::{ChangeError, ClusterError, clock};
 
-/// Pause before the entry of a room that was handed over is corrected again.
+/// First pause before the entry of a room that was handed over is corrected again. Each further pause is twice as long.
 const CORRECTION_PAUSE: Duration = Duration::from_millis(100);
+/// Maximum of these pauses.
+const CORRECTION_PAUSE_MAX: Duration = Duration::from_secs(2);
 
 impl Inner {
     /// Checks that the releases of all living servers are neighbours of this one's.
@@ -114,6 +116,12 @@ impl Inner {
         room: Name,
         target: Option<ServerId>,
     ) -> Result<Option<Epoch>, TakeError> {
+        {
+            // The room has stopped, so this server does not own it even if the directory cannot be changed.
+            let mut state = self.lock();
+            state.owned.remove(&room);
+            state.received.remove(&room);
+        }
         let given = self.change_own(room, |before| match target {
             None => RoomEntry { is_released: true, target: None, ..before },
             Some(owner) => {
@@ -125,38 +133,52 @@ impl Inner {
             }
         });
         let given = given.await?;
-        let mut state = self.lock();
-        state.owned.remove(&room);
-        state.received.remove(&room);
         Ok(given.filter(|_| target.is_some()).map(|given| given.epoch))
     }
 
-    /// Names another server as the target of a hand-over of a room of this server, or no server. Returns the epoch of the target.
-    pub(super) async fn name_target(
-        &self,
-        room: Name,
-        target: Option<ServerId>,
-    ) -> Result<Option<Epoch>, TakeError> {
+    /// Names another server as the target of a hand-over of a room of this server. Returns the epoch of the target.
+    pub(super) async fn name_target(&self, room: Name, server: ServerId) -> Result<Option<Epoch>, TakeError> {
         let named = self.change_own(room, |before| {
             let epoch = before.newest_epoch.next();
-            match target {
-                None => RoomEntry { target: None, ..before },
-                Some(server) => {
-                    RoomEntry { newest_epoch: epoch, target: Some(Target { server, epoch }), ..before }
-                }
-            }
+            RoomEntry { newest_epoch: epoch, target: Some(Target { server, epoch }), ..before }
         });
         Ok(named.await?.and_then(|named| named.target).map(|target| target.epoch))
     }
 
     /// Names this server as the owner of a room that it took as the target of a hand-over.
     pub(super) async fn name_owner(self: Arc<Self>, room: Name, epoch: Epoch) {
-        while self.owns(room) {
-            match self.try_name_owner(room, epoch).await {
-                Ok(()) => return,
-                Err(_) => tokio::time::sleep(CORRECTION_PAUSE).await,
-            }
+        let mut pauses = CorrectionPauses::default();
+        while self.has_taken(room) && self.try_name_owner(room, epoch).await.is_err() {
+            pauses.next().await;
         }
+    }
+
+    /// Removes the target of a move of this server's room from the directory, after the move has ended in any way.
+    pub(super) async fn end_move(self: Arc<Self>, room: Name, target: Name) {
+        let mut pauses = CorrectionPauses::default();
+        while self.try_end_move(room, target).await.is_err() {
+            pauses.next().await;
+        }
+    }
+
+    /// If this server still owns the room, it stays the owner. Otherwise the room has stopped, and the target becomes the owner.
+    /// Without this change, a target that is alive would keep all other servers from the room, and this server would keep the
+    /// target from it.
+    async fn try_end_move(&self, room: Name, target: Name) -> Result<(), ChangeError> {
+        let Some(entry) = self.rooms.get(room.as_str()).await? else { return Ok(()) };
+        let Some(before) = entry.value.map(|value| read_room(&value)).transpose()? else { return Ok(()) };
+        let named = before.target.filter(|named| named.server.name == target);
+        let Some(named) = named.filter(|_| before.owner == self.lock().id) else {
+            // The target has corrected the entry, or another server has taken the room.
+            return Ok(());
+        };
+        let ended = if self.has_taken(room) {
+            RoomEntry { target: None, ..before }
+        } else {
+            RoomEntry { owner: named.server, epoch: named.epoch, target: None, ..before }
+        };
+        self.rooms.set(room.as_str(), room_bytes(&ended), entry.revision).await?;
+        Ok(())
     }
 
     async fn try_name_owner(&self, room: Name, epoch: Epoch) -> Result<(), ChangeError> {
@@ -164,7 +186,7 @@ impl Inner {
         let Some(entry) = self.rooms.get(room.as_str()).await? else { return Ok(()) };
         let Some(before) = entry.value.map(|value| read_room(&value)).transpose()? else { return Ok(()) };
         if before.target != Some(target) {
-            // The owner before has corrected the entry, or another server has taken the room.
+            // The previous owner has corrected the entry, or another server has taken the room.
             return Ok(());
         }
         let owned = RoomEntry { owner: target.server, epoch, target: None, ..before };
@@ -182,6 +204,13 @@ impl Inner {
             let id = self.lock().id;
             let Some(entry) = self.rooms.get(room.as_str()).await? else { break };
             let Some(before) = entry.value.map(|value| read_room(&value)).transpose()? else { break };
+            // A room that this server took as the target of a hand-over is its own before the directory names it as the owner.
+            let before = match before.target {
+                Some(Target { server, epoch }) if server == id => {
+                    RoomEntry { owner: id, epoch, is_released: false, target: None, ..before }
+                }
+                _ => before,
+            };
             if before.owner != id || before.is_released {
                 break;
             }
@@ -193,5 +222,16 @@ impl Inner {
             }
         }
         Ok(None)
+    }
+}
+
+/// The pauses between two corrections of an entry, until NATS answers.
+#[derive(Default)]
+struct CorrectionPauses(Duration);
+
+impl CorrectionPauses {
+    async fn next(&mut self) {
+        self.0 = (2 * self.0).clamp(CORRECTION_PAUSE, CORRECTION_PAUSE_MAX);
+        tokio::time::sleep(self.0).await;
     }
 }

@@ -127,7 +127,7 @@ fn a_hand_over_with_a_named_target_keeps_its_epoch_and_a_removed_target_leaves_t
     wait_until("the first server sees the second one", || north.server(name("south")).is_ok());
     north.take("plaza", &[]).unwrap();
     assert_eq!(block_on(north.name_target("plaza", name("south"))).unwrap(), Some(Epoch(2)));
-    block_on(north.remove_target("plaza"));
+    end_move(&north, "south");
     assert_eq!((north.lease("plaza"), north.owned()), (RoomLease::Held, vec![name("plaza")]));
     let link = block_on(Link::connect(&address, options)).unwrap();
     let entry = || block_on(Directory::read(&link)).unwrap().rooms.remove(0).1;
@@ -136,6 +136,62 @@ fn a_hand_over_with_a_named_target_keeps_its_epoch_and_a_removed_target_leaves_t
     assert_eq!(block_on(north.name_target("plaza", name("south"))).unwrap(), Some(Epoch(3)));
     assert_eq!(north.hand_over("plaza", name("south")).unwrap(), Some(Epoch(3)));
     assert_eq!((entry().owner, entry().epoch, entry().target), (south.id(), Epoch(3), None));
+}
+
+fn end_move(owner: &Member, target: &str) {
+    let target = Name::new(target).expect("the name is valid");
+    block_on(owner.end_move("plaza", target).expect("the member is alive")).expect("the task ends");
+}
+
+#[test]
+fn a_room_that_stopped_for_a_move_is_found_at_its_target_although_the_target_never_took_it() {
+    let Some(address) = shared() else { return };
+    let options = own_name();
+    let [north, south] = ["north", "south"].map(|name| join(&address, &options, name));
+    let name = |name| Name::new(name).expect("the name is valid");
+    wait_until("the first server sees the second one", || north.server(name("south")).is_ok());
+    wait_until("the second server sees the first one", || south.server(name("north")).is_ok());
+    north.take("plaza", &[]).unwrap();
+    block_on(north.name_target("plaza", name("south"))).unwrap();
+    north.stop_owning("plaza");
+    assert!(matches!(south.take("plaza", &[]), Err(TakeError::Elsewhere { owner }) if owner == north.id()));
+    end_move(&north, "west");
+    assert!(matches!(south.take("plaza", &[]), Err(TakeError::Elsewhere { .. })), "a move to another server");
+    end_move(&north, "south");
+    assert_eq!(south.take("plaza", &[]).unwrap(), Epoch(3));
+    end_move(&north, "south");
+    assert_eq!(south.owned(), vec![name("plaza")]);
+}
+
+#[test]
+fn a_target_may_release_or_give_its_room_before_the_directory_names_it_as_the_owner() {
+    let Some(address) = shared() else { return };
+    let options = own_name();
+    let [north, south, west] = ["north", "south", "west"].map(|name| join(&address, &options, name));
+    let name = |name| Name::new(name).expect("the name is valid");
+    for server in [&north, &south, &west] {
+        wait_until("all servers see each other", || {
+            ["north", "south", "west"].iter().all(|other| server.server(name(other)).is_ok())
+        });
+    }
+    let link = block_on(Link::connect(&address, options)).unwrap();
+    let entry = || block_on(Directory::read(&link)).unwrap().rooms.remove(0).1;
+    let move_to_south = || {
+        let epoch = block_on(north.name_target("plaza", name("south"))).unwrap().expect("north is the owner");
+        north.stop_owning("plaza");
+        south.receive("plaza", epoch);
+        assert_eq!(south.take("plaza", &[]).unwrap(), epoch);
+    };
+    north.take("plaza", &[]).unwrap();
+    move_to_south();
+    south.release("plaza");
+    assert_eq!((entry().is_released, entry().target), (true, None));
+    north.take("plaza", &[]).unwrap();
+    move_to_south();
+    assert_eq!(south.hand_over("plaza", name("west")).unwrap(), Some(Epoch(5)));
+    assert_eq!((entry().owner, entry().epoch, entry().target), (west.id(), Epoch(5), None));
+    end_move(&north, "south");
+    assert_eq!(entry().owner, west.id(), "the correction comes too late");
 }
 
 #[test]

@@ -87,9 +87,9 @@ impl Publishing {
     }
 
     /// Offers the poses of the step to all members, and discards the encodings of this step. All clients of one rate are due in
-    /// the same steps. Common rounds wait if too many clients have not begun the round before ([`Rounds`]).
+    /// the same steps. Common rounds wait if too many clients have not begun the previous round ([`Rounds`]).
     pub(super) fn publish(&mut self, room: SteppedRoom<'_>, members: &Members) {
-        let rounds = self.rounds.step(room.tick, || Crowd::of(members));
+        let rounds = self.rounds.step(room.tick, |is_due| Crowd::of(members, is_due));
         if rounds.wait() {
             room.context.metrics.rounds_delayed.inc();
         }

@@ -38,6 +38,9 @@ const PREPARE_WITHIN: Duration = Duration::from_secs(2);
 /// Maximum time until a room runs at its new owner.
 const BEGIN_WITHIN: Duration = Duration::from_secs(10);
 
+/// Maximum time for which a move waits for the correction of the directory. Afterwards the correction goes on.
+const CORRECT_WITHIN: Duration = Duration::from_secs(2);
+
 /// Time by which a requesting server waits longer than the answering one.
 const ANSWER_SLACK: Duration = Duration::from_secs(1);
 
@@ -254,11 +257,7 @@ async fn run_at(node: &Arc<Node>, room: &str, target: Name, left: &Left) -> Dura
     let mut frozen = left.stopped_at.elapsed();
     if left.last.is_some() {
         // The target corrects the directory, too. Afterwards the answer to the operator is true for all servers.
-        let (node, name) = (Arc::clone(node), room.to_owned());
-        let corrected = spawn_blocking(move || node.member().hand_over(&name, target)).await;
-        if let Ok(Err(error)) = corrected {
-            warn!(room, %error, "the directory is not corrected yet");
-        }
+        correct_directory(node, room, target).await;
     }
     if began.is_err() {
         // A server of the release before knows only this request.
@@ -310,10 +309,20 @@ async fn send_away(node: &Node, room: &str, entry: &ServerEntry) -> Result<Left,
             Err("it did not stop in time".to_owned())
         }
     };
-    if left.is_err() && epoch.is_some() {
-        node.member().remove_target(room).await;
+    if left.is_err() {
+        // The directory may name the target even if NATS did not answer.
+        correct_directory(node, room, target).await;
     }
     left
+}
+
+/// Removes the target of a move that has ended from the directory. If NATS does not answer, this is repeated in the background.
+async fn correct_directory(node: &Node, room: &str, target: Name) {
+    if let Some(ended) = node.member().end_move(room, target)
+        && timeout(CORRECT_WITHIN, ended).await.is_err()
+    {
+        warn!(room, server = %target, "the directory is not corrected yet, because NATS does not answer");
+    }
 }
 
 /// Moves all rooms away. From now on, this server takes no rooms.

@@ -249,6 +249,11 @@ impl Arrivals {
         arrival.stop.map_or(Duration::ZERO, |stop| stop.at.elapsed())
     }
 
+    /// Forgets a room that this server could not take. Its previous owner is answered that it does not run.
+    pub(super) fn forget(&self, room: &str) {
+        self.lock().remove(room);
+    }
+
     /// Ends all waiting, because the server ends.
     pub(super) fn end(&self) {
         self.lock().clear();

@@ -231,7 +231,11 @@ impl Ownership for Node {
         let taken = self.try_take(room);
         match &taken {
             Ok(()) => _ = self.metrics.epochs.inc(),
-            Err((reason, _)) => self.metrics.refuse(reason),
+            Err((reason, _)) => {
+                self.metrics.refuse(reason);
+                // The server that gives the room is answered at once.
+                self.arrivals.forget(room);
+            }
         }
         taken.map_err(|(_, not_owned)| not_owned)
     }
@@ -285,9 +289,10 @@ impl Ownership for Node {
             && last.is_some()
         {
             self.member.stop_owning(room);
+            let target = departing.target;
             if !departing.end(Ok((epoch, last))) {
-                // Nobody gives the room to the target, so any server may take it.
-                self.member.release(room);
+                // The request was given up, so nothing else gives the room to the target.
+                drop(self.member.end_move(room, target));
             }
             return;
         }
