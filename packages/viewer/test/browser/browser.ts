@@ -178,8 +178,14 @@ export class Visitor {
     await this.#context.close();
   }
 
+  /** The avatar of the page's player. Its description may arrive after the first positions. */
   avatarId(): Promise<number> {
-    return this.page.evaluate(() => window.nowcast.world!.avatarId!);
+    const find = () =>
+      this.page.evaluate(() => {
+        const { avatarId, entities } = window.nowcast.world!;
+        return [...entities.values()].find(({ id }) => id === avatarId)?.id as number | undefined;
+      });
+    return waitFor("the avatar of the page's player", find);
   }
 
   /** The last received position of an entity on this page. */
