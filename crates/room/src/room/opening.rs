@@ -108,7 +108,7 @@ pub(super) fn open(
     }
     let taken = began.elapsed();
     let stored = match &followed {
-        // The owner before has stored everything before it gave the room to this server.
+        // The previous owner stored everything before it gave the room to this server.
         Some(_) => store.load(&name, Moment::Last)?,
         None => rooms.persistence.load(&*store, &name)?,
     };

@@ -167,7 +167,7 @@ async fn prepare(room: &str, node: &Node) -> Result<(), String> {
     }
 }
 
-/// Runs a room that was given to this server. Its end at the owner before is known if the room is to be taken by the journal.
+/// Runs a room that was given to this server. Its end at the previous owner is known if the room is to be taken by the journal.
 /// Returns when the room runs.
 async fn begin(
     room: &str,

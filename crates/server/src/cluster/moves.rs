@@ -201,7 +201,7 @@ impl Arrivals {
         self.lock().get(room).is_some_and(|arrival| arrival.is_given || Instant::now() < arrival.until)
     }
 
-    /// Lets a room begin, because it was given to this server. Its end at the owner before is known if the room is to be taken by
+    /// Lets a room begin, because it was given to this server. Its end at the previous owner is known if the room is to be taken by
     /// the journal. The receiver reports that the room runs.
     pub(super) fn give(&self, room: &str, stop: Option<Stop>) -> oneshot::Receiver<()> {
         let (opened, is_open) = oneshot::channel();
@@ -239,7 +239,7 @@ impl Arrivals {
         }
     }
 
-    /// Records that a room runs. Returns the time since its stop at the owner before; zero if there was none.
+    /// Records that a room runs. Returns the time since its stop at the previous owner; zero if there was none.
     pub(super) fn opened(&self, room: &str) -> Duration {
         let Some(arrival) = self.lock().remove(room) else { return Duration::ZERO };
         if let Some(opened) = arrival.opened {
