@@ -165,8 +165,7 @@ impl Inner {
     /// Without this change, a target that is alive would keep all other servers from the room, and this server would keep the
     /// target from it.
     async fn try_end_move(&self, room: Name, target: Name) -> Result<(), ChangeError> {
-        let Some(entry) = self.rooms.get(room.as_str()).await? else { return Ok(()) };
-        let Some(before) = entry.value.map(|value| read_room(&value)).transpose()? else { return Ok(()) };
+        let Some((before, revision)) = self.entry_of(room).await? else { return Ok(()) };
         let named = before.target.filter(|named| named.server.name == target);
         let Some(named) = named.filter(|_| before.owner == self.lock().id) else {
             // The target has corrected the entry, or another server has taken the room.
@@ -177,21 +176,27 @@ impl Inner {
         } else {
             RoomEntry { owner: named.server, epoch: named.epoch, target: None, ..before }
         };
-        self.rooms.set(room.as_str(), room_bytes(&ended), entry.revision).await?;
+        self.rooms.set(room.as_str(), room_bytes(&ended), revision).await?;
         Ok(())
     }
 
     async fn try_name_owner(&self, room: Name, epoch: Epoch) -> Result<(), ChangeError> {
         let target = Target { server: self.lock().id, epoch };
-        let Some(entry) = self.rooms.get(room.as_str()).await? else { return Ok(()) };
-        let Some(before) = entry.value.map(|value| read_room(&value)).transpose()? else { return Ok(()) };
+        let Some((before, revision)) = self.entry_of(room).await? else { return Ok(()) };
         if before.target != Some(target) {
             // The previous owner has corrected the entry, or another server has taken the room.
             return Ok(());
         }
         let owned = RoomEntry { owner: target.server, epoch, target: None, ..before };
-        self.rooms.set(room.as_str(), room_bytes(&owned), entry.revision).await?;
+        self.rooms.set(room.as_str(), room_bytes(&owned), revision).await?;
         Ok(())
+    }
+
+    /// The entry of a room in the directory, with its revision.
+    async fn entry_of(&self, room: Name) -> Result<Option<(RoomEntry, u64)>, ClusterError> {
+        let Some(found) = self.rooms.get(room.as_str()).await? else { return Ok(None) };
+        let entry = found.value.map(|value| read_room(&value)).transpose()?;
+        Ok(entry.map(|entry| (entry, found.revision)))
     }
 
     /// Changes the entry of a room of this server. Returns the new entry; `None` if another server has taken the room.
@@ -202,8 +207,7 @@ impl Inner {
     ) -> Result<Option<RoomEntry>, TakeError> {
         for _ in 0..TRIES {
             let id = self.lock().id;
-            let Some(entry) = self.rooms.get(room.as_str()).await? else { break };
-            let Some(before) = entry.value.map(|value| read_room(&value)).transpose()? else { break };
+            let Some((before, revision)) = self.entry_of(room).await? else { break };
             // A room that this server took as the target of a hand-over is its own before the directory names it as the owner.
             let before = match before.target {
                 Some(Target { server, epoch }) if server == id => {
@@ -215,7 +219,7 @@ impl Inner {
                 break;
             }
             let changed = change(before);
-            match self.rooms.set(room.as_str(), room_bytes(&changed), entry.revision).await {
+            match self.rooms.set(room.as_str(), room_bytes(&changed), revision).await {
                 Ok(_) => return Ok(Some(changed)),
                 Err(ChangeError::Conflict) => {}
                 Err(ChangeError::Failed(error)) => return Err(error.into()),
