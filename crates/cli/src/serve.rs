@@ -203,6 +203,11 @@ pub(crate) struct Args {
     #[arg(long, requires = "cluster")]
     cluster_events: bool,
 
+    /// Accept commands to rooms by subjects of NATS. Each command has a token with the role editor
+    #[cfg(feature = "cluster")]
+    #[arg(long, requires = "cluster")]
+    cluster_commands: bool,
+
     /// Hours of history of stored worlds (`nowcast world replay`)
     #[arg(long, value_name = "HOURS", default_value_t = Retention::default().keep.as_secs() / 3_600)]
     keep_hours: u64,
@@ -426,6 +431,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         requires: args.cluster_requires,
         lease: Duration::from_millis(args.cluster_lease),
         publishes: args.cluster_events,
+        accepts_commands: args.cluster_commands,
     });
     #[cfg(feature = "cluster")]
     let keeps_folder = cluster.is_none();

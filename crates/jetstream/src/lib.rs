@@ -43,6 +43,7 @@ mod link;
 mod member;
 mod prefetched;
 mod reader;
+mod requests;
 mod store;
 mod writer;
 
@@ -52,4 +53,5 @@ pub use directory::Directory;
 pub use error::ClusterError;
 pub use link::{Link, LinkOptions};
 pub use member::{Member, MemberOptions, Place, RoomLease, TakeError};
+pub use requests::{Request, Requests};
 pub use store::{JetStreamStore, StoreOptions};

@@ -15,7 +15,7 @@
 //! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
 //! | `public_events.rs` | events for programs outside of the room |
 //! | `moving.rs` | the room's owner in a cluster, and the way to another one |
-//! | `studio.rs`, `studio_clients.rs` | requests of the studio |
+//! | `studio.rs`, `studio_clients.rs`, `studio_commands.rs` | requests of the studio, and of programs outside of the room |
 
 mod chat;
 mod commands;
@@ -38,6 +38,7 @@ mod rounds;
 mod step_watch;
 mod studio;
 mod studio_clients;
+mod studio_commands;
 mod tick_meter;
 mod view_age;
 pub(crate) mod world_events;

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 use tokio::sync::oneshot;
 
+pub(crate) use self::commands::map_of;
 pub use self::commands::{COMMANDS_MAX, StudioCommand};
 pub(crate) use self::describe::{describe_entity, describe_room, describe_state};
 pub(crate) use self::listing::Scan;
@@ -94,6 +95,22 @@ pub enum StudioRequest {
         /// Number of steps.
         steps: usize,
     },
+    /// Runs a declared action as a player of the room.
+    Act {
+        /// The player.
+        player: u32,
+        /// The name of the action.
+        action: String,
+        /// A map, or null for an empty one.
+        arguments: Json,
+    },
+    /// Sends a text of the server to all clients.
+    Say {
+        /// The text.
+        text: String,
+    },
+    /// Answers when the store has all changes so far: true, or false if they are lost.
+    Kept,
 }
 
 /// The answer to a request: JSON, as `docs/reference/studio.md` describes it.

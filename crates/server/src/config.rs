@@ -254,6 +254,14 @@ impl Config {
                 "worlds are kept in a cluster or in a folder, not in both: leave out one of them".into()
             );
         }
+        #[cfg(feature = "cluster")]
+        if self.cluster.as_ref().is_some_and(|cluster| cluster.accepts_commands) && self.entry.key.is_none() {
+            return Err(
+                "commands by subject have tokens: give a key for tokens (--token-key-file), or leave out \
+                        --cluster-commands"
+                    .into(),
+            );
+        }
         self.entry.check(&self.hosts).map_err(|error| error.to_string())?;
         let Limits { rooms_max, players_max, connections_max, connections_per_address_max, .. } = self.limits;
         for (name, value) in [

@@ -1,7 +1,7 @@
 //! The studio: inspection and editing of worlds over HTTP, below `/studio/api/` (`docs/reference/studio.md`).
 //!
 //! `access` decides who may ask, and limits the rates. `error` has the form of every error. The other files answer: `rooms`,
-//! `files`, `moments` and `history`. `audit` records every change.
+//! `files`, `moments` and `history`. `audit` records every change. `subject_commands` runs the commands that arrive over NATS.
 
 mod access;
 mod audit;
@@ -12,8 +12,9 @@ mod moments;
 mod read_request;
 mod rooms;
 mod state;
+#[cfg(feature = "cluster")]
+pub(crate) mod subject_commands;
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -201,7 +202,7 @@ async fn audited(
         Err(error) => Err(error),
     };
     let Caller { name, address, .. } = &request.caller;
-    let address: IpAddr = *address;
+    let address = Some(*address);
     let change = Change { who: name.clone(), address, action, target, detail, ok: answer.is_ok() };
     Audit::record(&shared.studio.audit, change);
     answer

@@ -1,7 +1,11 @@
 //! Servers of a cluster on real nats-servers. The tests are left out where Go is missing.
 #![cfg(feature = "cluster")]
 
+#[path = "cluster/commands.rs"]
+mod commands;
 mod common;
+#[path = "cluster/plain_nats.rs"]
+mod plain_nats;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -19,8 +23,7 @@ use nowcast_server::world::Value;
 use nowcast_server::{BindError, Config, Server};
 use nowcast_world_client::{FollowingClient, Join, Update};
 use nowcast_world_protocol::session::FromWorld;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::TcpStream;
+use plain_nats::PlainNats;
 
 const RULES: &str = r#"
 local world = require("@nowcast/world")
@@ -68,6 +71,7 @@ fn enter_cluster(config: &mut Config, addresses: &str, name: &str) {
         requires: vec![("yard".to_owned(), "region-eu".to_owned()), ("attic".to_owned(), "gpu".to_owned())],
         lease: LEASE,
         publishes: true,
+        accepts_commands: false,
     });
     config.timeouts.seat_held = Duration::from_secs(600);
 }
@@ -94,10 +98,16 @@ impl Nats {
 
     /// Starts a server of the cluster in this process.
     async fn serve(&self, name: &str) -> TestServer {
+        self.serve_with(name, |_| {}).await
+    }
+
+    /// Starts a server of the cluster with a changed configuration.
+    async fn serve_with(&self, name: &str, change: impl FnOnce(&mut Config)) -> TestServer {
         let addresses = self.servers.address();
         TestServer::with(|config| {
             config.worlds = vec![script("yard", RULES)];
             enter_cluster(config, &addresses, name);
+            change(config);
         })
         .await
     }
@@ -323,52 +333,11 @@ async fn a_client_in_rust_follows_its_room_to_another_server_and_repeats_its_act
     north.stop().await;
 }
 
-/// A plain client of NATS, with all events that servers publish.
-struct Events(BufReader<TcpStream>);
-
-impl Events {
-    async fn subscribe(nats: &nowcast_dev_nats::Cluster) -> Events {
-        let address = nats.address_of(0);
-        let address = address.strip_prefix("nats://").expect("the address has a scheme").to_owned();
-        let mut events =
-            Events(BufReader::new(TcpStream::connect(address).await.expect("the server listens")));
-        let (user, pass) = (nowcast_dev_nats::USER, nowcast_dev_nats::PASSWORD);
-        let options = serde_json::json!({ "user": user, "pass": pass, "verbose": false, "pedantic": false });
-        let hello = format!("CONNECT {options}\r\nSUB nowcast.rooms.> 1\r\nPING\r\n");
-        events.0.write_all(hello.as_bytes()).await.expect("the server reads");
-        while events.line().await.trim() != "PONG" {}
-        events
-    }
-
-    async fn line(&mut self) -> String {
-        let mut line = String::new();
-        let read = tokio::time::timeout(PATIENCE, self.0.read_line(&mut line)).await;
-        assert_ne!(read.expect("a line comes").expect("the server goes on"), 0);
-        line
-    }
-
-    /// Returns the subject of the next event, and its content.
-    async fn next(&mut self) -> (String, serde_json::Value) {
-        loop {
-            let line = self.line().await;
-            if line.trim() == "PING" {
-                self.0.write_all(b"PONG\r\n").await.expect("the server reads");
-            }
-            let Some(head) = line.strip_prefix("MSG ") else { continue };
-            let subject = head.split(' ').next().unwrap_or_default().to_owned();
-            let bytes = head.trim().rsplit(' ').next().and_then(|bytes| bytes.parse().ok());
-            let mut content = vec![0; bytes.expect("the line ends with a length")];
-            self.0.read_exact(&mut content).await.expect("the message is complete");
-            return (subject, serde_json::from_slice(&content).expect("events are JSON"));
-        }
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn joins_chat_events_and_leaves_of_a_room_are_published_as_subjects() {
     let Some(nats) = Nats::start() else { return };
     let north = nats.serve("north").await;
-    let mut events = Events::subscribe(&nats.servers).await;
+    let mut events = PlainNats::subscribe(&nats.servers, "nowcast.rooms.>").await;
     let mut ada = join(north.address, "Ada", [7; 16]).await;
     let (subject, event) = events.next().await;
     assert_eq!(subject, "nowcast.rooms.yard.join");

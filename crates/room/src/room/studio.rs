@@ -59,6 +59,14 @@ impl Room {
                 StudioRequest::Client(player) => self.describe_client(player),
                 StudioRequest::Disconnect { player, reason, ban } => self.disconnect(player, &reason, ban),
                 StudioRequest::Profile { steps } => Ok(self.describe_profile(steps)),
+                StudioRequest::Act { player, action, arguments } => {
+                    self.act_for_host(player, action, arguments)
+                }
+                StudioRequest::Say { text } => self.say_to_all(&text),
+                StudioRequest::Kept => {
+                    self.answer_when_kept(job.answer);
+                    return None;
+                }
                 _ => Ok(self.describe()),
             },
         };

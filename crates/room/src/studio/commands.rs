@@ -123,7 +123,7 @@ fn value_of(json: Json) -> Result<Value, String> {
 }
 
 /// Converts JSON to a map. Null becomes an empty map.
-fn map_of(json: Json) -> Result<Value, String> {
+pub(crate) fn map_of(json: Json) -> Result<Value, String> {
     match value_of(json)? {
         Value::Nil => Ok(Value::Map(Vec::new())),
         map @ Value::Map(_) => Ok(map),

@@ -54,6 +54,9 @@ impl Node {
         let requests = (node.clone(), weak.clone());
         let (link, name) = (self.link().clone(), self.name());
         self.handle().spawn(async move {
+        if let Some(commands) = self.commands() {
+            commands.serve(node.clone(), weak.clone());
+        }
             let answered = answer_requests(link, name, move |request| {
                 let (node, shared) = requests.clone();
                 carry_out(request, node, shared)
@@ -93,6 +96,7 @@ async fn report(node: Weak<Node>, shared: Weak<Shared>) {
         shared.sessions.admission.admit_pages_of(&node.origins_of_pages());
     }
 }
+        node.prune_commands(&shared);
 
 async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Shared>) -> ControlAnswer {
     let (Some(node), Some(shared)) = (node.upgrade(), shared.upgrade()) else {

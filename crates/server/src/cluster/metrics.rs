@@ -19,6 +19,7 @@ pub(crate) struct ClusterMetrics {
     pub(super) epochs: Counter,
     refused: Family<Reason, Counter>,
     events: Family<Outcome, Counter>,
+    commands: Family<Outcome, Counter>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -39,6 +40,7 @@ impl Default for ClusterMetrics {
             epochs: Counter::default(),
             refused: Family::default(),
             events: Family::default(),
+            commands: Family::default(),
         }
     }
 }
@@ -54,6 +56,8 @@ impl ClusterMetrics {
         own.register("refused", "Rooms that this server did not take", self.refused.clone());
         let help = "Events of rooms that were published, or dropped because too many waited";
         own.register("events", help, self.events.clone());
+        let help = "Commands to rooms by subjects that were carried out, or refused by the code of the error";
+        own.register("commands", help, self.commands.clone());
     }
 
     /// Counts a room that moved, with the time for which it stood still.
@@ -73,6 +77,11 @@ impl ClusterMetrics {
         self.events.get_or_create(&Outcome { outcome }).inc();
     }
 
+    /// Counts a command to a room by its subject: `done`, or the code of its error.
+    pub(super) fn commanded(&self, outcome: &'static str) {
+        self.commands.get_or_create(&Outcome { outcome }).inc();
+    }
+
     /// Counts a room that this server did not take.
     pub(super) fn refuse(&self, reason: &'static str) {
         self.refused.get_or_create(&Reason { reason }).inc();
@@ -86,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_has_moves_freezes_epochs_refusals_and_events() {
+    fn the_page_has_moves_freezes_epochs_refusals_events_and_commands() {
         let (metrics, mut registry) = (ClusterMetrics::default(), Registry::default());
         metrics.register(&mut registry);
         metrics.moved(Duration::from_millis(20));
@@ -95,6 +104,7 @@ mod tests {
         metrics.refuse("elsewhere");
         metrics.published(true);
         metrics.published(false);
+        metrics.commanded("done");
         let mut page = String::new();
         encode(&mut page, &registry).expect("writing to memory does not fail");
         for line in [
@@ -105,6 +115,7 @@ mod tests {
             "nowcast_cluster_refused_total{reason=\"elsewhere\"} 1",
             "nowcast_cluster_events_total{outcome=\"published\"} 1",
             "nowcast_cluster_events_total{outcome=\"dropped\"} 1",
+            "nowcast_cluster_commands_total{outcome=\"done\"} 1",
         ] {
             assert!(page.contains(line), "{line} in {page}");
         }

@@ -1,5 +1,6 @@
 //! The server's part in a cluster: its store in JetStream, the owners of rooms, and the requests of other servers.
 
+mod commands;
 mod control;
 mod metrics;
 mod moves;
@@ -44,6 +45,8 @@ pub struct ClusterConfig {
     pub lease: Duration,
     /// Whether events of rooms are published as subjects of NATS.
     pub publishes: bool,
+    /// Whether programs may send commands to rooms by subjects of NATS. The commands have tokens of the server's key.
+    pub accepts_commands: bool,
 }
 
 /// The default duration of a lease.
@@ -94,7 +97,7 @@ pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, A
         .enable_all()
         .build()
         .map_err(JoinError::Thread)?;
-    let publishes = config.publishes;
+    let ClusterConfig { publishes, accepts_commands, .. } = *config;
     let (config, handle) = (config.clone(), runtime.handle().clone());
     let joined = handle.spawn(async move {
         let options = LinkOptions { name: config.name, replicas: config.replicas };
@@ -126,6 +129,9 @@ pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, A
     let mut node = Node::new(runtime, (name, requires), link, member, store);
     if publishes {
         node.publish_events();
+    }
+    if accepts_commands {
+        node.accept_commands();
     }
     let node = Arc::new(node);
     let (store, owners) = (node.store(), Arc::clone(&node) as Arc<dyn Ownership>);

@@ -13,6 +13,7 @@ use nowcast_store::{Problem, StoreError, WorldName, WorldStore};
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::timeout;
 
+use super::commands::Commands;
 use super::metrics::ClusterMetrics;
 use super::moves::{Arrivals, Departures};
 use super::publishing::Publisher;
@@ -37,6 +38,8 @@ pub(crate) struct Node {
     publisher: Option<Publisher>,
     /// The epochs in which this server took its rooms.
     epochs: Mutex<BTreeMap<String, Epoch>>,
+    /// The subjects of commands, if commands are accepted.
+    commands: Option<Commands>,
     is_draining: AtomicBool,
     /// The runtime of the connection. `None` after the drop has begun.
     runtime: Option<Runtime>,
@@ -63,6 +66,7 @@ impl Node {
             epochs: Mutex::default(),
             is_draining: AtomicBool::new(false),
             runtime: Some(runtime),
+            commands: None,
         }
     }
 
@@ -74,6 +78,21 @@ impl Node {
     fn lock_epochs(&self) -> MutexGuard<'_, BTreeMap<String, Epoch>> {
         // Each statement leaves the map valid, so poisoning is ignored.
         self.epochs.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Accepts commands to rooms by subjects from now on.
+    pub(super) fn accept_commands(&mut self) {
+        self.commands = Some(Commands::default());
+    }
+
+    /// The subjects of commands, if commands are accepted.
+    pub(super) fn commands(&self) -> Option<&Commands> {
+        self.commands.as_ref()
+    }
+
+    /// The epoch in which this server took a room; 0 if it has not.
+    pub(super) fn epoch_of(&self, room: &str) -> u64 {
+        self.lock_epochs().get(room).map_or(0, |epoch| epoch.0)
+    }
+
     }
 
     pub(super) fn store(&self) -> Arc<dyn WorldStore> {
@@ -257,6 +276,9 @@ impl Ownership for Node {
     }
 
     fn announced(&self, room: &str, clients: usize) {
+        if let Some(commands) = &self.commands {
+            commands.begin(room, self.link.clone(), self.handle());
+        }
         self.departures.announced(room, clients);
     }
 
@@ -274,7 +296,7 @@ impl Ownership for Node {
 
     fn publish(&self, room: &str, event: PublicEvent) {
         let Some(publisher) = &self.publisher else { return };
-        let epoch = self.lock_epochs().get(room).map_or(0, |epoch| epoch.0);
+        let epoch = self.epoch_of(room);
         let is_queued = publisher.queue(room, epoch, event);
         self.metrics.published(is_queued);
     }
@@ -288,6 +310,9 @@ impl Ownership for Node {
         if let Some(epoch) = departing.epoch
             && last.is_some()
         {
+        if let Some(commands) = &self.commands {
+            commands.end(room);
+        }
             self.member.stop_owning(room);
             let target = departing.target;
             if !departing.end(Ok((epoch, last))) {

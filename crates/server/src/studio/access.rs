@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::http::header::{AUTHORIZATION, HeaderMap};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
-use nowcast::admission::{Claims, Peer, Policy, origin_of, unix_time};
+use nowcast::admission::{Claims, Peer, Policy, TokenKey, origin_of, unix_time};
 use nowcast_limits::{Addresses, network_of};
 use serde::Serialize;
 
@@ -149,7 +149,16 @@ fn role_of(policy: &Policy, headers: &HeaderMap, is_local: bool) -> Result<(Role
             "send Authorization: Bearer TOKEN (nowcast token --role editor)",
         ));
     };
-    let claims = Claims::verify(token, key, STUDIO, unix_time()).map_err(|error| {
+    role_in_token(key, token, STUDIO)
+}
+
+/// Returns the role in a token for a room, and the name in the token.
+pub(super) fn role_in_token(
+    key: &TokenKey,
+    token: &str,
+    room: &str,
+) -> Result<(Role, Option<String>), ApiError> {
+    let claims = Claims::verify(token, key, room, unix_time()).map_err(|error| {
         ApiError::new(StatusCode::UNAUTHORIZED, "no_token", error.to_string(), "ask for a new token")
     })?;
     if claims.jti.is_some() {

@@ -31,7 +31,8 @@ const FILE_BEFORE: &str = "studio-audit.1.jsonl";
 pub(super) struct Change {
     /// The name in the token; `None` for a program on the server's machine.
     pub(super) who: Option<String>,
-    pub(super) address: IpAddr,
+    /// `None` for a command by a subject of NATS.
+    pub(super) address: Option<IpAddr>,
     pub(super) action: &'static str,
     /// The room, file or moment.
     pub(super) target: String,
@@ -69,7 +70,8 @@ impl Audit {
             change.detail = json!({ "bytes": bytes });
         }
         let Change { who, address, action, target, ok, .. } = &change;
-        info!(who, %address, action, target, ok, "studio");
+        let address = address.as_ref().map(tracing::field::display);
+        info!(who, address, action, target, ok, "studio");
         let entry = {
             let mut entries = audit.entries.lock().unwrap_or_else(PoisonError::into_inner);
             let (newest, count) = &mut *entries;

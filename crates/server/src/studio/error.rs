@@ -18,6 +18,19 @@ pub(super) struct ApiError {
     revision: Option<String>,
 }
 
+#[cfg(feature = "cluster")]
+impl ApiError {
+    /// The code for programs.
+    pub(super) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// Returns the error as JSON.
+    pub(super) fn to_json(&self) -> serde_json::Value {
+        json!({ "code": self.code, "message": self.message, "cure": self.cure })
+    }
+}
+
 impl ApiError {
     pub(super) fn new(
         status: StatusCode,
