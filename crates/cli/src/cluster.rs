@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use nowcast_cluster::{Name, Release, ServerEntry, ServerPhase, choose};
-use nowcast_jetstream::{ControlAnswer, ControlRequest, Directory, Link, LinkOptions};
+use nowcast_jetstream::{ControlAnswer, ControlRequest, Directory, Link, LinkOptions, drain};
 
 use crate::output;
 
@@ -75,12 +75,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 let Some((_, entry)) = found.filter(|(_, entry)| !entry.is_released) else {
                     bail!("no server owns room {room}: `nowcast cluster status` lists the rooms");
                 };
-                ask(&link, ControlRequest::Move { room, target: server }, entry.owner.name).await
+                let request = ControlRequest::Move { room, target: server };
+                print(request.send(&link, entry.owner.name).await?)
             }
             Command::Drain { server, nats } => {
                 let name =
                     Name::new(&server).with_context(|| format!("'{server}' is not a valid server name"))?;
-                ask(&nats.connect().await?, ControlRequest::Drain, name).await
+                let report = |text: &str| output::note(format_args!("{text}"));
+                print(drain(&nats.connect().await?, name, report).await?)
             }
             Command::Upgrade { dry_run: _, release, nats } => {
                 let directory = Directory::read(&nats.connect().await?).await?;
@@ -104,14 +106,14 @@ impl Nats {
     }
 }
 
-/// Sends a request to a server, and prints its answer.
-async fn ask(link: &Link, request: ControlRequest, server: Name) -> anyhow::Result<ExitCode> {
-    match request.send(link, server).await? {
-        ControlAnswer::Done { text } => {
+/// Prints the answer of a server.
+fn print(answer: ControlAnswer) -> anyhow::Result<ExitCode> {
+    match answer.into_result() {
+        Ok(text) => {
             output::line(format_args!("{text}"))?;
             Ok(ExitCode::SUCCESS)
         }
-        ControlAnswer::Failed { cause } => bail!("{cause}"),
+        Err(cause) => bail!("{cause}"),
     }
 }
 

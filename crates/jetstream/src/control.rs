@@ -10,8 +10,8 @@ use nowcast_wire::{Effort, Limits, Wire};
 
 use crate::{ClusterError, Link};
 
-/// Maximum time for the answer to a request. Moving a room includes the storage of its snapshot.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// Maximum time for the answer to a request. A move in which each step takes its longest time is shorter.
+const ANSWER_WITHIN: Duration = Duration::from_secs(90);
 
 const LIMITS: Limits = Limits { memory_bytes_max: 64 << 10, ..Limits::MESSAGE };
 
@@ -30,7 +30,7 @@ pub enum ControlRequest {
         /// The name of the server that gets the room.
         target: String,
     },
-    /// Move all rooms to other servers, and take no new ones.
+    /// Take no new rooms, and move the next room to another server. [`drain`] repeats it until no room is left.
     Drain,
     /// Let clients enter a room that moves to the server, and wait there.
     Expect {
@@ -83,13 +83,49 @@ pub enum ControlAnswer {
         /// The reason and its cure.
         cause: String,
     },
+    /// A part of the request was carried out.
+    Continues {
+        /// The result as a sentence.
+        text: String,
+    },
+}
+
+impl ControlAnswer {
+    /// Returns the sentence, or the cause of the failure.
+    ///
+    /// # Errors
+    /// The cause, if the request failed.
+    pub fn into_result(self) -> Result<String, String> {
+        match self {
+            Self::Done { text } | Self::Continues { text } => Ok(text),
+            Self::Failed { cause } => Err(cause),
+        }
+    }
+}
+
+/// Moves all rooms of a server to others, one after the other. The server takes no new ones. `report` gets a sentence for each
+/// room except the last. Returns the last answer.
+///
+/// # Errors
+/// Fails if the server does not answer for longer than the move of a room takes.
+pub async fn drain(
+    link: &Link,
+    server: Name,
+    mut report: impl FnMut(&str),
+) -> Result<ControlAnswer, ClusterError> {
+    loop {
+        match ControlRequest::Drain.send(link, server).await? {
+            ControlAnswer::Continues { text } => report(&text),
+            answer => return Ok(answer),
+        }
+    }
 }
 
 impl ControlRequest {
     /// Sends the request to a server, and waits for its answer.
     ///
     /// # Errors
-    /// Fails if the server does not answer within 30 s.
+    /// Fails if the server does not answer within 90 s.
     pub async fn send(&self, link: &Link, server: Name) -> Result<ControlAnswer, ClusterError> {
         self.send_within(link, server, ANSWER_WITHIN).await
     }

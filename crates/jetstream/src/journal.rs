@@ -86,6 +86,8 @@ pub(crate) enum AppendError {
     Fenced,
     /// The message is larger than NATS accepts.
     TooLarge,
+    /// The journal does not end with the expected message, and has no message after it.
+    Elsewhere(String),
     /// NATS did not answer, or cannot write. The message may have been appended.
     Failed(String),
 }
@@ -280,10 +282,16 @@ impl Journal {
         match self.found(self.stream.get_raw_message(sequence).await) {
             Ok(Some(found)) if found.payload == *payload => Ok(sequence),
             Ok(Some(_)) => Err(AppendError::Fenced),
-            // The answer may come from an old leader that does not have the message yet.
-            Ok(None) => {
-                Err(AppendError::Failed(format!("{}: message {sequence} cannot be read yet", self.name)))
-            }
+            Ok(None) => match self.bounds().await {
+                // The message was purged, so another owner has appended it.
+                Ok((_, newest)) if newest >= sequence => Err(AppendError::Fenced),
+                // The answer may come from an old leader that does not have the message yet.
+                Ok((_, newest)) => Err(AppendError::Elsewhere(format!(
+                    "{}: the last message is {newest}, and {sequence} cannot be read yet",
+                    self.name
+                ))),
+                Err(problem) => Err(AppendError::Failed(problem.to_string())),
+            },
             Err(problem) => Err(AppendError::Failed(problem.to_string())),
         }
     }
@@ -316,7 +324,7 @@ impl Journal {
             }
             match self.append(&Frame::Head(head), last).await {
                 Ok(last) => return Ok((Claim { last, ..claim }, note)),
-                Err(AppendError::Failed(cause)) => why = cause,
+                Err(AppendError::Failed(cause) | AppendError::Elsewhere(cause)) => why = cause,
                 Err(AppendError::Fenced | AppendError::TooLarge) => {}
             }
         }
@@ -337,7 +345,8 @@ impl Journal {
         let (appended, read) = tokio::join!(self.append(&head, last), self.read(note.sequence + 1, last));
         let head_sequence = match appended {
             Ok(sequence) => sequence,
-            Err(AppendError::Fenced | AppendError::TooLarge) => return Ok(None),
+            // An equal append would fail again.
+            Err(AppendError::Fenced | AppendError::TooLarge | AppendError::Elsewhere(_)) => return Ok(None),
             Err(AppendError::Failed(cause)) => return Err(Problem::Unreachable(cause)),
         };
         // If the messages cannot be read now, `claim` finds the head.

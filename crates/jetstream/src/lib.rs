@@ -48,7 +48,7 @@ mod store;
 mod writer;
 
 pub use bucket::{Bucket, ChangeError, Entry};
-pub use control::{ControlAnswer, ControlRequest, answer_requests};
+pub use control::{ControlAnswer, ControlRequest, answer_requests, drain};
 pub use directory::Directory;
 pub use error::ClusterError;
 pub use link::{Link, LinkOptions};

@@ -302,6 +302,21 @@ impl Member {
         })
     }
 
+    /// Returns the owner of a room by the directory; `None` if no server owns the room. The answer is a hint.
+    ///
+    /// # Errors
+    /// Fails if NATS does not answer.
+    pub async fn owner_of(&self, room: &str) -> Result<Option<ServerId>, ClusterError> {
+        let Ok(room) = Name::new(room) else { return Ok(None) };
+        let entry = self.inner.entry_of(room).await?;
+        Ok(entry.and_then(|(entry, _)| (!entry.is_released).then_some(entry.owner)))
+    }
+
+    /// Whether the lease of a server may still be valid.
+    pub fn may_live(&self, server: ServerId) -> bool {
+        self.inner.lock().leases.living_server(server).is_some()
+    }
+
     /// Chooses a living server for a room that requires tags: the better one of two. `random` selects the two. Returns the
     /// server's ID and its address for clients.
     pub fn choose(&self, requires: &[Name], random: u64) -> Option<(ServerId, String)> {

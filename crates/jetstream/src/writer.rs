@@ -254,7 +254,9 @@ impl WorldWriter {
                 }
                 Err(AppendError::Fenced) => return Err(Fate::Fenced),
                 Err(AppendError::TooLarge) => return Err(Fate::Lost),
-                Err(AppendError::Failed(cause)) => self.pause(&mut pause, cause).await?,
+                Err(AppendError::Failed(cause) | AppendError::Elsewhere(cause)) => {
+                    self.pause(&mut pause, cause).await?;
+                }
             }
         }
     }

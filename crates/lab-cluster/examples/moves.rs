@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nowcast::{CarrierKind, Connector};
 use nowcast_cluster::Name;
 use nowcast_dev_nats::{Cluster, free_ports, install};
-use nowcast_jetstream::{ControlAnswer, ControlRequest, Link, LinkOptions};
+use nowcast_jetstream::{ControlRequest, Link, LinkOptions};
 use nowcast_wire::Value;
 use nowcast_world_client::{FollowingClient, Join, Update};
 use tokio::time::sleep;
@@ -93,10 +93,10 @@ async fn measure(program: &Path, people: usize, bodies: usize, moves: usize) -> 
         clients.iter().take(COUNTING).for_each(|(_, count)| _ = count.send(number as u32));
         let order = ControlRequest::Move { room: ROOM.into(), target: SERVERS[target].into() };
         let server = Name::new(SERVERS[owner]).map_err(|error| error.to_string())?;
-        let text = match order.send(&link, server).await? {
-            ControlAnswer::Done { text } => text,
+        let text = match order.send(&link, server).await?.into_result() {
+            Ok(text) => text,
             // The servers may not have seen each other yet.
-            ControlAnswer::Failed { cause } => {
+            Err(cause) => {
                 eprintln!("{cause}");
                 sleep(PAUSE).await;
                 continue;

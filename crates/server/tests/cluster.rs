@@ -17,7 +17,7 @@ use common::view::View;
 use common::{PATIENCE, TestServer, script};
 use nowcast::{CarrierKind, Connector};
 use nowcast_cluster::Name;
-use nowcast_jetstream::{ControlAnswer, ControlRequest, Directory, Link, LinkOptions};
+use nowcast_jetstream::{ControlAnswer, ControlRequest, Directory, Link, LinkOptions, drain};
 use nowcast_server::cluster::{ClusterConfig, LEASE};
 use nowcast_server::world::Value;
 use nowcast_server::{BindError, Config, Server};
@@ -120,7 +120,12 @@ impl Nats {
 
 /// Joins again and again until a server lets the client in.
 async fn join(address: SocketAddr, name: &str, key: [u8; 16]) -> Guest {
-    let url = format!("nowcast://{address}/yard");
+    join_room(address, "yard", name, key).await
+}
+
+/// Joins a room again and again until a server lets the client in.
+async fn join_room(address: SocketAddr, room: &str, name: &str, key: [u8; 16]) -> Guest {
+    let url = format!("nowcast://{address}/{room}");
     let joining = async {
         loop {
             let connector = Connector::new().carriers([CarrierKind::WebSocket]);
@@ -151,10 +156,7 @@ fn name(text: &str) -> Name {
 
 /// Sends a request to a server of the cluster. Returns its sentence, or the cause of its failure.
 async fn ask(link: &Link, request: &ControlRequest, server: &str) -> Result<String, String> {
-    match request.send(link, name(server)).await.expect("the server answers") {
-        ControlAnswer::Done { text } => Ok(text),
-        ControlAnswer::Failed { cause } => Err(cause),
-    }
+    request.send(link, name(server)).await.expect("the server answers").into_result()
 }
 
 fn counts(view: &View) -> u64 {
@@ -254,7 +256,8 @@ async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_room
     assert_eq!(south.metric("nowcast_rooms"), 1.0);
 
     let text = ask(&link, &ControlRequest::Drain, "south").await.expect("the other server takes the room");
-    assert!(text.contains("1 rooms moved"), "{text}");
+    assert!(text.contains("room yard moved from south to north"), "{text}");
+    assert!(text.contains("south is drained"), "{text}");
     let directory = Directory::read(&link).await.expect("the directory can be read");
     assert_eq!(directory.rooms[0].1.owner.name, name("north"));
     drop(ada);
@@ -266,6 +269,69 @@ async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_room
     drop(ada);
     south.stop().await;
     north.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_moves_of_a_room_at_once_the_second_is_refused_and_a_drain_reports_each_room() {
+    let Some(nats) = Nats::start() else { return };
+    let north = nats.serve("north").await;
+    let ada = join(north.address, "Ada", [7; 16]).await;
+    let bob = join_room(north.address, "yard-2", "Bob", [8; 16]).await;
+    let south = nats.serve("south").await;
+    let link = nats.link().await;
+    let to = |target: &str| ControlRequest::Move { room: "yard".into(), target: target.into() };
+    let (to_south, to_north) = (to("south"), to("north"));
+    // The first server learns of the second one within its interval.
+    let moved = async { while ask(&link, &to_south, "north").await.is_err() {} };
+    tokio::time::timeout(PATIENCE, moved).await.expect("the room moves");
+    let (one, other) = tokio::join!(ask(&link, &to_north, "south"), ask(&link, &to_north, "south"));
+    let (text, refused) = match (one, other) {
+        (Ok(text), Err(refused)) | (Err(refused), Ok(text)) => (text, refused),
+        both => panic!("one of two moves is carried out: {both:?}"),
+    };
+    assert!(text.contains("moved from south to north"), "{text}");
+    assert!(refused.contains("room yard is moving to north already"), "{refused}");
+
+    let next = ControlRequest::Drain.send(&link, name("north")).await.expect("the server answers");
+    let ControlAnswer::Continues { text } = next else { panic!("a room is left: {next:?}") };
+    assert!(text.contains("to south") && text.contains("Rooms that are left: 1"), "{text}");
+    let mut reports = Vec::new();
+    let answer = drain(&link, name("north"), |text| reports.push(text.to_owned())).await;
+    let text = answer.expect("the server answers").into_result().expect("the last room moves");
+    assert!(text.contains("to south") && text.contains("north is drained"), "{text}");
+    assert_eq!(reports, [] as [String; 0], "the last room is in the answer");
+    let directory = Directory::read(&link).await.expect("the directory can be read");
+    assert!(
+        directory.rooms.iter().all(|(_, entry)| entry.owner.name == name("south")),
+        "{:?}",
+        directory.rooms
+    );
+    assert_eq!(directory.rooms.len(), 2);
+    drop((ada, bob));
+    south.stop().await;
+    north.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_takes_the_room_that_it_expects_if_the_owner_is_killed_before_the_room_has_moved() {
+    let Some(nats) = Nats::start() else { return };
+    let north = Process::start(&nats.of_process("north"));
+    let mut ada = join(north.address, "Ada", [7; 16]).await;
+    count_once(&mut ada, 1).await;
+    let (south, link) = (nats.serve("south").await, nats.link().await);
+    // The first request of a move.
+    let expect = ControlRequest::Expect { room: "yard".into() };
+    ask(&link, &expect, "south").await.expect("the server expects the room");
+    let prepare = ControlRequest::Prepare { room: "yard".into() };
+    ask(&link, &prepare, "south").await.expect("the server restores the room");
+    north.kill();
+    drop(ada);
+    let mut ada = join(south.address, "Ada", [7; 16]).await;
+    ada.until("the count of the room", |guest| counts(&guest.view) == 1).await;
+    count_once(&mut ada, 2).await;
+    assert_eq!(south.metric("nowcast_cluster_epochs_total"), 1.0);
+    drop(ada);
+    south.stop().await;
 }
 
 /// Receives until a durable action is confirmed, and until the session begins if it is new.

@@ -193,7 +193,7 @@ impl Inner {
     }
 
     /// The entry of a room in the directory, with its revision.
-    async fn entry_of(&self, room: Name) -> Result<Option<(RoomEntry, u64)>, ClusterError> {
+    pub(super) async fn entry_of(&self, room: Name) -> Result<Option<(RoomEntry, u64)>, ClusterError> {
         let Some(found) = self.rooms.get(room.as_str()).await? else { return Ok(None) };
         let entry = found.value.map(|value| read_room(&value)).transpose()?;
         Ok(entry.map(|entry| (entry, found.revision)))

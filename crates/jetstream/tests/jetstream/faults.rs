@@ -138,6 +138,36 @@ fn a_claim_after_a_message_that_is_not_the_last_finds_the_end_of_the_journal() {
 }
 
 #[test]
+fn a_claim_after_a_message_that_does_not_exist_or_was_purged_is_decided_without_repetition() {
+    let Some(address) = shared() else { return };
+    let (options, plaza) = (own_name(), name("plaza"));
+    let (first, second) = (open(&address, &options, false), open(&address, &options, false));
+    first.claim(&plaza, Some(Epoch(1))).unwrap();
+    let mut before = begin(&first, &plaza);
+    assert_eq!(count(&first, &mut before, 1), (Attempt::First, Ok(())));
+    block_on(second.prefetch(&plaza)).unwrap();
+    let last = first.last_message(&plaza).expect("the first store owns the world");
+    // A repeated append would fail until the time of requests is over, and the claim with it.
+    assert_eq!(second.claim_at(&plaza, Epoch(2), last + 100).unwrap(), Epoch(2));
+    assert_eq!(second.last_message(&plaza), Some(last + 1), "the head is at the end of the journal");
+
+    let loaded = second.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
+    let mut after = Story::resume(&loaded, 7);
+    block_on(first.prefetch(&plaza)).unwrap();
+    assert_eq!(count(&second, &mut after, 2), (Attempt::First, Ok(())));
+    let stream = format!("{}-world-{}", options.name, "706c617a61");
+    let client = block_on(super::plain_client(&address)).unwrap();
+    let stream = block_on(async { async_nats::jetstream::new(client).get_stream(stream).await }).unwrap();
+    let early = second.last_message(&plaza).expect("the second store owns the world");
+    for number in 3..=4 {
+        assert_eq!(count(&second, &mut after, number), (Attempt::First, Ok(())));
+    }
+    block_on(stream.delete_message(early + 1)).unwrap();
+    let older = first.claim_at(&plaza, Epoch(2), early).unwrap_err();
+    assert!(matches!(older.problem, Problem::Fenced), "{older}");
+}
+
+#[test]
 fn confirmed_actions_outlive_any_nats_server_and_nothing_is_confirmed_without_a_majority() {
     let Some(mut servers) = Servers::start(3) else { return };
     let (address, options, plaza) = (servers.address(), own_name(), name("plaza"));

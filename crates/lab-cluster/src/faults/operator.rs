@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use nowcast_cluster::Name;
 use nowcast_jetstream::{ClusterError, ControlRequest, Directory, Link, LinkOptions};
+use tokio::time::timeout;
 
 /// The name of the cluster.
 pub(super) const CLUSTER: &str = "lab";
@@ -35,5 +36,5 @@ pub(super) async fn move_room(address: String, room: u8, server: u8) {
 pub(super) async fn drain(address: String, server: u8) {
     let Ok(link) = connect(&address).await else { return };
     let name = Name::new(&format!("s{server}")).expect("the name is valid");
-    let _ = ControlRequest::Drain.send_within(&link, name, ANSWER_WITHIN).await;
+    let _ = timeout(ANSWER_WITHIN, nowcast_jetstream::drain(&link, name, |_| ())).await;
 }

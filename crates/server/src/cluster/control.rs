@@ -32,6 +32,9 @@ const GATHER_WITHIN: Duration = Duration::from_secs(3);
 /// Interval between two checks of the clients that wait.
 const GATHER_LOOK: Duration = Duration::from_millis(5);
 
+/// Interval between two checks of the owner of a room that moves to this server.
+const SOURCE_LOOK: Duration = Duration::from_millis(100);
+
 /// Maximum time in which the target restores the world of a room.
 const PREPARE_WITHIN: Duration = Duration::from_secs(2);
 
@@ -51,12 +54,12 @@ impl Node {
     /// Answers requests and reports the load, until the server ends.
     pub(crate) fn serve(self: &Arc<Self>, shared: &Arc<Shared>) {
         let (node, weak) = (Arc::downgrade(self), Arc::downgrade(shared));
-        let requests = (node.clone(), weak.clone());
-        let (link, name) = (self.link().clone(), self.name());
-        self.handle().spawn(async move {
         if let Some(commands) = self.commands() {
             commands.serve(node.clone(), weak.clone());
         }
+        let requests = (node.clone(), weak.clone());
+        let (link, name) = (self.link().clone(), self.name());
+        self.handle().spawn(async move {
             let answered = answer_requests(link, name, move |request| {
                 let (node, shared) = requests.clone();
                 carry_out(request, node, shared)
@@ -93,10 +96,10 @@ async fn report(node: Weak<Node>, shared: Weak<Shared>) {
             rooms: rooms as u32,
         };
         node.member().report(load, node.is_draining());
+        node.prune_commands(&shared);
         shared.sessions.admission.admit_pages_of(&node.origins_of_pages());
     }
 }
-        node.prune_commands(&shared);
 
 async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Shared>) -> ControlAnswer {
     let (Some(node), Some(shared)) = (node.upgrade(), shared.upgrade()) else {
@@ -108,7 +111,11 @@ async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Share
             Ok(target) => move_and_count(&node, &shared, &room, target).await,
             Err(error) => Err(format!("'{target}' is not a valid server name: {error}")),
         },
-        ControlRequest::Drain => drain(&node, &shared).await,
+        ControlRequest::Drain => match drain(&node, &shared).await {
+            Ok(Drained::Next(text)) => return ControlAnswer::Continues { text },
+            Ok(Drained::All(text)) => Ok(text),
+            Err(cause) => Err(cause),
+        },
         ControlRequest::Expect { room } => expect(&room, &node, &shared).map(|()| "expected".to_owned()),
         ControlRequest::Gather { room, clients } => Ok(gather(&room, clients as usize, &shared).await),
         ControlRequest::Prepare { room } => prepare(&room, &node).await.map(|()| "prepared".to_owned()),
@@ -140,7 +147,7 @@ fn open(room: &str, shared: &Arc<Shared>) -> Result<(), String> {
 }
 
 /// Lets clients enter a room that comes to this server. Its thread waits for its turn.
-fn expect(room: &str, node: &Node, shared: &Arc<Shared>) -> Result<(), String> {
+fn expect(room: &str, node: &Arc<Node>, shared: &Arc<Shared>) -> Result<(), String> {
     if node.is_draining() {
         return Err("the server drains".to_owned());
     }
@@ -148,7 +155,26 @@ fn expect(room: &str, node: &Node, shared: &Arc<Shared>) -> Result<(), String> {
         return Err("the room has not ended yet on this server".to_owned());
     }
     node.arrivals().expect(room);
-    open(room, shared)
+    open(room, shared)?;
+    tokio::spawn(watch_source(room.to_owned(), Arc::downgrade(node)));
+    Ok(())
+}
+
+/// Lets an expected room begin if its owner dies before it has given the room to this server. The owner is dead when its lease is
+/// over.
+async fn watch_source(room: String, node: Weak<Node>) {
+    let Some(expecting) = node.upgrade() else { return };
+    // If the directory cannot be read now, the room waits for its whole time.
+    let Ok(Some(source)) = expecting.member().owner_of(&room).await else { return };
+    drop(expecting);
+    loop {
+        sleep(SOURCE_LOOK).await;
+        let Some(node) = node.upgrade().filter(|node| node.arrivals().is_waiting(&room)) else { return };
+        if !node.member().may_live(source) {
+            info!(room, owner = %source, "the owner of a room that moves here has died");
+            return node.arrivals().begin_alone(&room);
+        }
+    }
 }
 
 /// Waits until this number of clients wait for a room, or for a limited time. Returns the number as text.
@@ -198,7 +224,12 @@ async fn move_and_count(
     room: &str,
     target: Name,
 ) -> Result<String, String> {
-    match move_room(node, shared, room, target).await {
+    let moved = match node.moves().begin(room, target) {
+        // The guard lives until the end of the move.
+        Ok(_moving) => move_room(node, shared, room, target).await,
+        Err(cause) => Err(cause),
+    };
+    match moved {
         Ok(frozen) => {
             node.metrics().moved(frozen);
             let frozen = frozen.as_millis();
@@ -269,7 +300,7 @@ async fn run_at(node: &Arc<Node>, room: &str, target: Name, left: &Left) -> Dura
         frozen = left.stopped_at.elapsed();
     }
     match began {
-        Ok(ControlAnswer::Done { .. }) => {}
+        Ok(ControlAnswer::Done { .. } | ControlAnswer::Continues { .. }) => {}
         // The first client opens the room.
         Ok(ControlAnswer::Failed { cause }) => warn!(room, cause, "the target does not run the room"),
         Err(error) => warn!(room, %error, "the target does not run the room"),
@@ -285,7 +316,7 @@ async fn send_away(node: &Node, room: &str, entry: &ServerEntry) -> Result<Left,
     let address = match expected {
         Ok(ControlAnswer::Done { .. }) => address,
         // The clients follow when the room has moved.
-        Ok(ControlAnswer::Failed { .. }) | Err(_) => String::new(),
+        Ok(ControlAnswer::Failed { .. } | ControlAnswer::Continues { .. }) | Err(_) => String::new(),
     };
     let Answers { announced, stored, left } = node.departures().begin(room, target, address);
     if let Ok(Ok(clients @ 1..)) = timeout(LEAVE_WITHIN, announced).await {
@@ -329,22 +360,32 @@ async fn correct_directory(node: &Node, room: &str, target: Name) {
     }
 }
 
-/// Moves all rooms away. From now on, this server takes no rooms.
-async fn drain(node: &Arc<Node>, shared: &Arc<Shared>) -> Result<String, String> {
+/// The result of a step of a drain.
+enum Drained {
+    /// A room moved, and others are left.
+    Next(String),
+    /// No room is left.
+    All(String),
+}
+
+/// Moves the next room away. From now on, this server takes no rooms.
+async fn drain(node: &Arc<Node>, shared: &Arc<Shared>) -> Result<Drained, String> {
     node.set_draining();
     let (rooms, clients) = shared.rooms.count();
     let load = Load { rooms: rooms as u32, clients: clients as u32, ..Load::default() };
     node.member().report(load, true);
-    let mut moved = 0;
-    for room in node.member().owned() {
+    let mut moved = String::new();
+    if let Some(room) = node.member().owned().first() {
         let room = room.to_string();
         let (target, _) =
             node.choose(&room).ok_or("no other server takes rooms. Start one, and drain again")?;
-        move_and_count(node, shared, &room, target.name).await?;
-        moved += 1;
+        moved = move_and_count(node, shared, &room, target.name).await?;
     }
-    Ok(format!(
-        "{} is drained: {moved} rooms moved. It takes no new ones until it is started again",
-        node.name()
-    ))
+    let left = node.member().owned().len();
+    if left > 0 {
+        return Ok(Drained::Next(format!("{moved}. Rooms that are left: {left}")));
+    }
+    let name = node.name();
+    let moved = if moved.is_empty() { moved } else { format!("{moved}. ") };
+    Ok(Drained::All(format!("{moved}{name} is drained. It takes no new rooms until it is started again")))
 }

@@ -1,7 +1,7 @@
 //! Rooms on their way between two servers.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_cluster::{Epoch, Name};
@@ -10,6 +10,40 @@ use tokio::sync::oneshot;
 
 /// Maximum time for which a room waits for its turn. The clients that wait are then sent to its owner.
 const TURN_WITHIN: Duration = Duration::from_secs(20);
+
+/// The moves that this server carries out, with their targets. A room has one at a time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Moves(Arc<Mutex<BTreeMap<String, Name>>>);
+
+/// A move, until the value is dropped.
+#[derive(Debug)]
+pub(super) struct Move {
+    moves: Moves,
+    room: String,
+}
+
+impl Moves {
+    /// Begins a move. Fails with the reason if the room moves already.
+    pub(super) fn begin(&self, room: &str, target: Name) -> Result<Move, String> {
+        let mut moves = self.lock();
+        if let Some(before) = moves.get(room) {
+            return Err(format!("room {room} is moving to {before} already. Wait until that move has ended"));
+        }
+        moves.insert(room.to_owned(), target);
+        Ok(Move { moves: self.clone(), room: room.to_owned() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Name>> {
+        // Each statement leaves the map valid, so poisoning is ignored.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Move {
+    fn drop(&mut self) {
+        self.moves.lock().remove(&self.room);
+    }
+}
 
 /// A room that has stopped and whose world is stored.
 pub(super) struct Left {
@@ -197,6 +231,21 @@ impl Arrivals {
         }
     }
 
+    /// Whether an expected room waits for its turn.
+    pub(super) fn is_waiting(&self, room: &str) -> bool {
+        self.lock().get(room).is_some_and(|arrival| !arrival.is_given)
+    }
+
+    /// Lets an expected room begin although it was not given to this server, because its previous owner has died.
+    pub(super) fn begin_alone(&self, room: &str) {
+        let mut rooms = self.lock();
+        if let Some(arrival) = rooms.get_mut(room).filter(|arrival| !arrival.is_given) {
+            (arrival.until, arrival.follow) = (Instant::now(), None);
+        }
+        drop(rooms);
+        self.changed.notify_all();
+    }
+
     pub(super) fn is_expected(&self, room: &str) -> bool {
         self.lock().get(room).is_some_and(|arrival| arrival.is_given || Instant::now() < arrival.until)
     }
@@ -268,8 +317,6 @@ impl Arrivals {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]
@@ -294,6 +341,40 @@ mod tests {
         arrivals.give("yard", Some(Stop { at, last: 3 })).blocking_recv().expect("the room runs");
         room.join().expect("the thread ends");
         assert!(!arrivals.is_expected("yard"));
+    }
+
+    #[test]
+    fn an_expected_room_begins_when_its_owner_has_died() {
+        let arrivals = Arc::new(Arrivals::default());
+        arrivals.expect("yard");
+        arrivals.lock().get_mut("yard").expect("the room is expected").until += Duration::from_secs(3_600);
+        let (turn, next) = std::sync::mpsc::channel();
+        let room = {
+            let arrivals = Arc::clone(&arrivals);
+            std::thread::spawn(move || turn.send(arrivals.wait("yard")).expect("the test waits"))
+        };
+        assert!(arrivals.is_waiting("yard"));
+        arrivals.begin_alone("plaza");
+        assert!(arrivals.is_waiting("yard"), "another room begins");
+        arrivals.begin_alone("yard");
+        assert_eq!(next.recv_timeout(Duration::from_secs(60)), Ok(Turn::Begin));
+        room.join().expect("the thread ends");
+        assert!(!arrivals.is_waiting("yard") && arrivals.last_message("yard").is_none());
+        // A room that was given begins by the gift alone.
+        drop(arrivals.give("yard", None));
+        arrivals.begin_alone("yard");
+        assert!(arrivals.is_expected("yard"));
+    }
+
+    #[test]
+    fn a_second_move_of_a_room_is_refused_with_the_target_of_the_first() {
+        let (moves, south) = (Moves::default(), Name::new("south").expect("the name is valid"));
+        let first = moves.begin("yard", south).expect("the room stays");
+        let refused = moves.begin("yard", Name::new("west").expect("the name is valid")).map(drop);
+        assert!(refused.is_err_and(|cause| cause.contains("moving to south already")));
+        moves.begin("plaza", south).map(drop).expect("another room stays");
+        drop(first);
+        moves.begin("yard", south).map(drop).expect("the first move has ended");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::commands::Commands;
 use super::metrics::ClusterMetrics;
-use super::moves::{Arrivals, Departures};
+use super::moves::{Arrivals, Departures, Moves};
 use super::publishing::Publisher;
 
 /// Maximum time to find a room's owner. Without an answer, the client is served here or refused.
@@ -34,12 +34,14 @@ pub(crate) struct Node {
     departures: Departures,
     /// The rooms that come from other servers.
     arrivals: Arrivals,
+    /// The moves that this server carries out.
+    moves: Moves,
     /// The publisher of events, if they are published.
     publisher: Option<Publisher>,
-    /// The epochs in which this server took its rooms.
-    epochs: Mutex<BTreeMap<String, Epoch>>,
     /// The subjects of commands, if commands are accepted.
     commands: Option<Commands>,
+    /// The epochs in which this server took its rooms.
+    epochs: Mutex<BTreeMap<String, Epoch>>,
     is_draining: AtomicBool,
     /// The runtime of the connection. `None` after the drop has begun.
     runtime: Option<Runtime>,
@@ -62,11 +64,12 @@ impl Node {
             metrics: ClusterMetrics::default(),
             departures: Departures::default(),
             arrivals: Arrivals::default(),
+            moves: Moves::default(),
             publisher: None,
+            commands: None,
             epochs: Mutex::default(),
             is_draining: AtomicBool::new(false),
             runtime: Some(runtime),
-            commands: None,
         }
     }
 
@@ -75,9 +78,6 @@ impl Node {
         self.publisher = Some(Publisher::start(self.link.clone(), self.handle()));
     }
 
-    fn lock_epochs(&self) -> MutexGuard<'_, BTreeMap<String, Epoch>> {
-        // Each statement leaves the map valid, so poisoning is ignored.
-        self.epochs.lock().unwrap_or_else(PoisonError::into_inner)
     /// Accepts commands to rooms by subjects from now on.
     pub(super) fn accept_commands(&mut self) {
         self.commands = Some(Commands::default());
@@ -93,6 +93,9 @@ impl Node {
         self.lock_epochs().get(room).map_or(0, |epoch| epoch.0)
     }
 
+    fn lock_epochs(&self) -> MutexGuard<'_, BTreeMap<String, Epoch>> {
+        // Each statement leaves the map valid, so poisoning is ignored.
+        self.epochs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn store(&self) -> Arc<dyn WorldStore> {
@@ -188,6 +191,11 @@ impl Node {
         &self.departures
     }
 
+    /// The moves that this server carries out.
+    pub(super) fn moves(&self) -> &Moves {
+        &self.moves
+    }
+
     /// The rooms that come from other servers.
     pub(super) fn arrivals(&self) -> &Arrivals {
         &self.arrivals
@@ -268,6 +276,9 @@ impl Ownership for Node {
     }
 
     fn opened(&self, room: &str) -> Duration {
+        if let Some(commands) = &self.commands {
+            commands.begin(room, self.link.clone(), self.handle());
+        }
         self.arrivals.opened(room)
     }
 
@@ -276,9 +287,6 @@ impl Ownership for Node {
     }
 
     fn announced(&self, room: &str, clients: usize) {
-        if let Some(commands) = &self.commands {
-            commands.begin(room, self.link.clone(), self.handle());
-        }
         self.departures.announced(room, clients);
     }
 
@@ -302,6 +310,9 @@ impl Ownership for Node {
     }
 
     fn release(&self, room: &str) {
+        if let Some(commands) = &self.commands {
+            commands.end(room);
+        }
         self.lock_epochs().remove(room);
         let Some(departing) = self.departures.take(room) else {
             return self.member.release(room);
@@ -310,9 +321,6 @@ impl Ownership for Node {
         if let Some(epoch) = departing.epoch
             && last.is_some()
         {
-        if let Some(commands) = &self.commands {
-            commands.end(room);
-        }
             self.member.stop_owning(room);
             let target = departing.target;
             if !departing.end(Ok((epoch, last))) {
