@@ -70,6 +70,14 @@ impl Leases {
         }
     }
 
+    /// Returns the time until the first lease of a server is over, unless the server renews it. A look at that time finds the
+    /// end at once. `None` if no lease ends later than now.
+    pub(crate) fn next_end(&self, now: Time) -> Option<Duration> {
+        let living = self.servers.values().filter(|seen| self.may_live(seen));
+        let ends = living.map(|seen| seen.since.max(self.observing_since) + surely_after(seen.entry.lease));
+        ends.filter(|end| *end > now).map(|end| end.since(now)).min()
+    }
+
     /// The newest entries of all servers.
     pub(crate) fn servers(&self) -> impl Iterator<Item = &Seen> {
         self.servers.values()
@@ -155,6 +163,22 @@ mod tests {
         assert!(leases.living_server(north()).is_some(), "the server has renewed its lease");
         let other = ServerId { incarnation: 2, ..north() };
         assert!(leases.living_server(other).is_none(), "another start of the server is not known");
+    }
+
+    #[test]
+    fn a_look_at_the_next_end_finds_the_server_dead() {
+        let mut leases = Leases::new(LEASE, at(0));
+        assert_eq!(leases.next_end(at(0)), None);
+        look(&mut leases, 100, 1);
+        (350..=1_850).step_by(250).for_each(|millis| look(&mut leases, millis, 1));
+        let end = at(1_850) + leases.next_end(at(1_850)).expect("the server lives");
+        assert!(end > at(2_100) && end < at(2_110), "{end:?}");
+        leases.looked(end, end, []);
+        assert!(leases.living_server(north()).is_none());
+        assert_eq!(leases.next_end(end), None);
+        // A read that failed has not found the end, and is not repeated without a pause.
+        look(&mut leases, 2_200, 2);
+        assert_eq!(leases.next_end(at(9_000)), None);
     }
 
     #[test]

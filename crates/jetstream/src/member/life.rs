@@ -1,6 +1,7 @@
 //! The life of a server in the directory: its entry, the renewals of its lease, and its reads of the entries of other servers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use nowcast_cluster::{Name, Release, ServerEntry, ServerId, ServerPhase, surely_after};
 
@@ -11,8 +12,11 @@ use crate::{ChangeError, ClusterError, clock};
 /// The lease is renewed this many times within its duration.
 const RENEWALS: u32 = 4;
 
-/// The directory is read this many times within the duration of a lease.
+/// The directory is read this many times within the duration of a lease, and when the lease of a server is over.
 const LOOKS: u32 = 8;
+
+/// Time after the end of a lease at which the directory is read. Timers have whole milliseconds.
+const END_SLACK: Duration = Duration::from_millis(2);
 
 impl Inner {
     /// Waits until the lease of the last process with this name is surely over. If the lease is renewed during the wait, it
@@ -122,14 +126,16 @@ impl Inner {
         }
     }
 
-    /// Reads the directory repeatedly, for hints and for the ends of leases.
+    /// Reads the directory repeatedly, for hints, and when the lease of a server is over.
     pub(super) async fn watch(self: Arc<Self>) {
-        let mut looks = tokio::time::interval(self.options.lease / LOOKS);
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let interval = self.options.lease / LOOKS;
         loop {
-            looks.tick().await;
+            let began = tokio::time::Instant::now();
             // Without an answer, all entries stay as they were seen.
             let _ = self.look().await;
+            let end = self.lock().leases.next_end(clock::now()).map(|left| left + END_SLACK);
+            let next = tokio::time::Instant::now() + end.unwrap_or(interval);
+            tokio::time::sleep_until(next.min(began + interval)).await;
         }
     }
 

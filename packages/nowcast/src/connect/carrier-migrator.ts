@@ -45,9 +45,9 @@ export interface Offers {
   readonly open: OpenCarrierKind;
   /**
    * Requests the endpoint's record again, because certificates and ports change. If there is no
-   * answer, the old record stays valid.
+   * answer, the old record stays valid. Returns whether another endpoint has the service now.
    */
-  refresh(signal: AbortSignal): Promise<void>;
+  refresh(signal: AbortSignal): Promise<boolean>;
 }
 
 interface Attempt {
@@ -192,7 +192,20 @@ export class CarrierMigrator {
     this.#tryMs = Math.min(2 * this.#tryMs, TRY_MS_MAX);
     // The endpoint may have been restarted with other certificates or another port.
     const soon = AbortSignal.timeout(RETRY_MS_MAX);
-    void this.#offers.refresh(soon).catch(() => {});
+    void this.#offers.refresh(soon).then(
+      (hasMoved) => {
+        if (hasMoved) this.#tryAtOnce();
+      },
+      () => {},
+    );
+  }
+
+  /** Tries the carriers of another endpoint without a pause: the pauses spare an endpoint that does not answer. */
+  #tryAtOnce(): void {
+    if (this.#attempt?.goal === "fall back") this.#giveUpAttempt();
+    this.#retryAtUs = 0;
+    this.#tryMs = TRY_MS_FIRST;
+    this.look();
   }
 
   #giveUpAttempt(): void {

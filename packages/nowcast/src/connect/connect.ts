@@ -153,13 +153,15 @@ class Endpoint implements Offers {
     throw error;
   }
 
-  async refresh(signal: AbortSignal): Promise<void> {
+  async refresh(signal: AbortSignal): Promise<boolean> {
+    const { host, port } = this.#address;
     try {
       await this.ask(signal);
     } catch {
       // If the endpoint does not answer now, its earlier answer is used.
     }
     signal.throwIfAborted();
+    return host !== this.#address.host || port !== this.#address.port;
   }
 
   readonly open = async (kind: CarrierKind, signal: AbortSignal): Promise<OpenCarrier> => {

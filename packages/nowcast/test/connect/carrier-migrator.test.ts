@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Driver } from "../../src/carrier/driver.js";
+import { CarrierMigrator } from "../../src/connect/carrier-migrator.js";
+
+/** A session whose carrier has ended. */
+const session = {
+  isClosed: false,
+  isDetached: true,
+  isOpen: false,
+  lastHeardUs: 0,
+  stats: { packetsReceived: 0 },
+};
+
+const driver = { session, carrierKind: undefined } as unknown as Driver;
+
+let migrator: CarrierMigrator | undefined;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  migrator?.stop();
+  vi.useRealTimers();
+});
+
+/** Starts a migrator whose carriers never open. Returns how often a carrier was tried before any time passed. */
+async function triesAtOnce(refresh: () => Promise<boolean>): Promise<() => number> {
+  const open = vi.fn(() => Promise.reject(new Error("no program listens there")));
+  migrator = new CarrierMigrator(driver, { kinds: ["websocket"], open, refresh });
+  migrator.look();
+  await vi.advanceTimersByTimeAsync(0);
+  return () => open.mock.calls.length;
+}
+
+describe("a session whose carrier has ended", () => {
+  it("waits before its next attempt at the same endpoint", async () => {
+    const tries = await triesAtOnce(() => Promise.resolve(false));
+    expect(tries()).toBe(1);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(tries()).toBe(2);
+  });
+
+  it("goes to another endpoint of its cluster without a pause", async () => {
+    const answers = [true, false];
+    const tries = await triesAtOnce(() => Promise.resolve(answers.shift() ?? false));
+    expect(tries()).toBe(2);
+  });
+
+  it("gives up an attempt without an answer when another endpoint has the service", async () => {
+    let answer: (hasMoved: boolean) => void = () => {};
+    const refresh = (): Promise<boolean> =>
+      new Promise((resolve) => {
+        answer = resolve;
+      });
+    let tries = 0;
+    const open = (): Promise<never> => {
+      tries++;
+      return tries === 2 ? new Promise(() => {}) : Promise.reject(new Error("no program listens there"));
+    };
+    migrator = new CarrierMigrator(driver, { kinds: ["websocket"], open, refresh });
+    migrator.look();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(tries).toBe(2);
+    answer(true);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(tries).toBe(3);
+  });
+});
