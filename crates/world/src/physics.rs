@@ -12,7 +12,7 @@ use crate::id::EntityId;
 use crate::layers::Layers;
 use crate::pose::{Pose as PublicPose, Velocity, rapier_pose};
 use crate::shape::ColliderShape;
-use crate::solid::{Solid, SolidMotion};
+use crate::solid::Solid;
 
 /// Maximum speed of all bodies, in metres a second, so that nothing tunnels through ground of usual thickness.
 pub const SPEED_MAX: f32 = 40.0;
@@ -46,6 +46,8 @@ pub(crate) struct BodyState {
     pub(crate) gravity_scale: f32,
     pub(crate) passes: Option<EntityId>,
     pub(crate) layers: Layers,
+    /// Whether its kind reports contacts.
+    pub(crate) reports_contacts: bool,
 }
 
 /// The shape of a body, ready to be added.
@@ -212,7 +214,9 @@ impl Physics {
             .sensor(body.motion == Motion::Sensor)
             .collision_groups(groups(state.layers))
             .active_hooks(hooks(state.passes))
-            .user_data(tag(state.id, state.passes, body.role));
+            .user_data(
+                tag(state.id, state.passes) | role_tag(body.role) | reporter_tag(state.reports_contacts),
+            );
         let mut collider = match body.mass {
             Mass::Density(density) => collider.density(density),
             Mass::Kilograms(mass) => collider.mass(mass),
@@ -310,65 +314,6 @@ impl Physics {
         })
     }
 
-    /// Returns the solids within `reach` (two corners) of an upright body, ordered by id, and the acceleration of its
-    /// fall, in metres a second squared. Returns `None` if only physics can move the body: if dynamic bodies or a surface
-    /// with too many triangles are near, or if forces act that clients do not know.
-    ///
-    /// The result depends only on the present bodies, not on their history. So the world's spatial index, which depends on
-    /// the history, is not used here.
-    pub(crate) fn predictable_solids(
-        &self,
-        handles: Handles,
-        reach: [[f32; 3]; 2],
-    ) -> Option<(f32, Vec<Solid>)> {
-        let body = self.get(handles);
-        let gravity = self.world.gravity;
-        let is_free = gravity.x == 0.0
-            && gravity.z == 0.0
-            && body.linear_damping() == 0.0
-            && !self.pushed_in_step.contains(&handles.body)
-            && self.world.impulse_joints_with(handles.body).next().is_none()
-            && !self.touches_dynamic(handles);
-        if !is_free {
-            return None;
-        }
-        let of_body = self.collider(handles);
-        let (own, own_groups) = (of_body.user_data, of_body.collision_groups());
-        let [low, high] = reach.map(Vector::from_array);
-        let reach = Aabb::new(low, high);
-        let mut met = Vec::new();
-        for (handle, collider) in self.world.intersect_aabb_conservative(reach, QueryFilter::default()) {
-            let other = collider.user_data;
-            let is_passed = passes_of(own) == Some(id_of(other))
-                || passes_of(other) == Some(id_of(own))
-                || !own_groups.test(collider.collision_groups());
-            let matters = handle != handles.collider && stops_or_carries(collider) && !is_passed;
-            if !matters || !collider.compute_aabb().intersects(&reach) {
-                continue;
-            }
-            let parent = collider.parent().and_then(|parent| self.world.bodies.get(parent));
-            if parent.is_some_and(RigidBody::is_dynamic) {
-                return None;
-            }
-            met.push((id_of(other), handle, parent.filter(|body| body.is_kinematic())));
-        }
-        met.sort_unstable_by_key(|(id, _, _)| *id);
-        let mut solids = Vec::with_capacity(met.len());
-        for (id, handle, moving) in met {
-            let collider = &self.world.colliders[handle];
-            let hulls = self.hulls.get(&id).map_or(&[][..], Vec::as_slice);
-            let before = solids.len();
-            // The collider of a body that moved is updated only in the next step.
-            let pose = moving.map_or(collider.position(), RigidBody::position);
-            push_solids(collider.shared_shape(), hulls, pose, Some(&reach), &mut solids)?;
-            let (motion, role) = (moving.and_then(motion_of), role_of(collider.user_data));
-            for solid in &mut solids[before..] {
-                (solid.motion, solid.role) = (motion, role);
-            }
-        }
-        Some((-gravity.y * body.gravity_scale(), solids))
-    }
-
     /// Returns the ladders and waters within `reach` (two corners) of a body, ordered by id. A surface with too many
     /// triangles is left out.
     pub(crate) fn media_near(&self, handles: Handles, reach: [[f32; 3]; 2]) -> Vec<Solid> {
@@ -399,28 +344,19 @@ impl Physics {
         solids
     }
 
-    /// Whether a body exchanged forces with a dynamic body in the last step, even if that body is now out of reach.
-    fn touches_dynamic(&self, handles: Handles) -> bool {
-        self.world.narrow_phase.contact_pairs_with(handles.collider).any(|pair| {
-            let other = if pair.collider1 == handles.collider { pair.collider2 } else { pair.collider1 };
-            let parent = self.world.colliders[other].parent();
-            let other = parent.and_then(|parent| self.world.bodies.get(parent));
-            other.is_some_and(RigidBody::is_dynamic) && pair.has_any_active_contact()
-        })
-    }
-
     /// Moves an awake body to its pose in this step.
     pub(crate) fn place(&mut self, handles: Handles, position: [f32; 3], velocity: [f32; 3]) {
         let (position, velocity) = (Vector::from_array(position), Vector::from_array(velocity));
         let body = self.get(handles);
-        // In the next step, a mutable borrow of a body costs as much as a change, so unchanged bodies are not borrowed
-        // mutably.
-        if (body.translation(), body.linvel()) == (position, velocity) {
-            return;
+        // In the next step, a mutable borrow of a body costs as much as a change, and a new position wakes the body. So only
+        // a difference is written.
+        let (is_elsewhere, has_other_velocity) = (body.translation() != position, body.linvel() != velocity);
+        if is_elsewhere {
+            self.get_mut(handles).set_translation(position, false);
         }
-        let body = self.get_mut(handles);
-        body.set_translation(position, false);
-        body.set_linvel(velocity, false);
+        if has_other_velocity {
+            self.get_mut(handles).set_linvel(velocity, false);
+        }
     }
 
     /// Calls `each` with every body that a body touches and with the impulse. Sensors and overlaps without a force are
@@ -431,7 +367,7 @@ impl Physics {
             id_of(self.world.colliders[if a == collider { b } else { a }].user_data)
         };
         for pair in self.world.narrow_phase.contact_pairs_with(collider) {
-            if pair.has_any_active_contact() {
+            if pair.has_any_active_contact() || self.touches_unsolved(pair) {
                 each(other(pair.collider1, pair.collider2), pair.total_impulse_magnitude());
             }
         }
@@ -445,32 +381,21 @@ impl Physics {
     /// Disables contacts between a body and one other body, or (`None`) enables its contacts again.
     pub(crate) fn set_passes(&mut self, handles: Handles, id: EntityId, other: Option<EntityId>) {
         let collider = &mut self.world.colliders[handles.collider];
-        collider.user_data = tag(id, other, role_of(collider.user_data));
+        collider.user_data = tag(id, other) | collider.user_data & LASTING_TAGS;
         collider.set_active_hooks(hooks(other));
     }
 }
 
-/// The motion of a kinematic body in the last step; `None` if the body stood still.
-fn motion_of(body: &RigidBody) -> Option<SolidMotion> {
-    let (linear, angular) = (body.linvel(), body.angvel());
-    let pivot = body.translation();
-    let moves = linear != Vector::ZERO || angular != Vector::ZERO;
-    moves.then(|| SolidMotion {
-        pivot: pivot.to_array(),
-        linear: body.velocity_at_point(pivot).to_array(),
-        angular: angular.to_array(),
-    })
-}
-
-/// Disables contacts between a body and the body that it passes through.
+/// Disables contacts between a body and the body that it passes through, and between a planned body and bodies that are not
+/// dynamic.
 struct Passing;
 
 impl PhysicsHooks for Passing {
     fn filter_contact_pair(&self, context: &PairFilterContext) -> Option<SolverFlags> {
-        let a = context.colliders[context.collider1].user_data;
-        let b = context.colliders[context.collider2].user_data;
-        let passes = passes_of(a) == Some(id_of(b)) || passes_of(b) == Some(id_of(a));
-        (!passes).then_some(SolverFlags::COMPUTE_RIGID_IMPULSES)
+        let PairFilterContext { colliders, bodies, collider1, collider2, .. } = context;
+        let pair = [&colliders[*collider1], &colliders[*collider2]];
+        let is_solved = !passes_each_other(pair) && !around::is_unsolved(bodies, pair);
+        is_solved.then_some(SolverFlags::COMPUTE_RIGID_IMPULSES)
     }
 }
 
@@ -486,27 +411,38 @@ fn hooks(passes: Option<EntityId>) -> ActiveHooks {
     if passes.is_some() { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
 }
 
-/// The user data of a collider: its entity, the entity that it passes through, and its role.
-fn tag(id: EntityId, passes: Option<EntityId>, role: BodyRole) -> u128 {
-    let role = match role {
-        BodyRole::Obstacle => 0,
-        BodyRole::Ladder => 1 << 65,
-        BodyRole::Water => 1 << 66,
-    };
-    u128::from(id.0) | passes.map_or(0, |other| u128::from(other.0) << 32 | 1 << 64) | role
+const PASSES_TAG: u128 = 1 << 64;
+const LADDER_TAG: u128 = 1 << 65;
+const WATER_TAG: u128 = 1 << 66;
+const REPORTER_TAG: u128 = 1 << 67;
+/// The step of this body is planned ([`Physics::plan`]).
+const PLANNED_TAG: u128 = 1 << 68;
+/// The parts of the user data that stay if a body passes through another one.
+const LASTING_TAGS: u128 = LADDER_TAG | WATER_TAG | REPORTER_TAG;
+
+/// The user data of a collider without its other tags: its entity and the entity that it passes through.
+fn tag(id: EntityId, passes: Option<EntityId>) -> u128 {
+    u128::from(id.0) | passes.map_or(0, |other| u128::from(other.0) << 32 | PASSES_TAG)
 }
 
-fn role_of(tag: u128) -> BodyRole {
-    match tag >> 65 & 3 {
-        0 => BodyRole::Obstacle,
-        1 => BodyRole::Ladder,
-        _ => BodyRole::Water,
+fn role_tag(role: BodyRole) -> u128 {
+    match role {
+        BodyRole::Obstacle => 0,
+        BodyRole::Ladder => LADDER_TAG,
+        BodyRole::Water => WATER_TAG,
     }
 }
 
-/// Whether the step of a walker depends on a body: every sensor except for water is without effect.
-fn stops_or_carries(collider: &Collider) -> bool {
-    !collider.is_sensor() || role_of(collider.user_data) == BodyRole::Water
+fn reporter_tag(reports_contacts: bool) -> u128 {
+    if reports_contacts { REPORTER_TAG } else { 0 }
+}
+
+fn role_of(tag: u128) -> BodyRole {
+    match (tag & LADDER_TAG != 0, tag & WATER_TAG != 0) {
+        (true, _) => BodyRole::Ladder,
+        (_, true) => BodyRole::Water,
+        _ => BodyRole::Obstacle,
+    }
 }
 
 pub(crate) fn id_of(tag: u128) -> EntityId {
@@ -514,9 +450,15 @@ pub(crate) fn id_of(tag: u128) -> EntityId {
 }
 
 fn passes_of(tag: u128) -> Option<EntityId> {
-    (tag >> 64 & 1 != 0).then_some(EntityId((tag >> 32) as u32))
+    (tag & PASSES_TAG != 0).then_some(EntityId((tag >> 32) as u32))
 }
 
+fn passes_each_other([a, b]: [&Collider; 2]) -> bool {
+    let (a, b) = (a.user_data, b.user_data);
+    passes_of(a) == Some(id_of(b)) || passes_of(b) == Some(id_of(a))
+}
+
+mod around;
 mod crowd;
 
 #[cfg(test)]

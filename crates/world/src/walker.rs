@@ -4,7 +4,8 @@
 //! standing on a stack and knocking a stack over are ordinary contacts and need no special rules.
 //!
 //! If only fixed and kinematic bodies are near, as is the case most of the time, [`movement`] computes its step instead.
-//! Clients predict that step to the last bit (`spec/MOVEMENT.md`).
+//! Clients predict that step to the last bit (`spec/MOVEMENT.md`). If all bodies near a moving walker are fixed, this step is
+//! planned before physics, which then computes no contacts of the walker with them.
 
 mod adjustment;
 mod direction;
@@ -122,6 +123,8 @@ pub(crate) enum Pace {
 const PUSHED_SPEED: f32 = 0.05;
 /// Minimum distance that counts as pushed, in metres.
 const PUSHED_DISTANCE: f32 = 0.01;
+/// A walker without controls below this speed can fall asleep, in metres a second.
+const RESTING_SPEED: f32 = 1e-3;
 
 /// The state of one walker.
 #[derive(Clone, PartialEq, Debug)]
@@ -135,6 +138,8 @@ pub(crate) struct WalkerState {
     pub(crate) ground_velocities: Vec<[f32; 3]>,
     /// The state before the current step; `None` if the walker is not steered in this step.
     before: Option<Mover>,
+    /// The state after the current step, if it is known before physics.
+    planned: Option<Mover>,
     /// The way in which the walker takes the next step. A snapshot between the command and its step resets this field, both
     /// in the running world and in the restored one.
     pub(crate) pace: Pace,
@@ -151,6 +156,7 @@ impl WalkerState {
             grounds: Vec::new(),
             ground_velocities: Vec::new(),
             before: None,
+            planned: None,
             pace: Pace::Walks,
             is_exact: false,
         }
@@ -178,6 +184,7 @@ impl WalkerState {
             grounds,
             ground_velocities: Vec::new(),
             before: None,
+            planned: None,
             pace: Pace::Walks,
             is_exact: false,
         })
@@ -195,6 +202,7 @@ impl WalkerState {
         let is_idle = wish == Vector::ZERO && !self.input.jump;
         let keeps_place = is_frozen || self.pace == Pace::Stalls;
         self.before = None;
+        self.planned = None;
         if physics.get(handles).is_sleeping() {
             // The first of two steps can have an input that the second one does not have.
             let is_first_idle = match self.pace {
@@ -204,6 +212,7 @@ impl WalkerState {
                 Pace::Walks | Pace::Stalls => true,
             };
             if keeps_place || (is_idle && is_first_idle) {
+                physics.plan(handles, false);
                 return;
             }
             if !is_first_idle {
@@ -211,6 +220,11 @@ impl WalkerState {
             }
         }
         self.before = Some(self.mover(physics.get(handles)));
+        let plans = !keeps_place && self.plan_step(walker, is_idle, handles, physics);
+        physics.plan(handles, plans);
+        if plans {
+            return;
+        }
         if keeps_place {
             // Compensates the gravity of one step, so that only pushes move the walker.
             let body = physics.get(handles);
@@ -253,6 +267,24 @@ impl WalkerState {
         }
     }
 
+    /// Takes the step of a moving walker if all bodies near it are fixed. Returns false and changes nothing for every other
+    /// walker.
+    ///
+    /// A walker at rest has contacts of physics, so that it falls asleep.
+    fn plan_step(&mut self, walker: &Walker, is_idle: bool, handles: Handles, physics: &mut Physics) -> bool {
+        let Some(mut mover) = self.before.filter(|_| self.pace == Pace::Walks) else { return false };
+        if is_idle && Vector::from_array(mover.velocity).length() < RESTING_SPEED {
+            return false;
+        }
+        let Some((gravity, solids)) = physics.fixed_solids(handles, mover.reach(walker)) else {
+            return false;
+        };
+        mover.step(walker, &self.input, gravity, &solids);
+        physics.get_mut(handles).set_linvel(Vector::from_array(mover.velocity), !is_idle);
+        self.planned = Some(mover);
+        true
+    }
+
     /// Steers a walker that climbs or swims. Returns false for every other walker.
     fn steer_in_medium(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) -> bool {
         let Some(mut mover) = self.before else { return false };
@@ -277,6 +309,12 @@ impl WalkerState {
         physics: &mut Physics,
     ) {
         let pace = std::mem::take(&mut self.pace);
+        if let Some(mover) = self.planned.take() {
+            physics.place(handles, mover.position, mover.velocity);
+            self.store_step(&mover);
+            self.is_exact = true;
+            return;
+        }
         if is_frozen {
             if let Some(mut mover) = self.before.take() {
                 mover.freeze();

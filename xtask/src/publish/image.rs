@@ -76,6 +76,22 @@ pub(super) fn make(places: &Places, program: &Program, licences: &Path) -> anyho
     tar(&layout, &places.out.join(format!("nowcast-{VERSION}-image-{architecture}.oci.tar")))
 }
 
+/// Fails if the packages of an image cannot be downloaded, so that nothing is compiled in vain.
+pub(super) fn refuse_missing_packages(architecture: &str) -> anyhow::Result<()> {
+    let package = format!("{}:{architecture}", DEBIAN_PACKAGES[0]);
+    let mut search = step::command("apt-get");
+    let found = search.args(["download", "--print-uris", "-qq", &package]).output();
+    anyhow::ensure!(found.is_ok_and(|output| output.status.success()), unavailable(&package, architecture));
+    Ok(())
+}
+
+/// The cause and the cure if a package of Debian cannot be downloaded.
+fn unavailable(package: &str, architecture: &str) -> String {
+    format!(
+        "Debian's package {package} cannot be downloaded: run `dpkg --add-architecture {architecture} && apt-get update` first"
+    )
+}
+
 /// Unpacks packages of Debian, and removes documents and translations, which no program reads.
 fn unpack_debian(places: &Places, architecture: &str, root: &Path) -> anyhow::Result<()> {
     let folder = places.empty("debian-packages")?;
@@ -85,15 +101,17 @@ fn unpack_debian(places: &Places, architecture: &str, root: &Path) -> anyhow::Re
         let mut download = step::command("apt-get");
         let status = download.args(["download", "-qq", &package]).current_dir(&folder).status();
         let done = status.is_ok_and(|status| status.success());
-        anyhow::ensure!(done, "Debian's package {package} cannot be downloaded: run `apt-get update` first");
+        anyhow::ensure!(done, unavailable(&package, architecture));
     }
     for entry in fs::read_dir(&folder)? {
         let path = entry?.path();
         step::run(&["dpkg-deb", "-x", &path.to_string_lossy(), &root.to_string_lossy()])?;
     }
-    for removed in
-        ["usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/lib/x86_64-linux-gnu/gconv"]
-    {
+    let conversions = match architecture {
+        "arm64" => "usr/lib/aarch64-linux-gnu/gconv",
+        _ => "usr/lib/x86_64-linux-gnu/gconv",
+    };
+    for removed in ["usr/share/man", "usr/share/locale", "usr/share/lintian", conversions] {
         let path = root.join(removed);
         if path.exists() {
             fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;

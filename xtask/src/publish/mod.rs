@@ -120,6 +120,11 @@ fn differing(first: &str, second: &str) -> Vec<String> {
 fn make(places: &Places, args: &Args) -> anyhow::Result<Vec<(String, u64)>> {
     tools::require_node()?;
     let targets = program::named(&args.platforms)?;
+    if args.program.is_none() {
+        for architecture in targets.iter().filter_map(|target| target.debian) {
+            image::refuse_missing_packages(architecture)?;
+        }
+    }
     if places.out.exists() {
         fs::remove_dir_all(&places.out).context("cannot empty the folder of the last run")?;
     }

@@ -41,20 +41,25 @@ impl Physics {
     /// Returns the bodies whose bounding boxes overlap a box, with their boxes. Which bodies are returned depends only on
     /// the present poses; their order depends on the history.
     pub(crate) fn overlapping(&self, bounds: Aabb) -> Vec<(EntityId, Aabb)> {
-        let near = bounds.loosened(STALE_MAX);
-        let old = self.world.intersect_aabb_conservative(near, QueryFilter::default());
-        let old = old.filter(|(handle, _)| self.placed.leaf_node(index_of(*handle)).is_none());
-        let placed = self.placed.intersect_aabb(&bounds);
-        let placed = placed.filter_map(|index| self.world.colliders.get_unknown_gen(index));
-        let present = |collider: &Collider| {
-            let body = self.world.bodies.get(collider.parent()?)?;
-            let of_body = collider.shape().compute_aabb(body.position());
-            of_body.intersects(&bounds).then(|| (id_of(collider.user_data), of_body))
+        let with_bounds = |(collider, body): (&Collider, &RigidBody)| {
+            (id_of(collider.user_data), collider.shape().compute_aabb(body.position()))
         };
-        old.map(|(_, collider)| collider)
-            .chain(placed.map(|(collider, _)| collider))
-            .filter_map(present)
-            .collect()
+        self.present(&bounds).map(with_bounds).collect()
+    }
+
+    /// The colliders whose bounding boxes, at the present poses of their bodies, overlap a box.
+    pub(super) fn present<'a>(
+        &'a self,
+        bounds: &'a Aabb,
+    ) -> impl Iterator<Item = (&'a Collider, &'a RigidBody)> {
+        let old = self.world.intersect_aabb_conservative(bounds.loosened(STALE_MAX), QueryFilter::default());
+        let old = old.filter(|(handle, _)| self.placed.leaf_node(index_of(*handle)).is_none());
+        let placed = self.placed.intersect_aabb(bounds);
+        let placed = placed.filter_map(|index| self.world.colliders.get_unknown_gen(index));
+        old.map(|(_, collider)| collider).chain(placed.map(|(collider, _)| collider)).filter_map(|collider| {
+            let body = self.world.bodies.get(collider.parent()?)?;
+            collider.shape().compute_aabb(body.position()).intersects(bounds).then_some((collider, body))
+        })
     }
 }
 

@@ -86,8 +86,17 @@ impl Scene {
         let id = EntityId(self.next_entity);
         let gravity_scale = of.body.as_ref().map_or(0.0, |body| body.gravity_scale);
         let handles = built.map(|(body, built)| {
-            let state =
-                BodyState { id, pose, scale, velocity, gravity_scale, passes: None, layers: of.layers };
+            let (layers, reports_contacts) = (of.layers, of.reports_contacts);
+            let state = BodyState {
+                id,
+                pose,
+                scale,
+                velocity,
+                gravity_scale,
+                passes: None,
+                layers,
+                reports_contacts,
+            };
             let handles = self.physics.add(body, built, &state);
             self.physics.note_placed(handles);
             handles

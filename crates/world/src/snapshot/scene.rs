@@ -290,6 +290,7 @@ impl Scene {
                 gravity_scale: saved.gravity_scale,
                 passes,
                 layers: of.layers,
+                reports_contacts: of.reports_contacts,
             });
         }
         if of.walker.is_some() {

@@ -10,6 +10,7 @@ mod moves;
 mod owners;
 mod rewinding;
 mod snapshots;
+mod walkers;
 
 use nowcast_world::{
     Behaviour, Body, ColliderShape, Definition, EntityId, Event, Kind, PlayerId, Scene, Spawn, Value, World,
