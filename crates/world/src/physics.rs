@@ -208,15 +208,15 @@ impl Physics {
         if body.locks_rotation {
             builder = builder.lock_rotations();
         }
+        let reporter = if state.reports_contacts { REPORTER_TAG } else { 0 };
+        let tag = tag(state.id, state.passes) | role_tag(body.role) | reporter;
         let collider = ColliderBuilder::new(shape)
             .friction(body.friction)
             .restitution(body.restitution)
             .sensor(body.motion == Motion::Sensor)
             .collision_groups(groups(state.layers))
-            .active_hooks(hooks(state.passes))
-            .user_data(
-                tag(state.id, state.passes) | role_tag(body.role) | reporter_tag(state.reports_contacts),
-            );
+            .active_hooks(hooks(tag))
+            .user_data(tag);
         let mut collider = match body.mass {
             Mass::Density(density) => collider.density(density),
             Mass::Kilograms(mass) => collider.mass(mass),
@@ -360,20 +360,26 @@ impl Physics {
     }
 
     /// Calls `each` with every body that a body touches and with the impulse. Sensors and overlaps without a force are
-    /// included.
+    /// included. Bodies that were removed since the last step are not.
     pub(crate) fn touched(&self, handles: Handles, mut each: impl FnMut(EntityId, f32)) {
         let collider = handles.collider;
         let other = |a: ColliderHandle, b: ColliderHandle| {
-            id_of(self.world.colliders[if a == collider { b } else { a }].user_data)
+            let other = self.world.colliders.get(if a == collider { b } else { a })?;
+            Some(id_of(other.user_data))
         };
         for pair in self.world.narrow_phase.contact_pairs_with(collider) {
-            if pair.has_any_active_contact() || self.touches_unsolved(pair) {
-                each(other(pair.collider1, pair.collider2), pair.total_impulse_magnitude());
+            let touches = || pair.has_any_active_contact() || self.touches_unsolved(pair);
+            if let Some(id) = other(pair.collider1, pair.collider2)
+                && touches()
+            {
+                each(id, pair.total_impulse_magnitude());
             }
         }
         for (a, b, is_overlapping) in self.world.narrow_phase.intersection_pairs_with(collider) {
-            if is_overlapping {
-                each(other(a, b), 0.0);
+            if let Some(id) = other(a, b)
+                && is_overlapping
+            {
+                each(id, 0.0);
             }
         }
     }
@@ -382,7 +388,7 @@ impl Physics {
     pub(crate) fn set_passes(&mut self, handles: Handles, id: EntityId, other: Option<EntityId>) {
         let collider = &mut self.world.colliders[handles.collider];
         collider.user_data = tag(id, other) | collider.user_data & LASTING_TAGS;
-        collider.set_active_hooks(hooks(other));
+        collider.set_active_hooks(hooks(collider.user_data));
     }
 }
 
@@ -406,9 +412,10 @@ fn groups(layers: Layers) -> InteractionGroups {
     InteractionGroups::new(own, admitted, InteractionTestMode::And)
 }
 
-/// The hook is enabled only for bodies that pass through another body, because contacts are cheaper without it.
-fn hooks(passes: Option<EntityId>) -> ActiveHooks {
-    if passes.is_some() { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
+/// The hook is enabled only for bodies that ignore contacts, because contacts are cheaper without it.
+fn hooks(tag: u128) -> ActiveHooks {
+    let ignores_contacts = tag & (PASSES_TAG | PLANNED_TAG) != 0;
+    if ignores_contacts { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
 }
 
 const PASSES_TAG: u128 = 1 << 64;
@@ -418,7 +425,7 @@ const REPORTER_TAG: u128 = 1 << 67;
 /// The step of this body is planned ([`Physics::plan`]).
 const PLANNED_TAG: u128 = 1 << 68;
 /// The parts of the user data that stay if a body passes through another one.
-const LASTING_TAGS: u128 = LADDER_TAG | WATER_TAG | REPORTER_TAG;
+const LASTING_TAGS: u128 = LADDER_TAG | WATER_TAG | REPORTER_TAG | PLANNED_TAG;
 
 /// The user data of a collider without its other tags: its entity and the entity that it passes through.
 fn tag(id: EntityId, passes: Option<EntityId>) -> u128 {
@@ -431,10 +438,6 @@ fn role_tag(role: BodyRole) -> u128 {
         BodyRole::Ladder => LADDER_TAG,
         BodyRole::Water => WATER_TAG,
     }
-}
-
-fn reporter_tag(reports_contacts: bool) -> u128 {
-    if reports_contacts { REPORTER_TAG } else { 0 }
 }
 
 fn role_of(tag: u128) -> BodyRole {

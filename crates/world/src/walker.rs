@@ -280,7 +280,13 @@ impl WalkerState {
             return false;
         };
         mover.step(walker, &self.input, gravity, &solids);
-        physics.get_mut(handles).set_linvel(Vector::from_array(mover.velocity), !is_idle);
+        let fall = physics.gravity() * (physics.get(handles).gravity_scale() * STEP_SECONDS);
+        let body = physics.get_mut(handles);
+        if !is_idle {
+            body.wake_up(true);
+        }
+        // Physics adds the gravity of the step again.
+        body.set_linvel(Vector::from_array(mover.velocity) - fall, false);
         self.planned = Some(mover);
         true
     }

@@ -7,9 +7,7 @@ use rapier3d::parry::bounding_volume::BoundingVolume;
 use rapier3d::parry::query;
 use rapier3d::prelude::*;
 
-use super::{
-    Handles, PLANNED_TAG, Physics, REPORTER_TAG, hooks, id_of, passes_each_other, passes_of, role_of,
-};
+use super::{Handles, PLANNED_TAG, Physics, REPORTER_TAG, hooks, id_of, passes_each_other, role_of};
 use crate::body::BodyRole;
 use crate::grounds::push_solids;
 use crate::id::EntityId;
@@ -28,8 +26,8 @@ impl Physics {
     /// fall, in metres a second squared. Returns `None` if only physics can move the body: if dynamic bodies or a surface
     /// with too many triangles are near, or if forces act that clients do not know.
     ///
-    /// The result depends only on the present bodies, not on their history. So the world's spatial index, which depends on
-    /// the history, is not used here.
+    /// The result depends only on the present bodies, not on their history. The world's spatial index depends on the
+    /// history, so it only selects candidates.
     pub(crate) fn predictable_solids(
         &self,
         handles: Handles,
@@ -94,14 +92,17 @@ impl Physics {
         }
         let collider = &mut self.world.colliders[handles.collider];
         collider.user_data = tag ^ PLANNED_TAG;
-        let own_hooks = if is_planned { ActiveHooks::FILTER_CONTACT_PAIRS } else { hooks(passes_of(tag)) };
-        collider.set_active_hooks(own_hooks);
+        collider.set_active_hooks(hooks(collider.user_data));
     }
 
     /// Whether two bodies touch whose contacts physics ignores, because the step of one of them was planned.
     pub(super) fn touches_unsolved(&self, pair: &ContactPair) -> bool {
-        let colliders = [pair.collider1, pair.collider2].map(|handle| &self.world.colliders[handle]);
-        let [a, b] = colliders;
+        let [Some(a), Some(b)] =
+            [pair.collider1, pair.collider2].map(|handle| self.world.colliders.get(handle))
+        else {
+            return false;
+        };
+        let colliders = [a, b];
         if !is_unsolved(&self.world.bodies, colliders)
             || passes_each_other(colliders)
             || !a.collision_groups().test(b.collision_groups())

@@ -5,7 +5,7 @@ use nowcast_world::{
     Walker, World,
 };
 
-use super::{spawn, steps, world_with};
+use super::{Told, spawn, steps, world_with};
 
 const FLOOR: EntityId = EntityId(1);
 const WALL: EntityId = EntityId(2);
@@ -106,4 +106,56 @@ fn floor_that_reports_contacts_reports_a_walker_that_lands_with_its_impulse() {
     let impulse = world.scene().state("impulse").and_then(|value| value.as_f64()).expect("the walker landed");
     // The step of the specification stopped the fall, so the impulse is that of 70 kg for a step.
     assert!((impulse - 70.0 * 9.81 / 60.0).abs() < 0.1, "{impulse}");
+}
+
+#[test]
+fn removed_bodies_touch_nothing() {
+    let mut world = world_with(
+        definition(),
+        |scene| put_walker(scene, "floor", 0.9),
+        |scene| {
+            if scene.tick() == 30 {
+                scene.despawn(FLOOR).expect("the floor exists");
+                assert_eq!(scene.touching(WALKER).expect("the walker exists"), []);
+            }
+        },
+    );
+    steps(&mut world, 60);
+    let place = world.scene().pose(WALKER).expect("the walker exists").position;
+    assert!(place[1] < 0.0, "the walker falls without its floor: {place:?}");
+}
+
+#[test]
+fn walker_that_passes_through_the_wall_still_touches_the_floor() {
+    let mut world = world_with(
+        definition(),
+        |scene| put_walker(scene, "floor", 0.9),
+        |scene| {
+            if scene.tick() == 30 {
+                scene.set_passes(WALKER, Some(WALL)).expect("both exist");
+                assert_eq!(scene.touching(WALKER).expect("the walker exists"), [FLOOR]);
+            }
+        },
+    );
+    steps(&mut world, 180);
+    assert_eq!(world.scene().touching(WALKER).expect("the walker exists"), [FLOOR]);
+    let place = world.scene().pose(WALKER).expect("the walker exists").position;
+    assert!(place[2] < -6.0, "{place:?}");
+}
+
+#[test]
+fn walker_in_mid_walk_continues_to_the_last_bit_after_a_restore() {
+    let mut world = walk();
+    for _ in 0..12 {
+        steps(&mut world, 13);
+        let start: fn(&mut Scene) = |_| ();
+        let behaviour = Box::new(Told { start, step: start });
+        let mut restored =
+            World::restore(definition(), behaviour, &world.snapshot()).expect("the snapshot is valid");
+        for _ in 0..20 {
+            steps(&mut world, 1);
+            restored.step();
+            assert_eq!(world.hash(), restored.hash());
+        }
+    }
 }
