@@ -54,9 +54,7 @@ impl Node {
     /// Answers requests and reports the load, until the server ends.
     pub(crate) fn serve(self: &Arc<Self>, shared: &Arc<Shared>) {
         let (node, weak) = (Arc::downgrade(self), Arc::downgrade(shared));
-        if let Some(commands) = self.commands() {
-            commands.serve(node.clone(), weak.clone());
-        }
+        self.serve_commands(shared);
         let requests = (node.clone(), weak.clone());
         let (link, name) = (self.link().clone(), self.name());
         self.handle().spawn(async move {

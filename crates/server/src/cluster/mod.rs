@@ -6,6 +6,7 @@ mod metrics;
 mod moves;
 mod node;
 mod publishing;
+mod receiving;
 
 use std::sync::Arc;
 use std::time::Duration;
