@@ -6,7 +6,7 @@ use nowcast_jetstream::ControlRequest;
 use nowcast_server::Config;
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
 use serde_json::{Value as Json, json};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::common::{PATIENCE, TestServer};
 use crate::plain_nats::PlainNats;
@@ -91,10 +91,13 @@ async fn the_owner_of_a_room_alone_carries_out_commands_and_the_next_owner_keeps
     let link = nats.link().await;
     let moving = ControlRequest::Move { room: "yard".into(), target: to.into() };
     // A server is a target after the owner has observed a renewal of its lease.
-    while let Err(cause) = ask(&link, &moving, from).await {
-        assert!(cause.contains("is not alive"), "{cause}");
-        sleep(Duration::from_millis(50)).await;
-    }
+    let moved = async {
+        while let Err(cause) = ask(&link, &moving, from).await {
+            assert!(cause.contains("is not alive"), "{cause}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(PATIENCE, moved).await.expect("the owner observes the target");
     let kick = json!({ "type": "disconnect", "player": ada.id, "reason": "enough" });
     let mut ada = join(other.address, "Ada", [7; 16]).await;
     ada.until("the count of the first owner", |guest| counts(&guest.view) == 41).await;
