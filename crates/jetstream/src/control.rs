@@ -10,7 +10,7 @@ use nowcast_wire::{Effort, Limits, Wire};
 
 use crate::{ClusterError, Link};
 
-/// Maximum time for the answer to a request. A move in which each step takes its longest time is shorter.
+/// Maximum time for the answer to a request. It is longer than a move in which each step takes its longest time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(90);
 
 const LIMITS: Limits = Limits { memory_bytes_max: 64 << 10, ..Limits::MESSAGE };
