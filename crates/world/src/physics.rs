@@ -68,6 +68,8 @@ pub(crate) struct Physics {
     awake: Vec<RigidBodyHandle>,
     /// The bounding boxes of bodies that were added or teleported since the last step.
     placed: Bvh,
+    /// The largest distance in metres by which a body was corrected since the last step ([`Physics::place`]).
+    corrected_by_max: f32,
     /// Bodies with a force for one step.
     pushed: Vec<RigidBodyHandle>,
     /// Bodies that had a force in the last step.
@@ -82,12 +84,15 @@ impl Physics {
         world.gravity = Vector::from_array(gravity);
         world.integration_parameters.dt = crate::STEP_SECONDS;
         world.integration_parameters.normalized_max_linear_velocity = SPEED_MAX;
+        // A box of a walker then stays valid for two of its steps: half of the updates of the tree.
+        world.broad_phase.adaptive_change_detection_margin = true;
         Physics {
             world,
             shapes: Vec::new(),
             hulls: BTreeMap::new(),
             awake: Vec::new(),
             placed: Bvh::new(),
+            corrected_by_max: 0.0,
             pushed: Vec::new(),
             pushed_in_step: Vec::new(),
             media: 0,
@@ -99,6 +104,7 @@ impl Physics {
         if !self.placed.is_empty() {
             self.placed = Bvh::new();
         }
+        self.corrected_by_max = 0.0;
         self.world.step_with_events(&Passing, &());
         self.pushed_in_step.clear();
         self.pushed_in_step.append(&mut self.pushed);
@@ -344,7 +350,7 @@ impl Physics {
         solids
     }
 
-    /// Moves an awake body to its pose in this step.
+    /// Corrects the position and the velocity of an awake body after a step.
     pub(crate) fn place(&mut self, handles: Handles, position: [f32; 3], velocity: [f32; 3]) {
         let (position, velocity) = (Vector::from_array(position), Vector::from_array(velocity));
         let body = self.get(handles);
@@ -352,6 +358,7 @@ impl Physics {
         // a difference is written.
         let (is_elsewhere, has_other_velocity) = (body.translation() != position, body.linvel() != velocity);
         if is_elsewhere {
+            self.corrected_by_max = self.corrected_by_max.max((position - body.translation()).length());
             self.get_mut(handles).set_translation(position, false);
         }
         if has_other_velocity {

@@ -125,6 +125,8 @@ const PUSHED_SPEED: f32 = 0.05;
 const PUSHED_DISTANCE: f32 = 0.01;
 /// A walker without controls below this speed can fall asleep, in metres a second.
 const RESTING_SPEED: f32 = 1e-3;
+/// Maximum distance in metres by which physics may move a walker at rest in a step. A correction would wake it.
+const RESTING_DISTANCE: f32 = 1e-6;
 
 /// The state of one walker.
 #[derive(Clone, PartialEq, Debug)]
@@ -350,7 +352,11 @@ impl WalkerState {
             } else {
                 mover.step(walker, &self.input, gravity, &solids);
             }
-            physics.place(handles, mover.position, mover.velocity);
+            if self.is_at_rest(walker, &mover, physics.get(handles)) {
+                self.is_exact = false;
+            } else {
+                physics.place(handles, mover.position, mover.velocity);
+            }
             self.store_step(&mover);
             return;
         }
@@ -360,6 +366,16 @@ impl WalkerState {
         let found = walkable.map(|contact| (contact.normal.to_array(), contact.velocity.to_array()));
         let (normals, velocities): (Vec<_>, Vec<_>) = found.take(GROUNDS_MAX).unzip();
         self.set_grounds(&normals, &velocities);
+    }
+
+    /// Whether a walker without controls stands still after a step, and physics left it there.
+    fn is_at_rest(&self, walker: &Walker, mover: &Mover, body: &RigidBody) -> bool {
+        let is_idle = self.demanded_velocity(walker) == Vector::ZERO && !self.input.jump;
+        let (position, velocity) = (Vector::from_array(mover.position), Vector::from_array(mover.velocity));
+        is_idle
+            && velocity.length() < RESTING_SPEED
+            && body.linvel().length() < RESTING_SPEED
+            && (body.translation() - position).length() < RESTING_DISTANCE
     }
 
     /// Takes over the counts and the grounds of a step.

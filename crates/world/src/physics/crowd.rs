@@ -1,7 +1,7 @@
 //! Finds the bodies whose bounding boxes overlap a box, at their present poses.
 //!
-//! The index of the engine has the poses after the last step. Bodies that were added or teleported since then are in a
-//! separate index.
+//! The index of the engine has the poses at the end of the last step of physics. Walkers were corrected after it, by a distance
+//! that is recorded. Bodies that were added or teleported since then are in a separate index.
 
 use rapier3d::parry::bounding_volume::BoundingVolume;
 use rapier3d::prelude::*;
@@ -9,10 +9,6 @@ use rapier3d::prelude::*;
 use super::{Built, Handles, Physics, id_of};
 use crate::id::EntityId;
 use crate::pose::{Pose as PublicPose, rapier_pose};
-
-/// Maximum distance in metres between a body that was not teleported and its position in the engine's index. Walkers are
-/// corrected after a step, by less than the distance of one step at full speed.
-const STALE_MAX: f32 = 1.0;
 
 impl Built {
     /// The bounding box at a pose.
@@ -52,7 +48,8 @@ impl Physics {
         &'a self,
         bounds: &'a Aabb,
     ) -> impl Iterator<Item = (&'a Collider, &'a RigidBody)> {
-        let old = self.world.intersect_aabb_conservative(bounds.loosened(STALE_MAX), QueryFilter::default());
+        let old = bounds.loosened(self.corrected_by_max);
+        let old = self.world.intersect_aabb_conservative(old, QueryFilter::default());
         let old = old.filter(|(handle, _)| self.placed.leaf_node(index_of(*handle)).is_none());
         let placed = self.placed.intersect_aabb(bounds);
         let placed = placed.filter_map(|index| self.world.colliders.get_unknown_gen(index));

@@ -159,3 +159,26 @@ fn walker_in_mid_walk_continues_to_the_last_bit_after_a_restore() {
         }
     }
 }
+
+#[test]
+fn walker_that_has_walked_falls_asleep_where_it_stands() {
+    let mut world = world_with(
+        definition(),
+        |scene| put_walker(scene, "floor", 0.9),
+        |scene| {
+            if scene.tick() == 90 {
+                scene.set_input(WALKER, Input::default()).expect("the walker exists");
+            }
+        },
+    );
+    steps(&mut world, 85);
+    assert_eq!(world.awake(), 1);
+    steps(&mut world, 60);
+    let stood = world.scene().pose(WALKER).expect("the walker exists").position;
+    steps(&mut world, 180);
+    assert_eq!(world.awake(), 0);
+    let stands = world.scene().pose(WALKER).expect("the walker exists").position;
+    for (before, after) in stood.into_iter().zip(stands) {
+        assert!((before - after).abs() < 1e-4, "{stood:?} {stands:?}");
+    }
+}
