@@ -17,6 +17,8 @@ use crate::dictionary::{Dictionary, attribute_bytes};
 pub struct ReplicatedState {
     /// Ordered by id.
     entities: Vec<Arc<EntityDescription>>,
+    /// The versions of `entities`, in the same order.
+    versions: Vec<Version>,
     /// The descriptions of all entities, for readers on other threads.
     descriptions: SnapshotPool<EntityDescriptions>,
     players: BTreeMap<PlayerId, ReplicatedPlayer>,
@@ -59,7 +61,6 @@ pub struct EntityDescription {
     pub id: EntityId,
     /// The entity, as the plain protocol describes it.
     pub entity: Entity,
-    changed_tick: u64,
     fingerprint: u64,
     /// Whether the plain protocol does not replicate the entity.
     is_private: bool,
@@ -71,6 +72,68 @@ impl EntityDescription {
     /// Returns the encoding for sessions, which is computed once for all of them.
     pub fn bytes(&self) -> Arc<[u8]> {
         Arc::clone(self.bytes.get_or_init(|| nowcast_wire::encode_to_vec(&self.entity).into()))
+    }
+}
+
+/// The part of an entity that differs if its description may differ.
+#[derive(Clone, Copy, PartialEq)]
+struct Version {
+    id: EntityId,
+    changed_tick: u64,
+    place: Option<Place>,
+}
+
+impl Version {
+    fn of(scene: &Scene, entity: &EntityRef<'_>) -> Self {
+        Self { id: entity.id, changed_tick: entity.changed_tick, place: place_of(scene, entity) }
+    }
+}
+
+/// Collects the changes of entities in one step.
+struct EntityUpdate<'a> {
+    scene: &'a Scene,
+    dictionary: &'a Dictionary,
+    changes: &'a mut Changes,
+    redescribed: Vec<(EntityId, Option<Arc<EntityDescription>>)>,
+}
+
+impl EntityUpdate<'_> {
+    fn describe(&mut self, entity: &EntityRef<'_>, version: Version) -> Arc<EntityDescription> {
+        let now = Arc::new(describe(self.scene, self.dictionary, entity, version.place));
+        self.redescribed.push((now.id, Some(Arc::clone(&now))));
+        now
+    }
+
+    fn added(&mut self, entity: &EntityRef<'_>, version: Version) -> Arc<EntityDescription> {
+        self.changes.described.push(entity.id);
+        self.describe(entity, version)
+    }
+
+    fn replaced(
+        &mut self,
+        known: &EntityDescription,
+        entity: &EntityRef<'_>,
+        version: Version,
+    ) -> Arc<EntityDescription> {
+        let now = self.describe(entity, version);
+        if now.is_private && !known.is_private {
+            self.changes.gone.push(now.id);
+        }
+        let is_public_now = known.is_private && !now.is_private;
+        if is_public_now
+            || known.fingerprint != now.fingerprint
+            || !is_same_but_for_attributes(&known.entity, &now.entity)
+        {
+            self.changes.described.push(now.id);
+        } else if known.entity.attributes != now.entity.attributes {
+            self.changes.attributes.push(now.id);
+        }
+        now
+    }
+
+    fn removed(&mut self, known: &EntityDescription) {
+        self.changes.gone.extend((!known.is_private).then_some(known.id));
+        self.redescribed.push((known.id, None));
     }
 }
 
@@ -141,51 +204,41 @@ impl ReplicatedState {
         is_stale: bool,
         changes: &mut Changes,
     ) {
-        let scene = world.scene();
-        let mut redescribed = Vec::new();
-        let mut before = std::mem::take(&mut self.entities).into_iter().peekable();
-        let mut entities = Vec::with_capacity(before.len());
-        for entity in world.entities().iter() {
-            while let Some(gone) = before.next_if(|known| known.id < entity.id) {
-                changes.gone.extend((!gone.is_private).then_some(gone.id));
-                redescribed.push((gone.id, None));
+        let mut update = EntityUpdate { scene: world.scene(), dictionary, changes, redescribed: Vec::new() };
+        let mut entities = world.entities().iter().peekable();
+        // In most steps no entity comes or goes, and few change. So a known entity stays in its place, and an entity that did not
+        // change is compared without its description.
+        let mut stayed = 0;
+        while let Some(version) = self.versions.get_mut(stayed)
+            && let Some(entity) = entities.next_if(|entity| entity.id == version.id)
+        {
+            let now = Version::of(update.scene, &entity);
+            if is_stale || *version != now {
+                *version = now;
+                self.entities[stayed] = update.replaced(&self.entities[stayed], &entity, now);
             }
-            let known = before.next_if(|known| known.id == entity.id);
-            let place = place_of(scene, &entity);
-            if let Some(known) = known {
-                let is_same =
-                    !is_stale && known.changed_tick == entity.changed_tick && known.entity.place == place;
-                if is_same {
-                    entities.push(known);
-                    continue;
-                }
-                let now = Arc::new(describe(scene, dictionary, &entity, place));
-                if now.is_private && !known.is_private {
-                    changes.gone.push(now.id);
-                }
-                let is_public_now = known.is_private && !now.is_private;
-                if is_public_now
-                    || known.fingerprint != now.fingerprint
-                    || !is_same_but_for_attributes(&known.entity, &now.entity)
-                {
-                    changes.described.push(now.id);
-                } else if known.entity.attributes != now.entity.attributes {
-                    changes.attributes.push(now.id);
-                }
-                redescribed.push((now.id, Some(Arc::clone(&now))));
-                entities.push(now);
-            } else {
-                changes.described.push(entity.id);
-                let now = Arc::new(describe(scene, dictionary, &entity, place));
-                redescribed.push((now.id, Some(Arc::clone(&now))));
-                entities.push(now);
+            stayed += 1;
+        }
+        let versions = self.versions.split_off(stayed);
+        let descriptions = self.entities.split_off(stayed);
+        let mut before = versions.into_iter().zip(descriptions).peekable();
+        for entity in entities {
+            while let Some((_, gone)) = before.next_if(|(version, _)| version.id < entity.id) {
+                update.removed(&gone);
             }
+            let now = Version::of(update.scene, &entity);
+            let description = match before.next_if(|(version, _)| version.id == entity.id) {
+                Some((version, known)) if !is_stale && version == now => known,
+                Some((_, known)) => update.replaced(&known, &entity, now),
+                None => update.added(&entity, now),
+            };
+            self.versions.push(now);
+            self.entities.push(description);
         }
-        for gone in before {
-            changes.gone.extend((!gone.is_private).then_some(gone.id));
-            redescribed.push((gone.id, None));
+        for (_, gone) in before {
+            update.removed(&gone);
         }
-        self.entities = entities;
+        let redescribed = update.redescribed;
         if !redescribed.is_empty() {
             self.descriptions.publish(redescribed);
         }
@@ -329,7 +382,6 @@ fn describe(
     EntityDescription {
         id: entity.id,
         entity: entity_now,
-        changed_tick: entity.changed_tick,
         fingerprint: dictionary.fingerprint(entity.kind),
         is_private: dictionary.is_private(entity.kind),
         bytes: OnceLock::new(),
