@@ -4,6 +4,7 @@
  * what reaches its clients. A few of these recordings are the vectors; `NOWCAST_PLAYS=FILE` names a file with more.
  */
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
 import type { EntityId, WorldEvents } from "../../src/world/index.js";
@@ -101,8 +102,13 @@ function positionOf({ row, grain }: Shown): readonly number[] {
   return position;
 }
 
+/** The matcher of the test runner describes differences well, and is slow, so it only sees values that differ. */
+function expectEqual<T>(value: T, expected: T, where: () => string): void {
+  if (!isDeepStrictEqual(value, expected)) expect(value, where()).toEqual(expected);
+}
+
 function run({ seed, client, steps }: Play): number {
-  const where = `client ${client} of seed ${seed}`;
+  const where = () => `client ${client} of seed ${seed}`;
   const rows = new Rows();
   // The world of the public API: an entity stays in it until lane 0 reports it as gone or out of sight.
   const state = new WorldState(new Emitter<WorldEvents>());
@@ -111,8 +117,8 @@ function run({ seed, client, steps }: Play): number {
   scene.define({ version: 1, kinds: [kind("thing", {})], actions: [], events: [], assets: [] });
   let checks = 0;
   const apply = (bytes: Uint8Array): void => {
-    expect(rows.apply(bytes), `${where}: encoded against missing frames`).toBe(0);
-    expect(scene.apply(bytes).missing, where).toBe(0);
+    expectEqual(rows.apply(bytes), 0, () => `${where()}: encoded against missing frames`);
+    expectEqual(scene.apply(bytes).missing, 0, where);
   };
   const say = (id: number, value: Uint8Array): void => void scene.put(id, value);
   for (const step of steps) {
@@ -134,12 +140,12 @@ function run({ seed, client, steps }: Play): number {
       rows.gone(step.gone);
       say(step.gone, new Uint8Array(0));
     } else {
-      expect(rows.shown(), where).toEqual(step.shown);
+      expectEqual(rows.shown(), step.shown, where);
       const ids = [...state.entities.keys()].sort((a, b) => a - b);
-      expect(ids, where).toEqual(step.shown.map(({ id }) => id));
+      expectEqual<readonly number[]>(ids, step.shown.map(({ id }) => id), where);
       for (const shown of step.shown) {
         const { position } = state.entities.get(shown.id as EntityId)!;
-        expect(position, `${where}: entity ${shown.id}`).toEqual(positionOf(shown));
+        expectEqual<readonly number[]>(position, positionOf(shown), () => `${where()}: entity ${shown.id}`);
       }
       checks++;
     }

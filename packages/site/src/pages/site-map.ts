@@ -80,6 +80,7 @@ export const SECTIONS: readonly Section[] = [
         file: "packages/predict-rapier/README.md",
       },
       { address: "how-to/c-and-cpp", title: "Use C and C++", file: "docs/how-to/c-and-cpp.md" },
+      { address: "how-to/rust", title: "Use Rust", file: "docs/how-to/rust.md" },
       { address: "how-to/python", title: "Use Python", file: "docs/how-to/python.md" },
       { address: "how-to/local", title: "Connect local programs", file: "examples/local/README.md" },
       { address: "how-to/bot", title: "Write a bot", file: "examples/bot/README.md" },
