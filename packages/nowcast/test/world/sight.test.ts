@@ -142,7 +142,11 @@ function run({ seed, client, steps }: Play): number {
     } else {
       expectEqual(rows.shown(), step.shown, where);
       const ids = [...state.entities.keys()].sort((a, b) => a - b);
-      expectEqual<readonly number[]>(ids, step.shown.map(({ id }) => id), where);
+      expectEqual<readonly number[]>(
+        ids,
+        step.shown.map(({ id }) => id),
+        where,
+      );
       for (const shown of step.shown) {
         const { position } = state.entities.get(shown.id as EntityId)!;
         expectEqual<readonly number[]>(position, positionOf(shown), () => `${where()}: entity ${shown.id}`);
