@@ -43,6 +43,9 @@ pub(super) fn run(places: &Places, with_wheel: bool, colyseus: bool) -> anyhow::
         ways.push(wheel_way(places)?);
     }
     follow(&places.out.join("npm"), &ways, &npm_refusals(&npm))?;
+    if with_wheel {
+        wheel::check_end(places)?;
+    }
     documents(&archive.join("home").join(name))?;
     if colyseus {
         time_colyseus(places)?;

@@ -12,6 +12,22 @@ use crate::step;
 /// The place of the program in the wheel. The module `nowcast.command` starts it.
 const PROGRAM: &str = "nowcast/bin/nowcast";
 
+/// The calls of the module to the library of the compiler, which unwind the stack.
+const UNWINDING: [&str; 12] = [
+    "Backtrace",
+    "DeleteException",
+    "GetDataRelBase",
+    "GetIP",
+    "GetIPInfo",
+    "GetLanguageSpecificData",
+    "GetRegionStart",
+    "GetTextRelBase",
+    "RaiseException",
+    "Resume",
+    "SetGR",
+    "SetIP",
+];
+
 /// Builds the wheel for each Linux for which there is a program.
 pub(super) fn make(places: &Places, programs: &[Program]) -> anyhow::Result<()> {
     let tools = program::python_tools()?;
@@ -37,10 +53,11 @@ fn build(places: &Places, program: &Program, tools: &Path) -> anyhow::Result<Pat
     let triple = program.target.triple;
     let profile = ["--profile", "dist", "--zig", "--compatibility", "manylinux_2_28", "--target", triple];
     let line = [&[&*tool, "build"], &profile[..], &["--manifest-path", &manifest, "--out", &out]].concat();
-    let time = commit_time()?;
+    let (time, libgcc) = (commit_time()?, libgcc(places, program, tools)?);
     step::run_with_env(
         &line,
         &[
+            ("NOWCAST_LIBGCC_S", &libgcc),
             ("RUSTFLAGS", &program::path_flags()?),
             ("PATH", &program::path_with(tools)),
             ("SOURCE_DATE_EPOCH", &time),
@@ -65,6 +82,51 @@ fn add_program(places: &Places, program: &Program, tools: &Path, wheel: &Path) -
         &[("SOURCE_DATE_EPOCH", &time)],
     )
 }
+
+/// Makes an empty library with the name and the functions of `libgcc_s.so.1`, to link against, and returns its path.
+///
+/// Zig would link an unwinder of its own into the module. When the interpreter ends, CPython ends the threads that wait in the module
+/// by `pthread_exit`, which unwinds their stacks with the `libgcc_s.so.1` of the system. The other unwinder cannot read its
+/// contexts, and the process would crash.
+fn libgcc(places: &Places, program: &Program, tools: &Path) -> anyhow::Result<String> {
+    let folder = places.empty("libgcc")?;
+    let (source, library) = (folder.join("gcc_s.c"), folder.join("libgcc_s.so.1"));
+    let functions: String =
+        UNWINDING.iter().map(|name| format!("void _Unwind_{name}(void) {{}}\n")).collect();
+    fs::write(&source, functions).with_context(|| format!("cannot write {}", source.display()))?;
+    let python = tools.join("python").to_string_lossy().into_owned();
+    let target = program.target.triple.replace("-unknown", "");
+    let (source, library) = (source.to_string_lossy(), library.to_string_lossy().into_owned());
+    let compiler = [&*python, "-m", "ziglang", "cc", "-target", &target, "-shared", "-fPIC", "-nostdlib"];
+    let files = ["-Wl,-soname,libgcc_s.so.1", "-o", &library, &source];
+    step::run(&[&compiler[..], &files].concat())?;
+    Ok(library)
+}
+
+/// Ends an interpreter while a thread waits in the module of a wheel for this machine. The process must end without an error.
+pub(super) fn check_end(places: &Places) -> anyhow::Result<()> {
+    let suffix = format!("_{}.whl", std::env::consts::ARCH);
+    let is_ours = |wheel: &PathBuf| wheel.to_string_lossy().ends_with(&suffix);
+    let Some(wheel) = made(places)?.into_iter().find(is_ours) else { return Ok(()) };
+    let folder = places.empty("wheel-module")?.to_string_lossy().into_owned();
+    step::run(&["python3", "-m", "zipfile", "--extract", &wheel.to_string_lossy(), &folder])?;
+    for _ in 0..ENDS {
+        step::run_with_env(&["python3", "-c", ENDING], &[("PYTHONPATH", &folder)])
+            .context("an interpreter with a waiting thread did not end well")?;
+    }
+    Ok(())
+}
+
+/// Number of interpreters to end: the moment at which the thread is ended differs.
+const ENDS: u32 = 5;
+const ENDING: &str = "
+import os, threading, nowcast
+name = f'exit-{os.getpid()}'
+service = nowcast.advertise(name)
+threading.Thread(target=lambda: nowcast.connect(name, timeout=10).receive(), daemon=True).start()
+channel = service.accept(timeout=10)
+channel.state(1, b'x')
+";
 
 fn wheels_in(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut wheels = Vec::new();
