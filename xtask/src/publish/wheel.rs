@@ -12,11 +12,15 @@ use crate::step;
 /// The place of the program in the wheel. The module `nowcast.command` starts it.
 const PROGRAM: &str = "nowcast/bin/nowcast";
 
-/// The calls of the module to the library of the compiler, which unwind the stack.
-const UNWINDING: [&str; 12] = [
+/// The functions that unwind the stack. All are named, because a single one that is missing would bring the others of Zig with it.
+const UNWINDING: [&str; 17] = [
     "Backtrace",
     "DeleteException",
+    "FindEnclosingFunction",
+    "ForcedUnwind",
+    "GetCFA",
     "GetDataRelBase",
+    "GetGR",
     "GetIP",
     "GetIPInfo",
     "GetLanguageSpecificData",
@@ -24,6 +28,7 @@ const UNWINDING: [&str; 12] = [
     "GetTextRelBase",
     "RaiseException",
     "Resume",
+    "Resume_or_Rethrow",
     "SetGR",
     "SetIP",
 ];
