@@ -84,7 +84,7 @@ impl Physics {
         world.gravity = Vector::from_array(gravity);
         world.integration_parameters.dt = crate::STEP_SECONDS;
         world.integration_parameters.normalized_max_linear_velocity = SPEED_MAX;
-        // A box of a walker then stays valid for two of its steps: half of the updates of the tree.
+        // With this margin a walker leaves its box in every second step only, so the tree has half of the updates.
         world.broad_phase.adaptive_change_detection_margin = true;
         Physics {
             world,
