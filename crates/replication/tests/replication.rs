@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use nowcast_replication::{History, Moving, Quantization, Replica, Row, Transform, Viewer};
-use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Replication};
+use nowcast_session::{Carrier, Config, LaneConfig, Limits, MessageKind, Replication};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
 use nowcast_world::{
@@ -44,7 +44,9 @@ impl Scene {
     fn new(seed: u64, carrier: Carrier, link: LinkConfig) -> Self {
         let mut lanes = vec![LaneConfig::default(); 8];
         lanes[usize::from(LANE)].has_source = true;
-        let patient = Config { handshake_timeout: Duration::from_secs(600), ..Config::default() };
+        // A burst of losses may swallow each packet of the first ten seconds, and nobody attaches another carrier here.
+        let limits = Limits { idle_timeout: Duration::from_secs(600), ..Limits::default() };
+        let patient = Config { handshake_timeout: limits.idle_timeout, limits, ..Config::default() };
         let configs = [patient.clone(), Config { lanes, ..patient }];
         let mut pair = Pair::new(seed, configs, carrier, [link.clone(), link]);
         let feed = Feed::default();
