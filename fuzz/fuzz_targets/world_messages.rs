@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nowcast_wire::{Read, Wire, decode, encode_to_vec};
+use nowcast_wire::{Read, Wire, decode_with, encode_to_vec};
 use nowcast_world::Input;
 use nowcast_world_protocol::session::{
-    Controls, Entity, EntityState, FromWorld, Line, Missed, Owned, Player, Said, Screen, StateKey, Steps,
+    CLIENT_MESSAGE, Controls, Entity, EntityState, FromWorld, Line, Missed, Owned, Player, Said, Screen, StateKey, Steps,
     ToWorld, View,
 };
 
@@ -53,9 +53,9 @@ fuzz_target!(|data: &[u8]| {
 /// Decodes a message, and its encoding. A message may have several encodings (`spec/WIRE.md`), of which the encoder always
 /// writes the same one. Compares bytes, because a number in a message may be NaN, which equals nothing.
 fn again<T: for<'a> Read<'a> + Wire>(bytes: &[u8]) -> Option<T> {
-    let message: T = decode(bytes).ok()?;
+    let message: T = decode_with(bytes, &CLIENT_MESSAGE).ok()?;
     let written = encode_to_vec(&message);
-    let read: T = decode(&written).expect("an encoding is decoded");
+    let read: T = decode_with(&written, &CLIENT_MESSAGE).expect("an encoding is decoded");
     assert_eq!(encode_to_vec(&read), written, "a message is encoded in one way");
     Some(message)
 }

@@ -91,6 +91,22 @@ fn the_avatar_of_a_vanished_client_stops_before_the_session_ends() {
     });
 }
 
+/// Found by fuzzing: a server with the default limits of the format read 26 bytes as 1,980,681 steps, in 48 MB.
+#[tokio::test]
+async fn a_short_message_that_stands_for_millions_of_steps_is_refused() {
+    const TWO_MILLION_STEPS: [u8; 26] = [
+        0x00, 0xa9, 0x01, 0x89, 0xf2, 0x78, 0x01, 0x00, 0x24, 0x01, 0x00, 0x04, 0x40, 0x50, 0x01, 0x00, 0x99,
+        0x01, 0x00, 0x01, 0x3b, 0x00, 0x83, 0x06, 0x00, 0x00,
+    ];
+    let server = TestServer::start().await;
+    let mut guest = Guest::join(&server, "rules", "Guest", CarrierKind::WebSocket).await;
+    guest.channel.try_state(STEPS_KEY, &TWO_MILLION_STEPS).expect("our side accepts it");
+    let closed = guest.end().await;
+    assert_eq!(closed.code.0, 64, "{closed}");
+    assert!(closed.reason.contains("bytes of memory"), "{closed}");
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn a_client_that_breaks_a_rule_receives_the_rule_and_no_other_client_is_affected() {
     let server = TestServer::start().await;

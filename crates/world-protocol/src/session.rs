@@ -1,7 +1,7 @@
 //! Messages on sessions (`spec/WORLD.md`, section 3). The bodies are in the wire format (`spec/WIRE.md`).
 
 use nowcast_queue::Key;
-use nowcast_wire::{Value, Wire};
+use nowcast_wire::{Limits, Value, Wire};
 use nowcast_world::limits::VELOCITY_MAX;
 use nowcast_world::{EntityId, PlayerId, Pose, Velocity};
 
@@ -10,6 +10,10 @@ pub const PROTOCOL: u32 = 6;
 
 /// Actions, events of the world, and descriptions of its state.
 pub const WORLD_LANE: u8 = 0;
+
+/// The limits of a server that reads a message of a client (`spec/WORLD.md`, section 6). A column of equal values takes a few bytes
+/// for millions of rows, so the length of a message does not bound the memory that the message needs.
+pub const CLIENT_MESSAGE: Limits = Limits { memory_bytes_max: 1 << 20, ..Limits::MESSAGE };
 
 /// Chat.
 pub const CHAT_LANE: u8 = 1;

@@ -14,8 +14,8 @@ use nowcast_wire::ReadOwned;
 use nowcast_world::{EntityId, Input, InputError};
 use nowcast_world_protocol::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
 use nowcast_world_protocol::session::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, PROTOCOL, STEPS_KEY, STEPS_MAX, Step,
-    Steps, ToWorld, VIEW_DELAY_MS_MAX, VIEW_KEY, View, WORLD_LANE,
+    CHAT_LANE, CLIENT_MESSAGE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, PROTOCOL, STEPS_KEY,
+    STEPS_MAX, Step, Steps, ToWorld, VIEW_DELAY_MS_MAX, VIEW_KEY, View, WORLD_LANE,
 };
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
@@ -366,7 +366,7 @@ impl ClientSession {
 }
 
 fn read<T: ReadOwned>(message: &Message) -> Result<T, Closing> {
-    nowcast_wire::decode(&message.bytes)
+    nowcast_wire::decode_with(&message.bytes, &CLIENT_MESSAGE)
         .map_err(|error| malformed(&format!("not a message of a world (spec/WORLD.md): {error}")))
 }
 
