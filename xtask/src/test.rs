@@ -18,11 +18,14 @@ pub(crate) struct Args {
     /// Skip the tests in a real browser, and report that
     #[arg(long)]
     without_browser: bool,
+    /// Run all tests in a real browser. Without this flag, only the files run that show each page and the faults of a network
+    #[arg(long, conflicts_with = "without_browser")]
+    browser: bool,
     /// Also run all tests of channels, server and program with local names over a socket, as on systems without shared memory.
     /// Without this flag, only some of the channels' tests run in this way
     #[arg(long)]
     portable: bool,
-    /// Run the long form of every test that has one, and all tests of `--portable`: more seeds and worlds.
+    /// Run the long form of every test that has one, and all tests of `--browser` and `--portable`: more seeds and worlds.
     /// Without this flag, `NOWCAST_LONG=1` does the same for a single test
     #[arg(long)]
     long: bool,
@@ -68,7 +71,25 @@ fn session_vectors() -> anyhow::Result<()> {
     Ok(())
 }
 
-const BROWSER_STEP: Step = Step { name: "browser tests", run: browser_tests };
+const BROWSER_STEP: Step = Step { name: "browser tests", run: |args| browser_tests(args, &["test/browser"]) };
+const BROWSER_SHORT_STEP: Step =
+    Step { name: "browser tests in short", run: |args| browser_tests(args, &BROWSER_SHORT) };
+/// The files with browser tests that take a third of the time of all: each page, all carriers, headsets, and faults of networks
+/// and servers.
+const BROWSER_SHORT: [&str; 12] = [
+    "packages/nowcast/test/browser/carriers.test.ts",
+    "packages/nowcast/test/browser/stalled-page.test.ts",
+    "packages/predict-rapier/test/browser/page.test.ts",
+    "packages/site/test/browser/site.browser.test.ts",
+    "packages/studio/test/browser/studio.browser.test.ts",
+    "packages/viewer/test/browser/cluster.browser.test.ts",
+    "packages/viewer/test/browser/headsets.browser.test.ts",
+    "packages/viewer/test/browser/killed-server.browser.test.ts",
+    "packages/viewer/test/browser/page.browser.test.ts",
+    "packages/viewer/test/browser/two-tabs.browser.test.ts",
+    "packages/viewer/test/browser/udp-dropped.browser.test.ts",
+    "packages/world-script/test/browser/new-world.browser.test.ts",
+];
 const PORTABLE_STEP: Step = Step { name: "rust tests, portable", run: |_| portable_tests() };
 const PORTABLE_SHORT_STEP: Step =
     Step { name: "rust tests, portable in short", run: |_| portable_tests_in_short() };
@@ -80,7 +101,8 @@ const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 /// Runs every step, and prints which of them passed.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut outcomes = Vec::new();
-    let steps = STEPS.iter().chain((!args.without_browser).then_some(&BROWSER_STEP));
+    let browser = if args.browser || args.long { &BROWSER_STEP } else { &BROWSER_SHORT_STEP };
+    let steps = STEPS.iter().chain((!args.without_browser).then_some(browser));
     let steps = steps.chain([if args.portable || args.long { &PORTABLE_STEP } else { &PORTABLE_SHORT_STEP }]);
     for step in steps {
         eprintln!("\n{} {}", console::bold("==>"), console::bold(step.name));
@@ -237,16 +259,16 @@ fn installation() -> anyhow::Result<()> {
 /// The number of files with failed browser tests that are run a second time.
 const UNSTEADY_FILES: usize = 3;
 
-/// Runs the tests in a real browser. Files with a failed test run once more, because a browser on a busy machine sometimes lets
+/// Runs tests in a real browser, of the files whose paths contain a filter. Files with a failed test run once more, because a browser on a busy machine sometimes lets
 /// a page wait for longer than any limit. A test that passes then is printed as unsteady.
-fn browser_tests(args: &Args) -> anyhow::Result<()> {
+fn browser_tests(args: &Args, filters: &[&str]) -> anyhow::Result<()> {
     let chromium = tools::require_chromium()?;
     let Built { program, echo, .. } = built_programs()?;
     let chromium = chromium.to_string_lossy();
     let env = [("NOWCAST_BIN", &*program), ("NOWCAST_ECHO", &echo), ("NOWCAST_CHROMIUM", &chromium)];
     let env = [&env[..], long_form(args)].concat();
     let line = ["--config", "vitest.browser.config.ts"];
-    let first = vitest(&[&line[..], &["test/browser"]].concat(), &env)?;
+    let first = vitest(&[&line[..], filters].concat(), &env)?;
     if first.is_empty() {
         return Ok(());
     }
@@ -282,4 +304,16 @@ fn built_programs() -> anyhow::Result<Built> {
         echo: built("examples/echo"),
         differential: built("examples/differential"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_form_of_the_browser_tests_names_files_that_exist() {
+        let absent: Vec<_> =
+            BROWSER_SHORT.into_iter().filter(|file| !step::root().join(file).is_file()).collect();
+        assert_eq!(absent, [""; 0]);
+    }
 }
