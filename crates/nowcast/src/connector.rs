@@ -3,6 +3,7 @@
 mod address;
 mod cluster;
 mod error;
+mod patience;
 mod remote;
 mod supervisor;
 mod trust;

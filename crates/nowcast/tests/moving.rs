@@ -149,6 +149,26 @@ async fn a_session_continues_after_its_carrier_is_killed() {
     }
 }
 
+/// An overloaded endpoint would be lost if each of its clients opened another carrier at each late answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_that_answers_late_gets_few_new_carriers() {
+    const LATE_ANSWERS: u64 = 12;
+    let mut house = House::build().await;
+    let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
+    let before = house.gate.tcp_connections();
+    converse(&ours, &theirs, async || {
+        for _ in 0..LATE_ANSWERS {
+            house.gate.stall(true);
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            house.gate.stall(false);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    })
+    .await;
+    let opened = house.gate.tcp_connections() - before;
+    assert!(opened <= LATE_ANSWERS / 2, "{opened} connections for {LATE_ANSWERS} late answers");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_application_sees_a_status_and_no_error_until_the_session_gives_up() {
     let mut house = House::build_with(|config| {

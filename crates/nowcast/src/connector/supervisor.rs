@@ -7,6 +7,7 @@ use nowcast_session::Time;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::error::{ConnectError, Opening};
+use super::patience::Patience;
 use super::remote::{Offer, Remote};
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::clock;
@@ -14,10 +15,6 @@ use crate::driver::Shared;
 
 /// Head start of WebTransport before a WebSocket is opened in parallel.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// Number of probe timeouts after which a carrier counts as silent. The bounds below limit that time.
-const SILENCE_PROBES: u32 = 3;
-const SILENCE_MIN: Duration = Duration::from_millis(250);
-const SILENCE_MAX: Duration = Duration::from_millis(400);
 /// After this time without traffic in either direction, a ping tests whether datagrams still pass.
 const QUIET: Duration = Duration::from_millis(400);
 /// A task that runs later than planned by this much was delayed. Meanwhile, packets may have arrived that the task has not read
@@ -36,12 +33,13 @@ pub(super) struct Supervisor {
     pub(super) offer: Offer,
     pub(super) allowed: Vec<CarrierKind>,
     pub(super) shared: Weak<Shared>,
+    patience: Patience,
 }
 
 /// The event that the supervisor must handle next.
 enum Trouble {
     /// The carrier ended or is silent.
-    Fallen { was: Option<CarrierKind> },
+    Fallen { was: Option<CarrierKind>, is_silent: bool },
     /// It is time to try WebTransport again.
     ComeBack,
     /// The session is closed.
@@ -55,7 +53,10 @@ impl Supervisor {
         loop {
             match self.trouble(come_back_at).await {
                 Trouble::Over => return,
-                Trouble::Fallen { was } => {
+                Trouble::Fallen { was, is_silent } => {
+                    if is_silent {
+                        self.patience.note_silence(clock::now());
+                    }
                     if !self.recover(was).await {
                         return;
                     }
@@ -93,13 +94,14 @@ impl Supervisor {
                     return Trouble::Over;
                 }
                 if core.session.is_detached() {
-                    return Trouble::Fallen { was };
+                    return Trouble::Fallen { was, is_silent: was.is_some() };
                 }
-                let silent_at = silent_at(&core.session);
-                let is_silent = silent_at.is_some_and(|at| at <= clock::now());
+                let now = clock::now();
+                let silent_at = self.patience.silent_at(&core.session, now);
+                let is_silent = silent_at.is_some_and(|at| at <= now);
                 let looks_again = is_silent && late > LATE && late_looks < LATE_LOOKS_MAX;
                 if is_silent && !looks_again {
-                    return Trouble::Fallen { was };
+                    return Trouble::Fallen { was, is_silent };
                 }
                 late_looks = if looks_again { late_looks + 1 } else { 0 };
                 let wants_back = was == Some(CarrierKind::WebSocket) && self.may(CarrierKind::WebTransport);
@@ -129,15 +131,15 @@ impl Supervisor {
 
     /// Opens carriers until the session continues, on a new carrier or the old one. Returns false if the session is closed.
     async fn recover(&mut self, was: Option<CarrierKind>) -> bool {
-        let mut wait = RETRY_FIRST;
+        let (mut wait, since) = (RETRY_FIRST, clock::now());
         loop {
             let found = tokio::select! {
                 found = self.open_again(was) => found,
-                outcome = self.received_or_closed() => return outcome,
+                outcome = self.received_or_closed(since) => return outcome,
             };
             match found {
                 // After this process was stopped, the new carrier may be ready before the old one has been checked.
-                Ok(carrier) if self.is_heard() == Some(true) => {
+                Ok(carrier) if self.is_heard(since) == Some(true) => {
                     retire(carrier, Ending::Done);
                     return true;
                 }
@@ -149,7 +151,7 @@ impl Supervisor {
             }
             tokio::select! {
                 () = sleep(wait) => {}
-                outcome = self.received_or_closed() => return outcome,
+                outcome = self.received_or_closed(since) => return outcome,
             }
             wait = (2 * wait).min(RETRY_MAX);
             // The endpoint may have restarted with another certificate.
@@ -174,9 +176,9 @@ impl Supervisor {
     }
 
     /// Waits until packets arrive on the old carrier (true) or the session is closed (false).
-    async fn received_or_closed(&self) -> bool {
+    async fn received_or_closed(&self, since: Time) -> bool {
         loop {
-            match self.is_heard() {
+            match self.is_heard(since) {
                 None => return false,
                 Some(true) => return true,
                 Some(false) => sleep(RETRY_FIRST / 4).await,
@@ -184,15 +186,14 @@ impl Supervisor {
         }
     }
 
-    /// Whether the old carrier is not silent; `None` if the session is closed.
-    fn is_heard(&self) -> Option<bool> {
+    /// Whether a packet has arrived on the old carrier since then; `None` if the session is closed.
+    fn is_heard(&self, since: Time) -> Option<bool> {
         let shared = self.shared.upgrade()?;
         let core = shared.lock();
         if core.closed().is_some() {
             return None;
         }
-        let is_silent = silent_at(&core.session).is_some_and(|at| at <= clock::now());
-        Some(!is_silent && !core.session.is_detached())
+        Some(core.session.last_heard() > since && !core.session.is_detached())
     }
 
     fn attach(&self, carrier: Box<dyn Carrier>) {
@@ -205,15 +206,6 @@ impl Supervisor {
     fn may(&self, kind: CarrierKind) -> bool {
         self.allowed.contains(&kind) && self.offer.has(kind)
     }
-}
-
-/// Returns the time at which the carrier counts as silent, if no packet arrives before.
-fn silent_at(session: &nowcast_session::Session) -> Option<Time> {
-    let since = session.unanswered_since()?;
-    // The smallest round trip is a lower limit of this time, because no answer on a long path arrives earlier.
-    let shortest = session.gauges().round_trip_min.unwrap_or_default();
-    let patience = (SILENCE_PROBES * session.probe_timeout()).clamp(SILENCE_MIN, SILENCE_MAX);
-    Some(since + patience.max(shortest * 3 / 2))
 }
 
 /// Opens WebTransport. Opens a WebSocket in parallel if WebTransport has failed or is not open after the head start. Returns the
@@ -265,6 +257,7 @@ pub(super) async fn open_at_first(
 
 /// Watches a session. Only its channel and its driver keep `shared` alive.
 pub(super) fn watch(remote: Remote, offer: Offer, allowed: Vec<CarrierKind>, shared: &Arc<Shared>) {
-    let supervisor = Supervisor { remote, offer, allowed, shared: Arc::downgrade(shared) };
+    let patience = Patience::default();
+    let supervisor = Supervisor { remote, offer, allowed, shared: Arc::downgrade(shared), patience };
     tokio::spawn(supervisor.run());
 }

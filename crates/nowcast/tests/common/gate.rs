@@ -26,6 +26,7 @@ struct State {
     /// Each change cuts the TCP connections and forgets the UDP flows that began before it.
     age: watch::Sender<u64>,
     stalled: watch::Sender<bool>,
+    tcp_connections: AtomicU64,
     began: Notify,
 }
 
@@ -46,6 +47,7 @@ impl Gate {
             random: AtomicU64::new(1),
             age: watch::Sender::new(0),
             stalled: watch::Sender::new(false),
+            tcp_connections: AtomicU64::new(0),
             began: Notify::new(),
         });
         let mut tasks = JoinSet::new();
@@ -80,12 +82,18 @@ impl Gate {
     pub(crate) fn stall(&self, is_stalled: bool) {
         self.state.stalled.send_replace(is_stalled);
     }
+
+    /// Number of TCP connections that clients have opened so far.
+    pub(crate) fn tcp_connections(&self) -> u64 {
+        self.state.tcp_connections.load(Ordering::Relaxed)
+    }
 }
 
 async fn forward_tcp(listener: TcpListener, state: Arc<State>) {
     let mut connections = JoinSet::new();
     loop {
         let Ok((outer, _)) = listener.accept().await else { return };
+        state.tcp_connections.fetch_add(1, Ordering::Relaxed);
         let state = Arc::clone(&state);
         connections.spawn(async move {
             let mut age = state.age.subscribe();

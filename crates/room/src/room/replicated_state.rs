@@ -75,7 +75,7 @@ impl EntityDescription {
     }
 }
 
-/// The part of an entity that differs if its description may differ.
+/// Changes whenever the description of an entity may have changed. Two equal versions mean an equal description.
 #[derive(Clone, Copy, PartialEq)]
 struct Version {
     id: EntityId,

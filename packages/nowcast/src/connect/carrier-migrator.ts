@@ -5,23 +5,10 @@
 import type { CarrierKind, OpenCarrier, OpenCarrierKind } from "../carrier/carrier.js";
 import { clockUs, type Driver } from "../carrier/driver.js";
 import { LivenessProbe } from "./liveness-probe.js";
+import { Patience } from "./patience.js";
 import { openFirst } from "./race.js";
 
 const LOOK_MS = 50;
-/**
- * A carrier counts as silent after this many probe time-outs, but not before an answer could have arrived. The next two
- * values bound this time.
- */
-const PROBE_TIMEOUTS = 3;
-const SILENT_US_MIN = 250_000;
-const SILENT_US_MAX = 400_000;
-const SHORTEST_ROUND_TRIPS = 1.5;
-/**
- * Time for which a HELLO on a new carrier may stay unanswered. It doubles after each HELLO that
- * stayed unanswered.
- */
-const UNANSWERED_US = 1_000_000;
-const UNANSWERED_US_MAX = 10_000_000;
 const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 2_000;
 /**
@@ -60,14 +47,16 @@ export class CarrierMigrator {
   readonly #driver: Driver;
   readonly #offers: Offers;
   readonly #probe = new LivenessProbe();
+  readonly #patience = new Patience();
   #packetsSeen = 0;
   #timer: ReturnType<typeof setInterval>;
   #attempt: Attempt | undefined;
   #retryMs = RETRY_MS_FIRST;
   #retryAtUs = 0;
   #tryMs = TRY_MS_FIRST;
+  /** The time at which the present carrier was found silent, until a packet arrives on it. */
+  #silentSinceUs: number | undefined;
   #fallingSinceUs: number | undefined;
-  #unansweredUs = UNANSWERED_US;
   #returnMs = RETURN_MS_FIRST;
   #returnAtUs: number;
 
@@ -110,22 +99,21 @@ export class CarrierMigrator {
     this.#driver.wake();
   }
 
+  /** A silent carrier counts as silent until a packet arrives on it, or another carrier replaces it. */
   #isSilent(nowUs: number): boolean {
     const { session } = this.#driver;
-    const { probeTimeoutUs, shortestRoundTripUs } = session;
-    const overdueUs = Math.min(Math.max(PROBE_TIMEOUTS * probeTimeoutUs, SILENT_US_MIN), SILENT_US_MAX);
-    const patienceUs = session.isOpen
-      ? Math.max(overdueUs, SHORTEST_ROUND_TRIPS * shortestRoundTripUs)
-      : this.#unansweredUs;
-    return session.silentForUs(nowUs) >= patienceUs;
+    if (this.#silentSinceUs !== undefined && session.lastHeardUs <= this.#silentSinceUs) return true;
+    this.#silentSinceUs = undefined;
+    if (!this.#patience.isOver(session, nowUs)) return false;
+    this.#patience.noteSilence(nowUs);
+    this.#silentSinceUs = nowUs;
+    return true;
   }
 
   #fallBack(nowUs: number): void {
     if (this.#attempt?.goal === "fall back" || nowUs < this.#retryAtUs) return;
     this.#giveUpAttempt();
     this.#fallingSinceUs ??= nowUs;
-    if (!this.#driver.session.isOpen)
-      this.#unansweredUs = Math.min(2 * this.#unansweredUs, UNANSWERED_US_MAX);
     const { kinds } = this.#offers;
     const { carrierKind } = this.#driver;
     // A silent carrier is tried again after the others.
@@ -139,7 +127,6 @@ export class CarrierMigrator {
     this.#retryMs = RETRY_MS_FIRST;
     this.#tryMs = TRY_MS_FIRST;
     this.#fallingSinceUs = undefined;
-    this.#unansweredUs = UNANSWERED_US;
     const [best] = this.#offers.kinds;
     if (best === undefined || this.#driver.carrierKind === best) {
       this.#returnMs = RETURN_MS_FIRST;
@@ -172,6 +159,7 @@ export class CarrierMigrator {
       return;
     }
     this.#attempt = undefined;
+    this.#silentSinceUs = undefined;
     this.#driver.resume(carrier, "initiator");
   }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { Driver } from "../../src/carrier/driver.js";
+import { clockUs, type Driver } from "../../src/carrier/driver.js";
 import { CarrierMigrator } from "../../src/connect/carrier-migrator.js";
 
 /** A session whose carrier has ended. */
@@ -65,5 +65,45 @@ describe("a session whose carrier has ended", () => {
     answer(true);
     await vi.advanceTimersByTimeAsync(0);
     expect(tries).toBe(3);
+  });
+});
+
+/** Starts a migrator on an open WebSocket, whose new carriers never open. */
+function onOpenCarrier() {
+  const open = {
+    isClosed: false,
+    isDetached: false,
+    isOpen: true,
+    probeTimeoutUs: 50_000,
+    shortestRoundTripUs: 20_000,
+    stats: { packetsReceived: 0 },
+    lastHeardUs: clockUs(),
+    silentForUs: (nowUs: number) => nowUs - open.lastHeardUs,
+  };
+  const opener = vi.fn(() => new Promise<never>(() => {}));
+  migrator = new CarrierMigrator(
+    { session: open, carrierKind: "websocket", wake: () => {} } as unknown as Driver,
+    { kinds: ["websocket"], open: opener, refresh: () => Promise.resolve(false) },
+  );
+  const hear = (): void => {
+    open.lastHeardUs = clockUs();
+  };
+  return { hear, tries: () => opener.mock.calls.length };
+}
+
+describe("a session whose carrier is silent", () => {
+  it("opens another carrier within half a second", async () => {
+    const { tries } = onOpenCarrier();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(tries()).toBe(1);
+  });
+
+  it("opens two carriers for twelve late answers, so that an overloaded endpoint can recover", async () => {
+    const { hear, tries } = onOpenCarrier();
+    for (let answer = 0; answer < 12; answer++) {
+      await vi.advanceTimersByTimeAsync(700);
+      hear();
+    }
+    expect(tries()).toBe(2);
   });
 });
