@@ -1,4 +1,4 @@
-//! Links the library of the compiler that the published wheel needs.
+//! Links `libgcc_s.so.1` into the published wheel.
 
 /// The variable with the path of `libgcc_s.so.1`, or of a library with the same name and symbols.
 const LIBRARY: &str = "NOWCAST_LIBGCC_S";

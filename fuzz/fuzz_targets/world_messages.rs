@@ -1,13 +1,13 @@
-//! Messages between a world and its clients on a session: a message that was decoded once is encoded and decoded to the
-//! same bytes again, and its input is within bounds.
+//! Messages between a world and its clients on a session: a decoded message is encoded to bytes that
+//! decode and encode to the same bytes, and its input is within bounds.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use nowcast_wire::{Read, Wire, decode_with, encode_to_vec};
 use nowcast_world::Input;
 use nowcast_world_protocol::session::{
-    CLIENT_MESSAGE, Controls, Entity, EntityState, FromWorld, Line, Missed, Owned, Player, Said, Screen, StateKey, Steps,
-    ToWorld, View,
+    CLIENT_MESSAGE, Controls, Entity, EntityState, FromWorld, Line, Missed, Owned, Player, Said, Screen,
+    StateKey, Steps, ToWorld, View,
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -50,12 +50,12 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Decodes a message, and its encoding. A message may have several encodings (`spec/WIRE.md`), of which the encoder always
-/// writes the same one. Compares bytes, because a number in a message may be NaN, which equals nothing.
+/// Decodes a message, and checks that its encoding decodes and encodes to the same bytes. A message may have several encodings
+/// (`spec/WIRE.md`), of which the encoder always writes the same one. Compares bytes, because a number in a message may be NaN, which equals nothing.
 fn again<T: for<'a> Read<'a> + Wire>(bytes: &[u8]) -> Option<T> {
     let message: T = decode_with(bytes, &CLIENT_MESSAGE).ok()?;
     let written = encode_to_vec(&message);
     let read: T = decode_with(&written, &CLIENT_MESSAGE).expect("an encoding is decoded");
-    assert_eq!(encode_to_vec(&read), written, "a message is encoded in one way");
+    assert_eq!(encode_to_vec(&read), written, "the encoder writes the same bytes for the decoded copy");
     Some(message)
 }

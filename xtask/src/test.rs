@@ -18,7 +18,8 @@ pub(crate) struct Args {
     /// Skip the tests in a real browser, and report that
     #[arg(long)]
     without_browser: bool,
-    /// Run all tests in a real browser. Without this flag, only the files run that show each page and the faults of a network
+    /// Run all tests in a real browser. Without this flag, only those of each page, all carriers, headsets, and faults of networks
+    /// and servers run
     #[arg(long, conflicts_with = "without_browser")]
     browser: bool,
     /// Also run all tests of channels, server and program with local names over a socket, as on systems without shared memory.
@@ -259,7 +260,7 @@ fn installation() -> anyhow::Result<()> {
 /// The number of files with failed browser tests that are run a second time.
 const UNSTEADY_FILES: usize = 3;
 
-/// Runs tests in a real browser, of the files whose paths contain a filter. Files with a failed test run once more, because a browser on a busy machine sometimes lets
+/// Runs the browser tests in the files whose paths contain a filter. Files with a failed test run once more, because a browser on a busy machine sometimes lets
 /// a page wait for longer than any limit. A test that passes then is printed as unsteady.
 fn browser_tests(args: &Args, filters: &[&str]) -> anyhow::Result<()> {
     let chromium = tools::require_chromium()?;

@@ -7,22 +7,26 @@ use anyhow::{Context as _, bail};
 
 use crate::{console, step};
 
-const NODE_MAJOR_MIN: u32 = 20;
 /// Space that a first run takes, in GiB. It was measured with debug information and incremental state, and rounded up.
 const FIRST_RUN_GIB: u64 = 16;
 const CHROMIUM_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/// Checks for Node 20 or newer, and npm.
+/// Checks for npm and a version of Node that Vite runs on.
 pub(crate) fn require_node() -> anyhow::Result<()> {
-    let cure = "install Node 20 or newer with npm (Debian: `apt-get install nodejs npm`, or from nodejs.org)";
+    let cure = "install Node 20.19 or newer, or of Node 22 the release 22.12 or newer, with npm (nodejs.org)";
     let version = output_of("node", &["--version"]).with_context(|| format!("Node is missing: {cure}"))?;
-    let major: u32 =
-        version.trim_start_matches('v').split('.').next().and_then(|m| m.parse().ok()).unwrap_or(0);
-    if major < NODE_MAJOR_MIN {
+    if !is_new_enough(&version) {
         bail!("Node {version} is too old: {cure}");
     }
     output_of("npm", &["--version"]).with_context(|| format!("npm is missing: {cure}"))?;
     Ok(())
+}
+
+/// Whether Vite runs on this version of Node, such as `v20.19.0`.
+fn is_new_enough(version: &str) -> bool {
+    let mut parts = version.trim().trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
+    let version: (u32, u32) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    (20, 19) <= version && version < (21, 0) || (22, 12) <= version
 }
 
 /// Warns before a first run if the disk has less free space than such a run takes.
@@ -135,6 +139,13 @@ fn output_of(program: &str, args: &[&str]) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_of_node_that_vite_refuses_are_too_old() {
+        let new = ["v20.19.0", "v20.20.2\n", "v22.12.0", "v24.1.0"].map(is_new_enough);
+        let old = ["v18.19.0", "v20.18.3", "v21.7.3", "v22.11.0", "", "node"].map(is_new_enough);
+        assert_eq!((new, old), ([true; 4], [false; 6]));
+    }
 
     #[test]
     fn the_free_space_is_the_fourth_column() {

@@ -12,7 +12,7 @@ use crate::step;
 /// The place of the program in the wheel. The module `nowcast.command` starts it.
 const PROGRAM: &str = "nowcast/bin/nowcast";
 
-/// The functions that unwind the stack. All are named, because a single one that is missing would bring the others of Zig with it.
+/// The functions that unwind the stack. The list must be complete: if one symbol is missing, the linker takes Zig's whole unwinder.
 const UNWINDING: [&str; 17] = [
     "Backtrace",
     "DeleteException",

@@ -43,6 +43,18 @@ function drawn(page: Page): Promise<number> {
   });
 }
 
+/** Number of drawn tiles after the server has answered the last touch. */
+async function settled(page: Page): Promise<number> {
+  let count = await drawn(page);
+  await waitFor("the last tile", async () => {
+    await page.waitForTimeout(500);
+    const before = count;
+    count = await drawn(page);
+    return count === before;
+  });
+  return count;
+}
+
 /** A visitor in front of the board, with all tiles in view and the card closed. */
 async function enter(room: string, options: Partial<VisitorOptions> = {}): Promise<Visitor> {
   const visitor = await Visitor.enter(browser, server, { name: "Ada", room, ...options });
@@ -90,7 +102,7 @@ it("a_finger_on_the_board_draws_and_a_finger_beside_it_looks", async () => {
   }
   await waitFor("a line", async () => (await drawn(page)) > 2);
   await send("touchEnd");
-  const before = await drawn(page);
+  const before = await settled(page);
   const yaw = await page.evaluate(() => window.nowcast.viewer.camera.yaw);
   // The lower edge of the picture shows the floor.
   await send("touchStart", 600, 480);
