@@ -11,7 +11,7 @@ use super::Node;
 use crate::shared::Shared;
 use crate::studio::subject_commands::{Answer, give};
 
-/// Commands to one room: at once, and a second on average.
+/// Limits of the commands to one room: the burst, and the average rate a second.
 const COMMANDS_BURST: f64 = 30.0;
 const COMMANDS_HZ: f64 = 10.0;
 
