@@ -26,7 +26,7 @@ pub(crate) fn require_node() -> anyhow::Result<()> {
 fn is_new_enough(version: &str) -> bool {
     let mut parts = version.trim().trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
     let version: (u32, u32) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-    (20, 19) <= version && version < (21, 0) || (22, 12) <= version
+    ((20, 19)..(21, 0)).contains(&version) || (22, 12) <= version
 }
 
 /// Warns before a first run if the disk has less free space than such a run takes.
