@@ -51,7 +51,8 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// Decodes a message, and checks that its encoding decodes and encodes to the same bytes. A message may have several encodings
-/// (`spec/WIRE.md`), of which the encoder always writes the same one. Compares bytes, because a number in a message may be NaN, which equals nothing.
+/// (`spec/WIRE.md`), of which the encoder always writes the same one. Compares bytes, because a number in a message may be NaN,
+/// which equals nothing.
 fn again<T: for<'a> Read<'a> + Wire>(bytes: &[u8]) -> Option<T> {
     let message: T = decode_with(bytes, &CLIENT_MESSAGE).ok()?;
     let written = encode_to_vec(&message);

@@ -260,8 +260,8 @@ fn installation() -> anyhow::Result<()> {
 /// The number of files with failed browser tests that are run a second time.
 const UNSTEADY_FILES: usize = 3;
 
-/// Runs the browser tests in the files whose paths contain a filter. Files with a failed test run once more, because a browser on a busy machine sometimes lets
-/// a page wait for longer than any limit. A test that passes then is printed as unsteady.
+/// Runs the browser tests in the files whose paths contain a filter. Files with a failed test run once more, because a browser on
+/// a busy machine sometimes lets a page wait for longer than any limit. A test that passes then is printed as unsteady.
 fn browser_tests(args: &Args, filters: &[&str]) -> anyhow::Result<()> {
     let chromium = tools::require_chromium()?;
     let Built { program, echo, .. } = built_programs()?;

@@ -38,6 +38,7 @@ export class Patience {
     this.#sinceUs = nowUs;
   }
 
+  /** Whether the carrier of the session counts as silent. */
   isOver(session: Watched, nowUs: number): boolean {
     const { probeTimeoutUs, shortestRoundTripUs } = session;
     const overdueUs = Math.min(Math.max(PROBE_TIMEOUTS * probeTimeoutUs, SILENT_US_MIN), SILENT_US_MAX);
