@@ -10,9 +10,9 @@ const SILENCE_MIN: Duration = Duration::from_millis(250);
 const SILENCE_MAX: Duration = Duration::from_millis(400);
 /// Time for an answer to the HELLO of a new carrier.
 const UNANSWERED: Duration = Duration::from_secs(1);
-/// Maximum number of times that the time is doubled.
+/// Maximum number of doublings of the limit that apply at once.
 const DOUBLINGS_MAX: u32 = 3;
-/// Time after which one doubling ends.
+/// One doubling ends after each period of this length without a silence.
 const DOUBLING: Duration = Duration::from_secs(10);
 
 /// The patience of one client. Each silence doubles it for a while: an endpoint that answers late, because it is overloaded, would

@@ -186,7 +186,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether a packet has arrived on the old carrier since then; `None` if the session is closed.
+    /// Whether a packet has arrived on the old carrier since it fell. `None` if the session is closed.
     fn is_heard(&self, since: Time) -> Option<bool> {
         let shared = self.shared.upgrade()?;
         let core = shared.lock();

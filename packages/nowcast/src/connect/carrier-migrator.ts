@@ -54,7 +54,7 @@ export class CarrierMigrator {
   #retryMs = RETRY_MS_FIRST;
   #retryAtUs = 0;
   #tryMs = TRY_MS_FIRST;
-  /** The time at which the present carrier was found silent, until a packet arrives on it. */
+  /** The time at which the present carrier was found silent. Cleared when a packet arrives on it. */
   #silentSinceUs: number | undefined;
   #fallingSinceUs: number | undefined;
   #returnMs = RETURN_MS_FIRST;
@@ -99,7 +99,7 @@ export class CarrierMigrator {
     this.#driver.wake();
   }
 
-  /** A silent carrier counts as silent until a packet arrives on it, or another carrier replaces it. */
+  /** Once found silent, a carrier counts as silent until a packet arrives on it or another carrier replaces it. */
   #isSilent(nowUs: number): boolean {
     const { session } = this.#driver;
     if (this.#silentSinceUs !== undefined && session.lastHeardUs <= this.#silentSinceUs) return true;

@@ -10,9 +10,9 @@ const SILENT_US_MAX = 400_000;
 const SHORTEST_ROUND_TRIPS = 1.5;
 /** Time for an answer to the HELLO of a new carrier. */
 const UNANSWERED_US = 1_000_000;
-/** Maximum number of times that the time is doubled. */
+/** Maximum number of doublings of the limit that apply at once. */
 const DOUBLINGS_MAX = 3;
-/** Time after which one doubling ends. */
+/** One doubling ends after each period of this length without a silence. */
 const DOUBLING_US = 10_000_000;
 
 /** The part of a session that a client judges its carrier by. */
