@@ -5,24 +5,16 @@
 //! - No files of a crate use each other in a circle. No TypeScript files of a package import each other in a circle
 //!   (`import_circles.rs`).
 //! - Every test file belongs to a test program.
-//! - Tests start the program under test with folders of their own.
-//! - Every file and every function that a walk of ARCHITECTURE.md names exists.
-//! - The files that name a verb of players are exactly those that ARCHITECTURE.md lists, and they are few (`verbs.rs`).
 //! - `unsafe` is used only in the listed crates.
 //! - The TypeScript SDK has no runtime dependency, and packages that draw with three.js do not bundle three.js.
 //! - The lock files name no download hosts.
-//! - `docs/DEPENDENCIES.md` names the dependencies of all manifests (`dependency_page.rs`).
 //! - No comment, page, message or test name begins with a relative clause (`sentences.rs`).
 
 mod circles;
-mod dependency_page;
 mod import_circles;
-mod own_folders;
 mod rust_paths;
 mod sentences;
 mod sockets;
-mod verbs;
-mod walks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,18 +34,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let crates = check_dependencies(&mut complaints)?;
     circles::check(&root(), &crates, &mut complaints)?;
     import_circles::check(&root(), &mut complaints)?;
-    walks::check(&root(), &mut complaints)?;
-    verbs::check(&root(), &mut complaints)?;
     check_unsafe(&mut complaints)?;
     check_packages(&mut complaints)?;
     check_tests(&mut complaints)?;
-    own_folders::check(&root(), &mut complaints)?;
-    dependency_page::check(&root(), &mut complaints)?;
     sockets::check(&root(), &mut complaints)?;
     sentences::check(&root(), &mut complaints)?;
     if complaints.is_empty() {
         eprintln!(
-            "tidy: dependencies, circles, walks, unsafe, packages, tests and sentences follow the rules of this repository"
+            "tidy: dependencies, circles, unsafe, packages, tests and sentences follow the rules of this repository"
         );
         return Ok(());
     }
