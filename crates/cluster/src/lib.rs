@@ -6,6 +6,9 @@
 //! that were acknowledged. Leases decide *when* another server may take a room, and protect the states that clients see. No
 //! clock can make two owners confirm.
 //!
+//! Servers (`crates/jetstream`, `nowcast serve --cluster`) use the records, [`choose`] and the bounds of clocks. They do not run [`Node`]
+//! and its rooms, and do not call [`EngineFacts`]: only the simulation of `crates/sim` drives these.
+//!
 //! | file | contents |
 //! | --- | --- |
 //! | `name.rs`, `time.rs`, `release.rs` | names, numbers that only grow, times, releases |

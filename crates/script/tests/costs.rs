@@ -1,16 +1,13 @@
 //! Every function that scripts can call: its charge, and the work of a call with large arguments. docs/COSTS.md is
 //! generated from it.
 //!
-//! `NOWCAST_WRITE=1 cargo test --workspace --test script costs` writes the page, with times of this machine.
-
-#![expect(clippy::disallowed_methods, reason = "the page shows measured times")]
+//! `NOWCAST_WRITE=1 cargo test --workspace --test script costs` writes the page.
 
 mod library;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use mlua::{Function, Table, Value};
 use nowcast_script::{Limits, Sandbox, Script, Sources, arguments_of, names_of};
@@ -51,13 +48,6 @@ impl Row {
     }
 }
 
-/// Work of a call: units, and time.
-#[derive(Clone, Copy)]
-struct Cost {
-    units: u64,
-    time: Duration,
-}
-
 /// Limits under which no call ends early, so that its whole work is measured. The memory limit is that of a world on a
 /// server.
 const LIMITS: Limits = Limits { work_per_step_max: 1 << 40, work_per_load_max: 1 << 40, ..Limits::DEFAULT };
@@ -69,27 +59,27 @@ const REPEATS: u64 = 1_000;
 const CRATES: u64 = 2_000;
 const PLAYERS: u32 = 100;
 
-fn cost_in_sandbox(before: &str, call: &str) -> Cost {
+/// Units of a call.
+fn cost_in_sandbox(before: &str, call: &str) -> u64 {
     let text = format!("{before}\nreturn function() {call} end");
     let sources =
         Sources::from_iter([("world.luau", text.as_str()), ("more.luau", "return 1"), ("rest.luau", "")]);
     let sandbox = Sandbox::new(LIMITS).expect("a state is made");
     let function: Function = sandbox.load(&sources, []).unwrap_or_else(|fault| panic!("{call}: {fault}"));
     sandbox.begin_step();
-    let begin = Instant::now();
     sandbox.run(|_| function.call::<()>(())).unwrap_or_else(|fault| panic!("{call}: {fault}"));
-    Cost { units: sandbox.work(), time: begin.elapsed() }
+    sandbox.work()
 }
 
-/// Repeats a call and returns the work of one.
-fn cost_of_constant(call: &str) -> Cost {
+/// Repeats a call, and returns the units of one.
+fn cost_of_constant(call: &str) -> u64 {
     let before = "local b = buffer.create(64)";
     let cost = cost_in_sandbox(before, &format!("for _ = 1, {REPEATS} do local _ = {call} end"));
-    assert!(cost.units >= REPEATS, "{call}: {REPEATS} calls cost {} units", cost.units);
-    Cost { units: cost.units / REPEATS, time: cost.time / REPEATS as u32 }
+    assert!(cost >= REPEATS, "{call}: {REPEATS} calls cost {cost} units");
+    cost / REPEATS
 }
 
-fn cost_of_declaration(row: &Row) -> Cost {
+fn cost_of_declaration(row: &Row) -> u64 {
     let text = |call: &str| {
         format!(
             "local world = require('@nowcast/world') local Crate = world.kind('crate', {{}}) {}\n{call}",
@@ -97,13 +87,11 @@ fn cost_of_declaration(row: &Row) -> Cost {
         )
     };
     let work = |call: &str| {
-        let begin = Instant::now();
         let script = Script::load(&Sources::of_main(&text(call)), LIMITS);
         let script = script.unwrap_or_else(|fault| panic!("{}: {fault}", row.name));
-        Cost { units: script.sandbox().work(), time: begin.elapsed() }
+        script.sandbox().work()
     };
-    let (without, with) = (work(""), work(row.call));
-    Cost { units: with.units - without.units, time: with.time.saturating_sub(without.time) }
+    work(row.call) - work("")
 }
 
 /// The world in which functions are measured. Its crates do not touch each other, and a joint connects two balls.
@@ -128,7 +116,7 @@ const WORLD: &str = "
     world.on('join', function(new) new:spawn_avatar(Ball, { at = vector.create(-100, 3 * new.id, 0) }) player = new end)
 ";
 
-fn cost_in_world(row: &Row) -> Cost {
+fn cost_in_world(row: &Row) -> u64 {
     let text = format!(
         "{WORLD}\n{}\nworld.on('step', function() if world.tick() == 4 then (function() {} end)() end end)",
         row.before, row.call
@@ -144,32 +132,28 @@ fn cost_in_world(row: &Row) -> Cost {
     }
     let mut costs = Vec::new();
     for _ in 0..7 {
-        let begin = Instant::now();
         world.step();
-        costs.push(Cost { units: console.work(), time: begin.elapsed() });
+        costs.push(console.work());
     }
     assert_eq!(console.poll_fault(), None, "{}", row.name);
     // The work of a step is known in the next step. The steps before and after the call show the cost of a step without the
     // call.
-    let most = costs.iter().enumerate().skip(3).max_by_key(|(_, cost)| cost.units).expect("there are steps");
-    let (at, least) = (most.0 - 1, costs.iter().skip(3).map(|cost| cost.units).min().unwrap_or(0));
-    let time = costs[at].time.saturating_sub(costs[at - 1].time);
-    Cost { units: most.1.units - least, time }
+    let shown = &costs[3..];
+    shown.iter().max().expect("there are steps") - shown.iter().min().expect("there are steps")
 }
 
-/// All rows with their costs, by name.
-fn measured() -> BTreeMap<&'static str, (&'static str, &'static str, Cost)> {
+/// The charges of all rows, by name. Each call costs at least the units of its rule.
+fn measured() -> BTreeMap<&'static str, &'static str> {
     let mut found = BTreeMap::new();
-    let mut add = |row: &Row, cost: Cost| {
+    let mut add = |row: &Row, units: u64| {
         assert!(
-            !row.is_bounded || cost.units >= row.units_min,
-            "{}: `{}` costs {} units, and the rule says {} at least",
+            !row.is_bounded || units >= row.units_min,
+            "{}: `{}` costs {units} units, and the rule says {} at least",
             row.name,
             row.call,
-            cost.units,
             row.units_min
         );
-        let before = found.insert(row.name, (row.charge, row.call, cost));
+        let before = found.insert(row.name, row.charge);
         assert!(before.is_none(), "{} stands in the table twice", row.name);
     };
     for (name, call) in library::CONSTANT {
@@ -227,49 +211,36 @@ fn every_function_that_scripts_can_call_is_in_the_table_and_costs_what_its_rule_
     page_is_current(&measured);
 }
 
-/// Compares the page with the table, apart from the times, which differ from run to run.
-fn page_is_current(measured: &BTreeMap<&'static str, (&'static str, &'static str, Cost)>) {
+/// Compares the page with the table.
+fn page_is_current(measured: &BTreeMap<&'static str, &'static str>) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/COSTS.md");
     let page = page(measured);
     if std::env::var_os("NOWCAST_WRITE").is_some() {
         std::fs::write(&path, &page).expect("the page can be written");
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    let timeless = |page: &str| -> Vec<String> {
-        page.lines().map(|line| line.rsplit_once(" | ").map_or(line, |(rest, _)| rest).to_owned()).collect()
-    };
-    let (written, expected) = (timeless(&written), timeless(&page));
-    for (found, expected) in written.iter().zip(&expected) {
-        assert_eq!(found, expected, "docs/COSTS.md is not current; see the head of this test");
-    }
-    assert_eq!(written.len(), expected.len(), "docs/COSTS.md is not current; see the head of this test");
+    assert_eq!(written, page, "docs/COSTS.md is not current; see the head of this file");
 }
 
-fn page(measured: &BTreeMap<&'static str, (&'static str, &'static str, Cost)>) -> String {
+fn page(measured: &BTreeMap<&'static str, &'static str>) -> String {
     let mut page = String::from(HEAD);
-    for (name, (charge, call, Cost { units, time })) in measured {
-        let micros = time.as_nanos() as f64 / 1_000.0;
-        let time = if micros < 10.0 { format!("{micros:.2}") } else { format!("{micros:.0}") };
-        let call = call.replace('|', "\\|");
-        let _ = writeln!(page, "| `{name}` | {charge} | `{call}` | {units} | {time} |");
+    for (name, charge) in measured.iter().filter(|(_, charge)| **charge != "the call alone") {
+        let _ = writeln!(page, "| `{name}` | {charge} |");
     }
     page
 }
 
 const HEAD: &str = "# Costs of functions
 
-Every function that the rules of a world can call, its charge, and the cost of a call with large arguments. A step has 200,000 units of
-work, a load 2,000,000 (`crates/script/src/limits.rs`). Each call and each loop iteration costs one unit. The charge
-column lists what a function costs in addition. Values of at most 256 bytes or elements are free. When the units of a step are used up, the
-script is stopped in this step (docs/WORLDS.md, \"Limits\").
+A step has 200,000 units of work, and a load has 2,000,000. Each call and each loop iteration costs one unit. The functions of this table cost more, as the
+second column states; all others cost the call alone. Values of at most 256 bytes or elements are free. A script without units is stopped in this
+step (docs/WORLDS.md, \"Limits\").
 
-The largest arguments are bounded by the memory of a world, 32 MiB: a call that makes more than that fails for memory. Functions of the API were
-called in a world of 2,000 bodies, 100 players and 1,000 timers. Times are those of one run in a debug build, with Luau and physics optimised;
-they vary from run to run. A step that takes more than 10 s ends its room: the watchdog bounds what units do not, such as the
-comparison of two long texts by `<`, and the functions below whose rule says so. Functions of `@nowcast/test` run in tests alone and cost what a load costs.
+The memory of a world, 32 MiB, bounds the arguments. A step that takes more than 10 s ends its room: this watchdog bounds work that units do not count, such as
+the comparison of two long texts by `<`. Functions of `@nowcast/test` run only in tests.
 
-`crates/script/tests/costs.rs` makes this page, and fails when a function is missing or costs less than its rule.
+`crates/script/tests/costs.rs` makes this page. The test fails if a function is missing or costs less than its rule.
 
-| function | charge | a call with large arguments | units | µs |
-| --- | --- | --- | --- | --- |
+| function | charge |
+| --- | --- |
 ";

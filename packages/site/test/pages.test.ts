@@ -68,13 +68,6 @@ it("page_of_errors_gives_each_close_code_the_code_that_the_sdk_gives_it", () => 
   expect(count).toBeGreaterThan(30);
 });
 
-it("tasks_of_a_newcomer_name_pages_that_answer_them", () => {
-  const text = readRepositoryFile("docs/reference/newcomer-tasks.md");
-  const rows = [...text.matchAll(/^\| \d+ \| (.*?) \| (.*?) \|$/gm)];
-  expect(rows.length).toBe(37);
-  for (const [, , answer] of rows) expect(answer).toMatch(/\]\([^)]+\)/);
-});
-
 it("anchors_are_those_of_the_headings", () => {
   expect([...anchorsOf("# A `b` c!\n\n## Same\n\n```text\n# no\n```\n\n## Same\n")]).toEqual([
     "a-b-c",

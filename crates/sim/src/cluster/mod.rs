@@ -1,8 +1,9 @@
 //! Lives of a cluster in virtual time: servers, links, clocks, and a model of JetStream. Each life is checked against the promises
 //! of `docs/CLUSTER.md`.
 //!
-//! The core of `crates/cluster` is the test subject. Everything around it is a model: a life has a few servers, one or two rooms,
-//! and clients that repeat a durable action until it is confirmed.
+//! The test subject is the sans-IO core of `crates/cluster` ([`nowcast_cluster::Node`] and its rooms). `nowcast serve --cluster` does
+//! not run this core, so a life tests the design of the protocol and not the program that serves. Everything around the core is a
+//! model: a life has a few servers, one or two rooms, and clients that repeat a durable action until it is confirmed.
 //!
 //! | promise | check |
 //! | --- | --- |

@@ -135,12 +135,6 @@ export const SECTIONS: readonly Section[] = [
       { address: "reference/errors", title: "Errors", file: "docs/reference/errors.md" },
       { address: "reference/costs", title: "Costs of calls in Luau", file: "docs/COSTS.md" },
       { address: "reference/glossary", title: "Glossary", file: "docs/reference/glossary.md" },
-      {
-        address: "reference/newcomer-tasks",
-        title: "Tasks of a newcomer",
-        file: "docs/reference/newcomer-tasks.md",
-      },
-      { address: "reference/dependencies", title: "Dependencies", file: "docs/DEPENDENCIES.md" },
       { address: "reference/changelog", title: "Changelog", file: "CHANGELOG.md" },
     ],
   },
