@@ -37,16 +37,7 @@ export default defineConfig({
         test: {
           name: "packages",
           include: ["packages/*/{src,test}/**/*.test.{ts,tsx}"],
-          exclude: ["**/node_modules/**", "**/test/{browser,screenshots}/**", "packages/lab/**"],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          // They play in real time, and so begin when all others have ended.
-          name: "lab",
-          include: ["packages/lab/test/**/*.test.ts"],
-          sequence: { groupOrder: 1 },
+          exclude: ["**/node_modules/**", "**/test/{browser,screenshots}/**"],
         },
       },
       {

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Builds a server with its client and without the lab.
+/// Builds a server with its client.
 fn build() -> anyhow::Result<PathBuf> {
     tools::require_c_compiler()?;
     client::build()?;

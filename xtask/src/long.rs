@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
-use crate::{client, serve, step};
+use crate::{client, lab, serve, step};
 
 /// Number of cases.
 #[derive(clap::Args)]
@@ -172,8 +172,8 @@ fn fuzz_targets(dir: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Runs random pairs of sessions. The arguments are those of `nowcast lab soak`.
+/// Runs random pairs of sessions. The arguments are those of `cargo xtask lab soak`.
 pub(crate) fn soak(args: &serve::Args) -> anyhow::Result<()> {
     client::build_sdk()?;
-    serve::nowcast_with(&["lab", "soak"], args)
+    lab::run_with(&["soak"], args)
 }

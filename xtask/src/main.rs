@@ -9,6 +9,7 @@ mod decoy;
 mod dissector;
 mod failures;
 mod interop;
+mod lab;
 mod long;
 mod nats;
 mod peers;
@@ -44,6 +45,9 @@ enum Command {
     Test(test::Args),
     /// Test a session with a foreign WebTransport client, aioquic, which is installed below target/
     Interop,
+    /// Build the instruments, and measure Nowcast and other programs on this machine: `cargo xtask lab ipc`
+    #[command(disable_help_flag = true)]
+    Lab(serve::Args),
     /// Install the systems that the lab compares with Nowcast (Colyseus) from the npm registry, below target/
     Peers,
     /// Build nats-server with Go below target/nats, and start three of it as a cluster with JetStream
@@ -52,7 +56,7 @@ enum Command {
     Cluster(cluster::Args),
     /// Check the tree against its own rules, such as ARCHITECTURE.md's dependency table and the places of `unsafe`
     Tidy,
-    /// Build the packages of TypeScript, and the self-contained release binary with every instrument: target/release/nowcast
+    /// Build the packages of TypeScript, and the self-contained release binary: target/release/nowcast
     Build,
     /// Build the documents as a site: packages/site/dist
     ///
@@ -62,7 +66,7 @@ enum Command {
     Costs,
     /// Make everything that is published, below target/dist/out: archives, packages, an image, checksums, licences
     Dist(publish::Args),
-    /// Build the release binary if needed and run it: `cargo xtask nowcast lab ipc`
+    /// Build the release binary if needed and run it: `cargo xtask nowcast top`
     #[command(disable_help_flag = true)]
     Nowcast(serve::Args),
     /// Long: run the conformance suite of the updatable queue in release, on every implementation or carrier
@@ -87,6 +91,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::serve(&args),
         Command::Test(args) => test::run(&args),
         Command::Interop => interop::run(),
+        Command::Lab(args) => lab::run(&args),
         Command::Peers => peers::run(),
         Command::Nats(args) => nats::run(&args),
         Command::Cluster(args) => cluster::run(&args),

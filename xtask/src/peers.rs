@@ -11,7 +11,7 @@ use crate::{console, step, tools};
 pub(crate) fn run() -> anyhow::Result<()> {
     let folder = colyseus_folder();
     eprintln!(
-        "{} installs Colyseus from the registry of npm into {}, for `nowcast lab load`; nothing else uses it",
+        "{} installs Colyseus from the registry of npm into {}, for `cargo xtask lab load`; nothing else uses it",
         console::bold("peers:"),
         folder.display()
     );
@@ -25,14 +25,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the folder in which `nowcast lab load` searches for Colyseus, relative to the top of a checkout.
+/// Returns the folder in which `cargo xtask lab load` searches for Colyseus, relative to the top of a checkout.
 fn colyseus_folder() -> PathBuf {
     step::root().join("target/peers/colyseus")
 }
 
 fn install(folder: &std::path::Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let named = step::root().join("packages/lab/colyseus/package.json");
+    let named = step::root().join("lab/javascript/colyseus/package.json");
     fs::copy(&named, folder.join("package.json"))
         .with_context(|| format!("cannot copy {}", named.display()))?;
     // The packages of Colyseus name each other as peers, in versions that do not all exist. The versions above belong to the same

@@ -7,7 +7,7 @@ use crate::{client, step, tools};
 pub(crate) struct Args {
     /// Passed on to the program
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    rest: Vec<String>,
+    pub(crate) rest: Vec<String>,
 }
 
 /// The form of the documents.
@@ -36,8 +36,8 @@ pub(crate) fn sample_worlds() -> anyhow::Result<Vec<String>> {
     Ok(folders)
 }
 
-/// Builds the client, and a server without the lab (target/serve/nowcast). Such a build is the fastest way to a running world.
-/// The server is built with a separate profile. So its path differs from that of the program with every instrument.
+/// Builds the client, and a server (target/serve/nowcast). Such a build is the fastest way to a running world. The server is built
+/// with a separate profile. So its path differs from that of the release binary.
 pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     tools::require_c_compiler()?;
     client::build()?;
@@ -49,8 +49,7 @@ pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     step::run(&line)
 }
 
-/// Builds the packages of TypeScript, which projects outside of the checkout install, and the self-contained binary with every
-/// instrument.
+/// Builds the packages of TypeScript, which projects outside of the checkout install, and the self-contained binary.
 pub(crate) fn build_everything() -> anyhow::Result<()> {
     tools::require_c_compiler()?;
     client::build_all()?;
@@ -84,18 +83,12 @@ pub(crate) fn build_site(args: &DocsArgs) -> anyhow::Result<()> {
 
 /// Builds the self-contained binary and runs it.
 pub(crate) fn nowcast(args: &Args) -> anyhow::Result<()> {
-    nowcast_with(&[], args)
-}
-
-/// Like [`nowcast`], with words before the arguments.
-pub(crate) fn nowcast_with(words: &[&str], args: &Args) -> anyhow::Result<()> {
     tools::require_c_compiler()?;
     client::build()?;
     build_program()?;
     let binary = step::target_dir().join("release/nowcast");
     let binary = binary.to_string_lossy();
     let mut line = vec![binary.as_ref()];
-    line.extend(words);
     line.extend(args.rest.iter().map(String::as_str));
     step::run(&line)
 }

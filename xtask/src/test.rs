@@ -8,7 +8,7 @@ use anyhow::bail;
 
 use crate::failures::Failures;
 use crate::{
-    bindings, client, console, decoy, dissector, failures, interop, publish, session_vectors as vectors,
+    bindings, client, console, decoy, dissector, failures, interop, lab, publish, session_vectors as vectors,
     step, tidy, tools,
 };
 
@@ -26,7 +26,10 @@ pub(crate) struct Args {
     /// Without this flag, only some of the channels' tests run in this way
     #[arg(long)]
     portable: bool,
-    /// Run the long form of every test that has one, and all tests of `--browser` and `--portable`: more seeds and worlds.
+    /// Also lint and test the instruments of the lab
+    #[arg(long)]
+    lab: bool,
+    /// Run the long form of every test that has one, and all tests of `--browser`, `--portable` and `--lab`: more seeds and worlds.
     /// Without this flag, `NOWCAST_LONG=1` does the same for a single test
     #[arg(long)]
     long: bool,
@@ -91,6 +94,7 @@ const BROWSER_SHORT: [&str; 12] = [
     "packages/viewer/test/browser/udp-dropped.browser.test.ts",
     "packages/world-script/test/browser/new-world.browser.test.ts",
 ];
+const LAB_STEP: Step = Step { name: "lab", run: |args| lab::test(long_form(args)) };
 const PORTABLE_STEP: Step = Step { name: "rust tests, portable", run: |_| portable_tests() };
 const PORTABLE_SHORT_STEP: Step =
     Step { name: "rust tests, portable in short", run: |_| portable_tests_in_short() };
@@ -105,6 +109,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let browser = if args.browser || args.long { &BROWSER_STEP } else { &BROWSER_SHORT_STEP };
     let steps = STEPS.iter().chain((!args.without_browser).then_some(browser));
     let steps = steps.chain([if args.portable || args.long { &PORTABLE_STEP } else { &PORTABLE_SHORT_STEP }]);
+    let steps = steps.chain((args.lab || args.long).then_some(&LAB_STEP));
     for step in steps {
         eprintln!("\n{} {}", console::bold("==>"), console::bold(step.name));
         let start = Instant::now();

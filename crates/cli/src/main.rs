@@ -1,14 +1,10 @@
 //! The `nowcast` program. It has one subcommand for each crate, and no logic of its own.
 
-#[cfg(all(feature = "lab", target_os = "linux"))]
-mod bots;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod decode;
 mod generate;
 mod host;
-#[cfg(all(feature = "lab", target_os = "linux"))]
-mod lab;
 mod listen;
 mod mcp;
 mod measuring;
@@ -23,13 +19,9 @@ mod save;
 mod screen;
 mod send;
 mod serve;
-#[cfg(all(feature = "lab", target_os = "linux"))]
-mod show;
 mod token;
 mod top;
 mod watch;
-#[cfg(not(all(feature = "lab", target_os = "linux")))]
-mod without_lab;
 mod world;
 
 use std::process::ExitCode;
@@ -67,17 +59,6 @@ enum Command {
     #[cfg(feature = "cluster")]
     Cluster(cluster::Args),
     Mcp(mcp::Args),
-    #[cfg(all(feature = "lab", target_os = "linux"))]
-    Bots(bots::Args),
-    /// Measure Nowcast and other programs on this machine
-    #[cfg(all(feature = "lab", target_os = "linux"))]
-    Lab(lab::Args),
-    #[cfg(not(all(feature = "lab", target_os = "linux")))]
-    #[command(hide = true, disable_help_flag = true)]
-    Bots(without_lab::Args),
-    #[cfg(not(all(feature = "lab", target_os = "linux")))]
-    #[command(hide = true, disable_help_flag = true)]
-    Lab(without_lab::Args),
 }
 
 fn main() -> ExitCode {
@@ -107,12 +88,6 @@ fn main() -> ExitCode {
         #[cfg(feature = "cluster")]
         Command::Cluster(args) => cluster::run(args),
         Command::Mcp(args) => mcp::run(args),
-        #[cfg(all(feature = "lab", target_os = "linux"))]
-        Command::Bots(args) => bots::run(&args),
-        #[cfg(all(feature = "lab", target_os = "linux"))]
-        Command::Lab(args) => lab::run(args),
-        #[cfg(not(all(feature = "lab", target_os = "linux")))]
-        Command::Bots(args) | Command::Lab(args) => without_lab::run(&args),
     };
     outcome.unwrap_or_else(|error: anyhow::Error| output::fail(&error))
 }

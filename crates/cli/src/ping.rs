@@ -64,7 +64,7 @@ async fn measure(args: &Args, channel: &Channel, opened: &str, stop: &mut Stop) 
     if let Some(carrier) = channel.status().carrier.filter(|carrier| carrier.is_local()) {
         bail!(
             "{0} runs on this machine, and {carrier} uses no network. To measure a network, use --carrier webtransport, \
-             --carrier websocket, or HOST:PORT/{0}. `nowcast lab ipc` measures {carrier}.",
+             --carrier websocket, or HOST:PORT/{0}. `cargo xtask lab ipc` measures {carrier}.",
             args.reach.name()
         );
     }

@@ -1,5 +1,5 @@
 //! Runs many seeds: `cargo run --release -p nowcast-sim --example soak -- FIRST COUNT`. Run one instance on each core. With
-//! TypeScript at one end, use `nowcast lab soak --typescript`.
+//! TypeScript at one end, use `cargo xtask lab soak --typescript`.
 use nowcast_sim::scenario;
 
 fn main() {

@@ -30,3 +30,4 @@ pub mod pair;
 mod record;
 pub mod scenario;
 pub mod script;
+pub mod typescript_peer;

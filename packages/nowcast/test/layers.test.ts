@@ -100,7 +100,7 @@ describe("the layers of the SDK", () => {
   });
 });
 
-describe.each(["nowcast", "viewer", "lab"])("the files of %s", (name) => {
+describe.each(["nowcast", "viewer"])("the files of %s", (name) => {
   it("import each other in no circle", () => {
     expect(circle(sources(join(ROOT, "packages", name, "src")))).toBeUndefined();
   });

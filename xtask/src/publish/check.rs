@@ -256,7 +256,7 @@ fn documents(folder: &Path) -> anyhow::Result<()> {
 /// Git. So this is a lower bound: the three packages of a server, which the lab has written already, with an empty cache.
 fn time_colyseus(places: &Places) -> anyhow::Result<()> {
     let folder = places.empty("colyseus")?;
-    copy_folder(&step::root().join("packages/lab/colyseus"), &folder.join("my-server"))?;
+    copy_folder(&step::root().join("lab/javascript/colyseus"), &folder.join("my-server"))?;
     let plan = json!({ "avatars": 2, "half": 10, "radius": null }).to_string();
     let script = "cd my-server && npm install --no-audit --no-fund --silent --cache ../cache && \
                   node server.mjs . \"$1\" </dev/null | grep -q '^listening'";

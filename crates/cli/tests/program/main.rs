@@ -2,17 +2,11 @@
 
 mod channels;
 mod check;
-#[cfg(all(feature = "cluster", feature = "lab", target_os = "linux"))]
-mod cluster;
-#[cfg(all(feature = "lab", target_os = "linux"))]
-mod crash;
 mod decode;
 mod hostile;
-mod load;
 mod mcp;
 mod minimal;
 mod mistakes;
-mod motion;
 mod output;
 mod own;
 mod past;

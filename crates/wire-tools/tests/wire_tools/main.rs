@@ -1,4 +1,3 @@
 //! Tests the tools as programs use them. All scenarios are in one program, because each test program is linked separately.
 
-mod game_save;
 mod typescript;

@@ -8,12 +8,12 @@ use nowcast_wire_tools::typescript;
 
 #[test]
 fn the_committed_module_of_the_sdk_tests_is_up_to_date() {
-    holds("packages/nowcast/test/generated/messages.schema", "../../src/codec/index.js");
-}
-
-#[test]
-fn the_committed_module_of_the_bench_is_up_to_date() {
-    holds("packages/lab/src/generated/nowcast.schema", "../../../nowcast/src/codec/index.js");
+    let folder = "packages/nowcast/test/generated";
+    is_kept(
+        &format!("{folder}/messages.schema"),
+        &format!("{folder}/messages.ts"),
+        "../../src/codec/index.js",
+    );
 }
 
 #[test]
@@ -24,11 +24,6 @@ fn the_committed_module_of_the_world_session_is_up_to_date() {
         &format!("{folder}/generated/messages.ts"),
         "../../../codec/index.js",
     );
-}
-
-/// Checks a module that lies next to its schema.
-fn holds(schema: &str, import_from: &str) {
-    is_kept(schema, &schema.replace(".schema", ".ts"), import_from);
 }
 
 /// Compares a module with the generator's output. With `NOWCAST_UPDATE=1`, writes the module first.

@@ -12,7 +12,7 @@ const SETTLE_STEPS = 40;
 const TICK_LEAD = 500;
 
 /**
- * Steps of a walk that `nowcast lab motion --quick --seed 2` recorded: forward, right, yaw in 1/8192, run, jump; then, if the
+ * Steps of a walk that `cargo xtask lab motion --quick --seed 2` recorded: forward, right, yaw in 1/8192, run, jump; then, if the
  * server answered this step, the positions of the own avatar and of the other one, in 1/1,024 m.
  */
 const STEPS: readonly (readonly number[])[] = JSON.parse(

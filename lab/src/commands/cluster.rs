@@ -1,0 +1,98 @@
+//! `cargo xtask lab cluster` lets servers of a cluster live through random faults, and checks the promises.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use nowcast_lab::cluster::{Faults, Lives, install_nats};
+use nowcast_lab::program;
+
+use super::show::Show;
+use crate::output;
+
+/// Let the servers of a cluster live through random faults, and check the promises of docs/CLUSTER.md
+///
+/// With --simulate, NATS, links and clocks are models in virtual time. With --faults, servers (nowcast serve --cluster) and
+/// nats-servers are processes: they are killed, stopped, slowed, separated from each other, and one disk is filled, while rooms move. A seed determines each life. If a promise is broken, the
+/// seed is printed, and the shortest script that still breaks the promise.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Use models of NATS, links and clocks
+    #[arg(long, required_unless_present_any = ["faults", "script"], conflicts_with_all = ["faults", "script"])]
+    simulate: bool,
+    /// Number of lives in virtual time
+    #[arg(long, default_value_t = 10_000)]
+    lives: u64,
+    /// Begin this number of faults of real processes. nats-server is built with Go below target/nats, once
+    #[arg(long)]
+    faults: Option<usize>,
+    /// Number of faults in one life of real processes, within 10 s
+    #[arg(long, default_value_t = 40)]
+    faults_a_life: usize,
+    /// Carry out the faults of this file, with a line for each: AT_MS FOR_MS FAULT NUMBERS
+    #[arg(long, value_name = "FILE", conflicts_with = "faults")]
+    script: Option<PathBuf>,
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Stop after this number of minutes, even if lives remain
+    #[arg(long)]
+    minutes: Option<f64>,
+    #[command(flatten)]
+    show: Show,
+}
+
+/// Time for the search for a shorter script.
+const SHRINK_MAX: Duration = Duration::from_secs(1_200);
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.show.check(None)?;
+    let time_max = match args.minutes {
+        Some(minutes) => Some(
+            Duration::try_from_secs_f64(minutes * 60.0)
+                .map_err(|_| anyhow::anyhow!("--minutes {minutes} is not a time"))?,
+        ),
+        None => None,
+    };
+    let command = super::command_line();
+    let outcome = if args.simulate {
+        let mut shown = u64::MAX;
+        let lives = Lives { first: args.seed, lives: args.lives, time_max };
+        let outcome = lives.run(command, |done| {
+            let percent = done * 100 / args.lives.max(1);
+            if percent != shown {
+                shown = percent;
+                let bar = "█".repeat(percent as usize / 4);
+                output::note_part(&format!("\r{bar:<25} {percent:>3} %  {done} of {} lives", args.lives));
+            }
+        });
+        output::note("");
+        outcome
+    } else {
+        let script = match &args.script {
+            Some(file) => {
+                let text = std::fs::read_to_string(file);
+                Some(text.with_context(|| format!("cannot read {}", file.display()))?.parse()?)
+            }
+            None => None,
+        };
+        let faults = Faults {
+            program: program::nowcast()?,
+            nats_server: install_nats(Path::new("target/nats"))?,
+            faults: args.faults.unwrap_or(1),
+            faults_a_life: args.faults_a_life,
+            seed: args.seed,
+            script,
+            time_max,
+            shrink_max: SHRINK_MAX,
+        };
+        faults.run(command, &mut |step| output::note(step))?
+    };
+    let shown = args.show.show(&outcome.report, None)?;
+    if let Some(failure) = &outcome.failure {
+        output::note(failure);
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(shown)
+}
