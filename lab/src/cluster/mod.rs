@@ -1,6 +1,6 @@
-//! `lab cluster` lets the servers of a cluster live through faults, and checks the promises of `docs/CLUSTER.md`.
+//! `lab cluster` causes faults in clusters, and checks the promises of `docs/CLUSTER.md`.
 //!
-//! - `lives` runs many lives in virtual time, on the models of `nowcast_sim`.
+//! - `lives` runs the core of `crates/cluster` in virtual time, on the models of `nowcast_sim`.
 //! - `faults` runs real servers, nats-servers and clients, and kills, stops and separates them.
 
 mod faults;

@@ -1,4 +1,4 @@
-//! `cargo xtask lab cluster` lets servers of a cluster live through random faults, and checks the promises.
+//! `cargo xtask lab cluster` causes random faults in clusters, and checks the promises.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,14 +11,16 @@ use nowcast_lab::program;
 use super::show::Show;
 use crate::output;
 
-/// Let the servers of a cluster live through random faults, and check the promises of docs/CLUSTER.md
+/// Cause random faults in clusters, and check the promises of docs/CLUSTER.md
 ///
-/// With --simulate, NATS, links and clocks are models in virtual time. With --faults, servers (nowcast serve --cluster) and
-/// nats-servers are processes: they are killed, stopped, slowed, separated from each other, and one disk is filled, while rooms move. A seed determines each life. If a promise is broken, the
-/// seed is printed, and the shortest script that still breaks the promise.
+/// With --simulate, the sans-IO core of crates/cluster runs in virtual time, with models of NATS, links and clocks. "nowcast serve
+/// --cluster" does not run this core, so --simulate tests the design. With --faults, the program itself is tested: servers (nowcast
+/// serve --cluster) and nats-servers are killed, stopped, slowed and separated from each other, and one disk is filled, while rooms
+/// move. A seed determines each life. If a promise is broken, the command prints the seed, and the shortest script that still breaks
+/// the promise.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Use models of NATS, links and clocks
+    /// Drive the core of crates/cluster, which servers do not run, with models of NATS, links and clocks
     #[arg(long, required_unless_present_any = ["faults", "script"], conflicts_with_all = ["faults", "script"])]
     simulate: bool,
     /// Number of lives in virtual time

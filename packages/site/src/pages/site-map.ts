@@ -116,11 +116,17 @@ export const SECTIONS: readonly Section[] = [
   {
     title: "Reference",
     pages: [
-      { address: "reference/luau", title: "Luau", file: "docs/WORLDS.md", section: "Reference" },
+      {
+        address: "reference/luau",
+        title: "Worlds in Luau",
+        file: "docs/reference/luau.md",
+        generated: "luau",
+      },
       {
         address: "reference/world-typescript",
         title: "Worlds in TypeScript",
         file: "docs/reference/world-typescript.md",
+        generated: "world-typescript",
       },
       {
         address: "reference/typescript",

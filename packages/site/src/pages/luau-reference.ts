@@ -1,0 +1,48 @@
+/** The reference of the API for worlds in Luau, from the types that editors read in `worlds/.nowcast`. */
+import { readRepositoryFile } from "./repository.js";
+
+const FOLDER = "worlds/.nowcast";
+/** The modules of the API, and the prefix of their names in rules. */
+const MODULES: readonly (readonly [file: string, title: string, prefix: string])[] = [
+  ["world", "The world", "world."],
+  ["test", "Tests", "test."],
+  ...[
+    "dialogue",
+    "headset",
+    "inventory",
+    "leaderboard",
+    "npc",
+    "rotation",
+    "rounds",
+    "teams",
+    "vehicles",
+  ].map((name) => [name, `\`@nowcast/${name}\``, `${name}.`] as const),
+];
+const HEAD = "| name | type | description |\n| --- | --- | --- |\n";
+
+export function luauReference(): string {
+  return MODULES.map(([file, title, prefix]) =>
+    tables(readRepositoryFile(`${FOLDER}/${file}.luau`), title, prefix),
+  ).join("\n");
+}
+
+/** A table for each type with members in lines of their own, and one for all types on one line. */
+function tables(text: string, title: string, prefix: string): string {
+  let [parts, fields, comment] = ["", "", ""];
+  let isFirst = true;
+  for (const line of text.split("\n")) {
+    const [, opened] = /^export type (\w+) = \{$/.exec(line) ?? [];
+    const [, name, type] = /^(?:export type |\t)(\w+)(?: =|:) (.+?),?$/.exec(line) ?? [];
+    if (opened !== undefined) {
+      parts += `${isFirst ? `## ${title}` : `### ${opened}`}\n\n${HEAD}`;
+    } else if (line === "}") {
+      [parts, prefix, isFirst] = [`${parts}\n`, "", false];
+    } else if (name !== undefined && type !== undefined) {
+      const row = `${name}\` | \`${type.replaceAll("|", "\\|")}\` | ${comment} |\n`;
+      if (line.startsWith("\t")) parts += `| \`${prefix}${row}`;
+      else fields += `| \`${row}`;
+    }
+    comment = /^\t?-- (.*)/.exec(line)?.[1] ?? "";
+  }
+  return fields === "" ? parts : `${parts}### Fields of tables\n\n${HEAD}${fields}\n`;
+}
