@@ -1,4 +1,15 @@
 //! One client on a session, from the session's beginning to its end.
+//!
+//! An input takes this way from the packet to the world:
+//!
+//! 1. The driver of the session (`crates/nowcast/src/driver/`) passes the packet to `Session::handle_packet`, which stores the newest
+//!    value of each key. It wakes this client's job before it sends anything.
+//! 2. `stay` takes the message from the channel, and `handle` decodes it. `nowcast_world::Input::new` checks its bounds.
+//! 3. `CommandIntake` counts the message. A client that sends far too many is closed. Input above the rate is still used, because
+//!    newer input replaces older input.
+//! 4. Input with step numbers waits in the client's `InputBuffer`, and other input in its `CommandQueue`.
+//! 5. The room's thread takes it in its next tick (`take_commands` of `crates/room/src/room/commands.rs`), and `RecordedWorld::apply`
+//!    passes it to the world and records it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

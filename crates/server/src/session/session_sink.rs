@@ -1,4 +1,14 @@
 //! The sink through which a room sends to a client on a session.
+//!
+//! A step takes this way from the world to the client. The first three parts run on the room's thread:
+//!
+//! 1. `collect_changes` of `crates/room/src/room/publishing.rs` compares the world with the state that was sent.
+//! 2. `update` encodes the changes once for all sessions, and puts them into each client's outbox.
+//! 3. `publish` builds the frames of the groups that moved, once for all sessions, and publishes the snapshot of the step. It wakes the
+//!    drivers of the clients that are due.
+//! 4. The driver, on its I/O thread, asks `ClientReplicator` for a round: the interest set, and the groups that changed in it.
+//! 5. Before each packet, the driver estimates the free space, and `ClientReplicator::fill` writes the most urgent groups of the newest
+//!    snapshot into a draft. The session copies the draft into the packet.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
