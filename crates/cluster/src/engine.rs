@@ -1,4 +1,5 @@
-//! The check of JetStream at the start. The promises of a cluster hold only for configurations that pass it.
+//! The assumptions of the core about JetStream, as a check. Only the simulation calls it. `crates/jetstream` has the weaker check that a server
+//! makes at its start.
 
 use std::fmt;
 

@@ -15,7 +15,7 @@
 //! | `entry.rs` | the entries of servers and rooms in the directory |
 //! | `frame.rs` | the frames of a room's journal |
 //! | `peer.rs` | messages between servers |
-//! | `engine.rs` | the check of JetStream at the start |
+//! | `engine.rs` | the core's assumptions about JetStream, as a check |
 //! | `member.rs` | the own lease, and the leases of others |
 //! | `placement.rs` | the choice of a server for a new room |
 //! | `journal.rs` | the state that a journal describes |
