@@ -1,10 +1,9 @@
-/** The packed SDK works as installed from npm: a program of ten lines, a page, the example of the front page. */
+/** The packed SDK works as installed from npm: a program of ten lines, a page, the types of the front page's example. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { listen } from "../../src/node/index.js";
 import { BIN, blocksOf, PACKING_MS_MAX, Packed, type Project, ROOT } from "./packed.js";
 
 const run = promisify(execFile);
@@ -52,26 +51,10 @@ describe("the packed SDK", () => {
     expect((await run(node, [program])).stdout).toBe("7 here\n");
   });
 
-  it("runs the front page's example as printed, and its types hold", async () => {
-    const listener = await listen({ port: 0 });
-    const serving = (async () => {
-      const channel = await listener.advertise("tracker").accept();
-      channel?.state(7, Uint8Array.of(1, 2, 3));
-      await channel?.drained();
-      channel?.close();
-    })();
-    try {
-      const example = readmeExample();
-      const source = await project.write("example.ts", example);
-      const compiler = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", source];
-      await run(join(BIN, "tsc"), compiler, { cwd: project.folder });
-      const program = await project.write("example.js", example.replace("7777", String(listener.port)));
-      const { stdout } = await run(process.execPath, [program]);
-      expect(stdout).toMatch(/^7 Uint8Array\(3\) \[ 1, 2, 3 \] [\d.]+\n$/);
-    } finally {
-      await listener.close();
-      await serving;
-    }
+  it("has the types of the front page's example", async () => {
+    const source = await project.write("example.ts", readmeExample());
+    const compiler = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", source];
+    await run(join(BIN, "tsc"), compiler, { cwd: project.folder });
   });
 
   it("becomes a page by Vite, without the modules for Node", async () => {
