@@ -72,7 +72,7 @@ const world = {
   on: (type, listener) => emitter.on(type, listener),
   input: () => {},
   act: () => Promise.resolve(),
-  stepInputs: { inputAtStep: () => true },
+  inputAtStep: () => true,
 };
 const poses = createPoses(world);
 emitter.emit("welcome", { playerId: 1, isResumed: false, stepHz: 60, networkHz: 20, tick: 0 });

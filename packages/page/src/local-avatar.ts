@@ -71,14 +71,6 @@ export class LocalAvatar {
     return headset !== undefined || camera.nearness < HIDE_NEARER_M ? connection?.world.avatarId : undefined;
   }
 
-  /**
-   * The direction in which an avatar is shown without delay; `undefined` until the direction of the camera
-   * was set to that of the avatar.
-   */
-  yawOf(avatar: number): number | undefined {
-    return avatar === this.#faced ? this.#page.camera.yaw : undefined;
-  }
-
   /** Sets the camera to the direction of the avatar again, as soon as the avatar exists. */
   forget(): void {
     this.#faced = undefined;

@@ -90,7 +90,7 @@ export function worldOf(source: Source, more: object = {}): BodySource & Predict
     status: "open",
     input: () => undefined,
     connection: "steady",
-    stepInputs: { inputAtStep: () => true },
+    inputAtStep: () => true,
     countSteps: () => undefined,
     act: () => Promise.resolve(),
     definition: { version: 1, kinds: [], actions: [], events: [], assets: [] },

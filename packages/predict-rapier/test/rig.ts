@@ -142,12 +142,10 @@ export class Rig {
     );
     this.mover.restart(0, 0.9, 0);
     this.world = worldOf(this.source, {
-      stepInputs: {
-        inputAtStep: (number: number, changes: readonly InputChange[]) => {
-          const copies = changes.map((change) => ({ ...change }));
-          this.#fly(() => this.#receive(number, copies));
-          return true;
-        },
+      inputAtStep: (number: number, changes: readonly InputChange[]) => {
+        const copies = changes.map((change) => ({ ...change }));
+        this.#fly(() => this.#receive(number, copies));
+        return true;
       },
       act: (name: string, args: Record<string, unknown>) => {
         // An action is an event, so a lost one is sent again.

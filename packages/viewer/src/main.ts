@@ -38,7 +38,6 @@ function main(): void {
   const settings = loadSettings();
   // Options in the address apply to this visit; they are stored only if the user changes a setting.
   if (address.name !== undefined) settings.name = address.name;
-  if (address.transport !== undefined) settings.transport = address.transport;
   if (address.networkHz !== undefined) settings.networkHz = address.networkHz;
   settings.quality = oneOf(address.quality, ["auto", "low", "medium", "high"], settings.quality);
   settings.light = oneOf(address.light, ["auto", "day", "dusk"], settings.light);

@@ -1,10 +1,10 @@
 import { parseHz } from "./settings.js";
-import { CARRIERS, type Carrier, TRANSPORTS, type Transport } from "./world-connection.js";
+import { CARRIERS, type Carrier } from "./world-connection.js";
 
 /** Used if neither the address nor the server names a room. */
 export const DEFAULT_ROOM = "plaza";
 
-/** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
+/** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
   /** Undefined if the address has no name, or a name that the protocol does not allow. */
   room: string | undefined;
@@ -13,7 +13,6 @@ export interface PageAddress {
   name: string | undefined;
   /** Whether to enter at once, without the start screen. */
   enter: boolean;
-  transport: Transport | undefined;
   /** The only carrier to use. */
   carrier: Carrier | undefined;
   networkHz: number | undefined;
@@ -41,7 +40,6 @@ export function readAddress(pathname: string, search: string): PageAddress {
     askedRoom: asked === room ? undefined : asked,
     name: query.get("name") ?? undefined,
     enter: query.get("enter") === "1",
-    transport: TRANSPORTS.find((transport) => transport === query.get("transport")),
     carrier: CARRIERS.find((carrier) => carrier === query.get("carrier")),
     networkHz: hz === 0 ? undefined : hz,
     quality: query.get("quality") ?? undefined,
@@ -95,10 +93,10 @@ export function readMoment(text: string | null): string | undefined {
   return /^\d{8}T\d{4}(?:\d{2}(?:\.\d{1,3})?)?Z$/.test(time) ? time : undefined;
 }
 
-/** The address of a room, or of its history, on the server of this page; sessions derive theirs from it. */
-export function worldAddress(page: Pick<Location, "protocol" | "host">, room: string, at?: string): string {
+/** The address of a room, or of its history, on the server of this page. */
+export function worldAddress(page: Pick<Location, "origin">, room: string, at?: string): string {
   const name = at === undefined ? room : `${room}.${at}`;
-  return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}/ws/${name}`;
+  return `${page.origin}/r/${name}`;
 }
 
 /** The address to share with other people, who can then join this room or see its history. */

@@ -1,12 +1,11 @@
 import { type Keymap, readKeymap } from "@nowcast/page";
 import { packOutfit, readOutfit } from "@nowcast/three";
 import type { QualityChoice } from "./scene/quality.js";
-import { NETWORK_HZ_MAX, NETWORK_HZ_MIN, TRANSPORTS, type Transport } from "./world-connection.js";
+import { NETWORK_HZ_MAX, NETWORK_HZ_MIN } from "./world-connection.js";
 
 /** The settings of a user, which are stored in this browser. */
 export interface Settings {
   name: string;
-  transport: Transport;
   /** Snapshots a second; 0 leaves it to the server. */
   networkHz: number;
   /** The clothes of the local avatar, as in the attribute `outfit`; 0 for the clothes that every viewer computes. */
@@ -36,7 +35,6 @@ export interface Settings {
 
 export const DEFAULTS: Readonly<Settings> = {
   name: "",
-  transport: "session",
   networkHz: 0,
   outfit: 0,
   quality: "auto",
@@ -67,7 +65,6 @@ export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = bro
   }
   return {
     name: typeof kept["name"] === "string" ? kept["name"].slice(0, 24) : DEFAULTS.name,
-    transport: oneOf(kept["transport"], TRANSPORTS, DEFAULTS.transport),
     networkHz: parseHz(kept["networkHz"]),
     outfit: typeof kept["outfit"] === "number" ? packOutfit(readOutfit(kept["outfit"])) : DEFAULTS.outfit,
     quality: oneOf(kept["quality"], ["auto", "low", "medium", "high"], DEFAULTS.quality),

@@ -123,7 +123,6 @@ export class Viewer implements EventParts {
       settings,
       scene: this.scene,
       events: new WorldEvents(this),
-      yawOf: (avatar) => this.avatar.yawOf(avatar),
       clear: () => this.#clear(),
       began: ({ status, world }) => {
         this.hud.setStatus(status);

@@ -7,8 +7,6 @@ export interface VisitParts {
   readonly settings: Settings;
   readonly scene: WorldScene;
   readonly events: WorldConnectionListener;
-  /** The direction in which the local avatar is shown without delay. */
-  yawOf(avatar: number): number | undefined;
   /** Removes everything that is shown of a world. */
   clear(): void;
   /** Called when a connection begins. */
@@ -45,19 +43,18 @@ export class Visit {
 
   rejoin(): void {
     this.leave();
-    const { settings, scene, events, yawOf } = this.#page;
-    const { name, transport, networkHz } = settings;
-    const options = { name, transport, networkHz, ...this.#entry };
-    this.connection = new WorldConnection(this.#address, options, events, scene, yawOf);
+    const { settings, scene, events } = this.#page;
+    const { name, networkHz } = settings;
+    const options = { name, networkHz, ...this.#entry };
+    this.connection = new WorldConnection(this.#address, options, events, scene);
     this.#page.began(this.connection);
   }
 
   /** Applies settings that differ from those `before`; joins the world again only if necessary. */
   applySettings(before: Readonly<Settings>): void {
     const { connection } = this;
-    const { name, transport, networkHz } = this.#page.settings;
+    const { name, networkHz } = this.#page.settings;
     if (!connection) return;
-    if (before.transport !== transport) return this.rejoin();
     if (before.name !== name && name !== "") connection.rename(name);
     if (before.networkHz === networkHz) return;
     // The protocol has no value for the server's own rate, so the page reconnects and omits the rate.

@@ -8,8 +8,6 @@ import {
   ARRIVE_ACTION,
   browserIdentity,
   createPoses,
-  ENCODINGS,
-  type Encoding,
   joinWorld,
   PORTAL_EVENT,
   type Portal,
@@ -18,12 +16,6 @@ import {
   readPortal,
   type World,
 } from "nowcast/world";
-import { AvatarPrediction, type Steering } from "./avatar/avatar-prediction.js";
-
-/** The protocol: a session over the best carrier, or the plain protocol in one of its encodings. */
-export type Transport = "session" | Encoding;
-
-export const TRANSPORTS: readonly Transport[] = ["session", ...ENCODINGS];
 
 export const NETWORK_HZ_MIN = 5;
 export const NETWORK_HZ_MAX = 60;
@@ -73,7 +65,7 @@ export interface WorldConnectionListener {
 
 /** The options of a join, from the page's address. */
 export interface Entry {
-  /** The only carrier to use for a session; by default all available carriers are used. */
+  /** The only carrier to use; by default all available carriers are used. */
   carrier?: Carrier | undefined;
   /** The token for a server that requires one. */
   token?: string | undefined;
@@ -81,7 +73,6 @@ export interface Entry {
 
 export interface WorldConnectionOptions extends Entry {
   name: string;
-  transport: Transport;
   /** Snapshots a second; 0 selects the server's own rate. */
   networkHz: number;
 }
@@ -98,30 +89,18 @@ export class WorldConnection {
     readonly options: WorldConnectionOptions,
     listener: WorldConnectionListener,
     scene: WorldScene,
-    yawOf: Steering["yawOf"],
   ) {
-    const { name, transport, carrier, token, networkHz } = options;
+    const { name, carrier, token, networkHz } = options;
     this.world = joinWorld(url, {
       identity: browserIdentity(),
-      ...(transport === "session"
-        ? { protocol: "session", carriers: carrier === undefined ? undefined : [carrier] }
-        : { protocol: "plain", encoding: transport }),
+      ...(carrier === undefined ? {} : { carriers: [carrier] }),
       ...(name === "" ? {} : { name }),
       ...(token === undefined ? {} : { token }),
       ...(networkHz === 0 ? {} : { networkHz }),
     });
     // The event `lost` reports the same error.
     this.world.ready.catch(() => undefined);
-    const connection = this;
-    const prediction = new AvatarPrediction(this.world, scene, {
-      yawOf,
-      get isHolding() {
-        return connection.poses.holding !== undefined;
-      },
-    });
-    this.poses = createPoses(this.world, {
-      adjustAvatar: (pose, isPredicted) => prediction.adjust(pose, isPredicted),
-    });
+    this.poses = createPoses(this.world);
     this.#view = new WorldView(this.world, { scene, poses: this.poses });
     this.#listen(listener);
   }
@@ -151,10 +130,7 @@ export class WorldConnection {
     return this.world.stats;
   }
 
-  /** The present carrier and the encoding of the messages. */
   get carrier(): string {
-    const { transport } = this.options;
-    if (transport !== "session") return `WebSocket, ${transport}`;
     return this.stats.link?.carrier ?? "–";
   }
 

@@ -21,9 +21,7 @@ it("room_in_path_is_lower_cased_and_refused_if_no_room_can_have_that_name", () =
   expect(readRoom("/r/%E0%A4%A")).toEqual({ asked: "%E0%A4%A", room: undefined });
   expect(readAddress("/r/ABC", "")).toMatchObject({ room: "abc", askedRoom: "ABC" });
   expect(readAddress("/r/abc", "").askedRoom).toBeUndefined();
-  expect(worldAddress({ protocol: "https:", host: "example.org" }, "plaza")).toBe(
-    "wss://example.org/ws/plaza",
-  );
+  expect(worldAddress({ origin: "https://example.org" }, "plaza")).toBe("https://example.org/r/plaza");
 });
 
 it("names a room so that the server finds the requested world", () => {
@@ -45,24 +43,22 @@ it("takes a moment of the past from the query, and gives the room's past a name 
   for (const wrong of ["", "5m", "-5", "noon", "2026-11-23", "-5m/../x", "2026-11-23T10:00"]) {
     expect(readMoment(wrong), wrong).toBeUndefined();
   }
-  expect(worldAddress(page, "plaza", "-5m")).toBe("ws://localhost:7777/ws/plaza.-5m");
+  expect(worldAddress(page, "plaza", "-5m")).toBe("http://localhost:7777/r/plaza.-5m");
   expect(shareAddress(page, "plaza", "-5m")).toBe("http://localhost:7777/r/plaza?at=-5m");
   expect(withMoment("?at=-5m&token=a.b", "-1h")).toBe("?at=-1h&token=a.b");
   expect(withoutMoment("?at=-5m&token=a.b")).toBe("?token=a.b&enter=1");
 });
 
 it("takes everything that automation needs from the query", () => {
-  const address = readAddress("/r/a", "?name=Ada%20L.&enter=1&transport=msgpack&carrier=websocket&hz=20");
+  const address = readAddress("/r/a", "?name=Ada%20L.&enter=1&carrier=websocket&hz=20");
   expect(address).toMatchObject({
     room: "a",
     name: "Ada L.",
     enter: true,
-    transport: "msgpack",
     carrier: "websocket",
     networkHz: 20,
   });
-  expect(readAddress("/", "?transport=smoke&carrier=pigeon&hz=often")).toMatchObject({
-    transport: undefined,
+  expect(readAddress("/", "?carrier=pigeon&hz=often")).toMatchObject({
     carrier: undefined,
     networkHz: undefined,
   });
@@ -85,9 +81,7 @@ it("remembers settings, and replaces damaged ones by defaults", () => {
   saveSettings({ ...DEFAULTS, name: "Ada", networkHz: 30 }, storage);
   expect(loadSettings({ getItem: () => kept })).toEqual({ ...DEFAULTS, name: "Ada", networkHz: 30 });
   expect(loadSettings({ getItem: () => "{oops" })).toEqual(DEFAULTS);
-  expect(loadSettings({ getItem: () => '{"transport":"smoke","lookSpeed":99,"volume":2}' })).toEqual(
-    DEFAULTS,
-  );
+  expect(loadSettings({ getItem: () => '{"quality":"smoke","lookSpeed":99,"volume":2}' })).toEqual(DEFAULTS);
 });
 
 it("names cause and cure for every code of the SDK's errors", () => {

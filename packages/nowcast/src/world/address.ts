@@ -2,15 +2,16 @@ import { readAddress } from "../connect/address.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 
 /** The name of a room. An optional suffix, a dot and a moment, selects the room's past (`docs/SERVER.md`). */
-const ROOM = /^\/(?:ws|r)\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
+const ROOM = /^\/r\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
 /** The room that a server's first page shows. */
 const FIRST_ROOM = "plaza";
 
 /**
- * Returns the WebSocket address of a world. Accepts `ws://HOST/ws/ROOM`, the address of a server's first page, and
- * `http://HOST/r/ROOM`. In a page, a path is enough.
+ * Returns the address of a world's session: `http://HOST/nowcast/ROOM`. Accepts the address of a server's first page, and
+ * `http://HOST/r/ROOM`. In a page, a path is enough. An address `nowcast://HOST/ROOM` is returned unchanged.
  */
-export function worldUrl(url: string | URL): URL {
+export function sessionUrl(url: string | URL): string {
+  if (/^nowcast:/i.test(String(url))) return String(url);
   const base = typeof location === "undefined" ? undefined : location.href;
   let parsed: URL;
   try {
@@ -18,38 +19,22 @@ export function worldUrl(url: string | URL): URL {
   } catch {
     throw new NowcastError(
       "misuse",
-      `"${String(url)}" is not an address such as ws://localhost:7777/ws/plaza`,
+      `"${String(url)}" is not an address such as nowcast://localhost:7777/plaza`,
     );
   }
-  const protocols: Record<string, string> = {
-    "http:": "ws:",
-    "https:": "wss:",
-    "ws:": "ws:",
-    "wss:": "wss:",
-  };
-  const protocol = protocols[parsed.protocol];
+  if (/^wss?:$/.test(parsed.protocol)) {
+    throw new NowcastError("misuse", `"${parsed.href}" is an address of the plain protocol`, {
+      cure: "use nowcast://HOST:PORT/ROOM",
+    });
+  }
   const room = parsed.pathname === "/" ? FIRST_ROOM : ROOM.exec(parsed.pathname)?.[1];
-  if (protocol === undefined || room === undefined) {
+  if (!/^https?:$/.test(parsed.protocol) || room === undefined) {
     throw new NowcastError(
       "misuse",
-      `"${parsed.href}" names no room: use ws://HOST:PORT/ws/ROOM with 1 to 32 of a–z 0–9 - _`,
+      `"${parsed.href}" names no room: use nowcast://HOST:PORT/ROOM with 1 to 32 of a–z 0–9 - _`,
     );
   }
-  parsed.protocol = protocol;
-  parsed.pathname = `/ws/${room}`;
-  parsed.hash = "";
-  return parsed;
-}
-
-/**
- * Returns the address of the same world for a session: `http://HOST/nowcast/ROOM`. An address
- * `nowcast://HOST/ROOM` is returned unchanged.
- */
-export function sessionUrl(url: string | URL): string {
-  if (/^nowcast:/i.test(String(url))) return String(url);
-  const world = worldUrl(url);
-  const scheme = world.protocol === "wss:" ? "https" : "http";
-  return `${scheme}://${world.host}${world.pathname.replace(/^\/ws\//, "/nowcast/")}`;
+  return `${parsed.origin}/nowcast/${room}`;
 }
 
 /** Returns the origin of the server of an address that {@link sessionUrl} returned. */

@@ -64,7 +64,7 @@ export function boundedArguments(args: WorldRecord, action: string): WorldRecord
 }
 
 /**
- * Throws a misuse for an action that exceeds the maximum size in this protocol, because a server would close the
+ * Throws a misuse for an action that exceeds the maximum size, because a server would close the
  * connection.
  */
 export function checkActionBytes(action: string, bytes: number): void {

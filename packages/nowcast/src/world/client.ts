@@ -13,10 +13,11 @@ import { DurableActions } from "./durable-actions.js";
 import { InputSender } from "./input-sender.js";
 import { SnapshotClock } from "./interpolation/snapshot-clock.js";
 import { Ownership } from "./ownership.js";
-import type { OpenProtocol, ProtocolAdapter, ProtocolHandlers, ReceivedMovement } from "./protocol.js";
+import type { ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
+import type { SessionAdapter } from "./session/session-adapter.js";
 import { SilenceMeter } from "./silence-meter.js";
-import type { StepInputs, StepSink } from "./steps.js";
+import type { InputChange, StepSink } from "./steps.js";
 import { watchAttribute, watchEntities } from "./watch.js";
 import type {
   Connection,
@@ -53,9 +54,11 @@ const VIEW_DELAY_MS_MAX = 1_000;
 const VIEW_DELAY_STEP_MS = 4;
 const VIEW_DELAY_INTERVAL_MS = 1_000;
 
+type OpenSession = (world: WorldClient) => SessionAdapter;
+
 /**
- * A joined world, over either protocol. Passes the program's requests to the protocol's adapter, which passes received
- * messages back to this class.
+ * A joined world. Passes the program's requests to the adapter of the session, which passes received messages back to
+ * this class.
  */
 export class WorldClient implements World, StepSink, ProtocolHandlers {
   status: WorldStatus = "connecting";
@@ -76,7 +79,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   /** The last requested name that was sent to the server. */
   #sentName: string | undefined;
   readonly #ownership: Ownership;
-  #protocol: ProtocolAdapter | undefined;
+  #session: SessionAdapter | undefined;
   #stepHz = 60;
   readonly #silence = new SilenceMeter();
   readonly #runTimer = setInterval(() => this.#silence.ran(performance.now()), RUN_INTERVAL_MS);
@@ -92,11 +95,11 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   #sentViewDelayMs: number | undefined;
   #sentViewAtMs = Number.NEGATIVE_INFINITY;
 
-  /** The code of each protocol is loaded only when the protocol is used. */
+  /** `open` begins to join. Its code is loaded while the first session is being opened. */
   constructor(
     readonly serverOrigin: string,
     { name, networkHz, role = "player" }: JoinOptions,
-    open: Promise<OpenProtocol>,
+    open: Promise<OpenSession>,
   ) {
     if (role !== "player" && role !== "program") {
       throw new NowcastError("misuse", `role "${String(role)}" is neither player nor program`);
@@ -119,10 +122,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
       };
     });
     this.joined.catch(() => {});
-    this.#inputs = new InputSender({
-      send: (input) => this.#protocol?.input(input) ?? false,
-      backlogBytes: () => this.#protocol?.backlogBytes ?? 0,
-    });
+    this.#inputs = new InputSender((input) => this.#session?.input(input) ?? false);
     this.#durable = new DurableActions((...action) => this.#act(...action));
     const client = this;
     this.#ownership = new Ownership({
@@ -130,8 +130,8 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
         return client.playerId;
       },
       entities: this.state.entities,
-      get protocol() {
-        return client.#protocol;
+      get session() {
+        return client.#session;
       },
       unsent: () => this.#unsentActions++,
     });
@@ -174,7 +174,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   }
 
   get lastInputSequence(): number {
-    return this.#protocol?.lastInputSequence ?? 0;
+    return this.#session?.lastInputSequence ?? 0;
   }
 
   get connection(): Connection {
@@ -186,7 +186,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
 
   get stats(): WorldStats {
     return {
-      pingMs: this.#protocol?.pingMs,
+      pingMs: this.#session?.pingMs,
       ...this.#meter.rates(performance.now()),
       snapshots: this.#clock.snapshots,
       snapshotIntervalMs: this.#clock.intervalMs,
@@ -195,7 +195,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
       unknownMessages: this.#unknownMessages,
       unknownEntities: this.state.unknownEntities,
       unsentActions: this.#unsentActions,
-      link: this.#protocol?.link,
+      link: this.#session?.link,
     };
   }
 
@@ -203,8 +203,8 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     this.#inputs.set(input);
   }
 
-  get stepInputs(): StepInputs | undefined {
-    return this.#protocol?.stepInputs;
+  inputAtStep(number: number, changes: readonly InputChange[]): boolean {
+    return this.#session?.inputAtStep(number, changes) ?? false;
   }
 
   forgetInput(): void {
@@ -261,7 +261,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
 
   #act(action: string, args: WorldRecord, number?: number): boolean {
     return (
-      this.#protocol?.act(
+      this.#session?.act(
         action,
         args,
         number,
@@ -272,7 +272,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   }
 
   #actDurably(action: string, args: WorldRecord): Promise<void> {
-    this.#protocol?.checkAction(action, args, this.#durable.nextNumber);
+    this.#session?.checkAction(action, args, this.#durable.nextNumber);
     if (this.status !== "closed") return this.#durable.act(action, args);
     this.#unsentActions++;
     return Promise.reject(closedHere());
@@ -304,19 +304,19 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
 
   chat(line: string): void {
     const text = boundedText(line, LINE_CHARACTERS_MAX, "text");
-    if (this.#protocol?.chat(text)) return;
+    if (this.#session?.chat(text)) return;
     if (this.status === "closed" || this.#waitingChat.length >= WAITING_CHAT_LINES_MAX) this.#unsentActions++;
     else this.#waitingChat.push(text);
   }
 
   rename(name: string): void {
     this.name = boundedText(name, NAME_CHARACTERS_MAX, "name");
-    if (this.#protocol?.rename(this.name)) this.#sentName = this.name;
+    if (this.#session?.rename(this.name)) this.#sentName = this.name;
   }
 
   setRate(hz: number): void {
     this.networkHz = boundedHz(hz, "rate");
-    this.#protocol?.setRate(this.networkHz);
+    this.#session?.setRate(this.networkHz);
   }
 
   on<K extends keyof WorldEvents>(
@@ -350,7 +350,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
 
   close(): void {
     if (this.status === "closed") return;
-    this.#protocol?.close();
+    this.#session?.close();
     this.#ended();
     this.emitter.end();
     this.#durable.end(closedHere());
@@ -433,22 +433,22 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   #sendName(isResumed: boolean): void {
     const { name } = this;
     const isKnown = !isResumed || name === undefined || name === this.#sentName;
-    if (isKnown || this.#protocol?.rename(name)) this.#sentName = name;
+    if (isKnown || this.#session?.rename(name)) this.#sentName = name;
   }
 
   #sendViewDelay(): void {
     if (this.#viewDelayMs === this.#sentViewDelayMs) return;
     const nowMs = performance.now();
     if (nowMs - this.#sentViewAtMs < VIEW_DELAY_INTERVAL_MS) return;
-    if (!this.#protocol?.viewDelay?.(this.#viewDelayMs)) return;
+    if (!this.#session?.viewDelay(this.#viewDelayMs)) return;
     this.#sentViewDelayMs = this.#viewDelayMs;
     this.#sentViewAtMs = nowMs;
   }
 
-  #loaded(open: OpenProtocol): void {
-    const protocol = open(this);
-    if (this.status === "closed") protocol.close();
-    else this.#protocol = protocol;
+  #loaded(open: OpenSession): void {
+    const session = open(this);
+    if (this.status === "closed") session.close();
+    else this.#session = session;
   }
 
   /** Rejects waiting calls, because nothing will be sent any more. */

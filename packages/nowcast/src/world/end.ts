@@ -2,19 +2,11 @@ import type { ErrorCode, Fault } from "../errors/nowcast-error.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 import { CloseCode } from "../session/fault.js";
 
-/**
- * The close code of a connection that broke without a close frame. No frame may carry this code.
- */
-export const CLOSED_ABNORMALLY = 1006;
-
 type Meaning = readonly [ErrorCode, Fault];
 
 const INCOMPATIBLE = "peer-incompatible";
 
-/**
- * The meaning of the codes with which sessions (below 1,000: `spec/SESSION.md`, section 12, and `spec/WORLD.md`, section 7) and
- * WebSockets (`spec/PLAIN.md`, section 5) end.
- */
+/** The meaning of the codes with which sessions end: `spec/SESSION.md`, section 12, and `spec/WORLD.md`, section 7. */
 const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [CloseCode.done, ["done", "refused"]],
   [CloseCode.malformed, ["malformed", INCOMPATIBLE]],
@@ -40,21 +32,6 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [74, ["unauthorised", "refused"]],
   [75, ["kicked", "refused"]],
   [76, ["unauthorised", "refused"]],
-  [1000, ["done", "refused"]],
-  [1001, ["going_away", "refused"]],
-  [1002, ["violation", INCOMPATIBLE]],
-  [CLOSED_ABNORMALLY, ["lost", "network"]],
-  [1007, ["malformed", INCOMPATIBLE]],
-  [1009, ["limit_exceeded", INCOMPATIBLE]],
-  [4000, ["malformed", INCOMPATIBLE]],
-  [4001, ["out_of_bounds", INCOMPATIBLE]],
-  [4008, ["too_many_messages", "misuse"]],
-  [4009, ["too_slow", "network"]],
-  [4010, ["idle", "network"]],
-  [4014, ["replaced", "refused"]],
-  [4015, ["banned", "refused"]],
-  [4016, ["unauthorised", "refused"]],
-  [4017, ["kicked", "refused"]],
 ]);
 
 const WHEN_CROWDED = "try again in a moment, or enter another room";

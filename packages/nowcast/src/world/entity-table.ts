@@ -1,5 +1,4 @@
 import { NowcastError } from "../errors/nowcast-error.js";
-import { eulerToQuaternion } from "./interpolation/rotation.js";
 import { isSameValue } from "./same-value.js";
 import type {
   Entity,
@@ -39,18 +38,6 @@ export interface EntityChange {
 /** An entity that enters the client's world. */
 export interface SpawnedEntity extends EntityDescription, EntityPose {
   readonly id: EntityId;
-}
-
-/**
- * Movement of several entities, as an array of ids and an array of poses. The decoder owns both arrays and overwrites
- * them with the next message. Only the first `count` entities in them are valid.
- */
-export interface MoveColumns {
-  readonly tick: number;
-  readonly count: number;
-  readonly ids: Uint32Array;
-  /** Six numbers per entity: position x, y, z and Euler angles x, y, z. */
-  readonly poses: Float64Array;
 }
 
 type MutableVec3 = [number, number, number];
@@ -150,20 +137,6 @@ export class EntityTable {
   /** Replaces the kinds of entities by their current versions. */
   redefine(kindOf: (kind: Kind) => Kind): void {
     for (const entity of this.entities.values()) entity.kind = kindOf(entity.kind);
-  }
-
-  move(message: MoveColumns): Entity[] {
-    const moved: Entity[] = [];
-    for (let i = 0; i < message.count; i++) {
-      const entity = this.find(message.ids[i] as EntityId);
-      if (entity === undefined) continue;
-      const { poses } = message;
-      for (let axis = 0; axis < 3; axis++) entity.position[axis] = poses[i * 6 + axis]!;
-      eulerToQuaternion(poses[i * 6 + 3]!, poses[i * 6 + 4]!, poses[i * 6 + 5]!, entity.rotation);
-      entity.tick = message.tick;
-      moved.push(entity);
-    }
-    return moved;
   }
 
   /** Returns the entity. If the entity is unknown, increments `unknownEntities` and returns `undefined`. */

@@ -1,16 +1,10 @@
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
-import { BACKLOG_BYTES_MAX, SendInterval } from "./send-interval.js";
+import { SendInterval } from "./send-interval.js";
 import type { Input } from "./world.js";
-
-/** The output of the sender. `send` returns false if there is no connection. */
-export interface InputOutlet {
-  send(input: Input): boolean;
-  backlogBytes(): number;
-}
 
 /** Sends the newest input when it changes, at most thirty times a second. */
 export class InputSender {
-  readonly #outlet: InputOutlet;
+  readonly #send: (input: Input) => boolean;
   readonly #interval = new SendInterval(() => this.#flush());
   #wanted: WritableInput | undefined;
   #sent: Input | undefined;
@@ -19,8 +13,9 @@ export class InputSender {
    */
   #jumpPending = false;
 
-  constructor(outlet: InputOutlet) {
-    this.#outlet = outlet;
+  /** `send` returns false if there is no connection. */
+  constructor(send: (input: Input) => boolean) {
+    this.#send = send;
   }
 
   set(input: Input): void {
@@ -53,9 +48,8 @@ export class InputSender {
     if (this.#wanted === undefined) return;
     const input = this.#jumpPending && !this.#wanted.jump ? { ...this.#wanted, jump: true } : this.#wanted;
     if (this.#sent !== undefined && same(this.#sent, input)) return;
-    if (this.#outlet.backlogBytes() > BACKLOG_BYTES_MAX) return this.#interval.retry();
     // If there is no connection, `connected` sends the newest input later.
-    if (!this.#outlet.send(input)) return;
+    if (!this.#send(input)) return;
     this.#sent = { ...input };
     this.#interval.sent();
     this.#jumpPending = false;

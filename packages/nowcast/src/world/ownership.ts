@@ -2,8 +2,9 @@ import type { MsgpackValue } from "../codec/msgpack-value.js";
 import { encodeMsgpack } from "../codec/msgpack-writer.js";
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
 import { CancellableWaits, type WaitOptions } from "../events/cancellable-waits.js";
-import type { OwnerRequest, ProtocolAdapter, TargetPose } from "./protocol.js";
-import { BACKLOG_BYTES_MAX, SendInterval } from "./send-interval.js";
+import type { OwnerRequest, TargetPose } from "./protocol.js";
+import { SendInterval } from "./send-interval.js";
+import type { SessionAdapter } from "./session/session-adapter.js";
 import type {
   Entity,
   EntityId,
@@ -27,7 +28,7 @@ const ATTRIBUTES_BYTES_MAX = 3_900;
 export interface OwnedWorld {
   readonly playerId: PlayerId | undefined;
   readonly entities: ReadonlyMap<EntityId, Entity>;
-  readonly protocol: ProtocolAdapter | undefined;
+  readonly session: SessionAdapter | undefined;
   /** Called when a request or a target was not sent. */
   unsent(): void;
 }
@@ -148,7 +149,7 @@ export class Ownership {
     const number = this.#number;
     return this.#waiting.wait(signal, (resolve, reject) => {
       const isSent =
-        this.#pending.size < REQUESTS_MAX && (this.#world.protocol?.owner(request(number)) ?? false);
+        this.#pending.size < REQUESTS_MAX && (this.#world.session?.owner(request(number)) ?? false);
       if (isSent) {
         this.#pending.set(number, { resolve, reject });
         return () => this.#pending.delete(number);
@@ -162,16 +163,15 @@ export class Ownership {
   }
 
   #send(request: OwnerRequest): void {
-    if (!this.#world.protocol?.owner(request)) this.#world.unsent();
+    if (!this.#world.session?.owner(request)) this.#world.unsent();
   }
 
   #flush(): void {
-    const { protocol } = this.#world;
-    if (this.#wanted.size === 0 || protocol === undefined) return;
-    if (protocol.backlogBytes > BACKLOG_BYTES_MAX) return this.#interval.retry();
+    const { session } = this.#world;
+    if (this.#wanted.size === 0 || session === undefined) return;
     for (const [id, goal] of this.#wanted) {
       // If the lane is full, the newest target is sent when the lane has room again.
-      if (!protocol.move(id, goal)) return this.#interval.retry();
+      if (!session.move(id, goal)) return this.#interval.retry();
       this.#wanted.delete(id);
     }
     this.#interval.sent();

@@ -1,18 +1,7 @@
-/** The interfaces between a world and its protocol, one for each direction. */
+/** The messages between a world and its session, and the calls from the session to the world. */
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
-import type { StepInputs } from "./steps.js";
-import type {
-  Entity,
-  EntityId,
-  Input,
-  PlayerId,
-  Quaternion,
-  Vec3,
-  WorldEvents,
-  WorldLink,
-  WorldRecord,
-} from "./world.js";
+import type { Entity, EntityId, PlayerId, Quaternion, Vec3, WorldEvents, WorldRecord } from "./world.js";
 import type { WorldState } from "./world-state.js";
 
 /** An owner's complete target for its entity. */
@@ -37,41 +26,7 @@ export type OwnerRequest =
     }
   | { readonly type: "despawn"; readonly entity: EntityId };
 
-/**
- * The calls of a world to its protocol. Arguments are validated and clamped. A call returns `false` if it cannot send
- * because there was no welcome yet or the send queue is full.
- */
-export interface ProtocolAdapter {
-  readonly pingMs: number | undefined;
-  readonly link: WorldLink | undefined;
-  /** Number of bytes that wait in the socket. */
-  readonly backlogBytes: number;
-  /** The number of the last sent input; 0 for none, and in protocols that do not count inputs. */
-  readonly lastInputSequence: number;
-  /** Sends controls that differ from the last ones, or the first controls since the welcome. */
-  input(input: Input): boolean;
-  /** Sends input by steps; missing in protocols without it. */
-  readonly stepInputs?: StepInputs;
-  /**
-   * Sends an action. An action with a number is carried out once and is answered. `step` is the
-   * client's step at the action, if the client counts steps.
-   */
-  act(action: string, args: WorldRecord, number?: number, step?: number, shown?: number): boolean;
-  /** Sends the delay of the display, in whole milliseconds; missing in protocols without it. */
-  viewDelay?(delayMs: number): boolean;
-  /** Throws a misuse for an action that cannot be encoded. */
-  checkAction(action: string, args: WorldRecord, number: number): void;
-  owner(request: OwnerRequest): boolean;
-  /** Sends a target for an entity. A newer target replaces an older one. */
-  move(entity: EntityId, target: TargetPose): boolean;
-  chat(text: string): boolean;
-  rename(name: string): boolean;
-  setRate(networkHz: number): boolean;
-  /** Leaves the world. No handler is called afterwards. */
-  close(): void;
-}
-
-/** The calls of a protocol to its world. */
+/** The calls of a session to its world. */
 export interface ProtocolHandlers {
   readonly state: WorldState;
   readonly emitter: Emitter<WorldEvents>;
@@ -104,9 +59,6 @@ export interface ReceivedMovement {
   readonly moved: readonly Entity[];
   /** Whether this step is newer than all earlier ones. */
   readonly isNewest: boolean;
-  /** The number of the newest input in force at the newest step; 0 if the protocol does not report it. */
+  /** The number of the newest input in force at the newest step; 0 for none. */
   readonly ackedInputSequence: number;
 }
-
-/** Begins to connect. */
-export type OpenProtocol = (handlers: ProtocolHandlers) => ProtocolAdapter;

@@ -1,9 +1,3 @@
-/**
- * A socket with more unsent bytes than this counts as blocked. While it is blocked, only the newest values are kept, so
- * that no outdated values queue up.
- */
-export const BACKLOG_BYTES_MAX = 4096;
-
 const SENDS_PER_SECOND_MAX = 30;
 const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
 

@@ -7,8 +7,13 @@ export interface InputChange extends Input {
   readonly ago: number;
 }
 
-/** Sends input by steps: the part of a world's protocol that a prediction calls directly. */
-export interface StepInputs {
+/** The calls that report a client's own steps and its view. */
+export interface StepSink {
+  /**
+   * The number of the last sent input. It grows by one with each input that differs from the previous input (1 follows
+   * 65,535), starts again with each welcome, and is 0 before the first input.
+   */
+  readonly lastInputSequence: number;
   /**
    * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and modulo 2^16.
    * `changes` are the newest changes of its input (the newest first, at most 64). Each happened `ago` steps before
@@ -17,17 +22,6 @@ export interface StepInputs {
    * next call reuses the objects.
    */
   inputAtStep(number: number, changes: readonly InputChange[]): boolean;
-}
-
-/** The calls that report a client's own steps and its view. */
-export interface StepSink {
-  /**
-   * The number of the last sent input. It grows by one with each input that differs from the previous input (1 follows
-   * 65,535), starts again with each welcome, and is 0 before the first input. In the plain protocol it is always 0.
-   */
-  readonly lastInputSequence: number;
-  /** The receiver of input by steps; `undefined` in the plain protocol, which cannot send it. */
-  readonly stepInputs: StepInputs | undefined;
   /** Forgets the input of `World.input`, because input is sent by steps from now on. */
   forgetInput(): void;
   /**

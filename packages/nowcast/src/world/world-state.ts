@@ -1,12 +1,6 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
-import {
-  type EntityDescription,
-  type EntityPose,
-  EntityTable,
-  type MoveColumns,
-  type SpawnedEntity,
-} from "./entity-table.js";
+import { type EntityDescription, type EntityPose, EntityTable, type SpawnedEntity } from "./entity-table.js";
 import { ScreenTable, type ScreenValue } from "./screen.js";
 import type {
   Definition,
@@ -18,7 +12,6 @@ import type {
   Player,
   PlayerId,
   WorldEvents,
-  WorldRecord,
 } from "./world.js";
 
 /** Players in one world (`spec/WORLD.md`, section 6). */
@@ -30,7 +23,7 @@ interface LivePlayer extends Player {
 }
 
 /**
- * The state of a world, for both protocols. This class makes every change, and reports each completed change to the
+ * The state of a world. This class makes every change, and reports each completed change to the
  * world's listeners. A change without effect is not reported.
  */
 export class WorldState {
@@ -109,23 +102,9 @@ export class WorldState {
     if (before !== entity.owner) this.#emitter.emit("owner", { entity, before });
   }
 
-  /** Sets the values of some attributes. The other attributes keep their values. */
-  setAttributes(id: EntityId, set: WorldRecord): void {
-    const entity = this.table.find(id);
-    if (entity === undefined) return;
-    const { kind, scale, parent, owner } = entity;
-    const attributes = { ...entity.attributes, ...set };
-    this.change(entity, { kind, scale, parent, attributes, owner }, undefined, entity.tick);
-  }
-
   despawn(ids: Iterable<EntityId>, reason: DespawnReason = "gone"): void {
     const entities = this.table.despawn(ids);
     if (entities.length > 0) this.#emitter.emit("despawn", { entities, reason });
-  }
-
-  /** Moves entities; a `snapshot` event reports them. */
-  move(message: MoveColumns): Entity[] {
-    return this.table.move(message);
   }
 
   setPlayer(id: PlayerId, name: string, avatarId: EntityId | undefined): void {

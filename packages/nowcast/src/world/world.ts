@@ -17,15 +17,6 @@ export type EntityId = number & { readonly [entityIdBrand]: true };
  */
 export type PlayerId = number & { readonly [playerIdBrand]: true };
 
-/** The encoding of movement: see `spec/PLAIN.md`, section 2. */
-export type Encoding = "json" | "msgpack" | "custom" | "custom16";
-
-/** Every encoding, in the order of the specification. */
-export const ENCODINGS: readonly Encoding[] = ["json", "msgpack", "custom", "custom16"];
-
-/** The protocol of a world's messages. */
-export type Protocol = "session" | "plain";
-
 /** x, y and z, in metres with Y up. */
 export type Vec3 = readonly [number, number, number];
 
@@ -369,8 +360,8 @@ export interface WorldEvents {
   /** A line of chat of this client was not passed on, for example because it sent too many at once. */
   unsaid: { readonly text: string; readonly reason: string };
   /**
-   * A connection was lost or could not be opened. `error.code` has the reason, the same for both protocols.
-   * `error.closeCode` is the server's number (below 1,000 for a session, otherwise of a WebSocket). `retryInMs` is
+   * A connection was lost or could not be opened. `error.code` has the reason, and
+   * `error.closeCode` the server's number. `retryInMs` is
    * `undefined` if the world closes for good.
    */
   error: { readonly error: NowcastError; readonly retryInMs: number | undefined };
@@ -385,12 +376,6 @@ export interface RoomQuery {
 }
 
 export interface JoinOptions {
-  /**
-   * `session` uses the best available carrier and survives its loss (`spec/WORLD.md`); `plain` is
-   * JSON, MessagePack or packed records over a WebSocket (`spec/PLAIN.md`). By default the address
-   * decides: `ws:` and `wss:` are plain.
-   */
-  readonly protocol?: Protocol | undefined;
   /** The player's name, shortened to 24 characters. If there is none, the server chooses a name. */
   readonly name?: string | undefined;
   /**
@@ -398,8 +383,6 @@ export interface JoinOptions {
    * `program`, or to be on the server's own machine if no tokens are required. `player` by default.
    */
   readonly role?: "player" | "program" | undefined;
-  /** The encoding of movement in the plain protocol. `custom16` by default, which is the smallest. */
-  readonly encoding?: Encoding | undefined;
   /** Snapshots a second, 5 to 60, rounded to a whole number; the server's own rate by default. */
   readonly networkHz?: number | undefined;
   /** Whether to connect again after a loss, with a growing and jittered pause of 100 ms to 5 s. True by default. */
@@ -413,12 +396,12 @@ export interface JoinOptions {
   readonly token?: string | undefined;
   /**
    * The identity by which the server recognises the client on every visit. Without one the client is a guest. A name in
-   * the token takes precedence. Only sessions have identities.
+   * the token takes precedence.
    */
   readonly identity?: Identity | undefined;
   /** The carriers that a session may use, the best first. By default, all available carriers. */
   readonly carriers?: readonly CarrierKind[] | undefined;
-  /** A bad link for this connection, in both directions: an `Impairment` of `nowcast/impair`. Only for sessions. */
+  /** A bad link for this connection, in both directions: an `Impairment` of `nowcast/impair`. */
   readonly impair?: CarrierWrapper | undefined;
 }
 

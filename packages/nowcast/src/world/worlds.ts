@@ -1,6 +1,7 @@
 /** The worlds of a server, and their descriptions: `world.about` in `docs/WORLDS.md`. */
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { WaitOptions } from "../events/cancellable-waits.js";
+import { serverOrigin } from "./address.js";
 import { isFields } from "./describe/shape.js";
 
 /** A world of a server, as its author describes it. Texts come from other people, so never use them as markup. */
@@ -76,9 +77,9 @@ export function readRooms(answer: unknown): readonly RoomListing[] {
 }
 
 function baseOf(server: string | URL): URL {
-  const base = new URL(server, typeof location === "undefined" ? undefined : location.href);
-  base.protocol = base.protocol.replace(/^ws/, "http");
-  return base;
+  const address = String(server);
+  if (/^nowcast:/i.test(address)) return new URL(serverOrigin(address));
+  return new URL(address, typeof location === "undefined" ? undefined : location.href);
 }
 
 /** Parses the answers of `/api/worlds` and `/api/rooms`. Entries without a valid name are omitted. */

@@ -106,19 +106,6 @@ describe.skipIf(nats === undefined)("clients of different servers of a cluster",
     expect(clients[0]!.world.players.size).toBe(2);
   });
 
-  it("follow the room over the plain protocol, too", async () => {
-    const [edge, target] = cluster.others(await cluster.owner(ROOM));
-    const plain = joinWorld(`ws://localhost:${cluster.server(edge!).port}/ws/${ROOM}`, { name: "plain" });
-    await plain.joined;
-    const { playerId } = plain;
-    await cluster.move(ROOM, target!);
-    await plain.act("count");
-    confirmed += 1;
-    expect(plain.playerId).toBe(playerId);
-    plain.close();
-    await countInEach();
-  });
-
   it("follow the room when it moves, and lose no confirmed action", async () => {
     const players = clients.map(({ world }) => world.playerId);
     const stoodMs: number[] = [];

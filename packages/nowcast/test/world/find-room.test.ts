@@ -65,7 +65,7 @@ it("a server is asked by any of its addresses", async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closes.push(() => server.close());
   const { port } = server.address() as AddressInfo;
-  for (const address of [`http://127.0.0.1:${port}/`, `ws://127.0.0.1:${port}/ws/plaza`]) {
+  for (const address of [`http://127.0.0.1:${port}/`, `nowcast://127.0.0.1:${port}/plaza`]) {
     expect(await findRoom(address, { world: "party" }), address).toBe("party-2");
   }
   expect(asked).toEqual(["/api/rooms", "/api/rooms"]);

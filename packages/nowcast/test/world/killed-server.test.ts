@@ -68,14 +68,11 @@ function soldOf(world: World): Map<string, number> {
   return new Map(pairs.map((pair) => pair.split("=")).map(([what, count]) => [what!, Number(count)]));
 }
 
-describe.each([
-  ["a session", (port: number) => `nowcast://127.0.0.1:${port}/shop`],
-  ["the plain protocol", (port: number) => `ws://127.0.0.1:${port}/ws/shop`],
-])("after a kill, by %s", (_, url) => {
+describe("after a kill", () => {
   it("a client resumes its player, and its durable actions are done once", async () => {
     const start = await open();
     let server = await start();
-    const ada = enter(url(server.port));
+    const ada = enter(`nowcast://127.0.0.1:${server.port}/shop`);
     await ada.ready;
     const { playerId } = ada;
     const events: WorldEvents["event"][] = [];

@@ -1,4 +1,4 @@
-/** A world whose rules are replaced while players are in it, over either protocol. */
+/** A world whose rules are replaced while players are in it. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -56,13 +56,10 @@ function lampOf(world: World): Entity | undefined {
   return [...world.entities.values()].find(({ kind }) => kind.name === "lamp");
 }
 
-describe.each([
-  ["a session", (port: number) => `nowcast://127.0.0.1:${port}/lamps`],
-  ["the plain protocol", (port: number) => `ws://127.0.0.1:${port}/ws/lamps`],
-])("rules that are replaced, by %s", (_, url) => {
+describe("rules that are replaced", () => {
   it("send a new definition, and keep entities whose form did not change", async () => {
     const { server, save } = await serveFolder(FIRST);
-    const world = joinWorld(url(server.port), { name: "Ada" });
+    const world = joinWorld(`nowcast://127.0.0.1:${server.port}/lamps`, { name: "Ada" });
     cleanups.push(() => world.close());
     await world.ready;
     const lamp = await waitFor("the lamp", () => lampOf(world));

@@ -57,7 +57,7 @@ export async function replay(
     status: "open",
     connection: "steady",
     input: () => undefined,
-    stepInputs: { inputAtStep: () => true },
+    inputAtStep: () => true,
     countSteps: () => undefined,
   } as unknown as PredictionSource;
   const predictor = createPredictor(source, { nowMs: () => nowMs });

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Entity, type JoinOptions, joinWorld, type World } from "../../src/world/index.js";
+import { type Entity, joinWorld, type World } from "../../src/world/index.js";
 import { ServerProcess } from "../server-process.js";
 import { waitFor } from "../wait-for.js";
 
@@ -17,18 +17,14 @@ async function target(world: World, nth: number): Promise<Entity> {
   return [...world.entitiesOf("target")].sort((a, b) => a.id - b.id)[nth]!;
 }
 
-describe.each<{ protocol: JoinOptions["protocol"]; address: string }>([
-  { protocol: "session", address: "nowcast://127.0.0.1" },
-  { protocol: "plain", address: "ws://127.0.0.1" },
-])("owners over $protocol", ({ protocol, address }) => {
+describe("owners", () => {
   function join(room: string, name: string, role: "player" | "program"): World {
-    const path = protocol === "plain" ? `ws/${room}` : room;
-    return joinWorld(`${address}:${server.port}/${path}`, { name, role, protocol, networkHz: 30 });
+    return joinWorld(`nowcast://127.0.0.1:${server.port}/${room}`, { name, role, networkHz: 30 });
   }
 
   it("grant a program its requests, move its entities, and take them back", async () => {
-    using program = join(`robots-${protocol}`, "tracker", "program");
-    using ada = join(`robots-${protocol}`, "Ada", "player");
+    using program = join("robots", "tracker", "program");
+    using ada = join("robots", "Ada", "player");
     const mine = await target(program, 0);
     // A client that joins later finds the owner in the entity, and receives no `change` event.
     await target(ada, 0);
@@ -57,8 +53,8 @@ describe.each<{ protocol: JoinOptions["protocol"]; address: string }>([
   });
 
   it("send the reasons of denied requests", async () => {
-    using ada = join(`robots-${protocol}-2`, "Ada", "player");
-    using program = join(`robots-${protocol}-2`, "tracker", "program");
+    using ada = join("robots-2", "Ada", "player");
+    using program = join("robots-2", "tracker", "program");
     const one = await target(program, 1);
     const refused: unknown[] = [];
     program.on("refused", ({ action, request }) => refused.push([action, request?.entity]));

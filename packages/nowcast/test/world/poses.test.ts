@@ -1,9 +1,8 @@
 /** The one source of poses: the local avatar, entities on it, predicted bodies, and step functions of a page. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
 import type { AvatarMotion, Pose } from "../../src/world/index.js";
 import { createPoses, type Poses, type PosesOptions, type PosesSource } from "../../src/world/poses/poses.js";
-import type { StepInputs } from "../../src/world/steps.js";
 import type { Entity, EntityId, Input, PlayerId, WorldEvents } from "../../src/world/world.js";
 import { entityOf, kind, STILL } from "./prediction-rig.js";
 
@@ -13,8 +12,7 @@ const STEP_MS = 1000 / 60;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A world of four entities at x = their id, whose server is the test. */
-class FakeWorld implements StepInputs {
-  readonly stepInputs = this;
+class FakeWorld {
   readonly emitter = new Emitter<WorldEvents>();
   readonly entities = new Map<EntityId, Mutable<Entity>>();
   readonly avatarId = AVATAR;
@@ -64,10 +62,18 @@ class FakeWorld implements StepInputs {
   }
 }
 
-function posesOf(world: FakeWorld, options: PosesOptions): Poses {
+function posesOf(world: FakeWorld, options: PosesOptions = {}): Poses {
   return createPoses(world as unknown as PosesSource, {
     ...options,
     interpolation: { earliestMs: (readMs) => readMs, whenFree: (callback) => callback() },
+  });
+}
+
+/** Makes the predictor predict the avatar's pose, which `write` changes. */
+function predictAvatar(poses: Poses, write: (pose: Pose) => void): void {
+  vi.spyOn(poses.predictor!, "pose").mockImplementation((pose) => {
+    write(pose);
+    return true;
   });
 }
 
@@ -79,11 +85,9 @@ function placeOf(poses: Poses, id: EntityId): number[] {
 
 it("predicted bodies are shown where their predictor has them, and other entities are not", () => {
   // The avatar is shown two metres ahead.
-  const poses = posesOf(new FakeWorld(), {
-    adjustAvatar: (pose) => {
-      pose.position[2] = -2;
-      return true;
-    },
+  const poses = posesOf(new FakeWorld());
+  predictAvatar(poses, (pose) => {
+    pose.position[2] = -2;
   });
   let sampledMs = 0;
   poses.bodies = {
@@ -111,12 +115,10 @@ it("predicted bodies are shown where their predictor has them, and other entitie
 });
 
 it("an attached entity turns with the shown avatar around its centre", () => {
-  const poses = posesOf(new FakeWorld(), {
-    adjustAvatar: ({ quaternion }) => {
-      quaternion[1] = Math.SQRT1_2;
-      quaternion[3] = Math.SQRT1_2;
-      return true;
-    },
+  const poses = posesOf(new FakeWorld());
+  predictAvatar(poses, ({ quaternion }) => {
+    quaternion[1] = Math.SQRT1_2;
+    quaternion[3] = Math.SQRT1_2;
   });
   poses.sample(16);
   // The flag is three metres beside the avatar along x; a quarter turn to the left puts it along -z.
@@ -126,7 +128,8 @@ it("an attached entity turns with the shown avatar around its centre", () => {
 
 it("an attached entity keeps its distance while the avatar turns by a third between two snapshots", () => {
   const world = new FakeWorld();
-  const poses = posesOf(world, { adjustAvatar: () => true });
+  const poses = posesOf(world);
+  predictAvatar(poses, () => {});
   const [avatar, flag] = [world.entities.get(AVATAR)!, world.entities.get(FLAG)!];
   const errors: number[] = [];
   for (let tick = 1; tick <= 40; tick++) {

@@ -153,13 +153,11 @@ export class Rig {
       status: "open",
       connection: "steady",
       input: () => undefined,
-      stepInputs: {
-        inputAtStep: (number: number, changes: readonly InputChange[]) => {
-          this.sent++;
-          const copies = changes.map((change) => ({ ...change }));
-          this.#fly("up", () => this.#receive(number, copies));
-          return true;
-        },
+      inputAtStep: (number: number, changes: readonly InputChange[]) => {
+        this.sent++;
+        const copies = changes.map((change) => ({ ...change }));
+        this.#fly("up", () => this.#receive(number, copies));
+        return true;
       },
       countSteps: () => undefined,
       definition: { version: 1, kinds: [], actions: [LEAP], events: [], assets: [] },

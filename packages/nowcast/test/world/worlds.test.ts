@@ -60,7 +60,7 @@ it("a server is asked by the address of a room, and one without a list is a netw
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closes.push(() => server.close());
   const { port } = server.address() as AddressInfo;
-  const worlds = await worldsOf(`ws://127.0.0.1:${port}/ws/plaza`);
+  const worlds = await worldsOf(`http://127.0.0.1:${port}/r/plaza`);
   expect(worlds).toEqual([{ ...NOTHING, name: "plaza", goal: "Meet" }]);
   expect(asked.sort()).toEqual(["/api/rooms", "/api/worlds"]);
   server.close();

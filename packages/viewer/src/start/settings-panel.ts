@@ -1,7 +1,6 @@
 import { element } from "../dom.js";
 import { oneOf, parseHz } from "../settings.js";
 import type { Viewer } from "../viewer.js";
-import { TRANSPORTS } from "../world-connection.js";
 import { KeySettings } from "./key-settings.js";
 import { OutfitPicker } from "./outfit-picker.js";
 
@@ -9,7 +8,6 @@ import { OutfitPicker } from "./outfit-picker.js";
 export class SettingsPanel {
   readonly #dialog = element("settings", HTMLDialogElement);
   readonly #name = element("set-name", HTMLInputElement);
-  readonly #transport = element("set-transport", HTMLSelectElement);
   readonly #hz = element("set-hz", HTMLSelectElement);
   readonly #quality = element("set-quality", HTMLSelectElement);
   readonly #light = element("set-light", HTMLSelectElement);
@@ -48,7 +46,6 @@ export class SettingsPanel {
   #open(): void {
     const { settings } = this.#viewer;
     this.#name.value = settings.name;
-    this.#transport.value = settings.transport;
     this.#hz.value = String(settings.networkHz);
     // A rate from the page's address may not be among the options.
     if (this.#hz.value === "") this.#hz.add(new Option(String(settings.networkHz), undefined, true, true));
@@ -76,7 +73,6 @@ export class SettingsPanel {
   #apply(): void {
     this.#viewer.change({
       name: this.#name.value.trim(),
-      transport: oneOf(this.#transport.value, TRANSPORTS, "session"),
       networkHz: parseHz(this.#hz.value),
       quality: oneOf(this.#quality.value, ["auto", "low", "medium", "high"], "auto"),
       light: oneOf(this.#light.value, ["auto", "day", "dusk"], "auto"),

@@ -126,12 +126,6 @@ export const ENGLISH = {
   // Settings.
   network: "Network",
   name: "Name",
-  travelsBy: "Travels by",
-  bySession: "session, best carrier",
-  byCustom16: "plain: custom16, 22 bytes",
-  byCustom: "plain: custom, 31 bytes",
-  byMsgpack: "plain: MessagePack",
-  byJson: "plain: JSON",
   snapshots: "Snapshots a second",
   asServer: "as the server likes",
   picture: "Picture",

@@ -74,8 +74,6 @@ export interface VisitorOptions {
   readonly room: string;
   /** The path of the page, if it differs from the room's. */
   readonly path?: string;
-  /** `session` or an encoding of the plain protocol. By default the page chooses. */
-  readonly transport?: string;
   /** Use only this carrier. */
   readonly carrier?: "webtransport" | "websocket";
   readonly token?: string;
@@ -147,7 +145,6 @@ export class Visitor {
     const visitor = new Visitor(context, await context.newPage());
     const query = new URLSearchParams({ name: options.name, quality: "low" });
     if (!options.atStart) query.set("enter", "1");
-    if (options.transport !== undefined) query.set("transport", options.transport);
     if (options.carrier !== undefined) query.set("carrier", options.carrier);
     if (options.token !== undefined) query.set("token", options.token);
     if (options.at !== undefined) query.set("at", options.at);

@@ -1,4 +1,4 @@
-import { ENCODINGS, joinWorld } from "nowcast/world";
+import { joinWorld } from "nowcast/world";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
@@ -35,42 +35,6 @@ describe.each(["webtransport", "websocket"] as const)("a page on a session over 
     const visitor = await Visitor.enter(browser, server, { name: "Ada", room: carrier, carrier });
     expect((await visitor.stats()).link?.carrier?.toLowerCase()).toBe(carrier);
     expect(visitor.sockets.length).toBe(carrier === "websocket" ? 1 : 0);
-    await walks(visitor);
-    expect(visitor.errors).toEqual([]);
-    await visitor.leave();
-  });
-});
-
-describe.each(ENCODINGS)("a page with the plain protocol as %s", (encoding) => {
-  it("enters the world and walks", async () => {
-    const visitor = await Visitor.enter(browser, server, {
-      name: "Ada",
-      room: encoding,
-      transport: encoding,
-    });
-    expect(new URL(visitor.sockets[0]!).searchParams.get("encoding")).toBe(encoding);
-    await walks(visitor);
-    expect(visitor.errors).toEqual([]);
-    await visitor.leave();
-  });
-});
-
-describe("the settings", () => {
-  it("change how the world of a page travels that is in the world", async () => {
-    const visitor = await Visitor.enter(browser, server, {
-      name: "Ada",
-      room: "settings",
-      transport: "session",
-    });
-    await visitor.page.locator("#settings-open").click();
-    await visitor.page.locator("#set-transport").selectOption("msgpack");
-    await visitor.page.locator("#settings button[value=close]").click();
-    const url = await waitFor("another connection", () =>
-      visitor.sockets.find((url) => url.includes("/ws/")),
-    );
-    expect(new URL(url).searchParams.get("encoding")).toBe("msgpack");
-    await visitor.isIn();
-    await visitor.page.locator("#world").click();
     await walks(visitor);
     expect(visitor.errors).toEqual([]);
     await visitor.leave();

@@ -29,11 +29,6 @@ export interface PosesOptions {
    * interpolated.
    */
   readonly motions?: AvatarMotions | undefined;
-  /**
-   * Changes the pose of the local avatar in each frame, before the poses of entities attached to it are computed. `pose` is the predicted pose if
-   * `isPredicted`, and otherwise the interpolated one. Returns whether the written pose is shown as a prediction.
-   */
-  readonly adjustAvatar?: ((pose: Pose, isPredicted: boolean, nowMs: number) => boolean) | undefined;
   readonly interpolation?: InterpolatorOptions | undefined;
 }
 
@@ -102,7 +97,6 @@ class WorldPoses implements Poses {
   readonly #motion: MotionPrediction | undefined;
   readonly #attachments: Attachments | undefined;
   readonly #world: PosesSource;
-  readonly #adjust: PosesOptions["adjustAvatar"];
   readonly #interpolated = { position: new Float64Array(3), quaternion: new Float64Array(4) };
   readonly #predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
   /** Turns the interpolated avatar into the predicted one. */
@@ -111,9 +105,8 @@ class WorldPoses implements Poses {
   readonly #shown = { position: this.#predicted.position, quaternion: new Float64Array(4) };
   #wasMotion = false;
 
-  constructor(world: PosesSource, { predict = true, motions, adjustAvatar, interpolation }: PosesOptions) {
+  constructor(world: PosesSource, { predict = true, motions, interpolation }: PosesOptions) {
     this.#world = world;
-    this.#adjust = adjustAvatar;
     this.interpolator = createInterpolator(world, interpolation);
     this.predictor = predict ? createPredictor(world) : undefined;
     this.#attachments = predict ? new Attachments(world) : undefined;
@@ -155,7 +148,6 @@ class WorldPoses implements Poses {
     predicted.position.set(interpolated.position);
     predicted.quaternion.set(interpolated.quaternion);
     this.isPredicted = this.#motion?.pose(predicted) || (this.predictor?.pose(predicted) ?? false);
-    if (this.#adjust) this.isPredicted = this.#adjust(predicted, this.isPredicted, nowMs);
     if (!this.isPredicted) return;
     const turn = this.#turn;
     turn.fill(0);

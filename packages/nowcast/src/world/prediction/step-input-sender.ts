@@ -48,7 +48,7 @@ export class StepInputSender {
 
   /** Sends the input of the first step. Returns false if there is no connection that takes steps. */
   begin(step: number, input: Input): boolean {
-    if (!this.#sink.stepInputs?.inputAtStep(step & 0xffff, [{ ago: 0, ...input }])) return false;
+    if (!this.#sink.inputAtStep?.(step & 0xffff, [{ ago: 0, ...input }])) return false;
     this.#sink.forgetInput?.();
     return true;
   }
@@ -106,7 +106,7 @@ export class StepInputSender {
       changes[count++] = change;
     }
     changes.length = count;
-    if (!this.#sink.stepInputs?.inputAtStep(step & 0xffff, changes)) return;
+    if (!this.#sink.inputAtStep?.(step & 0xffff, changes)) return;
     this.#sentAtMs = nowMs;
     this.#repeats = Math.max(0, this.#repeats - 1);
   }

@@ -5,8 +5,8 @@ import { NowcastError } from "../../errors/nowcast-error.js";
 import { type Identity, identityText } from "../../identity/identity.js";
 import { checkActionBytes } from "../bounded.js";
 import { MOVE_EVENT, readMove } from "../describe/move.js";
-import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers, TargetPose } from "../protocol.js";
-import type { InputChange, StepInputs } from "../steps.js";
+import type { OwnerRequest, ProtocolHandlers, TargetPose } from "../protocol.js";
+import type { InputChange } from "../steps.js";
 import type {
   EntityId,
   Input,
@@ -64,11 +64,12 @@ const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
   Printed: "printed",
 };
 
-/** The adapter for sessions (`spec/WORLD.md`). */
-export class SessionAdapter implements ProtocolAdapter, StepInputs {
-  /** Always 0: a session keeps only the newest unsent input, so inputs do not queue up. */
-  readonly backlogBytes = 0;
-  readonly stepInputs: StepInputs = this;
+/**
+ * A world's protocol over sessions (`spec/WORLD.md`). The arguments of its methods are validated and clamped. A method
+ * returns `false` if it cannot send, because there was no welcome yet or the send queue is full.
+ */
+export class SessionAdapter {
+  /** The number of the last sent input; 0 for none. */
   lastInputSequence = 0;
   readonly #handlers: ProtocolHandlers;
   readonly #link: SessionLink;
@@ -117,6 +118,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     return { carrier: name, loss, ageMs, superseded, resent, resumed };
   }
 
+  /** Sends controls that differ from the last ones, or the first controls since the welcome. */
   input(input: Input): boolean {
     // Numbers skip 0, which means that there is no input.
     const number = (this.lastInputSequence % CONTROLS_NUMBER_MAX) + 1;
@@ -131,15 +133,21 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     return this.#channel?.lane(WORLD_LANE).state(STEPS_KEY, steps) ?? false;
   }
 
+  /** Sends the delay of the display, in whole milliseconds. */
   viewDelay(delayMs: number): boolean {
     const view = viewCodec.encodeShared({ delay_ms: delayMs });
     return this.#channel?.lane(WORLD_LANE).state(VIEW_KEY, view) ?? false;
   }
 
+  /**
+   * Sends an action. An action with a number is carried out once and is answered. `step` is the client's step at the
+   * action, if the client counts steps.
+   */
   act(action: string, args: WorldRecord, number?: number, step?: number, shown?: number): boolean {
     return this.#send(actionMessage(action, args, number, step, shown));
   }
 
+  /** Throws a misuse for an action that cannot be encoded. */
   checkAction(action: string, args: WorldRecord, number: number): void {
     actionMessage(action, args, number, 0, 0);
   }
@@ -148,6 +156,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     return this.#send(phrase(request));
   }
 
+  /** Sends a target for an entity. A newer target replaces an older one. */
   move(entity: EntityId, { position, rotation, velocity }: TargetPose): boolean {
     const moving =
       velocity === undefined ? null : { linear: [...velocity.linear], angular: [...velocity.angular] };
@@ -171,6 +180,7 @@ export class SessionAdapter implements ProtocolAdapter, StepInputs {
     return this.#send({ Rate: { network_hz: networkHz } });
   }
 
+  /** Leaves the world. No handler is called afterwards. */
   close(): void {
     this.#isWelcome = false;
     this.#link.close();
