@@ -85,7 +85,6 @@ pub enum BrowserError {
 struct Found {
     browser: String,
     carriers: BTreeMap<String, Carrier>,
-    encodings: Vec<Encoding>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -117,15 +116,6 @@ struct Verdict {
 struct Age {
     p50_ms: Option<f64>,
     p99_ms: Option<f64>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Encoding {
-    name: String,
-    bytes: usize,
-    encode_us: f64,
-    decode_us: f64,
 }
 
 impl Plan {
@@ -222,7 +212,6 @@ impl Plan {
         }
         report.section(round_trips(found, self.rtt));
         report.section(ages(found));
-        report.section(encodings(found));
         report
     }
 }
@@ -335,27 +324,6 @@ fn ages(found: &Found) -> Section {
         if let Carrier::Measured { age, .. } = carrier {
             table.row(vec![Cell::text(name(word)), figure(age.p50_ms), figure(age.p99_ms)]);
         }
-    }
-    section.table(table);
-    section
-}
-
-fn encodings(found: &Found) -> Section {
-    let mut section = Section::new("Encodings in this browser");
-    section.text("A thousand moving objects: a number, three doubles and three bytes each.");
-    let mut table = Table::new(vec![
-        Column::text("as"),
-        Column::number("size", "bytes"),
-        Column::number("packing", "µs"),
-        Column::number("unpacking", "µs"),
-    ]);
-    for encoding in &found.encodings {
-        table.row(vec![
-            Cell::text(&encoding.name),
-            Cell::count(encoding.bytes),
-            Cell::number(encoding.encode_us, 0),
-            Cell::number(encoding.decode_us, 0),
-        ]);
     }
     section.table(table);
     section

@@ -82,12 +82,19 @@ describe("nextDistance", () => {
       distance = next;
     }
     expect(distance).toBeCloseTo(6, 3);
+    // After a second it has covered almost all of the way, and not much of it in one frame.
+    expect(nextDistance(2, 6, Number.POSITIVE_INFINITY, 1)).toBeGreaterThan(5.9);
+    expect(nextDistance(2, 6, Number.POSITIVE_INFINITY, 1 / 60)).toBeLessThan(2.5);
   });
 
   it("glides in when the person zooms in", () => {
     const next = nextDistance(8, 4, Number.POSITIVE_INFINITY, 1 / 60);
-    expect(next).toBeLessThan(8);
-    expect(next).toBeGreaterThan(4);
+    expect(next).toBeLessThan(7.9);
+    expect(next).toBeGreaterThan(6);
+    let distance = 8;
+    for (let frame = 0; frame < 60; frame++)
+      distance = nextDistance(distance, 4, Number.POSITIVE_INFINITY, 1 / 60);
+    expect(distance).toBeCloseTo(4, 3);
   });
 });
 
@@ -98,7 +105,8 @@ describe("ease", () => {
       for (let i = 0; i < frames; i++) left *= 1 - ease(5, 1 / frames);
       return left;
     };
-    expect(after(20)).toBeCloseTo(after(120), 9);
+    expect(after(20)).toBeCloseTo(Math.exp(-5), 9);
+    expect(after(120)).toBeCloseTo(Math.exp(-5), 9);
   });
 });
 

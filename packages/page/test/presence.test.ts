@@ -143,10 +143,28 @@ describe("the presence of a player with a headset", () => {
     await bench.frames(1, undefined, part(), part());
     bench.status = "reconnecting";
     await bench.frames(0.3, undefined, part(), part());
+    // The SDK clears the world with the welcome, and the entities arrive later.
+    const hands = [...bench.entities];
+    bench.entities.clear();
     bench.status = "open";
+    await bench.frames(0.3, undefined, part(), part());
+    expect(bench.presence.handId("left")).toBeUndefined();
+    for (const [id, hand] of hands) bench.entities.set(id, hand);
     await bench.frames(0.3, undefined, part(), part());
     expect(bench.spawns).toBe(2);
     expect(bench.presence.handId("left")).toBe(101);
+  });
+
+  it("asks for new entities when the connection returns without them", async () => {
+    const bench = new Bench();
+    await bench.frames(1, undefined, part(), part());
+    bench.status = "reconnecting";
+    await bench.frames(0.3, undefined, part(), part());
+    bench.entities.clear();
+    bench.status = "open";
+    await bench.frames(2, undefined, part(), part());
+    expect(bench.spawns).toBe(4);
+    expect(bench.presence.handId("left")).toBe(103);
   });
 
   it("leaves nothing behind that is granted after its end", async () => {

@@ -38,6 +38,8 @@ const GRIP_STEP = 0.03;
 /** Interval at which a player at rest reports that the player is present. */
 const BEAT_MS = 1000;
 /** Time until a refused part is requested again. */
+/** Time after a connection returned in which the entities of a resumed player arrive. */
+const ARRIVAL_MS = 1_000;
 const RETRY_MS = 3000;
 /** Maximum speed of a hand, in metres a second. */
 const SPEED_MAX = 20;
@@ -71,6 +73,8 @@ export class Presence {
   #isClosed = false;
   /** Number of checks since the newest frame. */
   #looks = 0;
+  /** The last frame without a connection. */
+  #offlineMs = Number.NEGATIVE_INFINITY;
   readonly #world: PresenceWorld;
 
   constructor(world: PresenceWorld) {
@@ -92,7 +96,10 @@ export class Presence {
     right: PartState | undefined,
   ): void {
     this.#looks = 0;
-    if (this.#world.status !== "open") return this.forget();
+    if (this.#world.status !== "open") {
+      this.#offlineMs = nowMs;
+      return this.forget();
+    }
     for (const part of this.#parts) {
       const state = part.place === "head" ? head : part.place === "left" ? left : right;
       if (state) this.#show(part, state, nowMs);
@@ -178,7 +185,7 @@ export class Presence {
   }
 
   #ask(part: Part, { pose }: PartState, nowMs: number): void {
-    if (part.isAsking || nowMs < part.askAgainMs) return;
+    if (part.isAsking) return;
     const kind = this.#kindOf(part.place === "head" ? "head" : "hand");
     if (kind === undefined) return;
     const known = this.#ownedAlready(kind, part.place);
@@ -186,6 +193,7 @@ export class Presence {
       part.id = known;
       return;
     }
+    if (nowMs < part.askAgainMs || nowMs - this.#offlineMs < ARRIVAL_MS) return;
     part.isAsking = true;
     const attributes = part.place === "head" ? {} : { left: part.place === "left" };
     const { x, y, z, qx, qy, qz, qw } = pose;

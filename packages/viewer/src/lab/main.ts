@@ -1,7 +1,6 @@
 /** The lab page: measures this connection over WebTransport and WebSocket, side by side. */
 import { type CarrierKind, NowcastError } from "nowcast";
 import { element } from "../dom.js";
-import { type EncodingFigure, measureEncodings } from "./encodings.js";
 import { Probe } from "./probe.js";
 import { ProbeCard } from "./probe-card.js";
 import { judge, quantile, summarise } from "./round-trips.js";
@@ -16,7 +15,6 @@ interface Result {
   readonly samples: number;
   readonly intervalMs: number;
   readonly carriers: Record<string, unknown>;
-  readonly encodings: readonly EncodingFigure[];
 }
 
 interface Run {
@@ -88,8 +86,6 @@ async function measure(): Promise<void> {
   await Promise.all(runs.map(({ probe }) => probe?.stream()));
   for (const { probe } of runs) probe?.close();
   showAges(runs);
-  const encodings = measureEncodings();
-  showEncodings(encodings);
   const carriers = Object.fromEntries(runs.map((run) => [run.kind, describe(run)]));
   result = {
     browser: navigator.userAgent,
@@ -97,7 +93,6 @@ async function measure(): Promise<void> {
     samples,
     intervalMs,
     carriers,
-    encodings,
   };
   document.body.dataset["result"] = JSON.stringify(result);
   download.disabled = false;
@@ -145,16 +140,6 @@ function showAges(runs: readonly Run[]): void {
       return [kind, at(0.5), at(0.99), String(ages.length)];
     });
   fill("ages", ["over", "half younger than", "99 % younger than", "looks"], rows);
-}
-
-function showEncodings(figures: readonly EncodingFigure[]): void {
-  const rows = figures.map(({ name, bytes, encodeUs, decodeUs }) => [
-    name,
-    bytes.toLocaleString("en"),
-    `${encodeUs.toFixed(0)} µs`,
-    `${decodeUs.toFixed(0)} µs`,
-  ]);
-  fill("codec", ["as", "bytes", "packing", "unpacking"], rows);
 }
 
 function fill(id: string, heads: readonly string[], rows: readonly (readonly string[])[]): void {
