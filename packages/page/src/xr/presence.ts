@@ -37,9 +37,9 @@ const JOINTS_MS = 83;
 const GRIP_STEP = 0.03;
 /** Interval at which a player at rest reports that the player is present. */
 const BEAT_MS = 1000;
-/** Time until a refused part is requested again. */
 /** Time after a connection returned in which the entities of a resumed player arrive. */
 const ARRIVAL_MS = 1_000;
+/** Time until a refused part is requested again. */
 const RETRY_MS = 3000;
 /** Maximum speed of a hand, in metres a second. */
 const SPEED_MAX = 20;
