@@ -1,7 +1,6 @@
 //! Tests the Python package: builds its module, installs packages such as numpy below target/, and runs its tests.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
 
@@ -10,9 +9,9 @@ use crate::step;
 /// Packages of the registry that the tests import: for arrays, tables, and the notebook.
 const PACKAGES: [&str; 5] = ["numpy", "pandas", "matplotlib", "nbclient", "ipykernel"];
 
-/// Runs the tests with `program` as server. The error is [`step::NotRun`] if the packages cannot be installed.
+/// Runs the tests with `program` as server.
 pub(crate) fn run(program: &str) -> anyhow::Result<()> {
-    let python = python_with_packages().map_err(step::NotRun)?;
+    let python = step::python_with("bindings", &PACKAGES, &PACKAGES)?;
     let target = step::target_dir().join("python");
     let package = build(&target, "dev", "debug")?;
     let (python, package) = (python.to_string_lossy(), package.to_string_lossy());
@@ -56,25 +55,4 @@ fn assemble(target: &Path) -> anyhow::Result<PathBuf> {
         }
     }
     Ok(folder)
-}
-
-/// Returns a separate Python below target/ in which the packages are installed.
-fn python_with_packages() -> Result<PathBuf, String> {
-    let directory = step::target_dir().join("bindings");
-    let python = directory.join("bin/python3");
-    if !works(&python.to_string_lossy(), &["-c", &format!("import {}", PACKAGES.join(", "))]) {
-        if !works("python3", &["-m", "venv", &directory.to_string_lossy()]) {
-            return Err("python3 with its module venv is not installed".into());
-        }
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1"];
-        if !works(&python.to_string_lossy(), &[&pip[..], &PACKAGES].concat()) {
-            return Err(format!("{} could not be installed", PACKAGES.join(", ")));
-        }
-    }
-    Ok(python)
-}
-
-fn works(program: &str, arguments: &[&str]) -> bool {
-    let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
 }

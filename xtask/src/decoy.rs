@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::{step, tools};
+use crate::step;
 
 /// The variable that names the folder in which programs store a person's data.
 const VARIABLE: &str = "XDG_DATA_HOME";
@@ -18,10 +18,8 @@ pub(crate) fn run_tests<T>(
     run: impl FnOnce(&[(&str, &str)]) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let folder = step::target_dir().join("nobodys-data");
-    let lacking = tools::lacking();
-    let lacking = lacking.as_deref().map(|names| ("NOWCAST_WITHOUT", names));
     run_in(&folder, |folder| {
-        let env: Vec<(&str, &str)> = env.iter().copied().chain([(VARIABLE, folder)]).chain(lacking).collect();
+        let env: Vec<(&str, &str)> = env.iter().copied().chain([(VARIABLE, folder)]).collect();
         run(&env)
     })
 }

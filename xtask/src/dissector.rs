@@ -1,6 +1,5 @@
 //! The dissector for Wireshark (`spec/wireshark/nowcast.lua`), which tshark runs on the vectors of the session.
 
-use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
@@ -15,8 +14,8 @@ const LINK_OPTION: &str = r#"uat:user_dlts:"User 0 (DLT=147)","nowcast","0","","
 const SNAP_BYTES: u32 = 65_535;
 
 /// Checks that tshark shows each valid vector without an error, and names the field of each malformed one. Returns the number
-/// of vectors, or `None` if tshark is not installed.
-pub(crate) fn check(spec_dir: &Path, scratch: &Path) -> anyhow::Result<Option<usize>> {
+/// of vectors.
+pub(crate) fn check(spec_dir: &Path, scratch: &Path) -> anyhow::Result<usize> {
     let path = spec_dir.join("vectors/session/packets.json");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let vectors: Value = serde_json::from_str(&text)?;
@@ -34,11 +33,8 @@ pub(crate) fn check(spec_dir: &Path, scratch: &Path) -> anyhow::Result<Option<us
         .arg("-X")
         .arg(format!("lua_script:{}", spec_dir.join("wireshark/nowcast.lua").display()))
         .args(["-o", LINK_OPTION, "-T", "fields", "-e", "_ws.col.Info", "-e", "nowcast.malformed"])
-        .output();
-    let output = match output {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        other => other.context("tshark does not run")?,
-    };
+        .output()
+        .context("tshark does not run: `cargo xtask install-tools` installs it")?;
     let shown = String::from_utf8(output.stdout)?;
     ensure!(output.status.success(), "tshark failed: {}", String::from_utf8_lossy(&output.stderr));
     let mut lines = shown.lines();
@@ -52,7 +48,7 @@ pub(crate) fn check(spec_dir: &Path, scratch: &Path) -> anyhow::Result<Option<us
         ensure!(field == expected, "{}: shown with the malformed field {field:?}", case["name"]);
         count += 1;
     }
-    Ok(Some(count))
+    Ok(count)
 }
 
 /// Makes a capture file with these packets.

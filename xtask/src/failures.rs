@@ -1,13 +1,11 @@
 //! The names of failed tests, so that a summary of many steps says which tests to look at.
 //!
 //! The output of all steps is long, and the place where one of a thousand tests failed is hard to find in it. Rust's test
-//! programs tell their failures on standard output. Vitest writes a report in JSON.
+//! programs print their failures on standard output. Vitest writes a report in JSON.
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Stdio;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
@@ -29,6 +27,16 @@ impl Failures {
     pub(crate) fn is_empty(&self) -> bool {
         self.tests.is_empty()
     }
+
+    /// Adds a failed test.
+    pub(crate) fn add(&mut self, test: &str) {
+        self.tests.insert(test.to_owned());
+    }
+
+    /// Fails with the names of the tests, if there are any.
+    pub(crate) fn into_result(self) -> anyhow::Result<()> {
+        if self.is_empty() { Ok(()) } else { bail!("{self}") }
+    }
 }
 
 impl fmt::Display for Failures {
@@ -43,29 +51,9 @@ impl fmt::Display for Failures {
     }
 }
 
-/// Runs Rust tests and shows their output. The error names the tests that failed.
-pub(crate) fn run_cargo(line: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
-    let mut child = step::prepared(line, env)?
-        .stdout(Stdio::piped())
-        .spawn()
-        .with_context(|| step::cannot_start(line))?;
-    let output = child.stdout.take().context("the output of the tests is piped")?;
-    let mut failures = Failures::default();
-    for shown in BufReader::new(output).lines() {
-        let shown = shown.context("cannot read the output of the tests")?;
-        println!("{shown}");
-        if let Some(test) = shown.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
-            failures.tests.insert(test.to_owned());
-        }
-    }
-    let status = child.wait().context("cannot wait for the tests")?;
-    if status.success() {
-        return Ok(());
-    }
-    if failures.is_empty() {
-        bail!("`{}` failed ({status}) without a failed test", line.join(" "));
-    }
-    bail!("{failures}")
+/// Returns the name of the test that failed, if a test program printed this line for one.
+pub(crate) fn failed_test(line: &str) -> Option<&str> {
+    line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
 }
 
 /// Runs a command of Vitest that writes its report to `report`, and returns the tests that failed.

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use crate::{client, decoy, failures, serve, step, tools};
+use crate::{client, decoy, serve, step, tools};
 
 /// Instruments that neither start a server nor run JavaScript.
 const ALONE: [&str; 8] = ["freshness", "ipc", "lag", "latency", "link", "script", "soak", "store"];
@@ -71,7 +71,7 @@ pub(crate) fn test(env: &[(&str, &str)]) -> anyhow::Result<()> {
     let program = step::target_dir().join("debug/nowcast").to_string_lossy().into_owned();
     let env = [&[("NOWCAST_BIN", &*program)], env].concat();
     let line = [&["cargo", "test", "--no-fail-fast"], &shared[..]].concat();
-    decoy::run_tests(&env, |env| failures::run_cargo(&line, env))?;
+    decoy::run_tests(&env, |env| step::run_with_env(&line, env))?;
     decoy::run_tests(&env, |env| {
         step::run_with_env(&["npx", "--no", "vitest", "run", "--config", &vitest], env)
     })

@@ -1,6 +1,7 @@
 //! All developer commands of Nowcast. CI calls only `cargo xtask test`.
 
 mod bindings;
+mod check;
 mod client;
 mod cluster;
 mod console;
@@ -14,6 +15,7 @@ mod long;
 mod nats;
 mod peers;
 mod publish;
+mod rust_tests;
 mod serve;
 mod session_vectors;
 mod step;
@@ -43,6 +45,10 @@ enum Command {
     Serve(serve::Args),
     /// Run everything that CI runs: formats, lints, types, all tests, and the tests in a real browser
     Test(test::Args),
+    /// Check a change before a commit: formats, rules of the repository, types, lints, and unit tests of what has changed
+    Check(check::Args),
+    /// Install the tools that `cargo xtask test` needs besides Rust, Node and compilers, on Debian: Chromium, Go, Python's venv, tshark
+    InstallTools,
     /// Test a session with a foreign WebTransport client, aioquic, which is installed below target/
     Interop,
     /// Build the instruments, and measure Nowcast and other programs on this machine: `cargo xtask lab ipc`
@@ -90,6 +96,8 @@ fn main() -> ExitCode {
     let outcome = match Xtask::parse().command {
         Command::Serve(args) => serve::serve(&args),
         Command::Test(args) => test::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::InstallTools => tools::install_test_tools(),
         Command::Interop => interop::run(),
         Command::Lab(args) => lab::run(&args),
         Command::Peers => peers::run(),

@@ -1,24 +1,12 @@
 //! Runs a command of another program. The command is named and timed, and a failure is explained.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use crate::console;
-
-/// The reason why a step could not run here, although the checkout has no error.
-#[derive(Debug)]
-pub(crate) struct NotRun(pub(crate) String);
-
-impl std::fmt::Display for NotRun {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for NotRun {}
 
 /// Returns the root of the checkout.
 pub(crate) fn root() -> PathBuf {
@@ -68,6 +56,25 @@ pub(crate) fn run_with_env(line: &[&str], env: &[(&str, &str)]) -> anyhow::Resul
         bail!("`{}` failed ({status})", line.join(" "));
     }
     Ok(())
+}
+
+/// Returns a Python of its own below target/ in which `packages` are installed, so that it can import `modules`.
+pub(crate) fn python_with(name: &str, modules: &[&str], packages: &[&str]) -> anyhow::Result<PathBuf> {
+    let directory = target_dir().join(name);
+    let python = directory.join("bin/python3");
+    let path = python.to_string_lossy();
+    let imports = format!("import {}", modules.join(", "));
+    if !command(&path)
+        .args(["-c", &imports])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        run(&["python3", "-m", "venv", &directory.to_string_lossy()])?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        run(&[&[&*path], &pip[..], packages].concat())?;
+    }
+    Ok(python)
 }
 
 /// Prints `line` in the form of a shell, and returns it as a command that was not started yet.

@@ -1,6 +1,6 @@
-//! The tools that a fresh machine must have, each with a hint for its installation. Chromium is installed if that is possible.
+//! The tools that a fresh machine must have, each with a hint for its installation.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
@@ -64,68 +64,106 @@ pub(crate) fn require_c_compiler() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks for `rustfmt` and `clippy`. They are part of a default toolchain, but not of a minimal one.
-pub(crate) fn require_rust_components() -> anyhow::Result<()> {
+/// A program that tests need besides Rust, Node and compilers of C and C++.
+struct Tool {
+    name: &'static str,
+    is_installed: fn() -> bool,
+    /// Debian's packages of the tool.
+    packages: &'static [&'static str],
+    /// Another way to install it.
+    otherwise: &'static str,
+}
+
+/// The tools of `cargo xtask test`, in alphabetical order.
+const TEST_TOOLS: [Tool; 4] = [
+    Tool {
+        name: CHROMIUM,
+        is_installed: || find_chromium().is_some(),
+        packages: &["chromium", "fonts-dejavu-core"],
+        otherwise: "or set NOWCAST_CHROMIUM to its path, or leave out its tests by --without-browser",
+    },
+    Tool {
+        name: "Go 1.25 or newer, which builds nats-server",
+        is_installed: || {
+            nowcast_dev_nats::find_go().is_some() || std::env::var_os("NOWCAST_NATS_SERVER").is_some()
+        },
+        packages: &["golang-go"],
+        otherwise: "or from go.dev/dl, or set NOWCAST_NATS_SERVER to a nats-server",
+    },
+    Tool {
+        name: "Python 3 with venv",
+        is_installed: || output_of("python3", &["-c", "import ensurepip, venv"]).is_ok(),
+        packages: &["python3-venv"],
+        otherwise: "or from python.org",
+    },
+    Tool {
+        name: "tshark",
+        is_installed: || output_of("tshark", &["--version"]).is_ok(),
+        packages: &["tshark"],
+        otherwise: "or from wireshark.org",
+    },
+];
+const CHROMIUM: &str = "Chromium";
+
+fn missing_test_tools(with_browser: bool) -> impl Iterator<Item = &'static Tool> {
+    TEST_TOOLS.iter().filter(move |tool| (with_browser || tool.name != CHROMIUM) && !(tool.is_installed)())
+}
+
+/// Checks for everything that `cargo xtask test` needs, so that no test is left out or fails after minutes.
+pub(crate) fn require_test_tools(with_browser: bool) -> anyhow::Result<()> {
+    warn_of_a_full_disk();
+    require_c_compiler()?;
+    // They are part of a default toolchain, but not of a minimal one.
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         output_of("cargo", &[subcommand, "--version"])
             .with_context(|| format!("{component} is missing: `rustup component add {component}`"))?;
     }
-    Ok(())
-}
-
-/// Returns the browser for the browser tests: from `NOWCAST_CHROMIUM`, from the PATH, or installed now.
-pub(crate) fn require_chromium() -> anyhow::Result<PathBuf> {
-    if let Some(path) = std::env::var_os("NOWCAST_CHROMIUM").map(PathBuf::from) {
-        if path.is_file() {
-            return Ok(path);
-        }
-        bail!("NOWCAST_CHROMIUM names {}, which is not there", path.display());
+    require_node()?;
+    let missing: Vec<String> = missing_test_tools(with_browser)
+        .map(|tool| {
+            format!("{}: `apt-get install {}`, {}", tool.name, tool.packages.join(" "), tool.otherwise)
+        })
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
     }
-    if let Some(path) = find_chromium() {
-        return Ok(path);
-    }
-    let cure = "install Chromium (Debian: `apt-get install chromium`), or set NOWCAST_CHROMIUM to its path, or run \
-                `cargo xtask test --without-browser`, which tests less";
-    if !may_install() {
-        bail!("the browser tests need Chromium: {cure}");
-    }
-    eprintln!("{} Chromium is missing; installing Debian's package", console::yellow("note:"));
-    step::run(&["apt-get", "update", "-qq"])?;
-    step::run_with_env(
-        &["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
-        &[("DEBIAN_FRONTEND", "noninteractive")],
+    bail!(
+        "tests need tools that are missing here. `cargo xtask install-tools` installs all of them on Debian.\n{}",
+        missing.join("\n")
     )
-    .with_context(|| cure.to_owned())?;
-    find_chromium().with_context(|| format!("Chromium was installed, but is not on the PATH: {cure}"))
 }
 
-/// Returns the names of abilities that this machine does not allow and that no command can install, and of optional programs that
-/// it lacks, separated by commas. Tests that need one of them are skipped, and the summary names it. `NOWCAST_WITHOUT` replaces the result.
-pub(crate) fn lacking() -> Option<String> {
-    if let Ok(named) = std::env::var("NOWCAST_WITHOUT") {
-        return Some(named).filter(|named| !named.is_empty());
+/// Installs the missing tools of `cargo xtask test` as Debian's packages.
+pub(crate) fn install_test_tools() -> anyhow::Result<()> {
+    let packages: Vec<&str> =
+        missing_test_tools(true).flat_map(|tool| tool.packages.iter().copied()).collect();
+    if packages.is_empty() {
+        eprintln!("all tools of `cargo xtask test` are installed");
+        return Ok(());
     }
-    let allows = |options: &[&str]| output_of("unshare", &[options, &["--net", "true"]].concat()).is_ok();
-    let has_namespaces = allows(&[]) || allows(&["--user", "--map-root-user"]);
-    let is_missing = |name: &str| match name {
-        "namespaces" => !has_namespaces || !Path::new("/dev/net/tun").exists(),
-        name => output_of(name, &["--version"]).is_err(),
-    };
-    let missing: Vec<&str> = ["namespaces", "tshark"].into_iter().filter(|name| is_missing(name)).collect();
-    (!missing.is_empty()).then(|| missing.join(","))
+    output_of("apt-get", &["--version"])
+        .with_context(|| format!("this system has no apt-get: install {} in its way", packages.join(", ")))?;
+    let is_root = output_of("id", &["-u"]).is_ok_and(|id| id == "0");
+    let prefix: &[&str] = if is_root { &[] } else { &["sudo"] };
+    step::run(&[prefix, &["apt-get", "update", "-qq"]].concat())?;
+    let install = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq"];
+    step::run(&[prefix, &install, &["--no-install-recommends"], &packages].concat())
+}
+
+/// Returns the browser for the browser tests, from `NOWCAST_CHROMIUM` or from the PATH.
+pub(crate) fn require_chromium() -> anyhow::Result<PathBuf> {
+    find_chromium().context("the browser tests need Chromium: run `cargo xtask install-tools`, or set NOWCAST_CHROMIUM to its path")
 }
 
 fn find_chromium() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("NOWCAST_CHROMIUM").map(PathBuf::from) {
+        return Some(named).filter(|path| path.is_file());
+    }
     let paths = std::env::var_os("PATH")?;
     CHROMIUM_NAMES
         .iter()
         .flat_map(|name| std::env::split_paths(&paths).map(move |dir| dir.join(name)))
         .find(|candidate| candidate.is_file())
-}
-
-fn may_install() -> bool {
-    let root = output_of("id", &["-u"]).is_ok_and(|id| id == "0");
-    root && output_of("apt-get", &["--version"]).is_ok()
 }
 
 fn output_of(program: &str, args: &[&str]) -> anyhow::Result<String> {

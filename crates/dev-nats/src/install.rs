@@ -77,23 +77,15 @@ pub fn install(folder: &Path) -> Result<PathBuf, Error> {
     Ok(program)
 }
 
-/// Returns nats-server for a test, below the folder of cargo's output. Without Go it prints one line and returns nothing, so
-/// that the test is left out. Another problem fails the test.
+/// Returns nats-server for a test, below the folder of cargo's output.
 ///
 /// # Panics
-/// Panics if nats-server cannot be built although there is Go.
-pub fn for_tests() -> Option<PathBuf> {
+/// Panics if nats-server cannot be built, such as without Go. The message says how to correct the problem.
+pub fn for_tests() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
-    match install(&target.join("nats")) {
-        Ok(program) => Some(program),
-        Err(error @ Error::NoGo) => {
-            eprintln!("left out: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    install(&target.join("nats")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The place of the program: a folder for each release, so that another release is built anew.

@@ -10,15 +10,6 @@ fn a_reader_written_from_the_page_alone_integrates_and_reads_every_motion_row() 
     let mut reader = Command::new("python3");
     reader.arg(here.join("tests/motion_reader.py")).arg(spec.join("MOTION.md"));
     reader.arg(spec.join("vectors/world/motion.json"));
-    let output = match reader.output() {
-        Ok(output) => output,
-        // `NOWCAST_WITHOUT` names the programs that the machine does not have, separated by commas.
-        Err(_) if std::env::var("NOWCAST_WITHOUT").is_ok_and(|without| without.contains("python3")) => {
-            return eprintln!("left out, because NOWCAST_WITHOUT names python3");
-        }
-        Err(error) => panic!(
-            "this test needs python3 ({error}): install it, or set NOWCAST_WITHOUT=python3 to leave such tests out"
-        ),
-    };
+    let output = reader.output().expect("this test needs python3: install it");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

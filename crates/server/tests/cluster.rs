@@ -83,12 +83,12 @@ struct Nats {
 }
 
 impl Nats {
-    fn start() -> Option<Nats> {
-        let program = nowcast_dev_nats::for_tests()?;
+    fn start() -> Nats {
+        let program = nowcast_dev_nats::for_tests();
         let folder = Folder::new();
         let servers = nowcast_dev_nats::Cluster::start(&program, &folder.0, 3).expect("the servers start");
         std::fs::write(folder.0.join(ADDRESSES), servers.address()).expect("the folder is there");
-        Some(Nats { servers, folder })
+        Nats { servers, folder }
     }
 
     /// The folder by whose name a process knows its own.
@@ -170,7 +170,7 @@ async fn count_once(guest: &mut Guest, number: u32) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_room_whose_owner_is_killed_goes_on_at_another_server_with_all_confirmed_actions() {
-    let Some(nats) = Nats::start() else { return };
+    let nats = Nats::start();
     let north = Process::start(&nats.of_process("north"));
     let mut ada = join(north.address, "Ada", [7; 16]).await;
     for number in 1..=3 {
@@ -220,7 +220,7 @@ async fn a_room_whose_owner_is_killed_goes_on_at_another_server_with_all_confirm
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_rooms_away() {
-    let Some(nats) = Nats::start() else { return };
+    let nats = Nats::start();
     let north = nats.serve("north").await;
     let mut ada = join(north.address, "Ada", [7; 16]).await;
     count_once(&mut ada, 1).await;
@@ -273,7 +273,7 @@ async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_room
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_moves_of_a_room_at_once_the_second_is_refused_and_a_drain_reports_each_room() {
-    let Some(nats) = Nats::start() else { return };
+    let nats = Nats::start();
     let north = nats.serve("north").await;
     let ada = join(north.address, "Ada", [7; 16]).await;
     let bob = join_room(north.address, "yard-2", "Bob", [8; 16]).await;
@@ -314,7 +314,7 @@ async fn of_two_moves_of_a_room_at_once_the_second_is_refused_and_a_drain_report
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_takes_the_room_that_it_expects_if_the_owner_is_killed_before_the_room_has_moved() {
-    let Some(nats) = Nats::start() else { return };
+    let nats = Nats::start();
     let north = Process::start(&nats.of_process("north"));
     let mut ada = join(north.address, "Ada", [7; 16]).await;
     count_once(&mut ada, 1).await;
@@ -357,7 +357,7 @@ async fn confirmed(client: &mut FollowingClient, number: u32) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_in_rust_follows_its_room_to_another_server_and_repeats_its_actions() {
-    let Some(nats) = Nats::start() else { return };
+    let nats = Nats::start();
     let north = nats.serve("north").await;
     let connector = Connector::new().carriers([CarrierKind::WebSocket]);
     let url = format!("nowcast://{}/yard", north.address);
@@ -409,7 +409,7 @@ async fn a_client_in_rust_follows_its_room_to_another_server_and_repeats_its_act
 
 #[tokio::test(flavor = "multi_thread")]
 async fn joins_chat_events_and_leaves_of_a_room_are_published_as_subjects() {
-    let Some(nats) = Nats::start() else { return };
+    let nats = Nats::start();
     let north = nats.serve("north").await;
     let mut events = PlainNats::subscribe(&nats.servers, "nowcast.rooms.>").await;
     let mut ada = join(north.address, "Ada", [7; 16]).await;

@@ -5,7 +5,7 @@ use crate::own::program;
 /// A short form. `cargo xtask lab cluster --faults 2000` is the long one (`docs/measurements/cluster.md`).
 #[test]
 fn clients_of_a_cluster_under_faults_keep_every_confirmed_action() {
-    let Some(nats_server) = nowcast_dev_nats::for_tests() else { return };
+    let nats_server = nowcast_dev_nats::for_tests();
     let run = program()
         .args(["cluster", "--faults", "12", "--faults-a-life", "12", "--seed", "1"])
         .env("NOWCAST_NATS_SERVER", nats_server)

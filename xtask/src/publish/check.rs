@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
 use super::{Places, VERSION, copy, copy_folder, output_of, program, roots, wheel};
-use crate::{step, tools};
+use crate::step;
 
 /// The world that the instructions make.
 const WORLD: &str = "my-world";
@@ -55,9 +55,6 @@ pub(super) fn run(places: &Places, with_wheel: bool, colyseus: bool) -> anyhow::
 
 /// The short form for CI: the packages of npm with the program of the tests, without a small system.
 pub(crate) fn run_in_short(program: &Path) -> anyhow::Result<()> {
-    if let Some(lacking) = tools::lacking() {
-        return Err(step::NotRun(format!("it needs {lacking}, which this machine lacks")).into());
-    }
     let dist = step::target_dir().join("dist-short");
     let places = Places { out: dist.join("out"), stage: dist.join("stage") };
     places.empty("npm-program")?;

@@ -25,10 +25,7 @@ fn a_minimal_client_that_acts_during_a_cut_is_answered_after_the_resumption() {
         .output();
     let _ = server.kill();
     let _ = server.wait();
-    let client = match client {
-        Ok(client) => client,
-        Err(error) => return own::leave_out("python3", error),
-    };
+    let client = client.expect("this test needs python3: install it");
     let said = String::from_utf8_lossy(&client.stdout);
     assert!(client.status.success(), "{said}{}", String::from_utf8_lossy(&client.stderr));
     let walked =

@@ -22,38 +22,6 @@ pub(crate) fn isolated(program: &str) -> Command {
     command
 }
 
-/// The variable that names the programs that this machine lacks, separated by commas. Tests that need one of them are skipped.
-/// Without this variable, a test with a missing tool fails, so that no machine passes without testing.
-const WITHOUT: &str = "NOWCAST_WITHOUT";
-
-/// Skips the calling test, because the machine lacks a program that it needs.
-///
-/// # Panics
-/// Panics unless [`WITHOUT`] names the missing program.
-#[allow(clippy::disallowed_macros, reason = "the test harness shows the output of a test")]
-pub(crate) fn leave_out(lacking: &str, cause: impl std::fmt::Display) {
-    let without = std::env::var(WITHOUT).unwrap_or_default();
-    let cause = cause.to_string();
-    assert!(
-        names(&without, lacking),
-        "this test needs {lacking}, which this machine lacks ({}): install it, or set {WITHOUT}={lacking} to leave such tests out",
-        cause.trim_end()
-    );
-    eprintln!("left out, because {WITHOUT} names {lacking}: {cause}");
-}
-
-fn names(without: &str, lacking: &str) -> bool {
-    without.split(',').any(|name| name.trim() == lacking)
-}
-
-#[test]
-fn a_test_is_left_out_only_if_the_user_names_the_missing_program() {
-    assert!(names("node, python3", "python3") && names("script", "script"));
-    assert!(!names("", "python3") && !names("python", "python3"));
-    let unnamed = std::panic::catch_unwind(|| leave_out("a thing that no machine has", "it does not start"));
-    assert!(unnamed.is_err(), "a test whose tool is missing fails");
-}
-
 /// Returns a unique folder for one command. The program creates it when it stores data.
 fn own_home() -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);

@@ -1,6 +1,6 @@
 //! Tests `nowcast record`, `nowcast serve --record` and `nowcast play`, and reads a record with tshark.
 
-use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -42,8 +42,8 @@ fn played(record: &Path, more: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the lines are text")
 }
 
-/// Returns the lines of tshark for a record, or `None` if tshark is not installed.
-fn shown_by_tshark(record: &Path) -> Option<Vec<String>> {
+/// Returns the lines of tshark for a record.
+fn shown_by_tshark(record: &Path) -> Vec<String> {
     let dissector = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/wireshark/nowcast.lua");
     let output = Command::new("tshark")
         .arg("-r")
@@ -51,18 +51,10 @@ fn shown_by_tshark(record: &Path) -> Option<Vec<String>> {
         .args(["-X", &format!("lua_script:{dissector}"), "-T", "fields"])
         .args(["-e", "_ws.col.Protocol", "-e", "_ws.col.Info", "-e", "nowcast.malformed"])
         .output();
-    match output {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            own::leave_out("tshark", error);
-            None
-        }
-        output => {
-            let output = output.expect("tshark runs");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            let text = String::from_utf8(output.stdout).expect("the lines are text");
-            Some(text.lines().map(str::to_owned).collect())
-        }
-    }
+    let output = output.expect("this test needs tshark: `cargo xtask install-tools` installs it");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("the lines are text");
+    text.lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -89,15 +81,11 @@ fn a_record_of_a_world_is_played_and_shown_by_tshark() {
         ] {
             assert!(lines.contains(words), "{words} is missing over {carrier}: {lines}");
         }
-        if let Some(shown) = shown_by_tshark(Path::new(&file)) {
-            assert_eq!(shown.len(), lines.lines().count(), "tshark shows each packet");
-            assert!(
-                shown.iter().all(|line| line.starts_with("Nowcast\t") && line.ends_with('\t')),
-                "{shown:#?}"
-            );
-            for words in ["HELLO", "WELCOME", "EVENT", "STATES", "REPLICATION", "CLOSE"] {
-                assert!(shown.iter().any(|line| line.contains(words)), "{words}: {shown:#?}");
-            }
+        let shown = shown_by_tshark(Path::new(&file));
+        assert_eq!(shown.len(), lines.lines().count(), "tshark shows each packet");
+        assert!(shown.iter().all(|line| line.starts_with("Nowcast\t") && line.ends_with('\t')), "{shown:#?}");
+        for words in ["HELLO", "WELCOME", "EVENT", "STATES", "REPLICATION", "CLOSE"] {
+            assert!(shown.iter().any(|line| line.contains(words)), "{words}: {shown:#?}");
         }
     }
     let again = nowcast(&["record", &address, "--output", &output.replace("client", "websocket")]).status();

@@ -144,10 +144,8 @@ fn the_live_view_ends_with_q_and_restores_the_terminal() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    let mut terminal = match terminal {
-        Ok(terminal) => terminal,
-        Err(error) => return own::leave_out("script", error),
-    };
+    let mut terminal =
+        terminal.expect("this test needs `script`: install it (Debian: `apt-get install bsdutils`)");
     let mut output = BufReader::new(terminal.stdout.take().unwrap());
     let mut shown = String::new();
     let mut read_until = |what: &str| {

@@ -42,17 +42,17 @@ fn empty_bucket(store: &JetStreamStore) -> usize {
     })
 }
 
-fn begin() -> Option<(JetStreamStore, JetStreamStore, WorldName, Story)> {
-    let (address, options, plaza) = (shared()?, own_name(), name("plaza"));
+fn begin() -> (JetStreamStore, JetStreamStore, WorldName, Story) {
+    let (address, options, plaza) = (shared(), own_name(), name("plaza"));
     let (first, second) = (open(&address, &options, false), open(&address, &options, false));
     first.claim(&plaza, Some(Epoch(1))).expect("the journal is new");
     let story = Story::new(&plaza, 3);
-    Some((first, second, plaza, story))
+    (first, second, plaza, story)
 }
 
 #[test]
 fn an_owner_that_ends_after_the_note_of_a_snapshot_leaves_the_data_of_accounts_to_the_next() {
-    let Some((first, second, plaza, mut story)) = begin() else { return };
+    let (first, second, plaza, mut story) = begin();
     save(&mut story, "ada", 7, Value::from(3.0));
     assert_eq!(snapshot(&first, &mut story), Ok(()));
     assert_eq!(revision(&first, "ada"), Some(7));
@@ -64,7 +64,7 @@ fn an_owner_that_ends_after_the_note_of_a_snapshot_leaves_the_data_of_accounts_t
 
 #[test]
 fn an_owner_that_is_replaced_before_the_note_of_a_snapshot_changes_no_data_of_accounts() {
-    let Some((first, second, plaza, mut story)) = begin() else { return };
+    let (first, second, plaza, mut story) = begin();
     save(&mut story, "ada", 7, Value::from(3.0));
     assert_eq!(snapshot(&first, &mut story), Ok(()));
     second.claim(&plaza, Some(Epoch(2))).unwrap();
@@ -78,7 +78,7 @@ fn an_owner_that_is_replaced_before_the_note_of_a_snapshot_changes_no_data_of_ac
 
 #[test]
 fn data_of_accounts_in_a_batch_that_is_too_large_is_stored_with_the_next_snapshot() {
-    let Some((first, second, plaza, mut story)) = begin() else { return };
+    let (first, second, plaza, mut story) = begin();
     assert_eq!(snapshot(&first, &mut story), Ok(()));
     let mut random = nowcast_world::Random::new(1);
     let accounts: Vec<String> = (0..24).map(|number| format!("account-{number}")).collect();
@@ -101,7 +101,7 @@ fn data_of_accounts_in_a_batch_that_is_too_large_is_stored_with_the_next_snapsho
 
 #[test]
 fn the_data_of_accounts_of_a_removed_snapshot_is_removed_too() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let (options, plaza) = (own_name(), name("plaza"));
     let store = open(&address, &options, false);
     store.claim(&plaza, None).unwrap();

@@ -7,7 +7,7 @@ use super::{Servers, block_on, own_name, shared};
 
 #[test]
 fn wrong_credentials_and_servers_that_do_not_answer_are_named_without_a_password() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let wrong = address.replace(nowcast_dev_nats::PASSWORD, "secret-guess");
     let refused = block_on(Link::connect(&wrong, LinkOptions::default())).err().expect("it is refused");
     assert!(matches!(refused, ClusterError::Credentials { .. }), "{refused}");
@@ -21,7 +21,7 @@ fn wrong_credentials_and_servers_that_do_not_answer_are_named_without_a_password
 
 #[test]
 fn a_bucket_of_another_program_is_named_and_not_touched() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let name = format!("KV_{}-accounts", options.name);
     let client = block_on(super::plain_client(&address)).unwrap();
@@ -48,7 +48,7 @@ fn a_bucket_of_another_program_is_named_and_not_touched() {
 
 #[test]
 fn one_server_is_refused_because_it_cannot_keep_three_replicas() {
-    let Some(servers) = Servers::start(1) else { return };
+    let servers = Servers::start(1);
     let link = block_on(Link::connect(&servers.address(), own_name())).unwrap();
     let refused = block_on(JetStreamStore::open(link, StoreOptions::default())).err().expect("it is refused");
     assert!(matches!(refused, ClusterError::Replicas { replicas: 3, .. }), "{refused}");
@@ -56,7 +56,7 @@ fn one_server_is_refused_because_it_cannot_keep_three_replicas() {
 
 #[test]
 fn an_entry_changes_only_from_the_revision_that_the_change_names() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     block_on(async {
         let link = Link::connect(&address, own_name()).await.unwrap();
         let bucket = Bucket::open(&link, "rooms").await.unwrap();

@@ -35,7 +35,7 @@ fn count(store: &JetStreamStore, story: &mut Story, number: u64) -> (Attempt, Re
 
 #[test]
 fn an_owner_that_was_replaced_confirms_nothing_and_the_next_has_everything_that_was_confirmed() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let (options, plaza) = (own_name(), name("plaza"));
     let (first, second) = (open(&address, &options, false), open(&address, &options, false));
     assert_eq!(first.claim(&plaza, None).unwrap(), Epoch(1));
@@ -65,7 +65,7 @@ fn an_owner_that_was_replaced_confirms_nothing_and_the_next_has_everything_that_
 
 #[test]
 fn a_world_that_was_read_before_its_claim_is_loaded_with_all_later_changes() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let (options, plaza) = (own_name(), name("plaza"));
     let (first, second) = (open(&address, &options, false), open(&address, &options, false));
     first.claim(&plaza, Some(Epoch(1))).unwrap();
@@ -86,7 +86,7 @@ fn a_world_that_was_read_before_its_claim_is_loaded_with_all_later_changes() {
 
 #[test]
 fn a_world_is_claimed_directly_after_the_last_message_of_its_owner_and_loaded_with_all_changes() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let (options, plaza) = (own_name(), name("plaza"));
     let (first, second) = (open(&address, &options, false), open(&address, &options, false));
     first.claim(&plaza, Some(Epoch(1))).unwrap();
@@ -108,7 +108,7 @@ fn a_world_is_claimed_directly_after_the_last_message_of_its_owner_and_loaded_wi
 
 #[test]
 fn a_claim_after_a_message_that_is_not_the_last_finds_the_end_of_the_journal() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let (options, plaza) = (own_name(), name("plaza"));
     let (first, second) = (open(&address, &options, false), open(&address, &options, false));
     first.claim(&plaza, Some(Epoch(1))).unwrap();
@@ -139,7 +139,7 @@ fn a_claim_after_a_message_that_is_not_the_last_finds_the_end_of_the_journal() {
 
 #[test]
 fn a_claim_after_a_message_that_does_not_exist_or_was_purged_is_decided_without_repetition() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let (options, plaza) = (own_name(), name("plaza"));
     let (first, second) = (open(&address, &options, false), open(&address, &options, false));
     first.claim(&plaza, Some(Epoch(1))).unwrap();
@@ -169,7 +169,7 @@ fn a_claim_after_a_message_that_does_not_exist_or_was_purged_is_decided_without_
 
 #[test]
 fn confirmed_actions_outlive_any_nats_server_and_nothing_is_confirmed_without_a_majority() {
-    let Some(mut servers) = Servers::start(3) else { return };
+    let mut servers = Servers::start(3);
     let (address, options, plaza) = (servers.address(), own_name(), name("plaza"));
     let store = open(&address, &options, false);
     store.claim(&plaza, None).unwrap();
@@ -199,7 +199,7 @@ fn confirmed_actions_outlive_any_nats_server_and_nothing_is_confirmed_without_a_
 
 #[test]
 fn messages_that_somebody_purged_are_named_and_the_rest_is_not_touched() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let (options, plaza) = (own_name(), name("plaza"));
     let store = open(&address, &options, false);
     store.claim(&plaza, None).unwrap();
@@ -220,7 +220,7 @@ fn messages_that_somebody_purged_are_named_and_the_rest_is_not_touched() {
 
 #[test]
 fn a_journal_that_somebody_purged_is_named_and_gets_no_new_owner() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let (options, plaza) = (own_name(), name("plaza"));
     let (first, second) = (open(&address, &options, false), open(&address, &options, false));
     first.claim(&plaza, None).unwrap();

@@ -1,4 +1,4 @@
-//! The store on real nats-servers. All tests are left out where Go is missing.
+//! The store on real nats-servers.
 
 #[path = "../../../store/tests/store/conformance.rs"]
 mod conformance;
@@ -33,14 +33,13 @@ struct Servers {
 }
 
 impl Servers {
-    /// Starts servers; `None` where Go is missing.
-    fn start(count: usize) -> Option<Servers> {
+    fn start(count: usize) -> Servers {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let program = nowcast_dev_nats::for_tests()?;
+        let program = nowcast_dev_nats::for_tests();
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("nowcast-jetstream-{}-{number}", std::process::id()));
         let cluster = Cluster::start(&program, &folder, count).expect("the servers start");
-        Some(Servers { cluster: Some(cluster), folder })
+        Servers { cluster: Some(cluster), folder }
     }
 
     fn cluster(&mut self) -> &mut Cluster {
@@ -59,16 +58,16 @@ impl Drop for Servers {
     }
 }
 
-/// The address of three servers that the tests share; `None` where Go is missing. They end with this process.
-fn shared() -> Option<String> {
-    static SHARED: OnceLock<Mutex<Option<Servers>>> = OnceLock::new();
+/// The address of three servers that the tests share. They end with this process.
+fn shared() -> String {
+    static SHARED: OnceLock<Mutex<Servers>> = OnceLock::new();
     let servers = SHARED.get_or_init(|| {
         let servers = Servers::start(3);
         // A store waits until all servers have found each other. A bucket that is opened without a store does not wait.
-        servers.iter().for_each(|servers| drop(open(&servers.address(), &own_name(), false)));
+        drop(open(&servers.address(), &own_name(), false));
         Mutex::new(servers)
     });
-    servers.lock().expect("no test panics while it starts the servers").as_ref().map(Servers::address)
+    servers.lock().expect("no test panics while it starts the servers").address()
 }
 
 /// Options with a name that no other test has.

@@ -40,7 +40,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 
 #[test]
 fn a_room_has_one_owner_and_the_next_owner_has_a_later_epoch() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let (north, south) = (join(&address, &options, "north"), join(&address, &options, "south"));
     assert_eq!(north.take("plaza", &[]).unwrap(), Epoch(1));
@@ -69,7 +69,7 @@ fn a_room_has_one_owner_and_the_next_owner_has_a_later_epoch() {
 
 #[test]
 fn a_room_that_was_handed_over_belongs_to_the_target_alone() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let (north, south) = (join(&address, &options, "north"), join(&address, &options, "south"));
     north.take("plaza", &[]).unwrap();
@@ -89,7 +89,7 @@ fn a_room_that_was_handed_over_belongs_to_the_target_alone() {
 
 #[test]
 fn the_named_target_of_a_hand_over_takes_the_room_before_the_directory_names_it_as_owner() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let [north, south, west] = ["north", "south", "west"].map(|name| join(&address, &options, name));
     let name = |name| Name::new(name).expect("the name is valid");
@@ -120,7 +120,7 @@ fn the_named_target_of_a_hand_over_takes_the_room_before_the_directory_names_it_
 
 #[test]
 fn a_hand_over_with_a_named_target_keeps_its_epoch_and_a_removed_target_leaves_the_room_with_its_owner() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let (north, south) = (join(&address, &options, "north"), join(&address, &options, "south"));
     let name = |name| Name::new(name).expect("the name is valid");
@@ -145,7 +145,7 @@ fn end_move(owner: &Member, target: &str) {
 
 #[test]
 fn a_room_that_stopped_for_a_move_is_found_at_its_target_although_the_target_never_took_it() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let [north, south] = ["north", "south"].map(|name| join(&address, &options, name));
     let name = |name| Name::new(name).expect("the name is valid");
@@ -165,7 +165,7 @@ fn a_room_that_stopped_for_a_move_is_found_at_its_target_although_the_target_nev
 
 #[test]
 fn a_target_may_release_or_give_its_room_before_the_directory_names_it_as_the_owner() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let [north, south, west] = ["north", "south", "west"].map(|name| join(&address, &options, name));
     let name = |name| Name::new(name).expect("the name is valid");
@@ -196,7 +196,7 @@ fn a_target_may_release_or_give_its_room_before_the_directory_names_it_as_the_ow
 
 #[test]
 fn the_name_of_a_running_server_is_refused_and_is_free_after_its_end() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let first = join(&address, &options, "north");
     let refused = try_join(&address, &options, "north").err().expect("the name is taken");
@@ -207,7 +207,7 @@ fn the_name_of_a_running_server_is_refused_and_is_free_after_its_end() {
 
 #[test]
 fn a_server_whose_life_another_server_ended_loses_its_rooms_and_enters_again() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let north = join(&address, &options, "north");
     north.take("plaza", &[]).unwrap();
@@ -232,7 +232,7 @@ fn a_server_whose_life_another_server_ended_loses_its_rooms_and_enters_again() {
 
 #[test]
 fn a_request_to_a_server_is_answered_and_one_to_no_server_fails() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let north = Name::new("north").expect("the name is valid");
     block_on(async {
@@ -256,7 +256,7 @@ fn a_request_to_a_server_is_answered_and_one_to_no_server_fails() {
 
 #[test]
 fn a_server_takes_no_room_beside_a_server_whose_release_is_not_a_neighbour() {
-    let Some(address) = shared() else { return };
+    let address = shared();
     let options = own_name();
     let north = join(&address, &options, "north");
     assert_eq!(north.take("plaza", &[]).unwrap(), Epoch(1));

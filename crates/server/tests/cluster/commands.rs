@@ -59,7 +59,7 @@ fn done(server: &TestServer) -> f64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_owner_of_a_room_alone_carries_out_commands_and_the_next_owner_keeps_their_effect() {
-    let Some(nats) = Nats::start() else { return };
+    let nats = Nats::start();
     let north = nats.serve_with("north", accept_commands).await;
     let south = nats.serve_with("south", accept_commands).await;
     let mut client = PlainNats::requester(&nats.servers).await;
@@ -113,7 +113,7 @@ async fn the_owner_of_a_room_alone_carries_out_commands_and_the_next_owner_keeps
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_without_the_right_or_beyond_the_limits_are_refused_by_name_and_counted() {
-    let Some(nats) = Nats::start() else { return };
+    let nats = Nats::start();
     let north = nats.serve_with("north", accept_commands).await;
     let mut client = PlainNats::requester(&nats.servers).await;
     let mut ada = join(north.address, "Ada", [7; 16]).await;

@@ -1,0 +1,156 @@
+//! Runs the Rust tests: builds all test programs by one call of cargo, and runs several of them at once.
+//!
+//! `cargo test` runs one program after the other. Many tests wait for a process, a carrier or a clock, so most of that time the
+//! processors are idle.
+
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+use crate::failures::{Failures, failed_test};
+use crate::{console, step};
+
+/// A built program with tests.
+struct Program {
+    /// The crate, and the program's name if it is not the crate's library.
+    name: String,
+    path: PathBuf,
+    /// The folder of the crate, in which cargo starts the program.
+    folder: PathBuf,
+}
+
+/// The number of slow programs that the summary names.
+const SLOWEST: usize = 8;
+
+/// Builds every test, and the programs that tests start. A later build of a single test must also name the whole workspace. Cargo
+/// chooses features by the named packages, and for a single package it would build most dependencies again.
+pub(crate) fn build() -> anyhow::Result<()> {
+    programs(&[]).map(drop)
+}
+
+/// Runs all tests and the examples of the documentation, and fails with the names of the tests that failed.
+pub(crate) fn run(env: &[(&str, &str)]) -> anyhow::Result<()> {
+    let mut failures = run_programs(programs(&[])?, env)?;
+    let documentation = ["cargo", "test", "--workspace", "--doc", "--no-fail-fast", "--quiet"];
+    if let Err(error) = step::run_with_env(&documentation, env) {
+        failures.add(&error.to_string());
+    }
+    failures.into_result()
+}
+
+/// Runs the tests that cargo builds with more arguments.
+pub(crate) fn run_some(more: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
+    run_programs(programs(more)?, env)?.into_result()
+}
+
+/// Builds the tests and returns the programs in the order in which cargo finished them.
+fn programs(more: &[&str]) -> anyhow::Result<Vec<Program>> {
+    let line =
+        [&["cargo", "test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"], more]
+            .concat();
+    let mut cargo = step::prepared(&line, &[])?
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| step::cannot_start(&line))?;
+    let output = cargo.stdout.take().context("the output of cargo is piped")?;
+    let mut programs = Vec::new();
+    for message in BufReader::new(output).lines() {
+        let message: Value =
+            serde_json::from_str(&message?).context("cargo prints a line that is no JSON")?;
+        programs.extend(program(&message));
+    }
+    if !cargo.wait()?.success() {
+        bail!("`{}` failed", line.join(" "));
+    }
+    if programs.is_empty() {
+        bail!("`{}` built no tests", line.join(" "));
+    }
+    Ok(programs)
+}
+
+/// Returns the test program that a message of cargo reports.
+fn program(message: &Value) -> Option<Program> {
+    let path = PathBuf::from(message["executable"].as_str()?);
+    if message["profile"]["test"] != true {
+        return None;
+    }
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?.to_owned();
+    let package = folder.file_name()?.to_string_lossy().into_owned();
+    let name = match message["target"]["kind"][0].as_str()? {
+        "test" | "example" => format!("{package}/{}", message["target"]["name"].as_str()?),
+        _ => package,
+    };
+    Some(Program { name, path, folder })
+}
+
+/// Runs the programs, as many at once as there are cores, and prints the output of each when it has ended.
+fn run_programs(programs: Vec<Program>, env: &[(&str, &str)]) -> anyhow::Result<Failures> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let waiting = Mutex::new(VecDeque::from(programs));
+    let ended = Mutex::new((Failures::default(), Vec::new()));
+    let libraries = libraries()?;
+    std::thread::scope(|scope| {
+        let work = || -> anyhow::Result<()> {
+            loop {
+                let next = waiting.lock().expect("no worker panics").pop_front();
+                let Some(program) = next else { return Ok(()) };
+                let begin = Instant::now();
+                let failed = run_program(&program, env, &libraries)?;
+                let mut ended = ended.lock().expect("no worker panics");
+                failed.iter().for_each(|test| ended.0.add(&format!("{}: {test}", program.name)));
+                ended.1.push((begin.elapsed(), program.name));
+            }
+        };
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
+    })?;
+    let (failures, times) = ended.into_inner().expect("no worker panics");
+    show_slowest(times);
+    Ok(failures)
+}
+
+/// Runs a program, prints its output, and returns the names of the tests that failed.
+fn run_program(program: &Program, env: &[(&str, &str)], libraries: &str) -> anyhow::Result<Vec<String>> {
+    let output = step::command(&program.path.to_string_lossy())
+        .current_dir(&program.folder)
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .env("LD_LIBRARY_PATH", libraries)
+        .envs(env.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start {}", program.path.display()))?;
+    let shown = String::from_utf8_lossy(&output.stdout);
+    // One call, so that the outputs of two programs do not mix.
+    print!(
+        "\n{} {}\n{}{shown}",
+        console::bold("test program"),
+        program.name,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut failed: Vec<String> = shown.lines().filter_map(failed_test).map(str::to_owned).collect();
+    if !output.status.success() && failed.is_empty() {
+        failed.push(format!("ended without the name of a failed test ({})", output.status));
+    }
+    Ok(failed)
+}
+
+/// The folder of Rust's own libraries, which the tests of a procedural macro load.
+fn libraries() -> anyhow::Result<String> {
+    let output =
+        step::command("rustc").args(["--print", "target-libdir"]).output().context("cannot run rustc")?;
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+}
+
+fn show_slowest(mut times: Vec<(Duration, String)>) {
+    times.sort();
+    eprintln!("\nThe slowest of {} test programs, in seconds:", times.len());
+    for (time, name) in times.iter().rev().take(SLOWEST) {
+        eprintln!("  {:>6.1}  {name}", time.as_secs_f32());
+    }
+}
