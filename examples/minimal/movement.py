@@ -76,7 +76,7 @@ def metres(grain, row):
 
 
 def read_delta(data, grain, tick, ticks, past):
-    """Decodes frames (DELTA.md, sections 5 to 8 and 13). A frame has a row of seven numbers for each id."""
+    """Decodes frames (DELTA.md, sections 5 to 8). A frame has a row of seven numbers for each id."""
     bits, at = int.from_bytes(data[1:], "little"), 0
     top = 2.0 ** (grain & 15) - 1.0
 

@@ -19,7 +19,6 @@ const BUDGET = [
   // first load, and 0.1 kB of the later one. The patience with late answers takes another 0.1 kB.
   { entry: "nowcast/world", name: "joinWorld", bytesMax: 18_900, laterMax: 70_200 },
   { entry: "nowcast/codec", name: "defineCodec", bytesMax: 18_900 },
-  { entry: "nowcast/delta", name: "DeltaCodec", bytesMax: 7_600 },
 ];
 
 const source = new URL("./src/", import.meta.url);

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "cluster")]
 mod cluster;
-mod decode;
 mod generate;
 mod host;
 mod listen;
@@ -23,6 +22,7 @@ mod token;
 mod top;
 mod watch;
 mod world;
+mod world_reader;
 
 use std::process::ExitCode;
 
@@ -50,7 +50,6 @@ enum Command {
     Send(send::Args),
     Token(token::Args),
     Save(save::Args),
-    Decode(decode::Args),
     Gen(generate::Args),
     New(world::new::Args),
     Check(world::check::Args),
@@ -79,7 +78,6 @@ fn main() -> ExitCode {
         Command::Send(args) => send::run(&args),
         Command::Token(args) => token::run(&args),
         Command::Save(args) => save::run(&args),
-        Command::Decode(args) => decode::run(&args),
         Command::Gen(args) => generate::run(&args),
         Command::New(args) => world::new::run(&args),
         Command::Check(args) => world::check::run(&args),

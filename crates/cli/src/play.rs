@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use nowcast::record::{RecordedPacket, Recording};
 use nowcast::session::packet::{EventKind, Frame, Packet, Part};
-use nowcast_wire_tools::decode::WorldReader;
 
 use crate::output::{self, printable, printable_json};
+use crate::world_reader::WorldReader;
 
 /// Maximum large messages of a carrier that wait for their missing parts.
 const INCOMPLETE_MAX: usize = 64;

@@ -1,4 +1,4 @@
-//! The entities in a payload, for inspection.
+//! Reads of payloads for inspection.
 
 use crate::frames::Frames;
 use crate::payload::{PayloadError, PayloadReader};
@@ -18,4 +18,17 @@ impl Frames {
         }
         Ok(())
     }
+}
+
+/// Returns the step of a payload, the number of the client's newest input in force, and the number of groups.
+///
+/// # Errors
+/// Fails if the payload is malformed.
+pub fn summary(payload: &[u8]) -> Result<(u32, u16, usize), PayloadError> {
+    let mut reader = PayloadReader::new(payload)?;
+    let mut groups = 0;
+    while reader.record()?.is_some() {
+        groups += 1;
+    }
+    Ok((reader.tick, reader.controls, groups))
 }

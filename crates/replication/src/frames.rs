@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use nowcast_wire::delta::{Codec, Frame, Limits, Linear, Mode};
+use nowcast_wire::delta::{Codec, Frame};
 
 use crate::acked::{Acked, Baselines};
 use crate::motion_codec;
@@ -434,7 +434,7 @@ impl Encoder {
         self.scratch.clear();
         self.codecs
             .of(quantization)
-            .encode_against_frames(frame, baselines, &mut self.scratch)
+            .encode(frame, baselines, &mut self.scratch)
             .expect("rows are made within the layout, and ids rise");
         Box::from(&self.scratch[..])
     }
@@ -443,17 +443,13 @@ impl Encoder {
 /// A codec for each quantization in use. There are few quantizations, because only the kinds of a world define them.
 #[derive(Debug, Default)]
 pub(crate) struct Codecs {
-    made: Vec<(Quantization, Codec<Linear>)>,
+    made: Vec<(Quantization, Codec)>,
 }
 
 impl Codecs {
-    pub(crate) fn of(&mut self, quantization: Quantization) -> &mut Codec<Linear> {
+    pub(crate) fn of(&mut self, quantization: Quantization) -> &mut Codec {
         let at = self.made.iter().position(|(of, _)| *of == quantization).unwrap_or_else(|| {
-            let limits = Limits { entities_max: GROUP_ENTITIES_MAX };
-            self.made.push((
-                quantization,
-                Codec::new(quantization.layout(), Mode::Fast, Linear::default()).limits(limits),
-            ));
+            self.made.push((quantization, Codec::new(quantization.layout(), GROUP_ENTITIES_MAX)));
             self.made.len() - 1
         });
         &mut self.made[at].1

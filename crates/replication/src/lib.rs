@@ -85,6 +85,7 @@ mod transform;
 mod update_rates;
 mod viewer;
 
+pub use attribution::summary;
 pub use frames::Frames;
 pub use grid_snapshot::GridSnapshot;
 pub use history::{History, Moving};

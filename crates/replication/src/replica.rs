@@ -178,7 +178,7 @@ impl Replica {
         } else {
             self.codecs
                 .of(quantization)
-                .decode_against_frames(head.tick, delta, &baselines)
+                .decode(head.tick, delta, &baselines)
                 .map_err(|error| PayloadError::Delta { group: head.group, error })?
         };
         let before: Vec<u32> = held.frames.back().map_or(Vec::new(), |frame| frame.ids().to_vec());

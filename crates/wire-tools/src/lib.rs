@@ -8,11 +8,9 @@
 //! | turn types into TypeScript | [`typescript::generate`] |
 //! | turn JSON, MessagePack and save files into each other | [`convert()`] |
 //! | compare two files of values | [`read_values`], [`diff()`] |
-//! | explain packets, messages and save files field by field | [`decode::explain`], [`decode::WorldReader`] |
 //! | show text of strangers in a terminal | [`printable()`], [`printable_json`] |
 
 mod convert;
-pub mod decode;
 mod diff;
 mod json;
 mod printable;

@@ -37,7 +37,6 @@ pub mod any;
 mod column;
 pub mod delta;
 mod dynamic;
-pub mod entropy;
 mod error;
 mod input;
 pub mod limits;

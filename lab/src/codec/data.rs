@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nowcast_wire::delta::{DeltaError, Field, Frame, Layout};
+use nowcast_wire::delta::{Field, Frame, Layout};
 
 use super::{CodecError, Result};
 
@@ -84,33 +84,37 @@ pub(super) fn moves(input: Option<&Path>) -> Result<Moves> {
 impl Moves {
     /// Returns the layout with positions in millimetres and angles in 65,536ths of a turn.
     pub(super) fn layout() -> Layout {
-        let angle = Field::Angle { bits: 16 };
-        Layout::new(&[Field::Number, Field::Number, Field::Number, angle, angle, angle])
-            .expect("a sound layout")
+        Layout::new(&[Field::Number; 6]).expect("a sound layout")
     }
 
-    pub(super) fn quantised(&self) -> Result<Vec<Frame>> {
+    pub(super) fn quantised(&self) -> Vec<Frame> {
         let mut order: Vec<usize> = (0..self.ids.len()).collect();
         order.sort_by_key(|&at| self.ids[at]);
-        let ids: Vec<u32> = order.iter().map(|&at| self.ids[at]).collect();
-        let frames = self.frames.iter().enumerate().map(|(tick, rows)| {
-            let values = order.iter().flat_map(|&at| {
+        let mut frames: Vec<Frame> = Vec::new();
+        for (tick, rows) in self.frames.iter().enumerate() {
+            let mut frame = Frame::with_capacity(tick as u32, order.len(), 6);
+            for (place, &at) in order.iter().enumerate() {
                 let [x, y, z, a, b, c] = rows[at];
                 let metres = |value: f64| (value * 1_000.0).round() as i32;
-                let turns = |value: f64| (value / std::f64::consts::TAU * 65_536.0).round() as i32 & 0xffff;
-                [metres(x), metres(y), metres(z), turns(a), turns(b), turns(c)]
-            });
-            Frame::from_rows(tick as u32, &Self::layout(), ids.clone(), values.collect())
-        });
+                // An angle continues where it was, so a full turn is no jump.
+                let turns = |value: f64, column: usize| {
+                    let turns = (value / std::f64::consts::TAU * 65_536.0).round() as i32;
+                    let before = frames.last().map_or(0, |frame| frame.values()[place * 6 + column]);
+                    before.wrapping_add(i32::from(turns.wrapping_sub(before) as i16))
+                };
+                let row = [metres(x), metres(y), metres(z), turns(a, 3), turns(b, 4), turns(c, 5)];
+                frame.push(self.ids[at], &row);
+            }
+            frames.push(frame);
+        }
         frames
-            .collect::<std::result::Result<_, DeltaError>>()
-            .map_err(|error| frame_error("moves.f64", &error))
     }
 }
 
 /// Returns the layout of position, orientation, interacting. Positions come first, because bodies are hit before they spin.
 pub(super) fn cubes_layout() -> Layout {
-    let fields = [Field::Number, Field::Number, Field::Number, Field::Orientation { bits: 9 }, Field::Flag];
+    let orientation = Field::Orientation { bits: 9 };
+    let fields = [Field::Number, Field::Number, Field::Number, orientation, Field::Number];
     Layout::new(&fields).expect("a sound layout")
 }
 
@@ -128,22 +132,14 @@ pub(super) fn cubes(input: Option<&Path>) -> Result<Vec<Frame>> {
         });
     }
     let frames = numbers.chunks_exact(CUBES_PER_FRAME * 8).enumerate().map(|(tick, rows)| {
-        let values = rows.chunks_exact(8).flat_map(|row| {
+        let mut frame = Frame::with_capacity(tick as u32, CUBES_PER_FRAME, 8);
+        for (id, row) in (0..).zip(rows.chunks_exact(8)) {
             let &[largest, a, b, c, x, y, z, interacting] = row else { unreachable!("rows of eight") };
-            [x, y, z, largest, a, b, c, interacting]
-        });
-        Frame::from_rows(
-            tick as u32,
-            &cubes_layout(),
-            (0..CUBES_PER_FRAME as u32).collect(),
-            values.collect(),
-        )
+            frame.push(id, &[x, y, z, largest, a, b, c, interacting]);
+        }
+        frame
     });
-    frames.collect::<std::result::Result<_, DeltaError>>().map_err(|error| frame_error("cubes.i32", &error))
-}
-
-fn frame_error(name: &str, error: &DeltaError) -> CodecError {
-    CodecError::Data { name: name.into(), reason: error.to_string() }
+    Ok(frames.collect())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
@@ -166,7 +162,7 @@ mod tests {
         assert_eq!(cubes(None).unwrap().len(), 300);
         let moves = moves(None).unwrap();
         assert_eq!((moves.ids.len(), moves.frames.len()), (1_000, 60));
-        assert_eq!(moves.quantised().unwrap().len(), 60);
+        assert_eq!(moves.quantised().len(), 60);
         assert!(save().unwrap().starts_with(b"{\"version\":7"));
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use nowcast_wire::delta::{Baseline, Bodies, BodyColumns, Codec, Frame, Layout, Linear, Mode, Predictor};
+use nowcast_wire::delta::{Codec, Frame, Layout};
 
 use crate::report::{BarChart, Chart};
 use crate::report::{Cell, Column, Samples, Section, Table};
@@ -13,7 +13,7 @@ use super::{CodecError, Options, Result, data};
 pub(super) fn run(options: &Options) -> Result<Section> {
     let mut section = Section::new("Replication deltas in Rust");
     section.text(
-        "A separate receiver decodes every frame. Frames and the baselines of both ends are compared. Averages are over the frames with a baseline.",
+        "A separate receiver decodes every frame, and the frames of both ends are compared. Averages are over the frames with a baseline.",
     );
     let file = options.input.as_deref();
     let is = |ending: &str| file.is_some_and(|file| file.extension().is_some_and(|found| found == ending));
@@ -33,7 +33,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     }
     if file.is_none() || is("i32") {
         section.text(
-            "cubes: 901 bodies at 60 frames a second. Deltas are encoded against the frames 6, 7 and 8 back. Learned state passes only from a baseline to its frame, so each sixth of the frames learns separately.",
+            "cubes: 901 bodies at 60 frames a second. Deltas are encoded against the frames 6, 7 and 8 back.",
         );
         let table = cubes(options, file.filter(|_| is("i32")))?;
         section.chart(Chart::Bars(BarChart::from_table("cubes: size", "bytes a frame", &table, 0, &[1])));
@@ -48,52 +48,19 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     Ok(section)
 }
 
-const BITS: [&str; 2] = ["moves, fast (Rice)", "moves, small (range coder)"];
-
 fn moves(options: &Options, file: Option<&Path>) -> Result<Table> {
-    let frames = data::moves(file)?.quantised()?;
-    let mut table = Table::new(columns());
-    for (mode, name) in [Mode::Fast, Mode::Small].into_iter().zip(BITS) {
-        let codec = || Codec::new(data::Moves::layout(), mode, Linear::default());
-        let found = converse(name, codec, &frames, &[1, 2, 3], options.samples)?;
-        table.row(row(name, &frames, found));
-    }
-    Ok(table)
+    let frames = data::moves(file)?.quantised();
+    table("moves", &data::Moves::layout(), &frames, &[1, 2, 3], options.samples)
 }
 
 fn cubes(options: &Options, file: Option<&Path>) -> Result<Table> {
-    let frames = data::cubes(file)?;
-    let ages = [6, 7, 8];
-    let layout: fn() -> Layout = data::cubes_layout;
-    let mut table = Table::new(columns());
-    for (name, mode) in [("cubes, fast", Mode::Fast), ("cubes, small", Mode::Small)] {
-        let found = converse(
-            name,
-            || Codec::new(layout(), mode, Linear::default()),
-            &frames,
-            &ages,
-            options.samples,
-        )?;
-        table.row(row(name, &frames, found));
-    }
-    let name = "cubes, small, physical predictor";
-    let found =
-        converse(name, || Codec::new(layout(), Mode::Small, cube_bodies()), &frames, &ages, options.samples)?;
-    table.row(row(name, &frames, found));
-    Ok(table)
+    table("cubes", &data::cubes_layout(), &data::cubes(file)?, &[6, 7, 8], options.samples)
 }
 
-/// Returns a predictor for cubes of 0.4 m, with steps of 1/512 m and ticks of 1/60 s.
-fn cube_bodies() -> Bodies {
-    Bodies::new(BodyColumns {
-        position: 0,
-        orientation: 3,
-        orientation_bits: 9,
-        touching: Some(7),
-        gravity: [0.0, 0.0, -9.81 * 512.0 / 3_600.0],
-        up: 2,
-        size: 0.4 * 512.0,
-    })
+fn table(name: &str, layout: &Layout, frames: &[Frame], ages: &[usize], samples: usize) -> Result<Table> {
+    let mut table = Table::new(columns());
+    table.row(row(name, frames, converse(name, layout, frames, ages, samples)?));
+    Ok(table)
 }
 
 fn columns() -> Vec<Column> {
@@ -126,40 +93,30 @@ struct Found {
     decode: Samples,
 }
 
-/// Sends all frames. Each is encoded against the frame of `back` steps earlier. The conversation is repeated to measure the
+/// Sends all frames. Each is encoded against the frames of `ages` steps earlier. The conversation is repeated to measure the
 /// times.
-fn converse<P: Predictor>(
-    name: &str,
-    codec: impl Fn() -> Codec<P>,
-    frames: &[Frame],
-    ages: &[usize],
-    samples: usize,
-) -> Result<Found> {
+fn converse(name: &str, layout: &Layout, frames: &[Frame], ages: &[usize], samples: usize) -> Result<Found> {
+    let entities_max = frames.iter().map(Frame::len).max().unwrap_or(0);
+    let codec = || Codec::new(layout.clone(), entities_max);
     let mut found = Found { bytes: 0.0, encode: Samples::new(), decode: Samples::new() };
     // The first repetition only warms up.
     for repetition in 0..=samples.div_ceil(2) {
         let (mut sender, mut receiver) = (codec(), codec());
-        let (mut sent, mut got): (Vec<Baseline>, Vec<Baseline>) = (Vec::new(), Vec::new());
         let (mut bytes, mut encode, mut decode, mut counted) = (0usize, 0u128, 0u128, 0u32);
         let mut packet = Vec::new();
         for (at, frame) in frames.iter().enumerate() {
-            let back = |kept: &'_ [Baseline]| -> Vec<usize> {
-                ages.iter().filter(|&&age| age <= at).map(|&age| kept.len() - age).collect()
-            };
             packet.clear();
-            let past: Vec<&Baseline> = back(&sent).into_iter().map(|at| &sent[at]).collect();
+            let past: Vec<&Frame> =
+                ages.iter().filter(|&&age| age <= at).map(|&age| &frames[at - age]).collect();
             let start = Instant::now();
-            let kept = sender
-                .encode(frame, &past, &mut packet)
-                .map_err(|error| differs(name, &error.to_string()))?;
+            sender.encode(frame, &past, &mut packet).map_err(|error| differs(name, &error.to_string()))?;
             let encoded = start.elapsed();
-            let past: Vec<&Baseline> = back(&got).into_iter().map(|at| &got[at]).collect();
             let start = Instant::now();
             let read = receiver
                 .decode(frame.tick(), &packet, &past)
                 .map_err(|error| differs(name, &error.to_string()))?;
             let decoded = start.elapsed();
-            if read.frame() != frame || read != kept {
+            if read != *frame {
                 return Err(differs(name, "the frame differs"));
             }
             if at >= ages[0] {
@@ -168,8 +125,6 @@ fn converse<P: Predictor>(
                 decode += decoded.as_nanos();
                 counted += 1;
             }
-            sent.push(kept);
-            got.push(read);
         }
         let mean = |total: u128| total as f64 / 1e3 / f64::from(counted.max(1));
         found.bytes = bytes as f64 / f64::from(counted.max(1));

@@ -33,7 +33,6 @@ const CHECKED = ["sh", "bash", "lua", "ts", "js"];
  */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "README.md": ["rust"],
-  "spec/DELTA.md": ["python"],
   "spec/MOTION.md": ["python"],
   "packages/page/README.md": ["html"],
   "packages/react/README.md": ["tsx"],

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Channel, Key, MessageKind, Phase};
-use nowcast_wire_tools::decode::WorldReader;
 use nowcast_world_client::Join;
 
 use crate::output::printable;
 use crate::reach::{Reach, milliseconds};
 use crate::send::text;
+use crate::world_reader::WorldReader;
 
 /// A watched channel.
 pub(super) struct Source {
@@ -50,7 +50,7 @@ impl Source {
         if let Some(name) = name {
             Join::new(name).send(&channel)?;
         }
-        Ok(Source { channel, reader: name.map(|_| WorldReader::new()) })
+        Ok(Source { channel, reader: name.map(|_| WorldReader::default()) })
     }
 
     /// Returns the next message, or the reason why there are no more messages.

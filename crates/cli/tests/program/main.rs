@@ -2,7 +2,6 @@
 
 mod channels;
 mod check;
-mod decode;
 mod hostile;
 mod mcp;
 mod minimal;

@@ -1,339 +1,307 @@
-//! The codec, which encodes the header, the entities and the rows of a frame.
+//! The codec: the header, the entities and the rows of a frame, each defined once for both directions.
 
 use std::borrow::Cow;
 
-use crate::entropy::EntropyError;
-use crate::entropy::arith::{Decoder, Encoder};
-use crate::entropy::rice::{BitReader, BitWriter};
+use super::DeltaError;
+use super::bits::{BitReader, BitWriter, Bits, unzigzag, zigzag};
+use super::frame::{Column, Frame, Layout};
+use super::guess::{Guesses, expected_errors};
+use super::past::{DEPTH_MAX, Past};
 
-use super::baseline::Baseline;
-use super::fast::Fast;
-use super::frame::{Frame, Layout};
-use super::learnt::{Learnt, Means, Models};
-use super::past::{Past, Prior};
-use super::predict::{Linear, Predictor};
-use super::small::Small;
-use super::unlearnt::Unlearnt;
-use super::walk::{self, Symbols, Walked};
-use super::{DeltaError, Limits, Mode};
-
-/// Encodes frames and decodes them.
-///
-/// Both ends have a codec with the same layout and predictor. The writer chooses the mode of each frame. Between frames a codec
-/// keeps only scratch memory, because the learned state is in the baselines.
-#[derive(Debug, Clone)]
-pub struct Codec<P = Linear> {
+/// Encodes frames and decodes them. Both ends have a codec with the same layout. Between frames it keeps only scratch memory.
+#[derive(Debug)]
+pub struct Codec {
     layout: Layout,
-    mode: Mode,
-    limits: Limits,
-    predictor: P,
-    scratch: Scratch,
+    entities_max: usize,
+    means: Means,
 }
 
-/// Memory of the frames that were coded without baselines that learn, for reuse.
-#[derive(Debug, Clone, Default)]
-struct Scratch {
-    unlearnt: Unlearnt,
-    means: FreshMeans,
-    /// The places at which `means` has left its initial state.
-    touched: Vec<u16>,
-    walked: Walked,
-}
-
-/// Means of which only the touched ones have left their initial state.
-#[derive(Debug, Clone, Default)]
-struct FreshMeans(Option<Box<Means>>);
-
-impl FreshMeans {
-    /// Returns means in their initial state.
-    fn fresh(&mut self, layout: &Layout, touched: &mut Vec<u16>) -> &mut Means {
-        let means = self.0.get_or_insert_with(|| Box::new(Means::new(layout)));
-        means.restore(touched);
-        touched.clear();
-        means
-    }
-}
-
-/// The header of the small mode in this version. The header of version 1 has no bit 3.
-const HEADER_SMALL: u8 = 0b1001;
 const HEADER_DEPTH_SHIFT: u32 = 1;
 const HEADER_DEPTH: u8 = 0b110;
 
-const fn header(mode: Mode, depth: usize) -> u8 {
-    let small = if matches!(mode, Mode::Small) { HEADER_SMALL } else { 0 };
-    small | ((depth as u8) << HEADER_DEPTH_SHIFT)
-}
-
-/// Returns the mode and the remaining bytes. Checks that the frame was encoded against `given` baselines.
-fn read_header(bytes: &[u8], given: usize) -> Result<(Mode, &[u8]), DeltaError> {
-    let (&header, body) = bytes.split_first().ok_or(EntropyError::Truncated)?;
-    let mode = match header & !HEADER_DEPTH {
-        0 => Mode::Fast,
-        HEADER_SMALL => Mode::Small,
-        _ => return Err(DeltaError::Header { header }),
-    };
-    let needed = usize::from((header & HEADER_DEPTH) >> HEADER_DEPTH_SHIFT);
-    if needed == given { Ok((mode, body)) } else { Err(DeltaError::Baselines { needed, given }) }
-}
-
-impl<P: Predictor> Codec<P> {
-    /// Creates a codec that writes in `mode`, and reads both modes.
-    pub fn new(layout: Layout, mode: Mode, predictor: P) -> Self {
-        Self { layout, mode, limits: Limits::default(), predictor, scratch: Scratch::default() }
+impl Codec {
+    /// Creates a codec for frames with at most this number of entities.
+    pub fn new(layout: Layout, entities_max: usize) -> Self {
+        let means = Means::new(layout.width());
+        Self { layout, entities_max, means }
     }
 
-    /// Sets the limits of [`Codec::decode`].
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets the mode of frames that are written from now on. State that was learned in the other mode is not used, so after a
-    /// switch the first frames are larger.
-    pub fn set_mode(&mut self, mode: Mode) {
-        self.mode = mode;
-    }
-
-    /// The layout.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
-    /// Appends `frame` to `out`, and returns its baseline. The baseline may be used once the frame is acknowledged.
-    ///
-    /// `past` are baselines that the peer has acknowledged, newest first. The frame is encoded against the first baseline. The
-    /// other baselines improve the guesses. There are at most [`Past::DEPTH`] baselines. The protocol that carries the bytes
-    /// also carries the ticks of the frame and of these baselines.
-    ///
-    /// # Errors
-    /// [`DeltaError::Frame`] if the frame does not fit the layout.
-    pub fn encode(
-        &mut self,
-        frame: &Frame,
-        past: &[&Baseline],
-        out: &mut Vec<u8>,
-    ) -> Result<Baseline, DeltaError> {
-        frame.check_rows(&self.layout)?;
-        let start = out.len();
-        let written = self.write(frame, &past[..past.len().min(Past::DEPTH)], out);
-        if written.is_err() {
-            out.truncate(start);
-        }
-        written
-    }
-
-    fn write(
-        &mut self,
-        frame: &Frame,
-        past: &[&Baseline],
-        out: &mut Vec<u8>,
-    ) -> Result<Baseline, DeltaError> {
-        out.push(header(self.mode, past.len()));
-        let prior = Prior::of_baselines(past);
-        let memory = past.first().map_or(&[][..], |baseline| &baseline.memory);
-        let mut walked = Walked::default();
-        let (ids, learnt) = match self.mode {
-            Mode::Fast => {
-                let mut means = self.means(past);
-                let (mut bits, mut touched) = (BitWriter::new(out), Vec::new());
-                let mut fast = Fast { bits: &mut bits, means: &mut means, touched: &mut touched };
-                let ids = self.frame(&mut fast, frame.tick(), prior, memory, Some(frame), &mut walked)?;
-                bits.finish();
-                (ids, Learnt::Fast(means))
-            }
-            Mode::Small => {
-                let mut models = self.models(past);
-                let mut small = Small::new(Encoder::new(out), &mut models);
-                let ids = self.frame(&mut small, frame.tick(), prior, memory, Some(frame), &mut walked)?;
-                small.coder.finish();
-                (ids, Learnt::Small(models))
-            }
-        };
-        Ok(self.baseline(frame.tick(), ids.into_owned(), walked, learnt))
-    }
-
-    /// Reads the frame of `tick`, which was encoded against `past`. The frame must take all of `bytes`. Returns the baseline that
-    /// it becomes.
-    ///
-    /// # Errors
-    /// Any [`DeltaError`] except misuse, if [`Codec::encode`] did not write these bytes against the same past. Damaged bytes may
-    /// also decode to another frame, so the carrier must detect damage.
-    pub fn decode(&mut self, tick: u32, bytes: &[u8], past: &[&Baseline]) -> Result<Baseline, DeltaError> {
-        let past = &past[..past.len().min(Past::DEPTH)];
-        let (mode, body) = read_header(bytes, past.len())?;
-        let prior = Prior::of_baselines(past);
-        let memory = past.first().map_or(&[][..], |baseline| &baseline.memory);
-        let mut walked = Walked::default();
-        let (ids, learnt) = match mode {
-            Mode::Fast => {
-                let mut means = self.means(past);
-                let (mut bits, mut touched) = (BitReader::new(body), Vec::new());
-                let mut fast = Fast { bits: &mut bits, means: &mut means, touched: &mut touched };
-                let ids = self.frame(&mut fast, tick, prior, memory, None, &mut walked)?;
-                bits.finish()?;
-                (ids, Learnt::Fast(means))
-            }
-            Mode::Small => {
-                let mut models = self.models(past);
-                let mut small = Small::new(Decoder::new(body), &mut models);
-                let ids = self.frame(&mut small, tick, prior, memory, None, &mut walked)?;
-                small.coder.finish()?;
-                (ids, Learnt::Small(models))
-            }
-        };
-        Ok(self.baseline(tick, ids.into_owned(), walked, learnt))
-    }
-
-    /// Like [`Codec::encode`], for ends that keep only frames. The bytes depend only on the frames.
-    ///
-    /// Use it if many receivers with different losses share one encoding, or if a baseline for each receiver takes too much
-    /// memory. The result is a little larger, because nothing is learned from packet to packet.
+    /// Appends `frame` to `out`. `past` are frames that the peer has acknowledged, newest first. The frame is encoded against the
+    /// first one, and up to two older frames improve the guesses. Further frames are not used.
     ///
     /// The values of `past` are not checked, because the receiver has these frames and has checked them.
     ///
     /// # Errors
     /// [`DeltaError::Frame`] if the frame does not fit the layout, or if the rows of a frame of `past` have another width.
-    pub fn encode_against_frames(
-        &mut self,
-        frame: &Frame,
-        past: &[&Frame],
-        out: &mut Vec<u8>,
-    ) -> Result<(), DeltaError> {
-        let past = &past[..past.len().min(Past::DEPTH)];
+    /// [`DeltaError::TooMany`] if the frame has too many entities.
+    pub fn encode(&mut self, frame: &Frame, past: &[&Frame], out: &mut Vec<u8>) -> Result<(), DeltaError> {
+        let past = &past[..past.len().min(DEPTH_MAX)];
         frame.check_rows(&self.layout)?;
         past.iter().try_for_each(|past| past.check_rows_beside(frame, &self.layout))?;
         let start = out.len();
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let written = self.write_against_frames(frame, past, &mut scratch, out);
-        self.scratch = scratch;
-        if written.is_err() {
+        out.push((past.len() as u8) << HEADER_DEPTH_SHIFT);
+        let mut bits = BitWriter::new(out);
+        let coded = self.code(&mut bits, frame.tick(), past, Some(frame));
+        bits.finish();
+        if coded.is_err() {
             out.truncate(start);
         }
-        written
+        coded.map(drop)
     }
 
-    fn write_against_frames(
+    /// Reads the frame of `tick`, which was encoded against `past`. The frame must take all of `bytes`.
+    ///
+    /// # Errors
+    /// Any [`DeltaError`] except misuse, if [`Codec::encode`] did not write these bytes against the same past. Damaged bytes may
+    /// also decode to another frame, so the carrier must detect damage. [`DeltaError::Frame`] if a frame of `past` does not fit
+    /// the layout.
+    pub fn decode(&mut self, tick: u32, bytes: &[u8], past: &[&Frame]) -> Result<Frame, DeltaError> {
+        let past = &past[..past.len().min(DEPTH_MAX)];
+        past.iter().try_for_each(|frame| frame.check(&self.layout))?;
+        let (&header, body) = bytes.split_first().ok_or(DeltaError::Truncated)?;
+        if header & !HEADER_DEPTH != 0 {
+            return Err(DeltaError::Header { header });
+        }
+        let (needed, given) = (usize::from(header >> HEADER_DEPTH_SHIFT), past.len());
+        if needed != given {
+            return Err(DeltaError::Baselines { needed, given });
+        }
+        let mut bits = BitReader::new(body);
+        let (ids, values) = self.code(&mut bits, tick, past, None)?;
+        bits.finish()?;
+        Ok(Frame::from_parts(tick, ids.into_owned(), values))
+    }
+
+    /// Codes a frame, which a writer passes as `truth`. Returns the ids and, for a reader, the values.
+    fn code<'p, B: Bits>(
         &mut self,
-        frame: &Frame,
-        past: &[&Frame],
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Result<(), DeltaError> {
-        out.push(header(self.mode, past.len()));
-        let Scratch { unlearnt, means, touched, walked } = scratch;
-        unlearnt.estimate(&self.layout, past);
-        let prior = Prior::of_frames(past, &unlearnt.changes, &unlearnt.errors);
-        match self.mode {
-            Mode::Fast => {
-                let means = means.fresh(&self.layout, touched);
-                let mut bits = BitWriter::new(out);
-                let mut fast = Fast { bits: &mut bits, means, touched };
-                self.frame(&mut fast, frame.tick(), prior, &[], Some(frame), walked)?;
-                bits.finish();
-            }
-            Mode::Small => {
-                let mut models = Box::new(Models::new(&self.layout));
-                let mut small = Small::new(Encoder::new(out), &mut models);
-                self.frame(&mut small, frame.tick(), prior, &[], Some(frame), walked)?;
-                small.coder.finish();
+        bits: &mut B,
+        tick: u32,
+        past: &[&'p Frame],
+        truth: Option<&Frame>,
+    ) -> Result<(Cow<'p, [u32]>, Vec<i32>), DeltaError> {
+        let base = past.first().map_or(&[][..], |newest| newest.ids());
+        let ids = code_ids(bits, truth.map(Frame::ids), base, self.entities_max)?;
+        let past = Past::new(tick, self.layout.width(), &ids, past);
+        self.means.reset();
+        let mut walk = Walk {
+            bits,
+            layout: &self.layout,
+            means: &mut self.means,
+            past: &past,
+            truth: truth.map(Frame::values),
+            values: Vec::new(),
+            last_error: 0,
+        };
+        for row in 0..ids.len() {
+            walk.row(row)?;
+        }
+        let values = walk.values;
+        Ok((ids, values))
+    }
+}
+
+/// Codes the entities of the frame: those of the baseline that remain, and the new ones. A writer passes the ids as `truth`.
+fn code_ids<'b, B: Bits>(
+    coder: &mut B,
+    truth: Option<&[u32]>,
+    base: &'b [u32],
+    entities_max: usize,
+) -> Result<Cow<'b, [u32]>, DeltaError> {
+    if coder.bits(u32::from(truth == Some(base)), 1)? == 1 {
+        return Ok(Cow::Borrowed(base));
+    }
+    let mut ids = Vec::new();
+    for &id in base {
+        let stays = truth.is_some_and(|truth| truth.binary_search(&id).is_ok());
+        if coder.bits(u32::from(stays), 1)? == 1 {
+            ids.push(id);
+        }
+    }
+    let new = truth.unwrap_or_default().iter().copied().filter(|id| base.binary_search(id).is_err());
+    let new: Vec<u32> = new.collect();
+    let count = coder.bits(new.len() as u32, 24)? as usize;
+    if ids.len() + count > entities_max {
+        return Err(DeltaError::TooMany { count: ids.len() + count, max: entities_max });
+    }
+    let mut next = Some(0u32);
+    for at in 0..count {
+        let first = next.ok_or(DeltaError::Range)?;
+        // A gap is coded as its width in bits, followed by these bits.
+        let gap = new.get(at).map_or(0, |id| id - first);
+        let width = coder.bits(32 - gap.leading_zeros(), 6)?;
+        if width > 32 {
+            return Err(DeltaError::Range);
+        }
+        let id = first.checked_add(coder.bits(gap, width)?).ok_or(DeltaError::Range)?;
+        if base.binary_search(&id).is_ok() {
+            return Err(DeltaError::Range);
+        }
+        ids.push(id);
+        next = id.checked_add(1);
+    }
+    ids.sort_unstable();
+    Ok(Cow::Owned(ids))
+}
+
+/// Codes the rows of a frame, one after the other.
+struct Walk<'a, B> {
+    bits: &'a mut B,
+    layout: &'a Layout,
+    means: &'a mut Means,
+    past: &'a Past<'a>,
+    /// All values, for a writer.
+    truth: Option<&'a [i32]>,
+    /// The values that a reader has decoded.
+    values: Vec<i32>,
+    /// The error of the guesses in the last row that was coded, in sixteenths of a step.
+    last_error: u32,
+}
+
+impl<B: Bits> Walk<'_, B> {
+    fn row(&mut self, row: usize) -> Result<(), DeltaError> {
+        let width = self.layout.width();
+        let start = row * width;
+        let truth = self.truth.map(|truth| &truth[start..start + width]);
+        let rows = self.past.rows(row);
+        // A row that was not in the baseline always counts as changed.
+        if let Some([base, ..]) = rows {
+            let is_changed = truth.is_some_and(|truth| truth != base);
+            if self.bits.bits(u32::from(is_changed), 1)? == 0 {
+                if truth.is_none() {
+                    self.values.extend_from_slice(base);
+                }
+                return Ok(());
             }
         }
+        // Unchanged rows need no check, because they equal the baseline.
+        truth.map_or(Ok(()), |truth| self.layout.check(truth))?;
+        self.changed_row(start, rows)
+    }
+
+    fn changed_row(&mut self, start: usize, rows: Option<[&[i32]; DEPTH_MAX]>) -> Result<(), DeltaError> {
+        let columns = self.layout.columns();
+        let errors = expected_errors(rows);
+        let mut guesses = Guesses::new(rows, self.past, start, columns.len());
+        let mut residuals = [0; Layout::COLUMNS_MAX];
+        if let Some(truth) = self.truth {
+            for (column, &kind) in columns.iter().enumerate() {
+                residuals[column] = kind.residual(truth[start + column], guesses.column(column, kind, truth));
+            }
+        }
+        let coded = self.mask(&errors[..columns.len()], &residuals)?;
+        let mut row_error = None;
+        for (column, &kind) in columns.iter().enumerate() {
+            let mut residual = residuals[column];
+            if coded >> column & 1 == 1 {
+                let error = row_error.unwrap_or(self.last_error);
+                residual = self.residual(residual, column, kind, errors[column], error)?;
+            }
+            if self.truth.is_none() {
+                // A reader guesses a column when it knows the earlier ones.
+                let guess = guesses.column(column, kind, &self.values);
+                self.values.push(kind.value(residual, guess)?);
+            }
+            if kind != Column::Largest {
+                let size = residual.unsigned_abs().min(RESIDUAL_MAX) * 16;
+                row_error = Some(row_error.map_or(size, |before| u32::midpoint(before, size)));
+            }
+        }
+        self.last_error = row_error.unwrap_or(self.last_error);
         Ok(())
     }
 
-    /// Reads the bytes of [`Codec::encode_against_frames`].
-    ///
-    /// # Errors
-    /// Like [`Codec::decode`], and [`DeltaError::Frame`] if a frame of `past` does not fit the layout.
-    pub fn decode_against_frames(
-        &mut self,
-        tick: u32,
-        bytes: &[u8],
-        past: &[&Frame],
-    ) -> Result<Frame, DeltaError> {
-        let past = self.check_frames(past)?;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let read = self.read_against_frames(tick, bytes, past, &mut scratch);
-        self.scratch = scratch;
-        read
-    }
-
-    fn read_against_frames(
-        &mut self,
-        tick: u32,
-        bytes: &[u8],
-        past: &[&Frame],
-        scratch: &mut Scratch,
-    ) -> Result<Frame, DeltaError> {
-        let (mode, body) = read_header(bytes, past.len())?;
-        let Scratch { unlearnt, means, touched, walked } = scratch;
-        unlearnt.estimate(&self.layout, past);
-        let prior = Prior::of_frames(past, &unlearnt.changes, &unlearnt.errors);
-        let ids = match mode {
-            Mode::Fast => {
-                let means = means.fresh(&self.layout, touched);
-                let mut bits = BitReader::new(body);
-                let mut fast = Fast { bits: &mut bits, means, touched };
-                let ids = self.frame(&mut fast, tick, prior, &[], None, walked)?;
-                bits.finish()?;
-                ids
-            }
-            Mode::Small => {
-                let mut models = Box::new(Models::new(&self.layout));
-                let mut small = Small::new(Decoder::new(body), &mut models);
-                let ids = self.frame(&mut small, tick, prior, &[], None, walked)?;
-                small.coder.finish()?;
-                ids
-            }
+    /// Codes which columns have a residual, and returns them as bits. Columns whose guesses are expected to be right are not coded
+    /// one by one while all of them are right.
+    fn mask(&mut self, errors: &[u32], residuals: &[i32]) -> Result<u64, DeltaError> {
+        let columns = |holds: &dyn Fn(usize) -> bool| {
+            (0..errors.len()).fold(0, |all, column| all | (u64::from(holds(column)) << column))
         };
-        Ok(Frame::from_parts(tick, ids.into_owned(), walked.values.clone()))
+        let quiet = columns(&|column| errors[column] == 0);
+        let missed = columns(&|column| residuals[column] != 0);
+        let mut coded = !quiet;
+        if quiet != 0 && self.bits.bits(u32::from(missed & quiet != 0), 1)? == 1 {
+            for column in (0..errors.len()).filter(|column| quiet >> column & 1 == 1) {
+                coded |= u64::from(self.bits.bits((missed >> column) as u32 & 1, 1)?) << column;
+            }
+        }
+        Ok(coded)
     }
 
-    fn check_frames<'p, 'f>(&self, past: &'p [&'f Frame]) -> Result<&'p [&'f Frame], DeltaError> {
-        let past = &past[..past.len().min(Past::DEPTH)];
-        past.iter().try_for_each(|frame| frame.check(&self.layout))?;
-        Ok(past)
-    }
-
-    /// Codes a frame, and returns its ids. `walked` receives its rows.
-    fn frame<'p, S: Symbols>(
+    fn residual(
         &mut self,
-        symbols: &mut S,
-        tick: u32,
-        prior: Prior<'p>,
-        memory: &[f64],
-        truth: Option<&Frame>,
-        walked: &mut Walked,
-    ) -> Result<Cow<'p, [u32]>, DeltaError> {
-        let base: &[u32] = prior.newest().map_or(&[], Frame::ids);
-        let entities_max = self.limits.entities_max.min(self.predictor.entities_max());
-        let ids = walk::ids(symbols, truth, base, &Limits { entities_max })?;
-        let lined = Past::new(tick, self.layout.width(), &ids, prior);
-        self.predictor.start(&self.layout, &lined, memory);
-        let truth = truth.map(Frame::values);
-        walk::rows(symbols, &mut self.predictor, &self.layout, &lined, truth, walked)?;
-        Ok(ids)
+        residual: i32,
+        column: usize,
+        kind: Column,
+        error: u32,
+        row_error: u32,
+    ) -> Result<i32, DeltaError> {
+        if kind == Column::Largest {
+            let other = self.bits.rice(residual as u32, 0)?;
+            return if other < 4 { Ok(other as i32) } else { Err(DeltaError::Range) };
+        }
+        let mean = self.means.of(column, error, row_error);
+        let share = *mean / 22;
+        let k = if share == 0 { 0 } else { 32 - share.leading_zeros() };
+        let value = self.bits.rice(zigzag(residual), k)?;
+        *mean = (*mean * 31 + value.min(1 << 16) * 16) / 32;
+        Ok(unzigzag(value))
+    }
+}
+
+/// A residual of this size or more counts as this size.
+const RESIDUAL_MAX: u32 = 4_000;
+
+/// The mean zigzagged residuals of a frame in sixteenths, for each column and situation.
+#[derive(Debug)]
+struct Means {
+    means: Vec<u32>,
+    /// The places at which a mean may have left its initial state.
+    touched: Vec<u16>,
+}
+
+const SITUATIONS: usize = 32 * 16;
+
+const _: () = assert!(Layout::COLUMNS_MAX * SITUATIONS <= 1 << 16, "16 bits hold every place");
+
+/// The initial state of a column.
+static COLUMN: [u32; SITUATIONS] = {
+    let mut means = [0; SITUATIONS];
+    let mut situation = 0;
+    while situation < SITUATIONS {
+        // The value for the first half octave of a magnitude, doubled because zigzag doubles numbers.
+        let own = (situation / 16) as u32;
+        means[situation] = if own < 4 { own * 2 } else { (2 + (own & 1)) << (own / 2) };
+        situation += 1;
+    }
+    means
+};
+
+impl Means {
+    fn new(columns: usize) -> Self {
+        Self { means: COLUMN.repeat(columns), touched: Vec::new() }
     }
 
-    fn baseline(&self, tick: u32, ids: Vec<u32>, walked: Walked, learnt: Learnt) -> Baseline {
-        let Walked { values, changes, errors } = walked;
-        let frame = Frame::from_parts(tick, ids, values);
-        Baseline { frame, changes, errors, learnt, memory: self.predictor.memory() }
-    }
-
-    /// Returns the learned state of the newest baseline, or the initial state if there is none.
-    fn means(&self, past: &[&Baseline]) -> Box<Means> {
-        match past.first().map(|baseline| &baseline.learnt) {
-            Some(Learnt::Fast(means)) => means.clone(),
-            _ => Box::new(Means::new(&self.layout)),
+    /// Returns all means to their initial state.
+    fn reset(&mut self) {
+        for place in self.touched.drain(..) {
+            self.means[usize::from(place)] = COLUMN[usize::from(place) % SITUATIONS];
         }
     }
 
-    fn models(&self, past: &[&Baseline]) -> Box<Models> {
-        match past.first().map(|baseline| &baseline.learnt) {
-            Some(Learnt::Small(models)) => models.clone(),
-            _ => Box::new(Models::new(&self.layout)),
-        }
+    fn of(&mut self, column: usize, error: u32, row_error: u32) -> &mut u32 {
+        let place = column * SITUATIONS + magnitude(error) * 16 + magnitude(row_error) / 2;
+        self.touched.push(place as u16);
+        &mut self.means[place]
     }
+}
+
+/// The size of a number on a scale of half octaves: 0, 1, 2, 3, 4 (for 4 and 5), 5 (6 and 7), 6 (8 to 11), … up to 31.
+#[inline]
+fn magnitude(size: u32) -> usize {
+    if size < 4 {
+        return size as usize;
+    }
+    let octave = 31 - size.leading_zeros();
+    (2 * octave + (size >> (octave - 1) & 1)).min(31) as usize
 }

@@ -5,11 +5,9 @@ use super::DeltaError;
 /// The meaning of the columns of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    fields: Vec<Field>,
     columns: Vec<Column>,
     /// The largest value of each column.
     tops: Vec<u32>,
-    groups: Vec<usize>,
 }
 
 /// One property of an entity, quantised to whole numbers.
@@ -17,13 +15,6 @@ pub struct Layout {
 pub enum Field {
     /// One column with any number. Differences wrap at 32 bits.
     Number,
-    /// One column with an angle: 2^`bits` steps make a full turn. 1 to 16 bits.
-    Angle {
-        /// The width of the column.
-        bits: u32,
-    },
-    /// One column with 0 or 1.
-    Flag,
     /// Four columns for a quaternion x, y, z, w. The first is the index of the largest component. The others are the three other
     /// components, with `bits` (2 to 15) bits each.
     ///
@@ -38,15 +29,9 @@ pub enum Field {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
     Number,
-    Angle {
-        bits: u32,
-    },
-    Flag,
     /// The index of the largest component.
-    Largest {
-        bits: u32,
-    },
-    /// One of the three other components.
+    Largest,
+    /// One of the three other components. `first` is the column of the index.
     Component {
         bits: u32,
         first: usize,
@@ -64,22 +49,15 @@ impl Layout {
     pub fn new(fields: &[Field]) -> Result<Self, DeltaError> {
         let mut columns = Vec::new();
         for &field in fields {
-            let allowed = match field {
-                Field::Number | Field::Flag => true,
-                Field::Angle { bits } => (1..=16).contains(&bits),
-                Field::Orientation { bits } => (2..=15).contains(&bits),
-            };
-            if !allowed {
-                return Err(DeltaError::Layout { reason: "a field's width is out of range" });
-            }
             match field {
                 Field::Number => columns.push(Column::Number),
-                Field::Angle { bits } => columns.push(Column::Angle { bits }),
-                Field::Flag => columns.push(Column::Flag),
-                Field::Orientation { bits } => {
+                Field::Orientation { bits: bits @ 2..=15 } => {
                     let first = columns.len();
-                    columns.push(Column::Largest { bits });
+                    columns.push(Column::Largest);
                     columns.extend([Column::Component { bits, first }; 3]);
+                }
+                Field::Orientation { .. } => {
+                    return Err(DeltaError::Layout { reason: "a field's width is out of range" });
                 }
             }
         }
@@ -87,13 +65,7 @@ impl Layout {
             return Err(DeltaError::Layout { reason: "a layout has 1 to 64 columns" });
         }
         let tops = columns.iter().map(|column| column.top()).collect();
-        let groups = groups(&columns);
-        Ok(Self { fields: fields.to_vec(), columns, tops, groups })
-    }
-
-    /// The fields.
-    pub fn fields(&self) -> &[Field] {
-        &self.fields
+        Ok(Self { columns, tops })
     }
 
     /// The number of values of a row.
@@ -114,57 +86,35 @@ impl Layout {
     pub(super) fn columns(&self) -> &[Column] {
         &self.columns
     }
-
-    /// Returns the number of the group of each column. Neighbouring columns of one kind, such as x, y and z, share a model
-    /// because they are similar.
-    pub(super) fn groups(&self) -> &[usize] {
-        &self.groups
-    }
-}
-
-fn groups(columns: &[Column]) -> Vec<usize> {
-    let mut group = 0;
-    (0..columns.len())
-        .map(|at| {
-            if at > 0 && columns[at] != columns[at - 1] {
-                group += 1;
-            }
-            group
-        })
-        .collect()
 }
 
 impl Column {
-    /// Whether a value is within the range of this column.
-    #[inline]
-    pub(super) fn holds(self, value: i32) -> bool {
-        value as u32 <= self.top()
-    }
-
     /// The largest value of this column. If the column allows every value, the largest unsigned number.
     #[inline]
-    fn top(self) -> u32 {
+    pub(super) fn top(self) -> u32 {
         match self {
             Self::Number => u32::MAX,
-            Self::Angle { bits } | Self::Component { bits, .. } => (1 << bits) - 1,
-            Self::Flag => 1,
-            Self::Largest { .. } => 3,
+            Self::Largest => 3,
+            Self::Component { bits, .. } => (1 << bits) - 1,
         }
     }
 
-    /// Returns `to` - `from`. If the column is a circle, takes the shorter way around.
-    pub(super) fn difference(self, to: i32, from: i32) -> i32 {
+    /// Returns the difference between a value and its guess, as it is coded.
+    pub(super) fn residual(self, value: i32, guess: i32) -> i32 {
         match self {
-            Self::Angle { bits } => to.wrapping_sub(from) << (32 - bits) >> (32 - bits),
-            _ => to.wrapping_sub(from),
+            // The other indices are numbered from the guess on, in a circle.
+            Self::Largest => value.wrapping_sub(guess) & 3,
+            _ => value.wrapping_sub(guess),
         }
     }
 
-    /// The inverse of [`Column::difference`].
-    pub(super) fn sum(self, from: i32, difference: i32) -> i32 {
+    /// Returns the value with this residual.
+    pub(super) fn value(self, residual: i32, guess: i32) -> Result<i32, DeltaError> {
+        let value = guess.wrapping_add(residual);
         match self {
-            Self::Angle { bits } => from.wrapping_add(difference) & ((1 << bits) - 1),
-            _ => from.wrapping_add(difference),
+            Self::Largest => Ok(value & 3),
+            _ if value as u32 <= self.top() => Ok(value),
+            _ => Err(DeltaError::Range),
         }
     }
 }
@@ -186,21 +136,6 @@ impl Frame {
     /// Makes an empty frame with memory for `rows` rows of `width` numbers.
     pub fn with_capacity(tick: u32, rows: usize, width: usize) -> Self {
         Self { tick, ids: Vec::with_capacity(rows), values: Vec::with_capacity(rows * width) }
-    }
-
-    /// Creates a frame of rows that are already in one array.
-    ///
-    /// # Errors
-    /// [`DeltaError::Frame`] if the ids do not rise, or if the rows do not fit `layout`.
-    pub fn from_rows(
-        tick: u32,
-        layout: &Layout,
-        ids: Vec<u32>,
-        values: Vec<i32>,
-    ) -> Result<Self, DeltaError> {
-        let frame = Self { tick, ids, values };
-        frame.check(layout)?;
-        Ok(frame)
     }
 
     pub(super) fn from_parts(tick: u32, ids: Vec<u32>, values: Vec<i32>) -> Self {

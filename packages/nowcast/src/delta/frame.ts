@@ -1,6 +1,3 @@
-import { NowcastError } from "../errors/nowcast-error.js";
-import { type DeltaLayout, holds } from "./layout.js";
-
 /** The state of all replicated entities at one tick. */
 export interface DeltaFrame {
   /** The time of the frame, unsigned 32-bit, in steps of a constant length. */
@@ -11,24 +8,32 @@ export interface DeltaFrame {
   readonly values: Int32Array;
 }
 
-/** Throws a misuse if the frame does not fit this layout. */
-export function checkFrame(frame: DeltaFrame, layout: DeltaLayout): void {
-  const { tick, ids, values } = frame;
-  const { columns, width } = layout;
-  checkTick(tick);
-  if (values.length !== ids.length * width)
-    throw new NowcastError("misuse", `${values.length} values for ${ids.length} rows of ${width}`);
-  for (let row = 1; row < ids.length; row++)
-    if (ids[row]! <= ids[row - 1]!)
-      throw new NowcastError("misuse", `id ${ids[row]} after ${ids[row - 1]}: ids must rise`);
-  for (let at = 0; at < values.length; at++) {
-    if (holds(columns[at % width]!, values[at]!)) continue;
-    const where = `column ${at % width} of entity ${ids[Math.floor(at / width)]}`;
-    throw new NowcastError("misuse", `${values[at]} is out of the range of ${where}`);
-  }
-}
+/** One property of an entity, quantised to whole numbers (`spec/DELTA.md`, section 2). */
+export type DeltaField =
+  /** One column: any signed 32-bit number; differences wrap. */
+  | { readonly kind: "number" }
+  /**
+   * Four columns: the index of the largest of x, y, z, w, then the other three in `bits` (2 to 15) bits each. With M =
+   * 2^`bits` − 1, a stored s means (2s − M) / (M√2), and the largest is positive.
+   */
+  | { readonly kind: "orientation"; readonly bits: number };
 
-export function checkTick(tick: number): void {
-  if (tick !== tick >>> 0)
-    throw new NowcastError("misuse", `tick ${tick} is not an unsigned number of 32 bits`);
+/** The type of one number of a row. */
+export type DeltaColumn =
+  | { readonly kind: "number" | "largest" }
+  /** A component of an orientation. `first` is the column with the index of the largest component. */
+  | { readonly kind: "component"; readonly bits: number; readonly first: number };
+
+/** The columns of a frame. Both ends agree on them beforehand. */
+export function columnsOf(fields: readonly DeltaField[]): readonly DeltaColumn[] {
+  const columns: DeltaColumn[] = [];
+  for (const field of fields) {
+    const first = columns.length;
+    if (field.kind === "number") columns.push(field);
+    else {
+      const component = { kind: "component", bits: field.bits, first } as const;
+      columns.push({ kind: "largest" }, component, component, component);
+    }
+  }
+  return columns;
 }

@@ -10,15 +10,8 @@ import { encodeMsgpack } from "../../src/codec/msgpack-writer.js";
 import { ScopeReader } from "../../src/codec/scope.js";
 import { decodeWireSchema, encodeWireSchema } from "../../src/codec/wire-schema-bytes.js";
 import { BodyWriter } from "../../src/codec/write.js";
-import {
-  BodyPredictor,
-  type DeltaBaseline,
-  DeltaCodec,
-  type DeltaField,
-  DeltaLayout,
-  type DeltaPredictor,
-  LinearPredictor,
-} from "../../src/delta/index.js";
+import { columnsOf, type DeltaField, type DeltaFrame } from "../../src/delta/frame.js";
+import { FrameReader } from "../../src/delta/frame-reader.js";
 import { NowcastError } from "../../src/index.js";
 import { crc32 } from "../../src/save/crc32.js";
 import { MAGIC, readSave, VERSION } from "../../src/save/read.js";
@@ -42,8 +35,7 @@ const FIELDS: readonly DeltaField[] = [
   { kind: "number" },
   { kind: "number" },
   { kind: "orientation", bits: 9 },
-  { kind: "flag" },
-  { kind: "angle", bits: 16 },
+  { kind: "number" },
 ];
 
 /** Splits an input as the fuzz targets do: a byte of length before every part. */
@@ -89,19 +81,14 @@ function save(data: Uint8Array): void {
 
 /** Each decoded frame becomes a baseline of the next ones, as in a conversation with a hostile peer. */
 function delta(data: Uint8Array): void {
-  const choice = data[0] ?? 0;
-  const columns = { position: 0, orientation: 3, orientationBits: 9, touching: 7, up: 2, size: 205 } as const;
-  const predictor: DeltaPredictor =
-    (choice & 2) === 0 ? new LinearPredictor() : new BodyPredictor({ ...columns, gravity: [0, 0, -1.4] });
-  const mode = (choice & 1) === 0 ? "fast" : "small";
-  const codec = new DeltaCodec(new DeltaLayout(FIELDS), { mode, predictor, entitiesMax: ENTITIES_MAX });
-  const known: DeltaBaseline[] = [];
+  const reader = new FrameReader(columnsOf(FIELDS), ENTITIES_MAX);
+  const known: DeltaFrame[] = [];
   let tick = 1000;
-  for (const packet of parts(data.subarray(1))) {
+  for (const packet of parts(data)) {
     attempt(() => {
-      const baseline = codec.decode(tick, packet, known);
-      expect(baseline.frame.ids.length).toBeLessThanOrEqual(ENTITIES_MAX);
-      known.unshift(baseline);
+      const frame = reader.read(tick, packet, known);
+      expect(frame.ids.length).toBeLessThanOrEqual(ENTITIES_MAX);
+      known.unshift(frame);
       known.length = Math.min(known.length, BASELINES_MAX);
     });
     tick++;
@@ -146,6 +133,11 @@ function joined(all: readonly Uint8Array[]): Uint8Array {
 const body = ({ shape, body }: { shape: string; body: string }): Uint8Array[] =>
   shape.length < 512 ? [Uint8Array.of(...joined([bytes(shape)]), ...bytes(body))] : [];
 
+const { steps } = JSON.parse(readFileSync(join(VECTORS, "../delta/frames.json"), "utf8")) as {
+  steps: { bytes: string }[];
+};
+const deltas = steps.map(({ bytes }) => bytes);
+
 const TARGETS: Readonly<Record<string, readonly [(data: Uint8Array) => void, () => Uint8Array[]]>> = {
   wire_values: [values, () => [...vectors("values.json", body), ...vectors("invalid.json", body)]],
   wire_messages: [
@@ -154,7 +146,7 @@ const TARGETS: Readonly<Record<string, readonly [(data: Uint8Array) => void, () 
   ],
   wire_any: [any, () => vectors("msgpack-suite.json", ({ forms }: { forms: string[] }) => forms.map(bytes))],
   wire_save: [save, () => [Uint8Array.of(0x53, 2, 4, 0, 0x43, 6, 0, 1, 0, 5, 0, 7), new Uint8Array(60)]],
-  wire_delta: [delta, () => [0, 1, 2, 3].map((choice) => new Uint8Array(300).fill(9).fill(choice, 0, 1))],
+  wire_delta: [delta, () => [new Uint8Array(300), new Uint8Array(300).fill(9), joined(deltas.map(bytes))]],
 };
 
 describe.each(Object.entries(TARGETS))("%s", (target, [read, seeds]) => {

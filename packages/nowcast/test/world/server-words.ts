@@ -1,6 +1,6 @@
 /** Messages of a server of worlds on a session, made of plain values: `spec/WORLD.md`. */
 import { createCodec, encodeWireSchema, type Schema, types, wireSchemaOf } from "../../src/codec/index.js";
-import { DeltaCodec, DeltaLayout } from "../../src/delta/index.js";
+import { columnsOf } from "../../src/delta/frame.js";
 import {
   type Entity,
   entityCodec,
@@ -10,14 +10,14 @@ import {
   type Screen,
   screenCodec,
 } from "../../src/world/session/generated/messages.js";
+import { writeWholeFrame } from "../delta/frame-writer.js";
 
-const LAYOUT = new DeltaLayout([
+const COLUMNS = columnsOf([
   { kind: "number" },
   { kind: "number" },
   { kind: "number" },
   { kind: "orientation", bits: 12 },
 ]);
-const codec = new DeltaCodec(LAYOUT);
 /** The number of the finest grain: 1,024 steps a metre, and components of twelve bits. */
 export const FINEST = 10 * 16 + 12;
 /** The rotation of an upright entity, to the precision of twelve bits. */
@@ -66,7 +66,7 @@ export function payload(tick: number, sequence: number, groups: readonly Group[]
     const ids = [...rows.keys()].sort((a, b) => a - b);
     const numbers = ids.flatMap((id) => [...rows.get(id)!.map((metres) => metres * 1024), ...UPRIGHT]);
     const frame = { tick: at, ids: Uint32Array.from(ids), values: Int32Array.from(numbers) };
-    const delta = codec.encodeAgainstFrames(frame, []);
+    const delta = writeWholeFrame(COLUMNS, frame);
     const head = [group * 16, tick - at, FINEST, delta.length];
     bytes.push(...head.flatMap(varint), ...delta);
   }

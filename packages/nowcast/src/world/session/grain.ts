@@ -1,6 +1,5 @@
-import type { DeltaFrame } from "../../delta/frame.js";
+import { columnsOf, type DeltaFrame } from "../../delta/frame.js";
 import { FrameReader } from "../../delta/frame-reader.js";
-import { DeltaLayout } from "../../delta/layout.js";
 import type { NumberArray } from "../interpolation/rotation.js";
 import { readMotionFrame } from "./motion-row.js";
 import type { MotionUnits, MutablePose } from "./motion-state.js";
@@ -55,13 +54,13 @@ export class Grain {
     rotationBits: number,
     isMotion: boolean,
   ) {
-    const layout = new DeltaLayout([
+    const columns = columnsOf([
       { kind: "number" },
       { kind: "number" },
       { kind: "number" },
       { kind: "orientation", bits: rotationBits },
     ]);
-    this.#reader = new FrameReader(layout, GROUP_ENTITIES_MAX);
+    this.#reader = new FrameReader(columns, GROUP_ENTITIES_MAX);
     this.motionUnits = isMotion
       ? {
           position: 2 ** (positionBits + 2),

@@ -1,3 +1,4 @@
+import { BitReader } from "../../delta/bits.js";
 import type { DeltaFrame } from "../../delta/frame.js";
 import { WireError } from "../../errors/nowcast-error.js";
 import { MotionState, type MotionUnits, ROW, ROW_WIDTH } from "./motion-state.js";
@@ -22,7 +23,7 @@ export function readMotionFrame(
   baseline: DeltaFrame | undefined,
 ): DeltaFrame {
   if (bytes.length === 0) return { tick, ids: new Uint32Array(0), values: new Int32Array(0) };
-  const bits = new MotionBits(bytes);
+  const bits = new BitReader(bytes, 0, "motion row");
   const values = new Int32Array(ROW_WIDTH);
   let state: MotionState | undefined;
   if (baseline !== undefined) {
@@ -30,86 +31,57 @@ export function readMotionFrame(
     state.advance((tick - baseline.tick) >>> 0);
     state.writeRow(values, units);
   }
-  const isSame = baseline !== undefined && bits.take(1) === 0;
-  const id = isSame ? baseline.ids[0]! : bits.take(bits.take(ID_LENGTH_BITS));
-  bits.addVector(values, 0);
-  const largest = bits.take(1) === 0 ? values[ROW.rotation]! : bits.take(2);
+  const isSame = baseline !== undefined && bits.plain(1) === 0;
+  const id = isSame ? baseline.ids[0]! : readId(bits);
+  addVector(bits, values, 0);
+  const largest = bits.plain(1) === 0 ? values[ROW.rotation]! : bits.plain(2);
   if (state === undefined) values.fill(0, ROW.rotation, ROW.velocity);
   else state.writeComponents(largest, values, units);
   values[ROW.rotation] = largest;
-  bits.addVector(values, ROW.rotation + 1);
-  bits.addVector(values, ROW.velocity);
-  bits.addVector(values, ROW.spin);
-  bits.addVector(values, ROW.acceleration);
-  if (bits.take(1) === 1) bits.setVector(values, ROW.inertia, 2);
-  if (bits.take(1) === 1) bits.setVector(values, ROW.decay, 1);
-  bits.end();
+  addVector(bits, values, ROW.rotation + 1);
+  addVector(bits, values, ROW.velocity);
+  addVector(bits, values, ROW.spin);
+  addVector(bits, values, ROW.acceleration);
+  if (bits.plain(1) === 1) setVector(bits, values, ROW.inertia, 2);
+  if (bits.plain(1) === 1) setVector(bits, values, ROW.decay, 1);
+  bits.finish();
   for (let at = ROW.rotation + 1; at < ROW.velocity; at++) {
-    if (values[at]! < 0 || values[at]! > units.componentMax) throw bits.outOfRange();
+    if (values[at]! < 0 || values[at]! > units.componentMax) throw outOfRange(bits);
   }
   for (let at = ROW.inertia; at < ROW.decay; at++) {
-    if (values[at]! < 1 || values[at]! > INERTIA_MAX) throw bits.outOfRange();
+    if (values[at]! < 1 || values[at]! > INERTIA_MAX) throw outOfRange(bits);
   }
-  if (values[ROW.decay]! < 0 || values[ROW.decay]! > DECAY_MAX) throw bits.outOfRange();
+  if (values[ROW.decay]! < 0 || values[ROW.decay]! > DECAY_MAX) throw outOfRange(bits);
   return { tick, ids: Uint32Array.of(id), values };
 }
 
-/** Reads bits, the lowest of a byte first. */
-class MotionBits {
-  readonly #bytes: Uint8Array;
-  /** Number of bits that were read. */
-  #at = 0;
+function readId(bits: BitReader): number {
+  const width = bits.plain(ID_LENGTH_BITS);
+  if (width > 32) throw outOfRange(bits);
+  return bits.plain(width);
+}
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
+/** Adds a vector of three numbers; sums wrap at 32 bits. */
+function addVector(bits: BitReader, values: Int32Array, first: number): void {
+  const width = readWidth(bits);
+  for (let at = first; at < first + 3; at++) values[at] = values[at]! + readSigned(bits, width);
+}
 
-  /** Returns an unsigned number of at most 32 bits. */
-  take(bits: number): number {
-    if (bits > 32) throw this.outOfRange();
-    if (this.#at + bits > this.#bytes.length * 8) {
-      throw new WireError("the payload ends too early", this.#bytes.length, "motion row");
-    }
-    let value = 0;
-    for (let done = 0; done < bits; ) {
-      const inByte = this.#at % 8;
-      const count = Math.min(8 - inByte, bits - done);
-      const part = (this.#bytes[(this.#at - inByte) / 8]! >> inByte) & ((1 << count) - 1);
-      value += part * 2 ** done;
-      done += count;
-      this.#at += count;
-    }
-    return value;
-  }
+function setVector(bits: BitReader, values: Int32Array, first: number, count: number): void {
+  const width = readWidth(bits);
+  for (let at = first; at < first + count; at++) values[at] = readSigned(bits, width);
+}
 
-  /** Adds a vector of three numbers; sums wrap at 32 bits. */
-  addVector(values: Int32Array, first: number): void {
-    const bits = this.#width();
-    for (let axis = 0; axis < 3; axis++) values[first + axis] = values[first + axis]! + this.#signed(bits);
-  }
+function readWidth(bits: BitReader): number {
+  const code = bits.plain(WIDTH_BITS);
+  return code === WIDE ? 32 : code;
+}
 
-  setVector(values: Int32Array, first: number, count: number): void {
-    const bits = this.#width();
-    for (let at = 0; at < count; at++) values[first + at] = this.#signed(bits);
-  }
+function readSigned(bits: BitReader, width: number): number {
+  const raw = bits.plain(width);
+  return width > 0 && raw >= 2 ** (width - 1) ? raw - 2 ** width : raw;
+}
 
-  /** Refuses unread bytes and non-zero filling. */
-  end(): void {
-    const rest = this.#bytes.length * 8 - this.#at;
-    if (rest >= 8 || this.take(rest) !== 0) throw this.outOfRange();
-  }
-
-  outOfRange(): WireError {
-    return new WireError("out of range", Math.floor(this.#at / 8), "motion row");
-  }
-
-  #width(): number {
-    const code = this.take(WIDTH_BITS);
-    return code === WIDE ? 32 : code;
-  }
-
-  #signed(bits: number): number {
-    const raw = this.take(bits);
-    return bits > 0 && raw >= 2 ** (bits - 1) ? raw - 2 ** bits : raw;
-  }
+function outOfRange(bits: BitReader): WireError {
+  return new WireError("out of range", bits.at, "motion row");
 }

@@ -1,3 +1,4 @@
+import { WireInput } from "../../codec/input.js";
 import { WireError } from "../../errors/nowcast-error.js";
 import { Grain } from "./grain.js";
 
@@ -32,21 +33,19 @@ export class PayloadReader {
   readonly tick: number;
   /** The number of the newest input of this client in force at that step; 0 for none. */
   readonly ackedInputSequence: number;
-  #at = 6;
   #before: GroupHead | undefined;
-  readonly #bytes: Uint8Array;
+  readonly #input: WireInput;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-    if (bytes.length < 4) throw new WireError("the payload ends too early", bytes.length, "tick");
-    if (bytes.length < 6) throw new WireError("the payload ends too early", bytes.length, "controls");
-    this.tick = (bytes[0]! | (bytes[1]! << 8) | (bytes[2]! << 16) | (bytes[3]! << 24)) >>> 0;
-    this.ackedInputSequence = bytes[4]! | (bytes[5]! << 8);
+    this.#input = new WireInput(bytes);
+    this.#input.path.push("head");
+    this.tick = this.#input.view.getUint32(this.#input.advance(4, "tick"), true);
+    this.ackedInputSequence = this.#input.view.getUint16(this.#input.advance(2, "controls"), true);
   }
 
   next(): GroupRecord | undefined {
-    if (this.#at === this.#bytes.length) return undefined;
-    const first = this.#varint("group");
+    if (this.#input.at === this.#input.end) return undefined;
+    const first = this.#count("group");
     const group = first >>> 4;
     const isMotion = (first & 8) !== 0;
     const isAlike = (first & 4) !== 0;
@@ -54,11 +53,7 @@ export class PayloadReader {
     if (group >= GROUPS_MAX || (isMotion && depth > 1)) throw this.#refused("group");
     const head = this.#head(isMotion, isAlike, depth);
     this.#before = head;
-    const length = this.#varint("length");
-    const end = this.#at + length;
-    if (end > this.#bytes.length) throw new WireError("the payload ends too early", this.#at, "delta");
-    const delta = this.#bytes.subarray(this.#at, end);
-    this.#at = end;
+    const delta = this.#input.raw(this.#count("delta"), "delta");
     return { ...head, group, delta };
   }
 
@@ -69,37 +64,28 @@ export class PayloadReader {
       if (before!.isMotion || depth === 0 || before!.past.length !== depth) throw this.#refused("group");
       return before!;
     }
-    const tick = isAlike ? before!.tick : (this.tick - this.#varint("age")) >>> 0;
+    const tick = isAlike ? before!.tick : (this.tick - this.#count("age")) >>> 0;
     const past: number[] = [];
     let newer = 0;
     for (let left = depth; left > 0; left--) {
-      const age = this.#varint("past age");
+      const age = this.#count("past age");
       if (age <= newer) throw this.#refused("past age");
       newer = age;
       past.push((tick - age) >>> 0);
     }
-    const grain = past.length > 0 ? undefined : Grain.of(this.#varint("grain"));
+    const grain = past.length > 0 ? undefined : Grain.of(this.#count("grain"));
     if (past.length === 0 && grain?.isMotion !== isMotion) throw this.#refused("grain");
-    const stay = past.length > 0 && !isMotion ? this.#varint("stay") : 0;
+    const stay = past.length > 0 && !isMotion ? this.#count("stay") : 0;
     if (past.length > 0 && stay >= (tick - past[0]!) >>> 0) throw this.#refused("stay");
     return { isMotion, tick, past, stay, grain };
   }
 
-  #varint(field: string): number {
-    let value = 0;
-    for (let scale = 1; scale <= 2 ** 28; scale *= 128) {
-      const byte = this.#bytes[this.#at++];
-      if (byte === undefined) throw new WireError("the payload ends too early", this.#bytes.length, field);
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) {
-        if ((byte === 0 && scale > 1) || value > 0xffff_ffff) throw this.#refused(field);
-        return value;
-      }
-    }
-    throw this.#refused(field);
+  #count(field: string): number {
+    this.#input.path[0] = field;
+    return this.#input.count(field);
   }
 
   #refused(field: string): WireError {
-    return new WireError("out of range", this.#at, field);
+    return new WireError("out of range", this.#input.at, field);
   }
 }
