@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::browser;
 use crate::link::check;
-use crate::report::{Book, Report};
+use crate::report::{Book, Machine, Report};
 use crate::trial::{Progress, TrialError, locked};
 use crate::{freshness, ipc, lag, latency};
 
@@ -18,11 +18,10 @@ const CODEC_SECONDS: f64 = 45.0;
 const CODEC_SECONDS_QUICK: f64 = 45.0;
 
 /// The packages that are compared with our own.
-const MEASURED: &[&str] = &[
+const MEASURED: [&str; 9] = [
     "quinn",
     "tokio-tungstenite",
     "rusty_enet",
-    "iceoryx2",
     "bitcode",
     "prost",
     "quick-xml",
@@ -90,7 +89,14 @@ impl Everything {
     /// Runs all instruments that this system supports. Reports the others at once, and notes them in the book.
     pub fn run(&self) -> Book {
         let plans = self.plans();
-        let mut book = Book::new("Measurements of Nowcast", self.command.clone(), MEASURED);
+        let mut book = Book {
+            title: "Measurements of Nowcast".into(),
+            command: self.command.clone(),
+            machine: Machine::here(),
+            versions: versions(),
+            notes: Vec::new(),
+            chapters: Vec::new(),
+        };
         book.notes.push(
             "Every figure is shown together with those of other programs, measured in the same run. Links are emulated between the network stacks of real kernels; a seed decides the fate of every packet. This page loads no other file."
                 .into(),
@@ -154,7 +160,7 @@ impl Everything {
     }
 
     fn lag(&self) -> Result<Report, String> {
-        let plan = lag::Plan { runs: if self.quick { 1 } else { 4 }, peers: true, seed: self.seed };
+        let plan = lag::Plan { runs: if self.quick { 1 } else { 4 }, seed: self.seed };
         lag::run(&plan, &mut |_| {}).map_err(|error| error.to_string())
     }
 
@@ -208,4 +214,15 @@ fn leave_out(book: &mut Book, what: &str, why: &str) {
 
 fn left_out(what: &str, why: &str) -> String {
     format!("Left out: {what}: {why}")
+}
+
+/// Returns the versions of Nowcast and of the compared packages, with which this program was built.
+fn versions() -> Vec<(String, String)> {
+    let packages = include_str!("../Cargo.lock").split("[[package]]\n").filter_map(|package| {
+        let value = |key: &str| {
+            package.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \"")?.strip_suffix('"'))
+        };
+        Some((value("name")?.to_owned(), value("version")?.to_owned()))
+    });
+    packages.filter(|(name, _)| name == "nowcast" || MEASURED.contains(&name.as_str())).collect()
 }

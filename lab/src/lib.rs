@@ -8,14 +8,13 @@
 //! - `peers` are the transports that are measured: our own and those in common use.
 //! - `freshness`, `latency`, `lag` and `ipc` measure links and queues. `trial` runs one of them with one peer on one link.
 //! - `soak` runs sessions in virtual time. `codec` compares encodings.
-//! - `bots` play worlds. `load` fills a server with readers, and compares it with Colyseus.
+//! - `load` fills a server with readers, and compares it with Colyseus.
 //! - `crash` kills servers and cuts the power of disks, and checks the stored data. `cluster` lets servers of a cluster live
 //!   through faults.
 //! - `motion` compares displayed poses with the server's world. `script` measures rules in Luau. `browser` lets a page measure
 //!   itself.
 //! - `everything` runs all instruments one after the other.
 
-pub mod bots;
 pub mod browser;
 pub mod cluster;
 pub mod codec;

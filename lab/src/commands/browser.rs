@@ -42,7 +42,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.show.check(Some("lab-browser.html"))?;
+    args.show.check("browser")?;
     links::begin()?;
     let plan = Plan {
         rtt: args.rtt,
@@ -55,5 +55,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         command: super::command_line(),
     };
     output::note(format_args!("about {:.0} s", plan.seconds()));
-    args.show.show(&plan.run()?, Some("lab-browser.html"))
+    args.show.show(&plan.run()?, "browser")
 }

@@ -49,7 +49,7 @@ pub(crate) struct Args {
 const SHRINK_MAX: Duration = Duration::from_secs(1_200);
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.show.check(None)?;
+    args.show.check("cluster")?;
     let time_max = match args.minutes {
         Some(minutes) => Some(
             Duration::try_from_secs_f64(minutes * 60.0)
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         faults.run(command, &mut |step| output::note(step))?
     };
-    let shown = args.show.show(&outcome.report, None)?;
+    let shown = args.show.show(&outcome.report, "cluster")?;
     if let Some(failure) = &outcome.failure {
         output::note(failure);
         return Ok(ExitCode::FAILURE);

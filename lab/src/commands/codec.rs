@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         output::line(codec::cold_start(codec.parse()?, file.as_ref())?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    args.show.check(None)?;
+    args.show.check("codec")?;
     let report = codec::run(&Options {
         only: args.only.clone(),
         samples: args.samples.into(),
@@ -53,5 +53,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         browser_path: args.browser_path.clone(),
         command: super::command_line(),
     })?;
-    args.show.show(&report, None)
+    args.show.show(&report, "codec")
 }

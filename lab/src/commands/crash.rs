@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use nowcast_lab::crash::{self, FailPoint, Plan};
 use nowcast_lab::program;
 
@@ -14,8 +13,7 @@ use crate::output;
 /// Power cuts are simulated at writes and syncs of a store, on a disk that also fails at random. Kills are SIGKILL of `nowcast
 /// serve`; every second kill happens at a named step of writing in the server's store. Clients over WebTransport and WebSocket
 /// walk, and increment counters by durable actions, in the state of the world and in the saved data of their accounts. Fails if
-/// a confirmed action is lost, doubled or damaged in either. Luanti's server (`apt-get install minetest-server`) is killed in
-/// the same way if it is installed. Takes about ten minutes.
+/// a confirmed action is lost, doubled or damaged in either. Takes about ten minutes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Number of kills [default: 100; with --quick: 5]
@@ -34,10 +32,6 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Plan::CLIENTS, value_parser = clap::value_parser!(u8).range(1..=200))]
     clients: u8,
 
-    /// Omit Luanti's server, which is otherwise killed in the same way if it is installed
-    #[arg(long)]
-    no_peers: bool,
-
     /// A quick run, in about a minute
     #[arg(long)]
     quick: bool,
@@ -51,7 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.show.check(None)?;
+    args.show.check("crash")?;
     let (kills, cuts) =
         if args.quick { (Plan::KILLS_QUICK, Plan::CUTS_QUICK) } else { (Plan::KILLS, Plan::CUTS) };
     let plan = Plan {
@@ -60,11 +54,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         cuts: args.cuts.unwrap_or(cuts),
         clients: args.clients,
         steps: args.steps.clone(),
-        peers: !args.no_peers,
         seed: args.seed,
     };
     let outcome = crash::run(&plan, super::command_line(), &mut |step| output::note(step))?;
-    let shown = args.show.show(&outcome.report, None)?;
+    let shown = args.show.show(&outcome.report, "crash")?;
     Ok(if outcome.is_broken { ExitCode::FAILURE } else { shown })
 }
 

@@ -47,10 +47,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.show.check("freshness")?;
     if args.simulated {
         return simulated(args);
     }
-    args.show.check(Some("lab-freshness.html"))?;
     links::begin()?;
     let plan = Plan {
         measured: Duration::from_secs(args.seconds),
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let progress = Progress::shown(plan.seconds());
     let report = plan.run(&progress);
     links::finish(&progress);
-    args.show.show(&report?, Some("lab-freshness.html"))
+    args.show.show(&report?, "freshness")
 }
 
 fn simulated(args: &Args) -> anyhow::Result<ExitCode> {
@@ -74,5 +74,5 @@ fn simulated(args: &Args) -> anyhow::Result<ExitCode> {
         let _ = std::io::stderr().flush();
     });
     output::note("");
-    args.show.show(&report, None)
+    args.show.show(&report, "freshness")
 }

@@ -8,7 +8,7 @@ use nowcast_lab::local::Carrier;
 use super::show::Show;
 use crate::output;
 
-/// Measure the paths between two processes: our queue, the limit of the hardware, the kernel's means, and iceoryx2
+/// Measure the paths between two processes: our queue, the limit of the hardware, and the kernel's means
 ///
 /// Measures the one-way latency of messages of 80 bytes in three cases: while both processes are awake, at 1 kHz, and when the
 /// receiver is woken from sleep. Also measures the number of messages a second, and the number of system calls for each
@@ -23,8 +23,7 @@ pub(crate) struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// Measure only this (may be repeated): mailbox, updates, events, blackboard, publish, futex, publishandwake, pipe,
-    /// unix, tcp
+    /// Measure only this (may be repeated): mailbox, updates, events, futex, pipe, unix, tcp
     #[arg(long, value_name = "CARRIER", value_parser = carrier)]
     through: Vec<Carrier>,
 
@@ -42,8 +41,8 @@ fn carrier(word: &str) -> Result<Carrier, String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.show.check(Some("lab-ipc.html"))?;
+    args.show.check("ipc")?;
     let plan = Plan { rounds: usize::from(args.rounds), quick: args.quick, through: args.through.clone() };
     let report = ipc::run(&plan, &mut |step| output::note(step))?;
-    args.show.show(&report, Some("lab-ipc.html"))
+    args.show.show(&report, "ipc")
 }

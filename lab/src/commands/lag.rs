@@ -25,10 +25,6 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=100))]
     runs: u16,
 
-    /// Omit the peers: measure only our queue and the kernel's (local)
-    #[arg(long)]
-    without_peers: bool,
-
     /// Seed for the moment of the receiver's work at which the sender starts (local), and for the loss and delay of packets
     /// (remote)
     #[arg(long, default_value_t = 1)]
@@ -46,23 +42,21 @@ enum Place {
     Remote,
 }
 
-const PAGE_LOCAL: &str = "lab-lag.html";
-const PAGE_REMOTE: &str = "lab-lag-remote.html";
+const PAGE_LOCAL: &str = "lag";
+const PAGE_REMOTE: &str = "lag-remote";
 /// Number of simultaneous runs, each over its own link. The readers sleep most of the time.
 const AT_ONCE: usize = 6;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match args.place {
         Place::Local => {
-            args.show.check(Some(PAGE_LOCAL))?;
-            let plan =
-                lag::Plan { runs: usize::from(args.runs), peers: !args.without_peers, seed: args.seed };
+            args.show.check(PAGE_LOCAL)?;
+            let plan = lag::Plan { runs: usize::from(args.runs), seed: args.seed };
             let report = lag::run(&plan, &mut |step| output::note(step))?;
-            args.show.show(&report, Some(PAGE_LOCAL))
+            args.show.show(&report, PAGE_LOCAL)
         }
         Place::Remote => {
-            anyhow::ensure!(!args.without_peers, "--without-peers is for --where local");
-            args.show.check(Some(PAGE_REMOTE))?;
+            args.show.check(PAGE_REMOTE)?;
             links::begin()?;
             let plan = remote::Plan {
                 runs: args.runs.into(),
@@ -74,7 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let progress = Progress::shown(plan.seconds());
             let report = plan.run(&progress);
             links::finish(&progress);
-            args.show.show(&report?, Some(PAGE_REMOTE))
+            args.show.show(&report?, PAGE_REMOTE)
         }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.show.check(Some("lab-latency.html"))?;
+    args.show.check("latency")?;
     links::begin()?;
     let plan = Plan {
         rtts: args.rtt.clone(),
@@ -61,5 +61,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let progress = Progress::shown(plan.seconds());
     let report = plan.run(&progress);
     links::finish(&progress);
-    args.show.show(&report?, Some("lab-latency.html"))
+    args.show.show(&report?, "latency")
 }

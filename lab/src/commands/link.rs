@@ -17,7 +17,7 @@ use crate::output;
 /// twice the delay, and is lost about twice as often as a packet.
 ///
 /// Example, a world behind 50 ms of round trip and 1 % of loss:
-///   cargo xtask lab link --delay 25ms --loss 0.5 --host 'nowcast serve --anonymous --host 10.77.0.2' -- cargo xtask lab bots --url ws://10.77.0.2:7777
+///   cargo xtask lab link --delay 25ms --loss 0.5 --host 'nowcast serve --anonymous --host 10.77.0.2' -- nowcast ping nowcast://10.77.0.2:7777/lab
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {

@@ -54,8 +54,6 @@ pub(crate) fn finish(progress: &Mutex<Progress>) {
 
 /// Parses the names of the peers that an instrument measures. The help lists these names.
 pub(crate) fn peers(measured: &[Peer]) -> impl TypedValueParser<Value = Peer> + use<> {
-    PossibleValuesParser::new(measured.iter().map(|peer| peer.word())).try_map(|word| {
-        let peer = Peer::from_word(&word).ok_or("no peer of that name can be measured")?;
-        peer.missing().map_or(Ok(peer), Err)
-    })
+    PossibleValuesParser::new(measured.iter().map(|peer| peer.word()))
+        .try_map(|word| Peer::from_word(&word).ok_or("no peer of that name can be measured"))
 }

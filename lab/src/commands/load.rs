@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use nowcast_lab::link;
 use nowcast_lab::load::{COLYSEUS, Plan};
 use nowcast_lab::program;
@@ -95,8 +94,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let page = if args.asteroids { "lab-asteroids.html" } else { "lab-load.html" };
-    args.show.check(Some(page))?;
+    let page = if args.asteroids { "asteroids" } else { "load" };
+    args.show.check(page)?;
     let plan = plan(args)?;
     let mut progress = |step: &str| output::note(step);
     let outcome = if args.asteroids {
@@ -107,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let _ = link::become_able();
         plan.run(&mut progress)?
     };
-    let shown = args.show.show(&outcome.report, Some(page))?;
+    let shown = args.show.show(&outcome.report, page)?;
     if outcome.failed.is_empty() {
         return Ok(shown);
     }

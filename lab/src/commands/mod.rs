@@ -1,6 +1,5 @@
 //! The command line: a subcommand for each instrument.
 
-mod bots;
 mod browser;
 mod cluster;
 mod codec;
@@ -37,8 +36,8 @@ Begin with `cargo xtask lab report --quick`. It runs all instruments in less tha
 
 The instruments over emulated links (report, latency, freshness, lag --where remote, browser, motion, load --asteroids, link) run real \
 programs on the network stacks of real kernels. They need Linux, and root or unprivileged user namespaces. `freshness --simulated`, \
-`soak`, `cluster`, `crash`, `store`, `studio`, `load`, `lag`, `ipc`, `codec` and `script` need neither. With --html FILE, most \
-instruments also write a page with charts.";
+`soak`, `cluster`, `crash`, `store`, `studio`, `load`, `lag`, `ipc`, `codec` and `script` need neither. Every \
+instrument with figures also writes a page with charts below target/lab/.";
 
 /// The instruments, in the order that helps a new user.
 #[derive(clap::Subcommand)]
@@ -59,7 +58,6 @@ enum Instrument {
     Crash(crash::Args),
     Store(store::Args),
     Studio(studio::Args),
-    Bots(bots::Args),
     /// The other process of an instrument; the instruments start it themselves
     #[command(hide = true)]
     Child {
@@ -113,6 +111,5 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Instrument::Crash(args) => crash::run(&args),
         Instrument::Store(args) => store::run(&args),
         Instrument::Studio(args) => studio::run(&args),
-        Instrument::Bots(args) => bots::run(&args),
     }
 }

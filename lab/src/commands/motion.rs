@@ -71,7 +71,7 @@ impl Which {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.show.check(Some("lab-motion.html"))?;
+    args.show.check("motion")?;
     links::begin()?;
     let (conditions, seconds) = match args {
         Args { football: true, quick, .. } => (FOOTBALL.to_vec(), if *quick { 20 } else { 150 }),
@@ -108,5 +108,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Args { hands: true, .. } => plan.run_hands(progress)?,
         _ => plan.run(progress)?,
     };
-    args.show.show(&report, Some("lab-motion.html"))
+    args.show.show(&report, "motion")
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use nowcast_lab::everything::Everything;
+use nowcast_lab::report::{page, to_json};
 
 use super::links;
-use super::show::check_writable;
+use super::show::{check_writable, write};
 use crate::output;
 
 /// Run every instrument and write one page with all tables and charts
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// File of the page; the JSON has the same name with the extension .json
-    #[arg(long, value_name = "FILE", default_value = "lab-report.html")]
+    #[arg(long, value_name = "FILE", default_value = "report")]
     html: PathBuf,
 }
 
@@ -38,9 +38,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     links::begin()?;
     let everything = Everything { quick: args.quick, seed: args.seed, command: super::command_line() };
     let book = everything.run();
-    std::fs::write(&args.html, book.to_html())
-        .with_context(|| format!("cannot write {}", args.html.display()))?;
-    std::fs::write(&json, book.to_json()).with_context(|| format!("cannot write {}", json.display()))?;
+    let figures = to_json(&book);
+    write(&args.html, &page(&figures))?;
+    write(&json, &figures)?;
     output::line(format_args!(
         "{} chapters: {}, {}",
         book.chapters.len(),

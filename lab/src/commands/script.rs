@@ -32,10 +32,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.show.check(None)?;
+    args.show.check("script")?;
     let plan = if args.quick { Plan::QUICK } else { Plan::FULL };
     let rounds = args.rounds.map_or(plan.rounds, usize::from);
     let plan = Plan { rounds, seed: args.seed, ..plan };
     let report = script::run(&plan, super::command_line(), &mut |step| output::note(step))?;
-    args.show.show(&report, None)
+    args.show.show(&report, "script")
 }

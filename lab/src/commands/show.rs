@@ -1,10 +1,10 @@
-//! Shows the report of an instrument to people and scripts.
+//! Shows the figures of an instrument to people and scripts.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use nowcast_lab::report::Report;
+use nowcast_lab::report::{Report, page};
 
 use crate::output;
 
@@ -15,33 +15,42 @@ pub(crate) struct Show {
     #[arg(long)]
     json: bool,
 
-    /// Write the page with the charts to this file. The page needs no other file
+    /// Write the page with the charts to this file [default: a file below target/lab]. The page needs no other file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
 impl Show {
-    /// Checks before the measurement that the page can be written.
-    pub(crate) fn check(&self, usual: Option<&str>) -> anyhow::Result<()> {
-        self.html.as_deref().or(usual.map(Path::new)).map_or(Ok(()), check_writable)
+    /// Checks before the measurement that the page can be written. `name` is that of the default file.
+    pub(crate) fn check(&self, name: &str) -> anyhow::Result<()> {
+        check_writable(&self.page(name))
     }
 
-    /// Prints the report. Writes the page with its charts to the given file. Without a given file, writes it to `usual`, the
-    /// default file of the instrument, if there is one.
-    pub(crate) fn show(&self, report: &Report, usual: Option<&str>) -> anyhow::Result<ExitCode> {
-        let text = if self.json { report.to_json() + "\n" } else { report.to_terminal() };
-        output::text(&text)?;
-        if let Some(file) = self.html.as_deref().or(usual.map(Path::new)) {
-            std::fs::write(file, report.to_html())
-                .with_context(|| format!("the page could not be written to {}", file.display()))?;
-            output::note(format_args!("charts: {}", file.display()));
-        }
+    /// Prints the report, and writes the page with its charts.
+    pub(crate) fn show(&self, report: &Report, name: &str) -> anyhow::Result<ExitCode> {
+        let json = report.to_json();
+        output::text(&if self.json { json.clone() + "\n" } else { report.to_terminal() })?;
+        let file = self.page(name);
+        write(&file, &page(&json))?;
+        output::note(format_args!("charts: {}", file.display()));
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn page(&self, name: &str) -> PathBuf {
+        self.html.clone().unwrap_or_else(|| PathBuf::from(format!("target/lab/{name}.html")))
     }
 }
 
-/// Checks whether a file can be written, without changing it.
+/// Writes a file whose folder exists.
+pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Checks whether a file can be written, without changing it. Makes its folder.
 pub(crate) fn check_writable(file: &Path) -> anyhow::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
     let was_there = file.exists();
     let open = std::fs::OpenOptions::new().append(true).create(true).open(file);
     open.with_context(|| format!("cannot write {}", file.display()))?;

@@ -39,7 +39,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.show.check(None)?;
+    args.show.check("store")?;
     let usual = if args.quick { Plan::QUICK } else { Plan::FULL };
     let plan = Plan {
         bodies: args.bodies.unwrap_or(usual.bodies),
@@ -48,5 +48,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         seed: args.seed,
     };
     let report = store::run(&plan, super::command_line(), &mut |step| output::note(step))?;
-    args.show.show(&report, None)
+    args.show.show(&report, "store")
 }

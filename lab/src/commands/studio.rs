@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use nowcast_lab::load::{Plan, StudioPlan, run_studio};
 use nowcast_lab::program;
 
@@ -50,7 +49,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    args.show.check(None)?;
+    args.show.check("studio")?;
     let program = program::nowcast()?;
     let load = Plan::quick(program, super::command_line());
     let plan = StudioPlan {
@@ -62,5 +61,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         back: Duration::from_secs(args.back),
     };
     let report = run_studio(&plan, &mut |step| output::note(step))?;
-    args.show.show(&report, None)
+    args.show.show(&report, "studio")
 }

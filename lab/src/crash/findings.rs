@@ -2,18 +2,11 @@
 
 use super::kills::Kills;
 use super::ledger::Tally;
-use super::luanti::Luanti;
 use super::power::Survived;
 use super::{FailPoint, Plan};
 use crate::report::{BarChart, Cell, Chart, Column, Report, Samples, Section, Table};
 
-pub(super) fn report(
-    plan: &Plan,
-    command: String,
-    power: Option<&Survived>,
-    kills: Option<Kills>,
-    luanti: Option<Luanti>,
-) -> Report {
+pub(super) fn report(plan: &Plan, command: String, power: Option<&Survived>, kills: Option<Kills>) -> Report {
     let mut report = Report::new("Data left after a crash", command).seed(plan.seed);
     if !report.machine.release_build {
         report.note("This is a DEBUG build: its times are not valid. The numbers of kept and lost actions do not depend on the build.");
@@ -32,15 +25,6 @@ pub(super) fn report(
         report.section(of_kills(plan, &mut kills));
         report.section(of_acts(&kills));
         report.section(of_places(&mut kills));
-    }
-    match luanti {
-        Some(luanti) => drop(report.section(of_luanti(luanti))),
-        None if plan.peers && plan.kills > 0 => {
-            report.note(
-                "Luanti's server is not installed (apt-get install minetest-server), so it was not killed.",
-            );
-        }
-        None => {}
     }
     report
 }
@@ -127,35 +111,6 @@ fn of_places(kills: &mut Kills) -> Section {
         row.extend([lost, doubled, kept_unanswered, undone].map(count));
         row.extend([0.5, 1.0].map(|share| quantile(&mut place.movement_lost_ms, share)));
         table.row(row);
-    }
-    section.table(table);
-    section
-}
-
-fn of_luanti(luanti: Luanti) -> Section {
-    let mut section = Section::new("The peer: Luanti");
-    section.text(format!(
-        "{} with a world in which one mod counts, killed in the same way. The mod keeps its count in its storage, and in the metadata of a node of the map. Luanti saves each every 5.3 s by default, and does not tell a mod when. A count that was printed before a kill and is missing afterwards is lost. The world has no players, so these are losses of a mod, not of a player.",
-        luanti.version
-    ));
-    let mut table = Table::new(vec![
-        Column::text("figure"),
-        Column::text("unit"),
-        Column::number("p50", ""),
-        Column::number("p99", ""),
-        Column::number("greatest", ""),
-        Column::number("samples", ""),
-    ]);
-    for (name, unit, mut samples) in [
-        ("time lost in the mod's storage", "ms", luanti.storage.lost_ms),
-        ("counts lost in the mod's storage", "counts", luanti.storage.counts_lost),
-        ("time lost in the map", "ms", luanti.map.lost_ms),
-        ("counts lost in the map", "counts", luanti.map.counts_lost),
-        ("difference between the two counts after a kill", "counts", luanti.torn),
-        ("start to the first step", "ms", luanti.started_ms),
-    ] {
-        let [p50, p99, greatest] = [0.5, 0.99, 1.0].map(|share| quantile(&mut samples, share));
-        table.row(vec![Cell::text(name), Cell::text(unit), p50, p99, greatest, Cell::count(samples.len())]);
     }
     section.table(table);
     section

@@ -446,7 +446,7 @@ mod tests {
     use super::*;
 
     fn plan(kills: usize, steps: Vec<FailPoint>) -> Plan {
-        Plan { program: PathBuf::new(), kills, cuts: 0, clients: 1, peers: false, steps, seed: 1 }
+        Plan { program: PathBuf::new(), kills, cuts: 0, clients: 1, steps, seed: 1 }
     }
 
     fn aims(plan: &Plan) -> Vec<Option<FailPoint>> {

@@ -8,7 +8,6 @@
 mod findings;
 mod kills;
 mod ledger;
-mod luanti;
 mod power;
 mod process;
 pub mod store;
@@ -35,9 +34,6 @@ pub enum CrashError {
     /// The server failed in another way. Its figures are not valid.
     #[error("the server: {0}")]
     Server(String),
-    /// The peer failed in another way. Its figures are not valid.
-    #[error("the server of Luanti: {0}")]
-    Peer(String),
     /// The data that the server left cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -60,8 +56,6 @@ pub struct Plan {
     /// The steps of the store's writing at which the server is killed. If the list is empty, the kills go through all steps, and
     /// every second kill is at a random moment.
     pub steps: Vec<FailPoint>,
-    /// Whether Luanti's server is also killed, if it is installed.
-    pub peers: bool,
     /// Seed of the kills and of the play.
     pub seed: u64,
 }
@@ -101,12 +95,11 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
         0 => None,
         _ => Some(kills::run(plan, progress)?),
     };
-    let luanti = if plan.peers && plan.kills > 0 { luanti::run(plan, progress)? } else { None };
     let is_broken = kills.as_ref().is_some_and(|kills| {
         let (acts, saved) = (kills.acts, kills.saved);
         acts.lost + acts.doubled + saved.lost + saved.doubled > 0 || !kills.damage.is_empty()
     });
-    Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills, luanti), is_broken })
+    Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills), is_broken })
 }
 
 /// A temporary folder that is removed after the trial.

@@ -12,7 +12,7 @@ use crate::report::{
 /// Maximum number of points of a curve.
 const POINTS: usize = 150;
 
-pub(super) fn notes(plan: &Plan, peers: &[Peer], rate_hz: u32, report: &mut Report) {
+pub(super) fn notes(plan: &Plan, rate_hz: u32, report: &mut Report) {
     report.note(format!(
         "{KEYS} keys of {STATE_BYTES} bytes at {rate_hz} Hz and 10 events of {EVENT_BYTES} bytes a second, one way. The reader samples about {rate_hz} times a second, with a drifting phase. Age of state: at every sample, for every key, now minus the time at which the shown value was produced. Latency of events: from the put to the sample. {} s each after a warm-up. Runs of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets.",
         plan.measured.as_secs(),

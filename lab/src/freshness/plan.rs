@@ -246,13 +246,13 @@ impl Plan {
     /// Returns the peers that can be measured: those that send state and ordered events over one connection.
     #[must_use]
     pub fn measured() -> Vec<Peer> {
-        let sends_both = |peer: &Peer| !matches!(peer, Peer::QuicStream | Peer::QuicStreams);
+        let sends_both = |peer: &Peer| *peer != Peer::QuicStreams;
         Peer::ALL.into_iter().filter(sends_both).collect()
     }
 
     pub(super) fn peers(&self) -> Vec<Peer> {
         let is_wanted = |peer: &Peer| self.peers.is_empty() || self.peers.contains(peer);
-        Self::measured().into_iter().filter(|peer| peer.is_available() && is_wanted(peer)).collect()
+        Self::measured().into_iter().filter(is_wanted).collect()
     }
 
     pub(super) fn cases(&self) -> Vec<Case> {

@@ -36,7 +36,7 @@ impl Plan {
             }
         }
         let mut report = Report::new("Freshness on real links", self.command.clone()).seed(self.seed);
-        findings::notes(self, &peers, RATE_HZ, &mut report);
+        findings::notes(self, RATE_HZ, &mut report);
         for (case, measured) in cases.iter().zip(&measured) {
             report.section(findings::section(case, &peers, measured));
         }

@@ -93,7 +93,7 @@ fn some(table: &Table, column: usize) -> Table {
 
 /// Compares our queue with the limit, in the same run and with the cores at the same distance.
 fn ratios(results: &mut [Measured]) -> Table {
-    use Carrier::{Blackboard, Events, Futex, Mailbox, Updates};
+    use Carrier::{Events, Futex, Mailbox, Updates};
     type Of = fn(&mut Measured) -> &mut Samples;
     let mut table =
         Table::new(vec![Column::text("ratio"), Column::number("near", ""), Column::number("far", "")]);
@@ -119,11 +119,6 @@ fn ratios(results: &mut [Measured]) -> Table {
         "awake p99: updates to raw mailbox",
         ratio(Updates, Mailbox, |result| &mut result.awake_p99.near),
         ratio(Updates, Mailbox, |result| &mut result.awake_p99.far),
-    );
-    row(
-        "updates written: to the blackboard's",
-        ratio(Updates, Blackboard, |result| &mut result.written.near),
-        ratio(Updates, Blackboard, |result| &mut result.written.far),
     );
     let woken: Of = |result| &mut result.woken_p50;
     row(

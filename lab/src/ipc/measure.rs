@@ -9,19 +9,17 @@ use crate::report::Samples;
 
 /// Whether a receiver can poll for messages without the kernel.
 pub(super) fn can_spin(carrier: Carrier) -> bool {
-    use Carrier::{Blackboard, Events, Mailbox, Publish, Updates};
-    matches!(carrier, Mailbox | Updates | Events | Blackboard | Publish)
+    matches!(carrier, Carrier::Mailbox | Carrier::Updates | Carrier::Events)
 }
 
 /// Whether a receiver can sleep until there is a message.
 pub(super) fn can_sleep(carrier: Carrier) -> bool {
-    use Carrier::{Blackboard, Mailbox, Publish};
-    !matches!(carrier, Mailbox | Blackboard | Publish)
+    carrier != Carrier::Mailbox
 }
 
 /// Whether a rate is meaningful for the carrier.
 pub(super) fn has_rate(carrier: Carrier) -> bool {
-    !matches!(carrier, Carrier::Futex | Carrier::PublishAndWake)
+    carrier != Carrier::Futex
 }
 
 /// Returns a name that no other run uses.

@@ -1,13 +1,11 @@
 //! The report of `lab lag`: the paper's figures 8a and 8c.
 
-use super::{MESSAGES, Plan, Run, WORK_MS, carriers};
+use super::{CARRIERS, MESSAGES, Plan, Run, WORK_MS};
 use crate::local::Carrier;
 use crate::report::{Axis, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table};
 
 pub(super) fn report(plan: &Plan, runs: &[Run]) -> Report {
-    let peers = if plan.peers { "" } else { " --without-peers" };
-    let command =
-        format!("cargo xtask lab lag --where local --runs {} --seed {}{peers}", plan.runs, plan.seed);
+    let command = format!("cargo xtask lab lag --where local --runs {} --seed {}", plan.runs, plan.seed);
     let mut report = Report::new("Lag of the last message, as in the paper", command).seed(plan.seed);
     report.note(format!(
         "Section 6 of Kessler and Hodges, A Network Communication Protocol for Distributed Virtual Environment Systems (1996): {MESSAGES} messages of 80 bytes (time, id, 16 floats) are sent at once. The receiver, another process on this machine, reads up to ten, then works, and so on. {} runs each. The receiver's work is sleep, so runs can overlap, and only one sender sends at a time.",
@@ -23,16 +21,8 @@ pub(super) fn report(plan: &Plan, runs: &[Run]) -> Report {
             of.map(pick).collect()
         }
     };
+    report.section(figure("Figure 8a: delay of the last message", "lag", "ms", 3, &spread(|run| run.lag_ms)));
     report.section(figure(
-        plan,
-        "Figure 8a: delay of the last message",
-        "lag",
-        "ms",
-        3,
-        &spread(|run| run.lag_ms),
-    ));
-    report.section(figure(
-        plan,
         "Figure 8c: how long sending takes",
         "time to send",
         "ms",
@@ -40,7 +30,6 @@ pub(super) fn report(plan: &Plan, runs: &[Run]) -> Report {
         &spread(|run| run.send_ms),
     ));
     report.section(figure(
-        plan,
         "Share of messages that were read",
         "read",
         "%",
@@ -51,7 +40,6 @@ pub(super) fn report(plan: &Plan, runs: &[Run]) -> Report {
 }
 
 fn figure(
-    plan: &Plan,
     title: &str,
     what: &str,
     unit: &str,
@@ -64,7 +52,7 @@ fn figure(
     columns.extend(WORK_MS.map(|work| Column::number(format!("{work} ms of work"), unit)));
     let mut table = Table::new(columns);
     let mut series = Vec::new();
-    for carrier in carriers(plan) {
+    for carrier in CARRIERS {
         let mut row = vec![Cell::text(carrier.name())];
         let mut values = Vec::new();
         for work in WORK_MS {

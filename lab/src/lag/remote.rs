@@ -41,11 +41,11 @@ impl Entry {
     fn all(plan: &Plan) -> Vec<Entry> {
         let mut entries = Vec::new();
         let is_wanted = |peer: &Peer| plan.peers.is_empty() || plan.peers.contains(peer);
-        for peer in Peer::ALL.into_iter().filter(|peer| peer.is_available() && is_wanted(peer)) {
+        for peer in Peer::ALL.into_iter().filter(is_wanted) {
             let verbs: &[Verb] = match peer {
                 Peer::TcpConflating => &[Verb::State],
                 Peer::TcpConflatingEager => &[],
-                Peer::QuicDatagrams | Peer::QuicDatagramsTuned | Peer::QuicStreams => &[],
+                Peer::QuicDatagrams | Peer::QuicStreams => &[],
                 peer if peer.is_ours() => &[Verb::Event, Verb::State],
                 _ => &[Verb::Event],
             };

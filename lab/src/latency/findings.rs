@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Entry, Measured, ON_TIME, Plan, Setting};
 use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Samples, Section, Series, Table};
 
-pub(super) fn notes(plan: &Plan, entries: &[Entry], report: &mut Report) {
+pub(super) fn notes(plan: &Plan, report: &mut Report) {
     report.note(crate::peers::note_on_tcp());
     report.note(format!(
         "Messages of 64 bytes are sent without waiting, and echoed. On time: the echo arrives within the round-trip time plus {} ms. Runs of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets. The loss is that of round trips; every direction loses about half of it.",

@@ -91,7 +91,6 @@ fn verbs(peer: Peer) -> &'static [Verb] {
         // With this load these peers behave like TCP, because no message waits long enough to be replaced.
         Peer::TcpConflating | Peer::TcpConflatingEager => &[],
         Peer::QuicDatagrams => &[Verb::State],
-        Peer::QuicDatagramsTuned => &[],
         peer if peer.is_ours() => &[Verb::Event, Verb::State],
         _ => &[Verb::Event],
     }
@@ -107,8 +106,7 @@ struct Entry {
 impl Entry {
     fn all(plan: &Plan) -> Vec<Entry> {
         let mut entries = Vec::new();
-        let wanted =
-            |peer: &Peer| peer.is_available() && (plan.peers.is_empty() || plan.peers.contains(peer));
+        let wanted = |peer: &Peer| plan.peers.is_empty() || plan.peers.contains(peer);
         for peer in Peer::ALL.into_iter().filter(wanted) {
             entries.extend(verbs(peer).iter().map(|&verb| Entry { peer, verb }));
         }
@@ -221,7 +219,7 @@ impl Plan {
             }
         }
         let mut report = Report::new("Latency under loss", self.command.clone()).seed(self.seed);
-        findings::notes(self, &entries, &mut report);
+        findings::notes(self, &mut report);
         for (setting, measured) in settings.iter().zip(measured) {
             report.section(findings::section(setting, &entries, measured));
         }

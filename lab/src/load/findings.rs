@@ -498,6 +498,6 @@ mod tests {
         for told in ["Colyseus is left out.", "2 were lost (it was late)", "plain protocol"] {
             assert!(text.contains(told), "{told} is not in {text}");
         }
-        assert!(report.to_html().contains("Processor time of the network"));
+        assert!(report.to_json().contains("Processor time of the network"));
     }
 }

@@ -19,14 +19,6 @@ pub enum Carrier {
     Updates,
     /// Our queue. Every message is an event.
     Events,
-    /// iceoryx2's key-value store of newest values.
-    Blackboard,
-    /// iceoryx2's publish-subscribe. If the buffer is full, the publisher waits.
-    Publish,
-    /// iceoryx2's publish-subscribe, with a buffer for one message that overflows.
-    PublishNewest,
-    /// iceoryx2's publish-subscribe, with an event that wakes the subscriber.
-    PublishAndWake,
     /// A pipe.
     Pipe,
     /// A Unix socket.
@@ -36,15 +28,11 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    const ALL: [Carrier; 11] = [
+    const ALL: [Carrier; 7] = [
         Carrier::Mailbox,
         Carrier::Futex,
         Carrier::Updates,
         Carrier::Events,
-        Carrier::Blackboard,
-        Carrier::Publish,
-        Carrier::PublishNewest,
-        Carrier::PublishAndWake,
         Carrier::Pipe,
         Carrier::Unix,
         Carrier::Tcp,
@@ -57,10 +45,6 @@ impl Carrier {
             Carrier::Futex => "bare futex",
             Carrier::Updates => "Nowcast queue, updates",
             Carrier::Events => "Nowcast queue, events",
-            Carrier::Blackboard => "iceoryx2 blackboard",
-            Carrier::Publish => "iceoryx2 publish-subscribe",
-            Carrier::PublishNewest => "iceoryx2 with overflow",
-            Carrier::PublishAndWake => "iceoryx2 with event",
             Carrier::Pipe => "pipe",
             Carrier::Unix => "Unix socket",
             Carrier::Tcp => "TCP",
@@ -77,16 +61,9 @@ impl Carrier {
         Carrier::ALL.into_iter().find(|carrier| carrier.word().eq_ignore_ascii_case(word))
     }
 
-    /// Whether the carrier is a foreign library.
-    pub fn is_peer(self) -> bool {
-        use Carrier::{Blackboard, Publish, PublishAndWake, PublishNewest};
-        matches!(self, Blackboard | Publish | PublishNewest | PublishAndWake)
-    }
-
     /// Whether only the newest message counts. A message that was not read in time is then never read.
     pub fn replaces(self) -> bool {
-        use Carrier::{Blackboard, Mailbox, PublishNewest, Updates};
-        matches!(self, Mailbox | Updates | Blackboard | PublishNewest)
+        matches!(self, Carrier::Mailbox | Carrier::Updates)
     }
 }
 
@@ -125,7 +102,6 @@ impl Meeting {
                 let (door, address) = kernel::tcp_door()?;
                 Ok(Meeting { address, door: Prepared::Stream(door) })
             }
-            peer => named(Prepared::Ready(peer_outlet(peer, name)?)),
         }
     }
 
@@ -170,26 +146,6 @@ impl Carrier {
             Carrier::Pipe => kernel::standard_input(patience, batch),
             Carrier::Unix => kernel::connect_unix(address, patience, batch),
             Carrier::Tcp => kernel::connect_tcp(address, patience, batch),
-            peer => peer_inlet(peer, address),
         }
     }
-}
-
-fn peer_outlet(carrier: Carrier, name: &str) -> Result<Box<dyn Outlet>, LocalError> {
-    use super::iceoryx::{BlackboardOut, PublishOut, WhenFull};
-    Ok(match carrier {
-        Carrier::Blackboard => Box::new(BlackboardOut::new(name)?),
-        Carrier::PublishNewest => Box::new(PublishOut::new(name, WhenFull::Overflow, false)?),
-        Carrier::PublishAndWake => Box::new(PublishOut::new(name, WhenFull::Wait, true)?),
-        _ => Box::new(PublishOut::new(name, WhenFull::Wait, false)?),
-    })
-}
-
-fn peer_inlet(carrier: Carrier, name: &str) -> Result<Box<dyn Inlet>, LocalError> {
-    use super::iceoryx::{BlackboardIn, SubscribeIn};
-    Ok(match carrier {
-        Carrier::Blackboard => Box::new(BlackboardIn::new(name)?),
-        Carrier::PublishAndWake => Box::new(SubscribeIn::new(name, true)?),
-        _ => Box::new(SubscribeIn::new(name, false)?),
-    })
 }

@@ -225,6 +225,6 @@ mod tests {
         for section in &report.sections {
             assert_eq!(section.tables[0].rows.len(), 3 * ALL.len());
         }
-        assert!(report.to_html().contains("100 ms, 5 % lost, 3 in a row"));
+        assert!(report.to_json().contains("100 ms, 5 % lost, 3 in a row"));
     }
 }

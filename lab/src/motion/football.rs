@@ -246,6 +246,6 @@ mod tests {
         let record = &report.sections[1].tables[0].rows;
         let causes: Vec<String> = record.iter().map(|row| row[7].show()).collect();
         assert_eq!(causes, ["", "", "at the edge of the reach", "the view was older than half a second"]);
-        assert!(report.to_html().contains("<circle"));
+        assert!(report.to_json().contains("\"kind\": \"points\""));
     }
 }

@@ -47,8 +47,6 @@ pub enum Peer {
     OursWebSocket,
     /// Plain TCP, written as fast as the socket accepts data, with CUBIC, the most common congestion control.
     TcpCubic,
-    /// Plain TCP with BBR.
-    TcpBbr,
     /// TCP with a conflating sender. The sender writes events first, and then the newest value of each key. It decides the
     /// content of a piece only when `poll` reports that the kernel has sent nearly all earlier bytes.
     TcpConflating,
@@ -56,32 +54,25 @@ pub enum Peer {
     TcpConflatingEager,
     /// A WebSocket library with its usual unlimited buffer.
     WebSocket,
-    /// QUIC with everything on one stream.
-    QuicStream,
     /// QUIC with a separate stream for every message, and therefore without an order.
     QuicStreams,
     /// QUIC with states in datagrams and events on a stream, with the library's defaults.
     QuicDatagrams,
-    /// QUIC with states in datagrams and events on a stream, with a small buffer for datagrams and BBR.
-    QuicDatagramsTuned,
     /// `ENet`: reliable events and unreliable states, on two separate channels.
     Enet,
 }
 
 impl Peer {
     /// All peers.
-    pub const ALL: [Peer; 12] = [
+    pub const ALL: [Peer; 9] = [
         Peer::OursWebTransport,
         Peer::OursWebSocket,
         Peer::TcpCubic,
-        Peer::TcpBbr,
         Peer::TcpConflating,
         Peer::TcpConflatingEager,
         Peer::WebSocket,
-        Peer::QuicStream,
         Peer::QuicStreams,
         Peer::QuicDatagrams,
-        Peer::QuicDatagramsTuned,
         Peer::Enet,
     ];
 
@@ -92,14 +83,11 @@ impl Peer {
             Peer::OursWebTransport => "Nowcast, WebTransport",
             Peer::OursWebSocket => "Nowcast, WebSocket",
             Peer::TcpCubic => "TCP, CUBIC",
-            Peer::TcpBbr => "TCP, BBR",
             Peer::TcpConflating => "TCP, conflating, asks before each piece",
             Peer::TcpConflatingEager => "TCP, conflating, writes until full",
             Peer::WebSocket => "WebSocket",
-            Peer::QuicStream => "QUIC, one stream",
             Peer::QuicStreams => "QUIC, a stream per message",
             Peer::QuicDatagrams => "QUIC datagrams, defaults",
-            Peer::QuicDatagramsTuned => "QUIC datagrams, 16 KB, BBR",
             Peer::Enet => "ENet",
         }
     }
@@ -111,14 +99,11 @@ impl Peer {
             Peer::OursWebTransport => "ours-web-transport",
             Peer::OursWebSocket => "ours-web-socket",
             Peer::TcpCubic => "tcp-cubic",
-            Peer::TcpBbr => "tcp-bbr",
             Peer::TcpConflating => "tcp-conflating",
             Peer::TcpConflatingEager => "tcp-conflating-eager",
             Peer::WebSocket => "web-socket",
-            Peer::QuicStream => "quic-stream",
             Peer::QuicStreams => "quic-streams",
             Peer::QuicDatagrams => "quic-datagrams",
-            Peer::QuicDatagramsTuned => "quic-datagrams-tuned",
             Peer::Enet => "enet",
         }
     }
@@ -127,19 +112,6 @@ impl Peer {
     #[must_use]
     pub fn from_word(word: &str) -> Option<Peer> {
         Peer::ALL.into_iter().find(|peer| peer.word() == word)
-    }
-
-    /// Whether this program was built with the peer and this system supports it.
-    #[must_use]
-    pub fn is_available(self) -> bool {
-        self.missing().is_none()
-    }
-
-    /// Returns the part that this machine lacks, and how to get it, on one line.
-    #[must_use]
-    pub fn missing(self) -> Option<&'static str> {
-        let lacks = self == Peer::TcpBbr && !tcp::has_bbr();
-        lacks.then_some("the kernel has no BBR now; `modprobe tcp_bbr` loads it")
     }
 
     /// Whether the peer is Nowcast.
@@ -267,19 +239,14 @@ async fn open_without_limit(
             Box::new(ours::Ours::open(end, address, CarrierKind::WebSocket, listening).await?)
         }
         Peer::TcpCubic => Box::new(tcp::Tcp::open(end, address, Some("cubic"), listening).await?),
-        Peer::TcpBbr => Box::new(tcp::Tcp::open(end, address, Some("bbr"), listening).await?),
         Peer::TcpConflating => Box::new(tcp_conflating::TcpConflating::open(end, address, listening).await?),
         Peer::TcpConflatingEager => {
             Box::new(tcp_conflating_eager::TcpConflatingEager::open(end, address, listening).await?)
         }
         Peer::WebSocket => Box::new(websocket::WebSocket::open(end, address, listening).await?),
-        Peer::QuicStream => Box::new(quic::Quic::open(end, address, quic::Use::Stream, listening).await?),
         Peer::QuicStreams => Box::new(quic::Quic::open(end, address, quic::Use::Streams, listening).await?),
         Peer::QuicDatagrams => {
             Box::new(quic::Quic::open(end, address, quic::Use::Datagrams, listening).await?)
-        }
-        Peer::QuicDatagramsTuned => {
-            Box::new(quic::Quic::open(end, address, quic::Use::DatagramsTuned, listening).await?)
         }
         Peer::Enet => Box::new(enet::Enet::open(end, address, listening).await?),
     })

@@ -1,7 +1,7 @@
-//! The result of an instrument, and three ways to show it.
+//! The result of an instrument: a table for the terminal, and JSON.
 //!
-//! A [`Report`] is plain data. [`Report::to_terminal`], [`Report::to_json`] and [`Report::to_html`] render the same data. So no
-//! figure can differ between the table that a person reads and the file that a script compares.
+//! A [`Report`] is plain data. [`page`] puts its JSON into `page.html`, whose script draws tables and charts. So no figure can
+//! differ between the page that a person reads and the file that a script compares.
 //!
 //! ```
 //! use nowcast_lab::report::{BarChart, Cell, Chart, Column, Report, Section, Table};
@@ -15,21 +15,12 @@
 //! section.table(table);
 //! report.section(section);
 //! assert!(report.to_terminal().contains("10,011.0"));
-//! assert!(report.to_html().starts_with("<!doctype html>"));
 //! ```
 
-mod book;
-mod drawing;
-mod escape;
-mod histogram;
-mod html;
 mod machine;
 mod stats;
-mod svg;
 mod terminal;
 
-pub use book::Book;
-pub use histogram::HistogramChart;
 pub use machine::Machine;
 pub use stats::{Samples, Summary, thousands};
 
@@ -90,17 +81,40 @@ impl Report {
     }
 
     /// Returns the report as indented JSON, with the full precision of every figure.
-    ///
-    /// # Panics
-    /// Never: the types of a report always have a JSON form.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("a report is plain data")
+        to_json(self)
     }
+}
 
-    /// Returns the report as one HTML page that needs no other file, for light and dark mode.
-    pub fn to_html(&self) -> String {
-        html::render(self)
-    }
+/// Reports of one run on one machine.
+#[derive(Debug, Serialize)]
+pub struct Book {
+    /// The title.
+    pub title: String,
+    /// The command that repeats all measurements.
+    pub command: String,
+    /// The machine of the run.
+    pub machine: Machine,
+    /// The measured programs, by version.
+    pub versions: Vec<(String, String)>,
+    /// Notes that help to compare figures.
+    pub notes: Vec<String>,
+    /// The instruments' reports.
+    pub chapters: Vec<Report>,
+}
+
+/// Returns figures as indented JSON.
+///
+/// # Panics
+/// Never: the types of this module always have a JSON form.
+pub fn to_json(figures: &impl Serialize) -> String {
+    serde_json::to_string_pretty(figures).expect("figures are plain data")
+}
+
+/// Returns a page that shows the JSON of a [`Report`] or a [`Book`]. The page needs no other file and no network.
+pub fn page(json: &str) -> String {
+    // The end of an element is not recognised in this form, and JSON reads both forms alike.
+    include_str!("page.html").replace("FIGURES", &json.replace("</", "<\\/"))
 }
 
 /// Figures that belong together: sentences, charts, and the table that the charts were drawn from.
@@ -112,8 +126,7 @@ pub struct Section {
     pub text: Vec<String>,
     /// The tables of this section.
     pub tables: Vec<Table>,
-    /// The charts of this section. They are shown only in the HTML page.
-    #[serde(skip)]
+    /// The charts of this section.
     pub charts: Vec<Chart>,
 }
 
@@ -217,7 +230,6 @@ pub enum Cell {
         /// The figure, in the unit of its column.
         value: f64,
         /// Number of digits after the point.
-        #[serde(skip)]
         decimals: usize,
     },
     /// A figure that was measured many times.
@@ -231,7 +243,6 @@ pub enum Cell {
         /// Number of samples.
         samples: usize,
         /// Number of digits after the point.
-        #[serde(skip)]
         decimals: usize,
     },
     /// A figure from several runs.
@@ -245,7 +256,6 @@ pub enum Cell {
         /// Number of runs.
         runs: usize,
         /// Number of digits after the point.
-        #[serde(skip)]
         decimals: usize,
     },
     /// Nothing was measured for this cell.
@@ -315,8 +325,9 @@ impl Cell {
     }
 }
 
-/// A drawing in the HTML page.
-#[derive(Debug, Clone)]
+/// A drawing in the page.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Chart {
     /// Lengths to compare: one group for each label, and one bar for each series.
     Bars(BarChart),
@@ -329,7 +340,7 @@ pub enum Chart {
 }
 
 /// Horizontal bars.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct BarChart {
     /// The title.
     pub title: String,
@@ -372,7 +383,7 @@ impl BarChart {
 }
 
 /// Lines, or points, over two axes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct LineChart {
     /// The title.
     pub title: String,
@@ -384,8 +395,21 @@ pub struct LineChart {
     pub series: Vec<Series<(f64, f64)>>,
 }
 
+/// One histogram for every row. All share the horizontal axis.
+#[derive(Debug, Clone, Serialize)]
+pub struct HistogramChart {
+    /// The title.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// A value at which a line is drawn, and the name of this value.
+    pub mark: Option<(f64, String)>,
+    /// The measurements.
+    pub rows: Vec<Series<f64>>,
+}
+
 /// An axis of a [`LineChart`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Axis {
     /// The name of the axis.
     pub name: String,
@@ -408,7 +432,7 @@ impl Axis {
 }
 
 /// Values with one name in the legend.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Series<T> {
     /// The name.
     pub name: String,

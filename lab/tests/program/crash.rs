@@ -9,19 +9,7 @@ use crate::own;
 #[test]
 fn kills_and_power_cuts_lose_no_confirmed_action() {
     let mut command = own::program();
-    command.args([
-        "crash",
-        "--kills",
-        "4",
-        "--cuts",
-        "20",
-        "--clients",
-        "4",
-        "--seed",
-        "7",
-        "--no-peers",
-        "--json",
-    ]);
+    command.args(["crash", "--kills", "4", "--cuts", "20", "--clients", "4", "--seed", "7", "--json"]);
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let said = String::from_utf8_lossy(&stderr);
     assert!(status.success(), "{said}");

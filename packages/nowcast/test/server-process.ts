@@ -23,19 +23,6 @@ function ownFolders(): NodeJS.ProcessEnv {
   return { ...process.env, XDG_DATA_HOME: join(tmpdir(), `nowcast-test-${process.pid}`) };
 }
 
-/**
- * Starts `count` bots that play in `room` of the server on `port`, until their process is killed. The bots are part of the lab,
- * which `cargo xtask lab` builds.
- */
-export function startBots(port: number, room: string, count: number): ChildProcess {
-  const url = `ws://127.0.0.1:${port}/ws/${room}`;
-  const options = ["--count", String(count), "--seconds", "3600", "--url", url];
-  return spawn(resolve(ROOT, "target/release/nowcast-lab"), ["bots", ...options], {
-    stdio: "ignore",
-    env: ownFolders(),
-  });
-}
-
 /** A real server in a process of its own. */
 export class ServerProcess {
   readonly port: number;

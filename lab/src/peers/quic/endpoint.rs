@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quinn::congestion::{BbrConfig, CubicConfig};
+use quinn::congestion::CubicConfig;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig, VarInt};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -13,21 +13,18 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use super::super::{End, PeerError};
-use super::Use;
+
 
 const PROTOCOL: &[u8] = b"nowcast-lab";
-/// Size of the small buffer in the tuned form.
-const DATAGRAM_BUFFER_BYTES: usize = 16 * 1_024;
 /// This timeout is longer than any outage that is measured.
 const IDLE_TIMEOUT_MS: u32 = 30_000;
 
 pub(super) async fn open(
     end: End,
     address: SocketAddr,
-    usage: Use,
     listening: &mut dyn FnMut(),
 ) -> Result<(Endpoint, Connection), PeerError> {
-    let transport = Arc::new(transport(usage));
+    let transport = Arc::new(transport());
     match end {
         End::Far => {
             let endpoint =
@@ -48,19 +45,13 @@ pub(super) async fn open(
     }
 }
 
-fn transport(usage: Use) -> TransportConfig {
+fn transport() -> TransportConfig {
     let mut config = TransportConfig::default();
     config
         .max_idle_timeout(Some(VarInt::from_u32(IDLE_TIMEOUT_MS).into()))
         .keep_alive_interval(Some(Duration::from_secs(5)))
-        .max_concurrent_uni_streams(VarInt::from_u32(10_000));
-    if usage == Use::DatagramsTuned {
-        config
-            .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES)
-            .congestion_controller_factory(Arc::new(BbrConfig::default()));
-    } else {
-        config.congestion_controller_factory(Arc::new(CubicConfig::default()));
-    }
+        .max_concurrent_uni_streams(VarInt::from_u32(10_000))
+        .congestion_controller_factory(Arc::new(CubicConfig::default()));
     config
 }
 

@@ -1,4 +1,4 @@
-//! QUIC (quinn), in the four ways in which programs use it for messages.
+//! QUIC (quinn), in the two ways in which programs use it for messages.
 
 mod endpoint;
 
@@ -19,14 +19,10 @@ const MESSAGE_BYTES_MAX: usize = 4_096;
 /// How streams and datagrams are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Everything on one stream.
-    Stream,
     /// Every message on a separate stream.
     Streams,
     /// States in datagrams, events on a stream, with the library's defaults.
     Datagrams,
-    /// Like `Datagrams`, with a buffer of 16 KB for datagrams, and BBR.
-    DatagramsTuned,
 }
 
 pub(super) struct Quic {
@@ -48,7 +44,7 @@ impl Quic {
         usage: Use,
         listening: &mut dyn FnMut(),
     ) -> Result<Self, PeerError> {
-        let (endpoint, link) = endpoint::open(end, address, usage, listening).await?;
+        let (endpoint, link) = endpoint::open(end, address, listening).await?;
         let (to_stream, frames) = mpsc::unbounded_channel();
         let (arrivals, arrived) = mpsc::channel(UNREAD_MAX);
         match usage {
@@ -56,7 +52,7 @@ impl Quic {
                 tokio::spawn(write_streams(link.clone(), frames));
                 tokio::spawn(read_streams(link.clone(), arrivals));
             }
-            Use::Stream | Use::Datagrams | Use::DatagramsTuned => {
+            Use::Datagrams => {
                 let (sink, source) = stream(end, &link).await?;
                 tokio::spawn(write_stream(sink, frames));
                 tokio::spawn(read_datagrams(link.clone(), arrivals.clone()));
@@ -73,10 +69,6 @@ impl Quic {
             states: Vec::new(),
             incoming: Deframer::default(),
         })
-    }
-
-    fn has_datagrams(&self) -> bool {
-        matches!(self.usage, Use::Datagrams | Use::DatagramsTuned)
     }
 
     fn send_datagram(&mut self) -> Result<(), PeerError> {
@@ -168,7 +160,7 @@ async fn read_streams(link: Link, arrivals: mpsc::Sender<Vec<u8>>) {
 
 impl Connection for Quic {
     fn put(&mut self, key: u16, bytes: &[u8]) -> Result<(), PeerError> {
-        if key != 0 && self.has_datagrams() {
+        if key != 0 && self.usage == Use::Datagrams {
             frame::push(&mut self.states, key, bytes);
             return if self.states.len() + bytes.len() > DATAGRAM_BYTES {
                 self.send_datagram()

@@ -1,13 +1,13 @@
-/** Pictures of every tab for people to look at: on a desktop and a phone, dark and light, at a server with bots. */
-import type { ChildProcess } from "node:child_process";
+/** Pictures of every tab for people to look at: on a desktop and a phone, dark and light, at a server with players. */
 import { mkdirSync } from "node:fs";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { joinWorld, type World } from "nowcast/world";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ServerProcess, startBots } from "../../../nowcast/test/server-process.js";
+import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser } from "../../../viewer/test/browser/browser.js";
 import { StudioVisitor } from "../browser/studio-visitor.js";
@@ -15,7 +15,7 @@ import { StudioVisitor } from "../browser/studio-visitor.js";
 const WORLDS = fileURLToPath(new URL("../../../../worlds", import.meta.url));
 const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
 const DEVICES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
-const BOTS = 6;
+const PLAYERS = 6;
 /** The steps that the chart of the tab Step shows. */
 const STEPS = 120;
 /** Frames after which the view of the room is drawn. */
@@ -24,7 +24,7 @@ const FRAMES = 30;
 let browser: Browser;
 let server: ServerProcess;
 let folder: string;
-let bots: ChildProcess;
+let players: World[] = [];
 
 beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
@@ -33,14 +33,15 @@ beforeAll(async () => {
   await cp(join(WORLDS, "football"), join(folder, "football"), { recursive: true });
   const options = ["--world", `football=${join(folder, "football")}`, "--data", join(folder, "data")];
   server = await ServerProcess.start(0, options);
-  bots = startBots(server.port, "football", BOTS);
-  await waitFor("the bots", async () => (await server.metric("nowcast_clients")) >= BOTS);
+  const { port } = server;
+  players = Array.from({ length: PLAYERS }, () => joinWorld(`nowcast://localhost:${port}/football`));
+  await waitFor("the players", async () => (await server.metric("nowcast_clients")) >= PLAYERS);
   browser = await launchBrowser();
 });
 
 afterAll(async () => {
   await browser?.close();
-  bots?.kill();
+  for (const player of players) player.close();
   await server?.stop();
   await rm(folder, { recursive: true, force: true });
 });
