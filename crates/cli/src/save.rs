@@ -82,7 +82,6 @@ struct WriteOptions {
 enum CompressionName {
     None,
     Lz4,
-    Zstd,
 }
 
 impl WriteOptions {
@@ -90,7 +89,6 @@ impl WriteOptions {
         let compression = match self.compression {
             CompressionName::None => Compression::None,
             CompressionName::Lz4 => Compression::Lz4,
-            CompressionName::Zstd => Compression::Zstd,
         };
         Options { compression, effort: if self.fast { Effort::Fast } else { Effort::Small } }
     }

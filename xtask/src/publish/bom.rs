@@ -92,8 +92,6 @@ fn crates() -> anyhow::Result<Vec<Component>> {
             "--package",
             "nowcast-cli",
             "--no-default-features",
-            "--features",
-            "zstd",
             "--edges",
             "normal",
             "--prefix",

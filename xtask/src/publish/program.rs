@@ -117,7 +117,7 @@ fn build(target: &'static Target, tools: &Path) -> anyhow::Result<Program> {
             "nowcast-cli",
             "--no-default-features",
             "--features",
-            "cluster,zstd",
+            "cluster",
         ],
         &[("RUSTFLAGS", &flags), ("PATH", &path)],
     )?;

@@ -42,11 +42,11 @@ fn json_becomes_a_smaller_save_file_and_is_restored_unchanged() {
 }
 
 #[test]
-fn values_are_restored_through_messagepack_and_zstd() {
+fn values_are_restored_through_messagepack_without_compression() {
     let folder = folder("convert");
     fs::write(folder.join("game.json"), game()).unwrap();
     done(&folder, &["convert", "game.json", "game.msgpack"]);
-    done(&folder, &["pack", "game.msgpack", "game.ncs", "--compression", "zstd"]);
+    done(&folder, &["pack", "game.msgpack", "game.ncs", "--compression", "none"]);
     done(&folder, &["unpack", "game.ncs", "back.json"]);
     assert_eq!(fs::read_to_string(folder.join("back.json")).unwrap().trim_end(), game());
     fs::remove_dir_all(folder).unwrap();

@@ -55,8 +55,6 @@ pub enum Compression {
     /// LZ4: the fastest to read.
     #[default]
     Lz4,
-    /// Zstandard: smaller. Needs the feature `zstd`.
-    Zstd,
 }
 
 /// Options of a writer of files.
@@ -89,7 +87,4 @@ pub enum SaveError {
         /// The number of values in the file.
         found: u64,
     },
-    /// The program was built without this compression.
-    #[error("this build has no {0} compression")]
-    Unsupported(&'static str),
 }

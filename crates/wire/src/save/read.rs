@@ -235,22 +235,6 @@ fn decompress(
             }
             Ok(raw)
         }
-        #[cfg(feature = "zstd")]
-        2 => {
-            use std::io::Read;
-            let decoder =
-                zstd::stream::read::Decoder::new(stored).map_err(|error| failed(error.to_string()))?;
-            let mut raw = Vec::new();
-            // The buffer grows as bytes are decompressed, so that a false length alone allocates nothing.
-            let read = decoder.take(raw_len as u64 + 1).read_to_end(&mut raw);
-            read.map_err(|error| failed(error.to_string()))?;
-            if raw.len() != raw_len {
-                return Err(failed(format!("not the {raw_len} bytes that were promised")));
-            }
-            Ok(raw)
-        }
-        #[cfg(not(feature = "zstd"))]
-        2 => Err(SaveError::Unsupported("zstd")),
         other => Err(input.error(ErrorKind::Newer(format!("compression {other}"))).into()),
     }
 }

@@ -93,7 +93,7 @@ impl<W: Write> FileWriter<W> {
     }
 
     fn chunk(&mut self, shape: usize, rows: usize, raw: &[u8]) -> Result<(), SaveError> {
-        let compressed = compress(raw, self.options.compression)?;
+        let compressed = compress(raw, self.options.compression);
         // A chunk that does not shrink is stored uncompressed.
         let (code, stored) = match &compressed {
             Some((code, bytes)) if bytes.len() < raw.len() => (*code, bytes.as_slice()),
@@ -124,13 +124,9 @@ impl<W: Write> FileWriter<W> {
 }
 
 /// Returns the code of the compression and the compressed bytes; `None` without compression.
-fn compress(raw: &[u8], compression: Compression) -> Result<Option<(u8, Vec<u8>)>, SaveError> {
+fn compress(raw: &[u8], compression: Compression) -> Option<(u8, Vec<u8>)> {
     match compression {
-        Compression::None => Ok(None),
-        Compression::Lz4 => Ok(Some((1, lz4_flex::block::compress(raw)))),
-        #[cfg(feature = "zstd")]
-        Compression::Zstd => Ok(Some((2, zstd::bulk::compress(raw, 3)?))),
-        #[cfg(not(feature = "zstd"))]
-        Compression::Zstd => Err(SaveError::Unsupported("zstd")),
+        Compression::None => None,
+        Compression::Lz4 => Some((1, lz4_flex::block::compress(raw))),
     }
 }

@@ -15,21 +15,13 @@ export const VERSION = 1;
 export const RECORD = { schema: 0x53, chunk: 0x43, about: 0x4d, end: 0x45 } as const;
 /** If the number of an unknown kind has this bit set, this release skips the record. */
 const SKIPPABLE_BIT = 0x20;
-export const COMPRESSION = { none: 0, lz4: 1, zstd: 2 } as const;
+export const COMPRESSION = { none: 0, lz4: 1 } as const;
 const CHUNK_BYTES_MAX = 256 * 1024 * 1024;
 const FILE_MEMORY_MAX = 1024 * 1024 * 1024;
 const SHAPES_MAX = 1024;
 /** The cure of a file that cannot be read. */
 const CURE = "use an undamaged copy of the save file, and a shape that fits its values";
 const SHAPE_BYTES_MAX = 16 * 1024 * 1024;
-
-export interface SaveReadOptions {
-  /**
-   * Decompresses a Zstandard frame. Without this decoder, compressed chunks of this kind are refused. Node has a
-   * decoder from version 22.15 on.
-   */
-  readonly zstd?: (frame: Uint8Array, rawLength: number) => Uint8Array;
-}
 
 /** The content of a save file; `T` is the type of its rows. */
 export interface SaveFile<T = WireValue> {
@@ -47,15 +39,11 @@ export interface SaveFile<T = WireValue> {
  * `T` is the type that the reader's shape describes, for example `readSave<ValueOf<typeof Player>>(file,
  * codec.schema)`. Only the shape is checked against the file, so `T` must be the type of the shape that you pass.
  */
-export function readSave<T = WireValue>(
-  file: Uint8Array,
-  reader?: WireSchema,
-  options: SaveReadOptions = {},
-): SaveFile<T> {
+export function readSave<T = WireValue>(file: Uint8Array, reader?: WireSchema): SaveFile<T> {
   try {
     const input = new WireInput(file);
     readHeader(input);
-    const save = new SaveReader(reader, options);
+    const save = new SaveReader(reader);
     while (save.record(input));
     if (input.at !== file.length) input.fail(`${file.length - input.at} bytes after the end`);
     return save as SaveFile<unknown> as SaveFile<T>;
@@ -88,13 +76,11 @@ class SaveReader implements SaveFile {
   readonly values: WireValue[] = [];
   readonly #plans: ReadPlan[] = [];
   readonly #reader: WireSchema | undefined;
-  readonly #options: SaveReadOptions;
   #chunks = 0;
   #schemaBytes = 0;
 
-  constructor(reader: WireSchema | undefined, options: SaveReadOptions) {
+  constructor(reader: WireSchema | undefined) {
     this.#reader = reader;
-    this.#options = options;
   }
 
   /** Reads a record. Returns false after the last one. */
@@ -167,20 +153,14 @@ class SaveReader implements SaveFile {
 
   #decompress(payload: WireInput, compression: number, stored: Uint8Array, rawLength: number): Uint8Array {
     if (compression === COMPRESSION.lz4) return decodeLz4Block(stored, rawLength);
-    let raw = stored;
-    if (compression === COMPRESSION.zstd) {
-      if (this.#options.zstd === undefined) {
-        throw new NowcastError("misuse", "the save is compressed with Zstandard: pass a decoder as `zstd`");
-      }
-      raw = this.#options.zstd(stored, rawLength);
-    } else if (compression !== COMPRESSION.none) {
+    if (compression !== COMPRESSION.none) {
       throw new NowcastError(
         "peer-incompatible",
         `compression ${compression}: the file was written by a newer release`,
       );
     }
-    if (raw.length !== rawLength) payload.fail(`a chunk of ${raw.length} bytes, not ${rawLength}`);
-    return raw;
+    if (stored.length !== rawLength) payload.fail(`a chunk of ${stored.length} bytes, not ${rawLength}`);
+    return stored;
   }
 
   #checkEnd(payload: WireInput): void {

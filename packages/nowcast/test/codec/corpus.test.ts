@@ -75,8 +75,7 @@ function save(data: Uint8Array): void {
     file.push(...record, ...new Uint8Array(Uint32Array.of(crc32(record)).buffer));
     at += record.length;
   }
-  // Bytes may also claim to be compressed with Zstandard, whose decoder belongs to the application.
-  readSave(Uint8Array.from(file), undefined, { zstd: (frame) => frame });
+  readSave(Uint8Array.from(file));
 }
 
 /** Each decoded frame becomes a baseline of the next ones, as in a conversation with a hostile peer. */
