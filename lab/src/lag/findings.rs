@@ -12,8 +12,8 @@ pub(super) fn report(plan: &Plan, runs: &[Run]) -> Report {
         plan.runs
     ));
     report.note(
-        "Queue of 1,024 entries, so 1,000 events fit; TCP with TCP_NODELAY and the system's buffers. Updates, mailbox, \
-         blackboard and overflow keep the newest message only.",
+        "Queue of 1,024 entries, so 1,000 events fit; TCP with TCP_NODELAY and the system's buffers. Updates and \
+         mailbox keep the newest message only.",
     );
     let spread = |pick: fn(&Run) -> f64| {
         move |carrier: Carrier, work_ms: u64| -> Samples {
