@@ -21,9 +21,7 @@ fn saved(json: &[u8], compression: Compression) -> Vec<u8> {
 #[test]
 fn a_game_save_of_two_megabytes_of_json_is_small_and_restored_unchanged() {
     let json = game_save();
-    for (compression, bytes_max) in
-        [(Compression::None, 225_000), (Compression::Lz4, 170_000)]
-    {
+    for (compression, bytes_max) in [(Compression::None, 225_000), (Compression::Lz4, 170_000)] {
         let save = saved(&json, compression);
         println!("{compression:?}: {} bytes", save.len());
         assert!(

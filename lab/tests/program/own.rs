@@ -14,20 +14,3 @@ pub(crate) fn program() -> Command {
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
     command
 }
-
-/// The variable that names the programs that this machine lacks, separated by commas. Tests that need one of them are skipped.
-/// Without this variable, a test with a missing tool fails, so that no machine passes without testing.
-const WITHOUT: &str = "NOWCAST_WITHOUT";
-
-/// Skips the calling test, because the machine lacks a program that it needs.
-///
-/// # Panics
-/// Panics unless [`WITHOUT`] names the missing program.
-pub(crate) fn leave_out(lacking: &str, cause: impl std::fmt::Display) {
-    let without = std::env::var(WITHOUT).unwrap_or_default();
-    assert!(
-        without.split(',').any(|name| name.trim() == lacking),
-        "this test needs {lacking}, which this machine lacks ({cause}): install it, or set {WITHOUT}={lacking} to leave such tests out"
-    );
-    eprintln!("left out, because {WITHOUT} names {lacking}: {cause}");
-}

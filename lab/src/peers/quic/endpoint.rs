@@ -14,7 +14,6 @@ use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use super::super::{End, PeerError};
 
-
 const PROTOCOL: &[u8] = b"nowcast-lab";
 /// This timeout is longer than any outage that is measured.
 const IDLE_TIMEOUT_MS: u32 = 30_000;
