@@ -7,7 +7,7 @@ use nowcast_world_protocol::plain::{ClientMessage, DecodeError, Encoding, Frame,
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, content)) = data.split_first() else { return };
-    let encoding = Encoding::ALL[usize::from(choice & 3)];
+    let encoding = Encoding::ALL[usize::from(choice & 1)];
     let frame = match std::str::from_utf8(content) {
         Ok(text) if choice & 4 == 0 => FrameRef::Text(text),
         _ => FrameRef::Binary(content),

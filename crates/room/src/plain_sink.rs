@@ -52,7 +52,7 @@ impl PlainSink {
     }
 
     fn encode(&self, message: &ServerMessage) -> SharedFrame {
-        SharedFrame::from(message.encode(self.encoding.of_events()))
+        SharedFrame::from(message.encode(self.encoding))
     }
 }
 
@@ -241,7 +241,6 @@ impl Encoded {
     }
 
     fn for_encoding(&self, encoding: Encoding) -> SharedFrame {
-        let encoding = encoding.of_events();
         let cell = if encoding == Encoding::MsgPack { &self.msgpack } else { &self.json };
         cell.get_or_init(|| SharedFrame::from(self.message.encode(encoding))).clone()
     }

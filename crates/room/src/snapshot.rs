@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use nowcast_world::{EntityId, Interest, Kind, Pose, World};
-use nowcast_world_protocol::plain::{Encoding, Moved, ServerMessage, angle_from_bits, angle_to_bits};
+use nowcast_world_protocol::plain::{Encoding, Moved, ServerMessage};
 
 use crate::metrics::Metrics;
 use crate::shared_frame::SharedFrame;
@@ -13,8 +13,8 @@ use crate::shared_frame::SharedFrame;
 /// Positions are rounded to this fraction of a metre, so that resting bodies compare equal.
 const STEPS_PER_METRE: f64 = 10_000.0;
 
-/// Angles are rounded to 2π/65536.
-const ANGLE_BITS: u32 = 16;
+/// Angles are rounded to this fraction of a turn.
+const STEPS_PER_TURN: f64 = 65_536.0;
 
 /// The poses of all movable entities at one step.
 ///
@@ -105,8 +105,7 @@ impl Snapshot {
         let slot = self.slot(key);
         slot.get_or_init(|| {
             let started = Instant::now();
-            let message =
-                ServerMessage::Move { tick: self.tick, entities: self.moved_since(baseline, encoding) };
+            let message = ServerMessage::Move { tick: self.tick, entities: self.moved_since(baseline) };
             let message = SharedFrame::from(message.encode(encoding));
             metrics.observe_encode(started.elapsed());
             message
@@ -134,13 +133,13 @@ impl Snapshot {
     }
 
     /// The entities that are not at their pose in `baseline`. Both lists are ordered by id, so one pass suffices.
-    fn moved_since(&self, baseline: &Self, encoding: Encoding) -> Vec<Moved> {
+    fn moved_since(&self, baseline: &Self) -> Vec<Moved> {
         let mut known = baseline.poses().iter().peekable();
         let mut moved = Vec::new();
         for pose in self.poses() {
             while known.next_if(|known| known.id < pose.id).is_some() {}
             if known.peek() != Some(&pose) {
-                moved.push(pose.to_moved(encoding));
+                moved.push(pose.to_moved());
             }
         }
         moved
@@ -150,16 +149,16 @@ impl Snapshot {
 impl RoundedPose {
     fn new(id: u32, pose: &Pose) -> Self {
         let position = pose.position.map(|metres| (f64::from(metres) * STEPS_PER_METRE).round() as i32);
-        let euler = pose.euler_xyz().map(|angle| angle_to_bits(f64::from(angle), ANGLE_BITS) as u16);
+        // The result is a whole number below 2¹⁶. An angle that is not finite becomes 0.
+        let euler = pose
+            .euler_xyz()
+            .map(|angle| (f64::from(angle) / TAU * STEPS_PER_TURN).round().rem_euclid(STEPS_PER_TURN) as u16);
         Self { id, position, euler }
     }
 
-    fn to_moved(self, encoding: Encoding) -> Moved {
+    fn to_moved(self) -> Moved {
         let [position_x, position_y, position_z] = self.position();
-        let [euler_x, euler_y, euler_z] = match encoding {
-            Encoding::Json | Encoding::MsgPack => self.euler().map(shorten_angle),
-            Encoding::Custom | Encoding::Custom16 => self.euler(),
-        };
+        let [euler_x, euler_y, euler_z] = self.euler();
         Moved { id: self.id, position_x, position_y, position_z, euler_x, euler_y, euler_z }
     }
 
@@ -167,25 +166,21 @@ impl RoundedPose {
         self.position.map(|steps| f64::from(steps) / STEPS_PER_METRE)
     }
 
-    /// Angles from −π to π.
+    /// Angles from −π to π, rounded to 0.0001 rad, so that they are short in JSON.
     fn euler(self) -> [f64; 3] {
-        self.euler.map(|bits| {
-            let angle = angle_from_bits(u32::from(bits), ANGLE_BITS);
-            if angle > PI { angle - TAU } else { angle }
+        self.euler.map(|steps| {
+            let angle = f64::from(steps) * TAU / STEPS_PER_TURN;
+            let angle = if angle > PI { angle - TAU } else { angle };
+            // Adding 0 turns a negative zero into a positive one.
+            (angle * 10_000.0).round() / 10_000.0 + 0.0
         })
     }
-}
-
-/// Rounds to 0.0001 rad, so that the angle is short in JSON.
-fn shorten_angle(angle: f64) -> f64 {
-    // Adding 0 turns a negative zero into a positive one.
-    (angle * 10_000.0).round() / 10_000.0 + 0.0
 }
 
 /// Returns the position and the Euler angles of a pose for `spawn`, rounded like all poses.
 pub(crate) fn rounded(pose: &Pose) -> ([f64; 3], [f64; 3]) {
     let pose = RoundedPose::new(0, pose);
-    (pose.position(), pose.euler().map(shorten_angle))
+    (pose.position(), pose.euler())
 }
 
 #[cfg(test)]
@@ -264,11 +259,11 @@ mod tests {
         let reused = snapshot(&live, Some(&snapshots[1]));
         assert_eq!(reused.poses(), snapshots[2].poses(), "parts of an earlier snapshot are shared");
         let ids = |moved: Vec<Moved>| moved.into_iter().map(|moved| moved.id).collect::<Vec<_>>();
-        let mut every = ids(snapshots[1].moved_since(&snapshots[0], Encoding::Json));
-        every.extend(ids(snapshots[2].moved_since(&snapshots[1], Encoding::Json)));
+        let mut every = ids(snapshots[1].moved_since(&snapshots[0]));
+        every.extend(ids(snapshots[2].moved_since(&snapshots[1])));
         every.sort_unstable();
         every.dedup();
-        let once = ids(snapshots[2].moved_since(&snapshots[0], Encoding::Json));
+        let once = ids(snapshots[2].moved_since(&snapshots[0]));
         assert!(once.contains(&avatar.0) && once.iter().all(|id| every.contains(id)), "{once:?} {every:?}");
     }
 
@@ -277,7 +272,7 @@ mod tests {
         let live = resting();
         let metrics = Metrics::unregistered();
         let [baseline, snapshot] = [snapshot(&live, None), snapshot(&live, None)];
-        let bytes = || match snapshot.since(&baseline, Encoding::Custom16, &metrics) {
+        let bytes = || match snapshot.since(&baseline, Encoding::MsgPack, &metrics) {
             SharedFrame::Binary(bytes) => bytes.as_ptr(),
             other => panic!("{other:?}"),
         };

@@ -32,7 +32,7 @@ async fn both_protocols_describe_one_room_alike() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let mut ben = server.join("plaza", "name=Ben&encoding=msgpack").await;
-    let mut cleo = server.join("plaza", "name=Cleo&encoding=custom16&hz=60").await;
+    let mut cleo = server.join("plaza", "name=Cleo&encoding=msgpack&hz=60").await;
     let mut dora = Guest::join(&server, "plaza", "Dora", CarrierKind::WebSocket).await;
     let mut emil = Guest::join(&server, "plaza", "Emil", CarrierKind::WebTransport).await;
     let late = server.join("plaza", "name=Finn").await;

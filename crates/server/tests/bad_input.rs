@@ -100,7 +100,7 @@ async fn messages_over_their_rate_are_dropped_and_a_flood_is_closed() {
     }
     let words = "too many messages: chat: at most 2 lines a second, 5 at once; send fewer";
     assert_eq!(flood.until_closed().await, (4008, words.into()));
-    let mut flood = server.join("plaza", "encoding=custom16").await;
+    let mut flood = server.join("plaza", "encoding=msgpack").await;
     for _ in 0..8_000 {
         flood.say(ClientMessage::Input(Input::default())).await;
     }
@@ -145,11 +145,7 @@ async fn a_bad_address_is_answered_with_one_line_that_names_the_cause() {
     let _bob = server.join("park", "").await;
     let long = format!("/ws/plaza?name={}", "x".repeat(600));
     for (path, status, cause) in [
-        (
-            "/ws/plaza?encoding=xml",
-            400,
-            "encoding 'xml' is unknown, choose json, msgpack, custom or custom16",
-        ),
+        ("/ws/plaza?encoding=xml", 400, "encoding 'xml' is unknown, choose json or msgpack"),
         ("/ws/plaza?hz=61", 400, "hz is '61', not a number from 5 to 60"),
         ("/ws/plaza?hz=NaN", 400, "hz is 'NaN'"),
         (&long, 400, "name is longer than 512 bytes"),
@@ -249,7 +245,7 @@ async fn a_client_that_never_reads_is_closed_and_holds_no_memory() {
     // The kernel buffers some megabytes before the socket is full. Many moving avatars fill it.
     let mut crowd = Vec::new();
     for _ in 0..40 {
-        let mut player = server.join("plaza", "hz=5&encoding=custom16").await;
+        let mut player = server.join("plaza", "hz=5&encoding=msgpack").await;
         player.say(ClientMessage::Input(Input { forward: 1.0, run: true, ..Input::default() })).await;
         crowd.push(tokio::spawn(async move {
             while let Some(Ok(_)) = futures_util::StreamExt::next(&mut player.socket).await {}

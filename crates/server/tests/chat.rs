@@ -26,9 +26,9 @@ fn line() -> String {
 async fn crowd(server: &TestServer) -> JoinSet<()> {
     let mut crowd = JoinSet::new();
     for _ in 0..TALKERS {
-        let mut talker = server.join("plaza", "encoding=custom16&hz=5").await;
+        let mut talker = server.join("plaza", "encoding=msgpack&hz=5").await;
         crowd.spawn(async move {
-            let say = ClientMessage::Chat { text: line() }.encode(Encoding::Custom16);
+            let say = ClientMessage::Chat { text: line() }.encode(Encoding::MsgPack);
             let mut turns = interval(Duration::from_millis(500));
             loop {
                 tokio::select! {

@@ -71,7 +71,7 @@ async fn with_each_encoding_one_player_moves_and_the_others_see_it() {
 async fn a_client_has_the_correct_state_even_after_missed_snapshots() {
     let server = TestServer::start().await;
     let mut mover = server.join("plaza", "hz=60").await;
-    let mut seldom = server.join("plaza", "encoding=custom16&hz=5").await;
+    let mut seldom = server.join("plaza", "encoding=msgpack&hz=5").await;
     let mut often = server.join("plaza", "encoding=json&hz=60").await;
     mover.say(ClientMessage::Input(FORWARD)).await;
     seldom.until(|message| moved(message, mover.avatar())).await;

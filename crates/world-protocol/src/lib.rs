@@ -15,7 +15,7 @@
 //! | module | content |
 //! | --- | --- |
 //! | [`session`] | messages on sessions, in the wire format, and the keys of states |
-//! | [`plain`] | messages of the plain protocol, in JSON, MessagePack and packed records |
+//! | [`plain`] | messages of the plain protocol, in JSON and MessagePack |
 //! | `words.rs`, `read_words.rs` | bodies and walkers in the words of a definition, and back |
 //! | `close_cause.rs` | [`CloseCause`]: the codes with which both protocols end |
 //! | `room_name.rs` | names of rooms, and of moments of their past |

@@ -4,8 +4,7 @@ use std::f64::consts::TAU;
 
 use nowcast_wire::Value;
 use nowcast_world_protocol::plain::{
-    Any, ClientMessage, Encoding, Frame, FrameRef, Input, Moved, ServerMessage, angle_from_bits,
-    angle_to_bits,
+    Any, ClientMessage, Encoding, Frame, FrameRef, Input, Moved, ServerMessage,
 };
 use proptest::prelude::*;
 
@@ -71,79 +70,21 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The smallest difference of two angles.
-fn apart(a: f64, b: f64) -> f64 {
-    let difference = (a - b).rem_euclid(TAU);
-    difference.min(TAU - difference)
-}
-
 proptest! {
     #[test]
-    fn a_move_survives_each_encoding_to_its_precision(
-        tick in any::<u32>(), entities in prop::collection::vec(moved(), 0..50), encoding in encodings(),
+    fn a_move_survives_each_encoding(
+        tick in any::<u64>(), entities in prop::collection::vec(moved(), 0..50), encoding in encodings(),
     ) {
-        let message = ServerMessage::Move { tick: tick.into(), entities: entities.clone() };
+        let message = ServerMessage::Move { tick, entities };
         let frame = message.encode(encoding);
-        let ServerMessage::Move { tick: decoded_tick, entities: decoded } =
-            ServerMessage::decode(encoding, frame.as_ref()).unwrap() else { panic!("another message") };
-        prop_assert_eq!(decoded_tick, u64::from(tick));
-        prop_assert_eq!(decoded.len(), entities.len());
-        let (metres, radians) = match encoding {
-            Encoding::Json | Encoding::MsgPack => (0.0, 0.0),
-            Encoding::Custom => (0.0, TAU / 512.0 + 1e-12),
-            Encoding::Custom16 => (1e4 * f64::from(f32::EPSILON), TAU / 131_072.0 + 1e-12),
-        };
-        for (a, b) in entities.iter().zip(&decoded) {
-            prop_assert_eq!(a.id, b.id);
-            for (a, b) in [(a.position_x, b.position_x), (a.position_y, b.position_y), (a.position_z, b.position_z)] {
-                prop_assert!((a - b).abs() <= metres, "{} {}", a, b);
-            }
-            for (a, b) in [(a.euler_x, b.euler_x), (a.euler_y, b.euler_y), (a.euler_z, b.euler_z)] {
-                prop_assert!(apart(a, b) <= radians, "{} {}", a, b);
-            }
-        }
-    }
-
-    #[test]
-    fn packing_unpacked_values_changes_nothing(
-        bytes in prop::collection::vec(any::<u8>(), 0..40), narrow in any::<bool>(),
-    ) {
-        let encoding = if narrow { Encoding::Custom16 } else { Encoding::Custom };
-        let record = if narrow { 22 } else { 31 };
-        let mut frame = vec![1, 0, 9, 0, 0, 0];
-        frame.extend(bytes.iter().cycle().take(if bytes.is_empty() { 0 } else { record * 3 }));
-        let message = ServerMessage::decode(encoding, FrameRef::Binary(&frame)).unwrap();
-        let Frame::Binary(again) = message.encode(encoding) else { panic!("a move is binary") };
-        // A NaN stays a NaN, but its bits may change.
-        let ServerMessage::Move { entities, .. } = &message else { panic!("another message") };
-        let finite = entities.iter().all(|e| [e.position_x, e.position_y, e.position_z].iter().all(|p| !p.is_nan()));
-        if finite {
-            prop_assert_eq!(again, frame);
-        }
+        prop_assert_eq!(ServerMessage::decode(encoding, frame.as_ref()), Ok(message));
     }
 
     #[test]
     fn a_client_message_survives_each_encoding(message in client_messages(), encoding in encodings()) {
         prop_assert_eq!(message.check(), Ok(()));
         let frame = message.encode(encoding);
-        let decoded = ClientMessage::decode(encoding, frame.as_ref()).unwrap();
-        match (&message, &decoded, encoding) {
-            (ClientMessage::Input(a), ClientMessage::Input(b), Encoding::Custom | Encoding::Custom16) => {
-                prop_assert!((a.forward - b.forward).abs() <= 0.5 / 127.0 + 1e-12);
-                prop_assert!((a.right - b.right).abs() <= 0.5 / 127.0 + 1e-12);
-                prop_assert!(apart(a.yaw, b.yaw) <= TAU / 131_072.0 + 1e-9);
-                prop_assert_eq!((a.run, a.jump), (b.run, b.jump));
-                prop_assert_eq!(decoded.check(), Ok(()));
-            }
-            _ => prop_assert_eq!(message, decoded),
-        }
-    }
-
-    #[test]
-    fn packed_angles_keep_their_bits(bits in 1..=16u32, packed in any::<u32>()) {
-        let packed = packed % (1 << bits);
-        prop_assert_eq!(angle_to_bits(angle_from_bits(packed, bits), bits), packed);
-        prop_assert_eq!(angle_to_bits(angle_from_bits(packed, bits) - TAU, bits), packed);
+        prop_assert_eq!(ClientMessage::decode(encoding, frame.as_ref()), Ok(message));
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn is_sampled(tick: u32) -> bool {
 
 /// Records all true positions. Receives them by the plain protocol on the server's own host.
 async fn watch_truth(address: SocketAddr, stage: &Stage) -> Result<Places, String> {
-    let url = format!("ws://{address}/ws/{ROOM}?encoding=custom&hz={STEP_HZ}&name=truth");
+    let url = format!("ws://{address}/ws/{ROOM}?encoding=msgpack&hz={STEP_HZ}&name=truth");
     let deadline = Instant::now() + PATIENCE;
     let mut socket = loop {
         match connect_async(&url).await {
@@ -235,7 +235,7 @@ async fn watch_truth(address: SocketAddr, stage: &Stage) -> Result<Places, Strin
         let message =
             message.ok_or("the server closed the connection")?.map_err(|error| error.to_string())?;
         let Message::Binary(bytes) = message else { continue };
-        let said = ServerMessage::decode(Encoding::Custom, FrameRef::Binary(&bytes));
+        let said = ServerMessage::decode(Encoding::MsgPack, FrameRef::Binary(&bytes));
         let ServerMessage::Move { tick, entities } = said.map_err(|error| error.to_string())? else {
             continue;
         };

@@ -9,7 +9,7 @@ use super::value::Any;
 use super::{NETWORK_HZ, OutOfBounds};
 
 /// A message of the server (section 3.2 of the specification).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerMessage {
     /// The first message: the client's number, and the room that it joined.
@@ -42,7 +42,7 @@ pub enum ServerMessage {
         /// The events whose payload has a known shape.
         events: Vec<Declared>,
         /// The files that looks and sounds refer to.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         assets: Vec<Asset>,
     },
     /// Entities that are new to the client, or whose whole description is sent again.

@@ -16,17 +16,17 @@ mod json;
 mod message;
 mod msgpack;
 mod object;
-mod packed;
 mod value;
 
 pub use message::{
     Action, Asset, ClientMessage, Declared, Entity, Fields, Input, Kind, Moved, Outcome, ServerMessage,
 };
-pub use packed::{angle_from_bits, angle_to_bits};
 pub use value::Any;
 
 use std::fmt;
 use std::str::FromStr;
+
+use self::object::ReadFields as _;
 
 /// The version of the plain protocol that `welcome` announces.
 pub const PROTOCOL: u32 = 2;
@@ -42,33 +42,17 @@ pub enum Encoding {
     Json,
     /// MessagePack maps in binary frames.
     MsgPack,
-    /// Movement in records of 31 bytes with `f64` positions and 8-bit angles, as in the article "A wire protocol". All other
-    /// messages are JSON.
-    Custom,
-    /// Movement in records of 22 bytes with `f32` positions and 16-bit angles. All other messages are JSON.
-    Custom16,
 }
 
 impl Encoding {
     /// Every encoding, in the order of the specification.
-    pub const ALL: [Self; 4] = [Self::Json, Self::MsgPack, Self::Custom, Self::Custom16];
+    pub const ALL: [Self; 2] = [Self::Json, Self::MsgPack];
 
     /// The name used in the `encoding` parameter of the address.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::MsgPack => "msgpack",
-            Self::Custom => "custom",
-            Self::Custom16 => "custom16",
-        }
-    }
-
-    /// The encoding of all messages except movement: JSON if the encoding is packed.
-    #[must_use]
-    pub const fn of_events(self) -> Self {
-        match self {
-            Self::MsgPack => Self::MsgPack,
-            Self::Json | Self::Custom | Self::Custom16 => Self::Json,
         }
     }
 }
@@ -86,7 +70,7 @@ impl FromStr for Encoding {
         Self::ALL
             .into_iter()
             .find(|encoding| encoding.name() == name)
-            .ok_or_else(|| format!("encoding '{name}' is unknown, choose json, msgpack, custom or custom16"))
+            .ok_or_else(|| format!("encoding '{name}' is unknown, choose json or msgpack"))
     }
 }
 
@@ -148,27 +132,6 @@ pub enum DecodeError {
     /// The `type` does not exist in this direction.
     #[error("unknown type '{0}'")]
     UnknownType(String),
-    /// A packed message has the wrong type number.
-    #[error("packed type {found} where {expected} is expected")]
-    PackedType {
-        /// The number found.
-        found: u16,
-        /// The type number of messages in this direction.
-        expected: u16,
-    },
-    /// A packed message ends too early or too late.
-    #[error("{field}: {found} bytes where {expected} are expected")]
-    PackedLength {
-        /// The field.
-        field: &'static str,
-        /// The number of bytes that were received.
-        found: usize,
-        /// The number of bytes that the field needs.
-        expected: usize,
-    },
-    /// A packed input has buttons this version doesn't know.
-    #[error("buttons: unknown bits {0:#04x}")]
-    PackedButtons(u8),
 }
 
 /// A field outside the bounds of section 4. It is always the sender's fault.
@@ -210,15 +173,7 @@ impl From<nowcast_world::InputError> for OutOfBounds {
 impl ServerMessage {
     /// Encodes the message for a client with this encoding.
     pub fn encode(&self, encoding: Encoding) -> Frame {
-        match (self, encoding) {
-            (Self::Move { tick, entities }, Encoding::Custom) => {
-                Frame::Binary(packed::encode_move::<packed::Wide>(*tick, entities))
-            }
-            (Self::Move { tick, entities }, Encoding::Custom16) => {
-                Frame::Binary(packed::encode_move::<packed::Narrow>(*tick, entities))
-            }
-            _ => encode_object(self, encoding.of_events()),
-        }
+        encode(self, encoding)
     }
 
     /// Decodes a message as a client with this encoding.
@@ -226,14 +181,9 @@ impl ServerMessage {
     /// # Errors
     /// Fails if the frame is of another type than the encoding, is malformed, or holds an unknown message.
     pub fn decode(encoding: Encoding, frame: FrameRef<'_>) -> Result<Self, DecodeError> {
-        match (encoding, frame) {
-            (Encoding::Json | Encoding::Custom | Encoding::Custom16, FrameRef::Text(text)) => {
-                json::decode(text)
-            }
-            (Encoding::MsgPack, FrameRef::Binary(bytes)) => msgpack::decode(bytes),
-            (Encoding::Custom, FrameRef::Binary(bytes)) => packed::decode_move::<packed::Wide>(bytes),
-            (Encoding::Custom16, FrameRef::Binary(bytes)) => packed::decode_move::<packed::Narrow>(bytes),
-            (_, frame) => Err(wrong_frame(encoding, frame)),
+        match payload(encoding, frame)? {
+            Payload::Text(text) => text.fields(),
+            Payload::Bytes(bytes) => bytes.fields(),
         }
     }
 }
@@ -241,12 +191,7 @@ impl ServerMessage {
 impl ClientMessage {
     /// Encodes the message for a server that was joined with this encoding.
     pub fn encode(&self, encoding: Encoding) -> Frame {
-        match (self, encoding) {
-            (Self::Input(input), Encoding::Custom | Encoding::Custom16) => {
-                Frame::Binary(packed::encode_input(input).to_vec())
-            }
-            _ => encode_object(self, encoding.of_events()),
-        }
+        encode(self, encoding)
     }
 
     /// Decodes a message from a client that joined with this encoding. The fields may still be out of bounds:
@@ -255,31 +200,31 @@ impl ClientMessage {
     /// # Errors
     /// Fails if the frame is of another type than the encoding, is malformed, or holds an unknown message.
     pub fn decode(encoding: Encoding, frame: FrameRef<'_>) -> Result<Self, DecodeError> {
-        match (encoding, frame) {
-            (Encoding::Json | Encoding::Custom | Encoding::Custom16, FrameRef::Text(text)) => {
-                json::decode(text)
-            }
-            (Encoding::MsgPack, FrameRef::Binary(bytes)) => msgpack::decode(bytes),
-            (Encoding::Custom | Encoding::Custom16, FrameRef::Binary(bytes)) => {
-                packed::decode_input(bytes).map(Self::Input)
-            }
-            (_, frame) => Err(wrong_frame(encoding, frame)),
+        match payload(encoding, frame)? {
+            Payload::Text(text) => Self::read(&text),
+            Payload::Bytes(bytes) => Self::read(&bytes),
         }
     }
 }
 
-/// Encodes a message as an object, in JSON or MessagePack.
-fn encode_object<T: serde::Serialize>(message: &T, encoding: Encoding) -> Frame {
+fn encode<T: serde::Serialize>(message: &T, encoding: Encoding) -> Frame {
     match encoding {
+        Encoding::Json => Frame::Text(json::encode(message)),
         Encoding::MsgPack => Frame::Binary(msgpack::encode(message)),
-        Encoding::Json | Encoding::Custom | Encoding::Custom16 => Frame::Text(json::encode(message)),
     }
 }
 
-fn wrong_frame(encoding: Encoding, frame: FrameRef<'_>) -> DecodeError {
-    let found = match frame {
-        FrameRef::Text(_) => "text",
-        FrameRef::Binary(_) => "binary",
-    };
-    DecodeError::WrongFrame { found, encoding }
+/// A payload in the encoding of its client.
+enum Payload<'a> {
+    Text(json::Text<'a>),
+    Bytes(msgpack::Bytes<'a>),
+}
+
+fn payload(encoding: Encoding, frame: FrameRef<'_>) -> Result<Payload<'_>, DecodeError> {
+    match (encoding, frame) {
+        (Encoding::Json, FrameRef::Text(text)) => json::Text::new(text).map(Payload::Text),
+        (Encoding::MsgPack, FrameRef::Binary(bytes)) => msgpack::Bytes::new(bytes).map(Payload::Bytes),
+        (Encoding::Json, FrameRef::Binary(_)) => Err(DecodeError::WrongFrame { found: "binary", encoding }),
+        (Encoding::MsgPack, FrameRef::Text(_)) => Err(DecodeError::WrongFrame { found: "text", encoding }),
+    }
 }

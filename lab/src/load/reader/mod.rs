@@ -186,7 +186,7 @@ async fn read_one(shared: &Shared, at: u32) -> String {
         ReaderProtocol::Plain | ReaderProtocol::Colyseus => {
             let dialect = match protocol {
                 ReaderProtocol::Plain => {
-                    Dialect::Plain { path: format!("/ws/{room}?encoding=custom16&hz={hz}&name={name}") }
+                    Dialect::Plain { path: format!("/ws/{room}?encoding=msgpack&hz={hz}&name={name}") }
                 }
                 _ => Dialect::Colyseus { room: room.clone() },
             };

@@ -23,7 +23,7 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024;
 /// The protocol on the stream.
 #[derive(Clone, Debug)]
 pub(super) enum Dialect {
-    /// The protocol of `spec/PLAIN.md`, with movement in the encoding `custom16`.
+    /// The protocol of `spec/PLAIN.md`, in MessagePack.
     Plain {
         /// The room and the parameters, as in the URL.
         path: String,
@@ -119,7 +119,7 @@ impl Client<'_> {
                     shared.join();
                 }
                 if matches!(dialect, Dialect::Plain { .. }) {
-                    shared.join_once(before_ns.is_none() && is_move(&frame));
+                    shared.join_once(before_ns.is_none() && tick_of_move(&frame).is_some());
                 }
                 if let Some(stamp_ns) = stamp_of(dialect, &frame) {
                     shared.measurements().update(*before_ns, now_ns, stamp_ns);
@@ -167,11 +167,7 @@ fn answer_to(dialect: &Dialect, frame: &Frame<'_>) -> Option<&'static [u8]> {
 /// Returns the time of an update's step; `None` if the frame is not an update.
 fn stamp_of(dialect: &Dialect, frame: &Frame<'_>) -> Option<u64> {
     match dialect {
-        Dialect::Plain { .. } if is_move(frame) => {
-            let tick = frame.head.get(2..6)?.try_into().ok()?;
-            Some(super::ns_of_tick(u32::from_le_bytes(tick)))
-        }
-        Dialect::Plain { .. } => None,
+        Dialect::Plain { .. } => Some(super::ns_of_tick(tick_of_move(frame)?)),
         Dialect::Colyseus { .. } => match frame.head {
             [colyseus::ROOM_STATE_PATCH, field, time @ ..] if colyseus::FIRST_FIELD.contains(field) => {
                 let time = time.get(..8)?.try_into().ok()?;
@@ -183,9 +179,14 @@ fn stamp_of(dialect: &Dialect, frame: &Frame<'_>) -> Option<u64> {
     }
 }
 
-/// Packed movement begins with its type; texts begin with a brace.
-fn is_move(frame: &Frame<'_>) -> bool {
-    frame.head.starts_with(&[1, 0])
+/// Returns the step of a `move`: a map of three keys, of which the first two are `type` and `tick`.
+fn tick_of_move(frame: &Frame<'_>) -> Option<u32> {
+    match frame.head.strip_prefix(b"\x83\xa4type\xa4move\xa4tick")? {
+        [tick @ 0..=0x7F, ..] | [0xCC, tick, ..] => Some((*tick).into()),
+        [0xCD, high, low, ..] => Some(u16::from_be_bytes([*high, *low]).into()),
+        [0xCE, tick @ ..] => Some(u32::from_be_bytes(*tick.first_chunk()?)),
+        _ => None,
+    }
 }
 
 /// Requests a seat in a room of Colyseus, and creates the room if needed. Returns the path of its WebSocket.
@@ -244,8 +245,15 @@ mod tests {
     #[test]
     fn the_step_of_an_update_is_read_from_its_head() {
         let plain = Dialect::Plain { path: String::new() };
-        assert_eq!(stamp_of(&plain, &data(&[1, 0, 120, 0, 0, 0, 7])), Some(2_000_000_000));
-        assert_eq!(stamp_of(&plain, &data(br#"{"type":"player"}"#)), None);
+        assert_eq!(
+            stamp_of(&plain, &data(b"\x83\xa4type\xa4move\xa4tick\x78\xa8entities\x90")),
+            Some(2_000_000_000)
+        );
+        assert_eq!(
+            stamp_of(&plain, &data(b"\x83\xa4type\xa4move\xa4tick\xcd\x01\x2c\xa8")),
+            Some(5_000_000_000)
+        );
+        assert_eq!(stamp_of(&plain, &data(b"\x82\xa4type\xa4left\xa2id\x07")), None);
         let theirs = Dialect::Colyseus { room: String::new() };
         let mut patch = vec![15, 0];
         patch.extend(1e9_f64.to_le_bytes());
