@@ -33,21 +33,11 @@ mod saved;
 use nowcast_wire::{Effort, Limits as WireLimits};
 
 use self::saved::Saved;
-use crate::command::{Command, Edit};
+use crate::command::Command;
 use crate::world::World;
 
-/// The newest version of the format, stored in the first byte. Entries of this version may be edits of private data, of
-/// state and of accounts.
+/// The version of the format, stored in the first byte.
 const VERSION: u8 = 5;
-
-/// The version of entries without such edits. Entries of this version may be joins with accounts.
-const VERSION_WITHOUT_DATA_EDITS: u8 = 4;
-
-/// The version of entries without joins with accounts. Entries of this version may be joins with roles.
-const VERSION_WITHOUT_ACCOUNTS: u8 = 3;
-
-/// The version of entries without joins with roles. Programs that know no roles read it, too.
-const VERSION_WITHOUT_ROLES: u8 = 2;
 
 /// Limits for reading one block of entries.
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimits::MESSAGE };
@@ -92,16 +82,14 @@ pub enum JournalError {
     Empty,
     /// A program that is older than the first release wrote the bytes.
     #[error(
-        "the journal has version {found}, which no release wrote, and this program reads versions {VERSION_WITHOUT_ROLES} to {VERSION}"
+        "the journal has version {found}, which no release wrote, and this program reads version {VERSION}"
     )]
     Older {
         /// The version of the bytes.
         found: u8,
     },
     /// A newer program wrote the bytes.
-    #[error(
-        "the journal has version {found}, and this program reads versions up to {VERSION}: a newer release can"
-    )]
+    #[error("the journal has version {found}, and this program reads version {VERSION}: a newer release can")]
     Newer {
         /// The version of the bytes.
         found: u8,
@@ -154,16 +142,7 @@ pub enum ReplayError {
 
 /// Appends entries as bytes, in columns. Many entries in one call take fewer bytes than single ones.
 pub fn encode(entries: &[Entry], out: &mut Vec<u8>) {
-    let needed = entries.iter().map(|entry| match entry.record {
-        Record::Command(Command::Edit {
-            edit: Edit::Private(..) | Edit::State(..) | Edit::Saved(..),
-            ..
-        }) => VERSION,
-        Record::Command(Command::JoinWithAccount { .. }) => VERSION_WITHOUT_DATA_EDITS,
-        Record::Command(Command::JoinWithRoles { .. }) => VERSION_WITHOUT_ACCOUNTS,
-        _ => VERSION_WITHOUT_ROLES,
-    });
-    out.push(needed.max().unwrap_or(VERSION_WITHOUT_ROLES));
+    out.push(VERSION);
     nowcast_wire::encode_with(&Saved::of(entries), Effort::Small, out);
 }
 
@@ -174,8 +153,8 @@ pub fn encode(entries: &[Entry], out: &mut Vec<u8>) {
 pub fn decode(bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
     let (version, body) = bytes.split_first().ok_or(JournalError::Empty)?;
     match *version {
-        VERSION_WITHOUT_ROLES..=VERSION => nowcast_wire::decode_with::<Saved>(body, &LIMITS)?.load(),
-        found if found < VERSION_WITHOUT_ROLES => Err(JournalError::Older { found }),
+        VERSION => nowcast_wire::decode_with::<Saved>(body, &LIMITS)?.load(),
+        found if found < VERSION => Err(JournalError::Older { found }),
         found => Err(JournalError::Newer { found }),
     }
 }

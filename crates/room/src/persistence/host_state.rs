@@ -13,9 +13,6 @@ use crate::client_key::ClientKey;
 /// The version of the format, in the first byte.
 const VERSION: u8 = 2;
 
-/// The version before seats were added.
-const VERSION_WITHOUT_SEATS: u8 = 1;
-
 /// The version of a note, in its first byte.
 const NOTE_VERSION: u8 = 1;
 
@@ -38,9 +35,9 @@ pub(crate) struct HostState {
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub(crate) enum HostStateError {
     #[error(
-        "the server's data in it has version {0}, and this program reads version {VERSION}: use a newer release"
+        "the server's data in it has version {0}, and this program reads version {VERSION}: use the release that wrote it"
     )]
-    Newer(u8),
+    Version(u8),
     #[error("the server's data in it cannot be read: {0}")]
     Damaged(#[from] nowcast_wire::Error),
     #[error("the server stored no data with it: another program made this world")]
@@ -62,13 +59,10 @@ impl HostState {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, HostStateError> {
         let (version, body) = bytes.split_first().ok_or(HostStateError::Missing)?;
-        let Saved { rules, seats } = match *version {
-            VERSION => nowcast_wire::decode_with(body, &LIMITS)?,
-            VERSION_WITHOUT_SEATS => {
-                Saved { rules: nowcast_wire::decode_with(body, &LIMITS)?, seats: Vec::new() }
-            }
-            newer => return Err(HostStateError::Newer(newer)),
-        };
+        if *version != VERSION {
+            return Err(HostStateError::Version(*version));
+        }
+        let Saved { rules, seats } = nowcast_wire::decode_with(body, &LIMITS)?;
         let SavedRules { offered, last_player, modules } = rules;
         let seats = seats.into_iter().map(|seat| (PlayerId(seat.player), ClientKey(seat.key))).collect();
         let sources = modules
@@ -163,18 +157,11 @@ mod tests {
         for cut in 0..bytes.len() {
             assert!(HostState::from_bytes(&bytes[..cut]).is_err(), "cut off after {cut} bytes");
         }
-        assert_eq!(HostState::from_bytes(&[9, 1]), Err(HostStateError::Newer(9)));
+        for other in [VERSION - 1, VERSION + 1] {
+            assert_eq!(HostState::from_bytes(&[other, 1]), Err(HostStateError::Version(other)));
+        }
         let program = HostState { sources: None, ..HostState::default() };
         assert_eq!(HostState::from_bytes(&program.to_bytes()), Ok(program));
-    }
-
-    #[test]
-    fn records_without_seats_are_read() {
-        let rules = SavedRules { offered: "park".into(), last_player: 7, modules: None };
-        let mut bytes = vec![VERSION_WITHOUT_SEATS];
-        nowcast_wire::encode(&rules, &mut bytes);
-        let state = HostState { offered: "park".into(), last_player: 7, ..HostState::default() };
-        assert_eq!(HostState::from_bytes(&bytes), Ok(state));
     }
 
     #[test]

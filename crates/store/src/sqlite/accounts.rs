@@ -30,9 +30,6 @@ impl SqliteReader {
     /// # Errors
     /// Fails if the database cannot be read, or if the data is damaged.
     pub fn account(&self, world: &str, account: &str) -> Result<Option<SavedData>, StoreError> {
-        if !self.has_accounts() {
-            return Ok(None);
-        }
         let select = "SELECT version, revision, body FROM accounts WHERE world = ? AND account = ?";
         let read =
             |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, Vec<u8>>(2)?));
@@ -56,9 +53,6 @@ impl SqliteReader {
     /// # Errors
     /// Fails if the database cannot be read.
     pub fn accounts(&self, world: Option<&str>) -> Result<Vec<AccountSummary>, StoreError> {
-        if !self.has_accounts() {
-            return Ok(Vec::new());
-        }
         let read = || -> rusqlite::Result<Vec<AccountSummary>> {
             let mut statement = self.connection().prepare(
                 "SELECT world, account, version, revision, changed_ms, length(body) FROM accounts \
@@ -77,11 +71,5 @@ impl SqliteReader {
             rows.collect()
         };
         read().map_err(|error| self.failed(error.into()))
-    }
-
-    /// Whether the store has the table. A store that an older release wrote gets the table when it is opened for writing.
-    fn has_accounts(&self) -> bool {
-        let select = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'accounts'";
-        self.connection().query_row(select, [], |_| Ok(())).is_ok()
     }
 }

@@ -24,9 +24,6 @@ const APPLICATION_ID: i32 = 0x4e4f_5743;
 /// The version of the tables.
 const VERSION: i64 = 2;
 
-/// The version of the tables without accounts. Opening such a store for writing adds the table.
-const VERSION_WITHOUT_ACCOUNTS: i64 = 1;
-
 /// The first bytes of every SQLite database.
 const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
@@ -73,9 +70,6 @@ CREATE TABLE marks (
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX marks_by_expiry ON marks (expires_ms);
-";
-
-const ACCOUNTS: &str = "
 CREATE TABLE accounts (
     world TEXT NOT NULL,
     account TEXT NOT NULL,
@@ -285,7 +279,7 @@ fn open_existing(path: &Path) -> Result<Connection, Problem> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     harden(&connection)?;
-    let version = check_version(&connection)?;
+    check_version(&connection)?;
     let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
         return Err(Problem::Disk(format!("the file system allows no write-ahead log (it stays {mode})")));
@@ -298,11 +292,6 @@ fn open_existing(path: &Path) -> Result<Connection, Problem> {
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     // Checks now, and not only at the first commit, whether the database can be written.
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK;")?;
-    if version == VERSION_WITHOUT_ACCOUNTS {
-        connection.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {ACCOUNTS} PRAGMA user_version = {VERSION}; COMMIT;"
-        ))?;
-    }
     Ok(connection)
 }
 
@@ -315,12 +304,10 @@ fn harden(connection: &Connection) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Returns the version of the tables.
-fn check_version(connection: &Connection) -> Result<i64, Problem> {
+fn check_version(connection: &Connection) -> Result<(), Problem> {
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    judge(id, version)?;
-    Ok(version)
+    judge(id, version)
 }
 
 fn judge(id: i32, version: i64) -> Result<(), Problem> {
@@ -328,9 +315,11 @@ fn judge(id: i32, version: i64) -> Result<(), Problem> {
         return Err(Problem::Foreign("an SQLite database of another program".to_owned()));
     }
     match version {
-        VERSION_WITHOUT_ACCOUNTS..=VERSION => Ok(()),
+        VERSION => Ok(()),
         newer if newer > VERSION => Err(Problem::Newer { found: newer, known: VERSION }),
-        other => Err(Problem::damaged("the header", format!("version {other} was never written"))),
+        other => {
+            Err(Problem::damaged("the header", format!("no release wrote version {other} of the tables")))
+        }
     }
 }
 
@@ -399,8 +388,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection
-        .execute_batch(&format!("BEGIN; {TABLES} {ACCOUNTS} PRAGMA user_version = {VERSION}; COMMIT;"))?;
+    connection.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))?;
     connection.close().map_err(|(_, error)| error)?;
     File::open(&unfinished)?.sync_all()?;
     pass(FailPoint::DatabaseMade);
