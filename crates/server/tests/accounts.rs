@@ -207,7 +207,10 @@ async fn the_bearer_of_a_token_has_the_account_of_its_name() {
 
 /// Number of kills; `NOWCAST_KILLS` sets another one.
 fn kills() -> usize {
-    std::env::var("NOWCAST_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(8)
+    let kills =
+        std::env::var("NOWCAST_KILLS").map_or(8, |kills| kills.parse().expect("NOWCAST_KILLS is a number"));
+    assert!(kills > 0, "NOWCAST_KILLS=0: the test would check nothing");
+    kills
 }
 
 #[tokio::test]

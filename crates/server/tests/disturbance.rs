@@ -73,6 +73,7 @@ async fn clients_killed_in_the_middle_of_a_message_affect_no_other_client() {
 async fn idle_sockets_affect_no_other_client() {
     let count: u32 = std::env::var("NOWCAST_IDLE_SOCKETS")
         .map_or(200, |count| count.parse().expect("the value is a number"));
+    assert!(count > 0, "NOWCAST_IDLE_SOCKETS=0: the test would check nothing");
     undisturbed_by("idle sockets", move |server| async move {
         let mut sockets = Vec::new();
         for index in 0..count {

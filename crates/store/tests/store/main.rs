@@ -71,5 +71,8 @@ fn completion() -> (Completion, Receiver<Result<(), Lost>>) {
 
 /// Number of seeds, or of rounds. `NOWCAST_SEEDS=1000` runs the long form.
 fn seeds(short: u64) -> u64 {
-    std::env::var("NOWCAST_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(short)
+    let given =
+        std::env::var("NOWCAST_SEEDS").ok().map(|text| text.parse().expect("NOWCAST_SEEDS is a number"));
+    assert_ne!(given, Some(0), "NOWCAST_SEEDS=0: the tests would check nothing");
+    given.unwrap_or(short)
 }
