@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ};
 use nowcast_world_protocol::plain::{
-    Action, Any, Asset, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage,
+    Action, Any, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage,
 };
-use nowcast_world_protocol::session;
 
 use crate::client_sink::{ClientEvent, ClientFigures, ClientSink, Greeting, RoomView, StepChanges};
 use crate::closing::Closing;
@@ -137,7 +136,7 @@ fn plain_message(event: ClientEvent<'_>) -> ServerMessage {
             ServerMessage::Event { name: name.to_owned(), payload: Any(payload.clone()) }
         }
         ClientEvent::Report(RuleReport { outcome, version, text }) => {
-            ServerMessage::Report { outcome: (*outcome).into(), version: *version, text: text.clone() }
+            ServerMessage::Report { outcome: *outcome, version: *version, text: text.clone() }
         }
     }
 }
@@ -272,7 +271,7 @@ fn definition(view: &RoomView<'_>) -> ServerMessage {
         kinds: kinds.collect(),
         actions: actions.collect(),
         events: events.collect(),
-        assets: described.assets.iter().map(asset).collect(),
+        assets: described.assets.clone(),
     }
 }
 
@@ -302,11 +301,6 @@ fn player(id: PlayerId, ReplicatedPlayer { name, avatar }: &ReplicatedPlayer) ->
 
 fn screen(ScreenValue { player, place, value, .. }: ScreenValue) -> ServerMessage {
     ServerMessage::Screen { place, personal: player.is_some(), value: Any(value) }
-}
-
-fn asset(asset: &session::Asset) -> Asset {
-    let session::Asset { name, hash, bytes, media_type } = asset.clone();
-    Asset { name, hash, bytes, media_type }
 }
 
 /// Rounds to a ten-thousandth, because scales are short decimal numbers that an `f32` cannot hold exactly.

@@ -6,7 +6,7 @@ use crate::common::session::Guest;
 use crate::common::{TestServer, plaza};
 use nowcast::CarrierKind;
 use nowcast_server::{Rules, WorldConfig};
-use nowcast_world_protocol::plain::Outcome;
+use nowcast_world_protocol::session::Outcome;
 use serde_json::json;
 
 const RULES: &str = r#"

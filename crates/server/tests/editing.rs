@@ -9,7 +9,8 @@ use crate::common::{TestServer, plaza};
 use nowcast::CarrierKind;
 use nowcast_server::admission::TokenKey;
 use nowcast_server::{Rules, WorldConfig};
-use nowcast_world_protocol::plain::{ClientMessage, Input, Outcome};
+use nowcast_world_protocol::plain::{ClientMessage, Input};
+use nowcast_world_protocol::session::Outcome;
 use serde_json::json;
 
 /// A world's folder. It is removed when the test ends.

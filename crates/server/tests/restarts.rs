@@ -15,7 +15,8 @@ use nowcast_server::store::{
 };
 use nowcast_server::world::{Body, ColliderShape, Definition, Kind, Random, World};
 use nowcast_server::{BindError, Rules, Server, WorldConfig, restore_kept};
-use nowcast_world_protocol::plain::{ClientMessage, Encoding, Outcome};
+use nowcast_world_protocol::plain::{ClientMessage, Encoding};
+use nowcast_world_protocol::session::Outcome;
 use serde_json::Value as Json;
 use tokio::time::timeout;
 

@@ -8,7 +8,8 @@ use crate::common::{Player, TestServer, config, plaza, sample, script};
 use nowcast::CarrierKind;
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
 use nowcast_server::{Config, Server};
-use nowcast_world_protocol::plain::{ClientMessage, Encoding, Outcome};
+use nowcast_world_protocol::plain::{ClientMessage, Encoding};
+use nowcast_world_protocol::session::Outcome;
 use serde_json::Value as Json;
 
 /// Returns the body of an answer as JSON.

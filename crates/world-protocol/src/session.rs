@@ -4,6 +4,7 @@ use nowcast_queue::Key;
 use nowcast_wire::{Limits, Value, Wire};
 use nowcast_world::limits::VELOCITY_MAX;
 use nowcast_world::{EntityId, PlayerId, Pose, Velocity};
+use serde::{Deserialize, Serialize};
 
 /// The version of `spec/WORLD.md`.
 pub const PROTOCOL: u32 = 6;
@@ -412,7 +413,7 @@ pub struct Declared {
 }
 
 /// A file that clients may fetch from `/assets/` and its hash.
-#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+#[derive(Wire, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asset {
     /// The name by which looks and sounds refer to the file: its path in the world's folder.
     pub name: String,
@@ -422,11 +423,13 @@ pub struct Asset {
     pub bytes: u32,
     /// The media type of the file.
     #[wire(rename = "type")]
+    #[serde(rename = "type")]
     pub media_type: String,
 }
 
 /// The outcome of a version of the rules.
-#[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Wire, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The version runs.
     Runs,

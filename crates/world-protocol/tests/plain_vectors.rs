@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use nowcast_wire::Value;
 use nowcast_world_protocol::plain::{
     Action, Any, ClientMessage, Declared, DecodeError, Encoding, Entity, Frame, FrameRef, Input, Kind, Moved,
-    Outcome, PROTOCOL, ServerMessage,
+    PROTOCOL, ServerMessage,
 };
+use nowcast_world_protocol::session::Outcome;
 use serde::Serialize;
 use serde_json::Value as JsonValue;
 

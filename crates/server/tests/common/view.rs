@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use nowcast_wire::{Shape, Value};
 use nowcast_world_client::{EntityView, Welcome};
-use nowcast_world_protocol::plain::{Any, Outcome, ServerMessage};
-use nowcast_world_protocol::session::{self, FromWorld};
+use nowcast_world_protocol::plain::{Any, ServerMessage};
+use nowcast_world_protocol::session::{self, FromWorld, Outcome};
 use serde_json::Value as Json;
 
 /// The state that a client received.
@@ -199,7 +199,7 @@ impl View {
                 self.denied.push((request, entity, reason));
             }
             FromWorld::Report { outcome, version, text } => {
-                self.reports.push((outcome.into(), version, text));
+                self.reports.push((outcome, version, text));
             }
             FromWorld::Notice { text } => self.notices.push(text),
             FromWorld::Unsaid { text, reason } => self.unsaid.push((text, reason)),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::value::Any;
 use super::{NETWORK_HZ, OutOfBounds};
+use crate::session::{Asset, Outcome};
 
 /// A message of the server (section 3.2 of the specification).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -226,48 +227,6 @@ pub struct Declared {
     pub name: String,
     /// The types of the fields of its payload.
     pub payload: Fields,
-}
-
-/// A file that clients may fetch from `/assets/` and its hash.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asset {
-    /// The name by which looks and sounds refer to the file.
-    pub name: String,
-    /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
-    pub hash: String,
-    /// The size.
-    pub bytes: u32,
-    /// The media type of the file.
-    #[serde(rename = "type")]
-    pub media_type: String,
-}
-
-/// The outcome of a version of the rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The version runs.
-    Runs,
-    /// The version did not load; the preceding version continues.
-    Refused,
-    /// The version failed in its first steps: the previous rules and state are restored.
-    RolledBack,
-    /// The version raised an error, and continues.
-    Failed,
-    /// The version printed a line.
-    Printed,
-}
-
-impl From<crate::session::Outcome> for Outcome {
-    fn from(outcome: crate::session::Outcome) -> Self {
-        match outcome {
-            crate::session::Outcome::Runs => Self::Runs,
-            crate::session::Outcome::Refused => Self::Refused,
-            crate::session::Outcome::RolledBack => Self::RolledBack,
-            crate::session::Outcome::Failed => Self::Failed,
-            crate::session::Outcome::Printed => Self::Printed,
-        }
-    }
 }
 
 fn is_false(value: &bool) -> bool {

@@ -18,9 +18,7 @@ mod msgpack;
 mod object;
 mod value;
 
-pub use message::{
-    Action, Asset, ClientMessage, Declared, Entity, Fields, Input, Kind, Moved, Outcome, ServerMessage,
-};
+pub use message::{Action, ClientMessage, Declared, Entity, Fields, Input, Kind, Moved, ServerMessage};
 pub use value::Any;
 
 use std::fmt;
