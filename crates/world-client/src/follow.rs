@@ -103,11 +103,6 @@ impl FollowingClient {
         &self.client
     }
 
-    /// The client of the present session.
-    pub fn client_mut(&mut self) -> &mut WorldClient {
-        &mut self.client
-    }
-
     /// Number of moves that the client has followed.
     pub fn moves(&self) -> u64 {
         self.moves
