@@ -1,5 +1,4 @@
 use super::*;
-use crate::account::SavedData;
 use crate::command::Edit;
 use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
