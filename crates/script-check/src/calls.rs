@@ -1,8 +1,8 @@
 //! Checks calls of the API: the number of arguments, and the bindings of actions.
 
-use crate::lexer::{Kind, Token};
 use crate::resolver::Resolver;
 use crate::types::Type;
+use nowcast_script::{Token, TokenKind};
 
 /// The arguments of a call.
 pub(crate) struct Arguments {
@@ -74,11 +74,11 @@ fn fields_of(tokens: &[Token]) -> Option<Vec<&str>> {
     }
     let (mut depth, mut fields) = (0, Vec::new());
     for pair in tokens.windows(2) {
-        let is_sign = pair[0].kind == Kind::Sign;
+        let is_sign = pair[0].kind == TokenKind::Sign;
         match pair[0].text.as_str() {
             "{" | "(" | "[" if is_sign => depth += 1,
             "}" | ")" | "]" if is_sign => depth -= 1,
-            name if depth == 1 && pair[0].kind == Kind::Name && pair[1].text == "=" => fields.push(name),
+            name if depth == 1 && pair[0].kind == TokenKind::Name && pair[1].text == "=" => fields.push(name),
             _ => {}
         }
         if depth == 0 {

@@ -1,5 +1,6 @@
 //! Reads the rules of a world without running them. It finds mistakes that would otherwise appear only when their line runs:
-//! undefined names, fields that the API, a library or a kind does not have, and actions that no page can offer.
+//! undefined names, fields that the API, a library or a kind does not have, actions that no page can offer, locals that a reload
+//! resets, and declarations that are most likely mistakes.
 //!
 //! A parser reads the text with the grammar of Luau. A resolver tracks scopes and, if the text shows them, the types of
 //! values: `world`, kinds, entities, players, lists of these, arguments of actions. A value of unknown type is never
@@ -21,9 +22,8 @@
 //! # Ok::<(), nowcast_script::Fault>(())
 //! ```
 
+mod advice;
 mod calls;
-mod globals;
-mod lexer;
 mod parser;
 mod resolver;
 mod types;
@@ -31,8 +31,7 @@ mod types;
 use nowcast_script::Sources;
 use nowcast_world::Definition;
 
-use globals::Globals;
-use resolver::{Resolver, Version, states};
+use resolver::{Resolver, Use, Version, states};
 
 /// A mistake in the text of a module.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -66,21 +65,28 @@ pub fn check(sources: &Sources, definition: &Definition) -> Vec<Finding> {
 }
 
 fn check_here(sources: &Sources, definition: &Definition) -> Vec<Finding> {
-    let (globals, states) = (Globals::of_a_sandbox(), states(sources, definition));
+    // The names come from a sandbox like the one in which rules run, so the checker and the rules always have the same names.
+    let (globals, states) = (nowcast_script::global_names(), states(sources, definition));
     let version = Version { sources, definition, globals: &globals, states: &states };
-    let mut findings: Vec<Finding> =
-        sources.iter().flat_map(|(path, text)| check_module(path, text, &version)).collect();
+    let (mut findings, mut uses) = (Vec::new(), Vec::new());
+    for (path, text) in sources.iter() {
+        check_module(path, text, &version, &mut findings, &mut uses);
+    }
+    advice::advise(sources, definition, &uses, &mut findings);
     findings.sort();
     findings.dedup();
     findings
 }
 
-fn check_module(path: &str, text: &str, version: &Version<'_>) -> Vec<Finding> {
+fn check_module(
+    path: &str,
+    text: &str,
+    version: &Version<'_>,
+    findings: &mut Vec<Finding>,
+    uses: &mut Vec<Use>,
+) {
     let mode = Mode::of(text);
-    if mode == Mode::Unchecked {
-        return Vec::new();
-    }
-    let tokens = lexer::tokens(text);
+    let tokens = nowcast_script::tokens(text);
     // The first pass finds the local variables that are assigned after their declaration.
     let mut first = Resolver::new(path, version, false, Default::default());
     // An error is ignored here, because the second pass finds the same error.
@@ -90,8 +96,14 @@ fn check_module(path: &str, text: &str, version: &Version<'_>) -> Vec<Finding> {
         let message =
             "names from here on are not checked: the checker cannot read this line, although Luau does";
         second.find(&token, false, message.to_owned());
+        // The rest may require any module, and declare any timer.
+        ["require", "timer"].iter().for_each(|function| second.use_name(function, &token, None));
     }
-    second.findings
+    if mode != Mode::Unchecked {
+        findings.append(&mut second.findings);
+    }
+    findings.append(&mut second.resets);
+    uses.append(&mut second.uses);
 }
 
 /// The strictness that the first comments of a module state.

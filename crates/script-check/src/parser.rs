@@ -3,9 +3,9 @@
 mod annotations;
 
 use crate::calls::Arguments;
-use crate::lexer::{Kind, Token};
 use crate::resolver::{Resolver, required};
 use crate::types::Type;
+use nowcast_script::{Token, TokenKind};
 
 /// Maximum nesting of blocks and expressions. Luau accepts less.
 const DEPTH_MAX: usize = 1_000;
@@ -28,11 +28,11 @@ const UNKNOWN: Value = Value { ty: Type::Unknown, is_open: false };
 pub(crate) fn read(tokens: &[Token], resolver: &mut Resolver<'_>) -> Result<(), Unreadable> {
     let mut parser = Parser { tokens, at: 0, depth: 0, resolver };
     parser.statements()?;
-    if parser.peek().kind == Kind::End { Ok(()) } else { Err(parser.unexpected()) }
+    if parser.peek().kind == TokenKind::End { Ok(()) } else { Err(parser.unexpected()) }
 }
 
 struct Parser<'t, 'r, 'a> {
-    /// The tokens. The last one is [`Kind::End`].
+    /// The tokens. The last one is [`TokenKind::End`].
     tokens: &'t [Token],
     at: usize,
     depth: usize,
@@ -60,8 +60,7 @@ impl<'t> Parser<'t, '_, '_> {
 
     /// Whether the next token is this word or sign.
     fn is(&self, text: &str) -> bool {
-        let token = self.peek();
-        matches!(token.kind, Kind::Name | Kind::Sign) && token.text == text
+        self.peek().is(text)
     }
 
     fn take(&mut self, text: &str) -> bool {
@@ -75,7 +74,7 @@ impl<'t> Parser<'t, '_, '_> {
     }
 
     fn name(&mut self) -> Read<&'t Token> {
-        if self.peek().kind == Kind::Name { Ok(self.next()) } else { Err(self.unexpected()) }
+        if self.peek().kind == TokenKind::Name { Ok(self.next()) } else { Err(self.unexpected()) }
     }
 
     /// Reads a construct that can contain itself, and limits the nesting.
@@ -104,7 +103,7 @@ impl<'t> Parser<'t, '_, '_> {
     }
 
     fn statements(&mut self) -> Read<()> {
-        while !(self.peek().kind == Kind::End
+        while !(self.peek().kind == TokenKind::End
             || ["end", "else", "elseif", "until"].iter().any(|end| self.is(end)))
         {
             self.statement()?;
@@ -114,7 +113,7 @@ impl<'t> Parser<'t, '_, '_> {
     }
 
     fn statement(&mut self) -> Read<()> {
-        let word = if self.peek().kind == Kind::Name { self.peek().text.as_str() } else { "" };
+        let word = if self.peek().kind == TokenKind::Name { self.peek().text.as_str() } else { "" };
         match word {
             "local" => self.local(),
             "function" => self.function_statement(),
@@ -135,7 +134,7 @@ impl<'t> Parser<'t, '_, '_> {
             }),
             "return" => {
                 self.next();
-                let is_empty = self.peek().kind == Kind::End
+                let is_empty = self.peek().kind == TokenKind::End
                     || ["end", "else", "elseif", "until", ";"].iter().any(|end| self.is(end));
                 if is_empty { Ok(()) } else { self.expressions().map(drop) }
             }
@@ -151,7 +150,7 @@ impl<'t> Parser<'t, '_, '_> {
                 self.next();
                 self.type_statement()
             }
-            "type" if self.ahead(1).kind == Kind::Name => self.type_statement(),
+            "type" if self.ahead(1).kind == TokenKind::Name => self.type_statement(),
             _ if self.is("@") => {
                 self.next();
                 self.name().map(drop)
@@ -165,7 +164,8 @@ impl<'t> Parser<'t, '_, '_> {
         let token = self.ahead(ahead);
         let goes_on =
             ["=", ".", "[", "(", ":", "{", ","].contains(&token.text.as_str()) || token.text.ends_with('=');
-        !(matches!(token.kind, Kind::Text | Kind::Interpolated(_)) || token.kind == Kind::Sign && goes_on)
+        !(matches!(token.kind, TokenKind::Text | TokenKind::Interpolated(_))
+            || token.kind == TokenKind::Sign && goes_on)
     }
 
     /// `do … end`, with the keyword that begins it.
@@ -261,7 +261,7 @@ impl<'t> Parser<'t, '_, '_> {
     }
 
     fn assignment_or_call(&mut self) -> Read<()> {
-        let is_name_set = self.peek().kind == Kind::Name && is_assignment(self.ahead(1));
+        let is_name_set = self.peek().kind == TokenKind::Name && is_assignment(self.ahead(1));
         let value = if is_name_set {
             let name = self.next();
             self.resolver.assign(name, "write `local` before it");
@@ -285,6 +285,7 @@ impl<'t> Parser<'t, '_, '_> {
 
     /// The parameters and the body of a function. `types` are the known types of its parameters.
     fn function(&mut self, types: &[Type], itself: Option<&str>) -> Read<()> {
+        self.resolver.functions += 1;
         self.scoped(|this| {
             if this.is("<") {
                 this.skip_generics()?;
@@ -312,7 +313,9 @@ impl<'t> Parser<'t, '_, '_> {
             }
             this.statements()?;
             this.expect("end")
-        })
+        })?;
+        self.resolver.functions -= 1;
+        Ok(())
     }
 
     // Expressions.
@@ -354,16 +357,16 @@ impl<'t> Parser<'t, '_, '_> {
     fn simple(&mut self) -> Read<Value> {
         let token = self.peek();
         match &token.kind {
-            Kind::Number | Kind::Text => {
+            TokenKind::Number | TokenKind::Text => {
                 self.next();
                 return Ok(UNKNOWN);
             }
-            Kind::Interpolated(parts) => {
+            TokenKind::Interpolated(parts) => {
                 self.next();
                 return self.interpolated(parts).map(|()| UNKNOWN);
             }
-            Kind::End => return Err(self.unexpected()),
-            Kind::Name | Kind::Sign => {}
+            TokenKind::End => return Err(self.unexpected()),
+            TokenKind::Name | TokenKind::Sign => {}
         }
         match token.text.as_str() {
             "nil" | "true" | "false" => {
@@ -389,7 +392,7 @@ impl<'t> Parser<'t, '_, '_> {
         for part in parts {
             let mut inner = Parser { tokens: part, at: 0, depth: self.depth, resolver: &mut *self.resolver };
             inner.expression()?;
-            if inner.peek().kind != Kind::End {
+            if inner.peek().kind != TokenKind::End {
                 return Err(inner.unexpected());
             }
         }
@@ -418,9 +421,9 @@ impl<'t> Parser<'t, '_, '_> {
                 self.expression()?;
                 self.expect("]")?;
                 self.expect("=")?;
-            } else if self.peek().kind == Kind::Name
+            } else if self.peek().kind == TokenKind::Name
                 && self.ahead(1).text == "="
-                && self.ahead(1).kind == Kind::Sign
+                && self.ahead(1).kind == TokenKind::Sign
             {
                 self.next();
                 self.next();
@@ -441,13 +444,15 @@ impl<'t> Parser<'t, '_, '_> {
             let value = self.expression()?;
             self.expect(")")?;
             (value.ty, None)
-        } else if first.kind == Kind::Name && !WORDS.contains(&first.text.as_str()) {
+        } else if first.kind == TokenKind::Name && !WORDS.contains(&first.text.as_str()) {
             self.next();
             (self.resolver.read(first), Some(first.text.as_str()))
         } else {
             return Err(self.unexpected());
         };
         let mut is_open = false;
+        // Whether only fields follow the first name so far. An assignment then changes the value of this name.
+        let mut is_part = is_statement && first.is_name() && ty != Type::World;
         let mut place = first;
         loop {
             if self.take(".") {
@@ -467,11 +472,14 @@ impl<'t> Parser<'t, '_, '_> {
                 let name = self.name()?;
                 let method = self.resolver.field(&ty, name, false);
                 ty = self.deeper(|this| this.call(&method, name, true, None))?;
-                is_open = true;
+                (is_open, is_part) = (true, false);
             } else if self.begins_arguments() {
                 ty = self.deeper(|this| this.call(&ty, place, false, global))?;
-                is_open = true;
+                (is_open, is_part) = (true, false);
             } else {
+                if is_part && is_assignment(self.peek()) {
+                    self.resolver.change(first);
+                }
                 return Ok(Value { ty, is_open });
             }
             global = None;
@@ -479,13 +487,15 @@ impl<'t> Parser<'t, '_, '_> {
     }
 
     fn begins_arguments(&self) -> bool {
-        self.is("(") || self.is("{") || matches!(self.peek().kind, Kind::Text | Kind::Interpolated(_))
+        self.is("(")
+            || self.is("{")
+            || matches!(self.peek().kind, TokenKind::Text | TokenKind::Interpolated(_))
     }
 
     /// The arguments of a call. Returns the type of its result.
     fn call(&mut self, function: &Type, place: &Token, has_colon: bool, global: Option<&str>) -> Read<Type> {
         let begin = self.peek();
-        let mut word = None;
+        let (mut word, mut second) = (None, None);
         let mut first = Type::Unknown;
         let mut arguments = Arguments { given: 1, is_open: false };
         if self.take("(") {
@@ -495,14 +505,14 @@ impl<'t> Parser<'t, '_, '_> {
             let mut binding = None;
             while !self.take(")") {
                 let token = self.peek();
-                if arguments.given == 0
-                    && token.kind == Kind::Text
-                    && [",", ")"].contains(&self.ahead(1).text.as_str())
-                {
-                    word = Some(token);
-                }
-                if arguments.given == 3 {
-                    binding = Some(self.at);
+                let is_text =
+                    token.kind == TokenKind::Text && [",", ")"].iter().any(|end| self.ahead(1).is(end));
+                match arguments.given {
+                    0 if is_text => word = Some(token),
+                    0 if token.is_name() && changes_its_argument(function) => self.resolver.change(token),
+                    1 if is_text => second = Some(token),
+                    3 => binding = Some(self.at),
+                    _ => {}
                 }
                 let value = self.argument(function, word)?;
                 if arguments.given == 0 {
@@ -519,12 +529,21 @@ impl<'t> Parser<'t, '_, '_> {
                 self.resolver.action(word, &word.text, arguments.given, binding.map(|at| &tokens[at..]));
             }
             arguments.given -= usize::from(arguments.is_open);
-        } else if begin.kind == Kind::Text {
+        } else if begin.kind == TokenKind::Text {
             word = Some(self.next());
         } else {
             self.simple()?;
         }
         self.resolver.count_arguments(function, place, has_colon, &arguments);
+        match (function, place.text.as_str()) {
+            (_, "require") if global.is_some() => self.resolver.use_name("require", place, word),
+            // The value that has the function may be the world, even if the text does not show it.
+            (_, name @ ("action" | "kind" | "timer")) => self.resolver.use_name(name, place, word),
+            (Type::Function(of, _), name @ ("after" | "every")) if **of == Type::World => {
+                self.resolver.use_name(name, place, second);
+            }
+            _ => {}
+        }
         let word = word.map(|word| word.text.as_str());
         Ok(match (function, global) {
             (_, Some("require")) => word.map_or(Type::Unknown, required),
@@ -547,6 +566,13 @@ impl<'t> Parser<'t, '_, '_> {
     }
 }
 
+/// Whether a function of Luau changes the table that is its first argument.
+fn changes_its_argument(function: &Type) -> bool {
+    const CHANGING: [&str; 5] = ["insert", "remove", "clear", "sort", "move"];
+    let Type::Function(of, name) = function else { return false };
+    **of == Type::Library("table".to_owned()) && CHANGING.contains(&name.as_str())
+}
+
 /// Keywords of the language, which are not names.
 const WORDS: [&str; 21] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
@@ -558,6 +584,5 @@ const BINARY: [&str; 16] =
 
 /// Whether the token after a place assigns to this place, alone or as one of several.
 fn is_assignment(token: &Token) -> bool {
-    const SIGNS: [&str; 10] = ["=", ",", "+=", "-=", "*=", "/=", "//=", "%=", "^=", "..="];
-    token.kind == Kind::Sign && SIGNS.contains(&token.text.as_str())
+    token.is(",") || token.is_assignment()
 }

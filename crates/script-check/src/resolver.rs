@@ -2,21 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use nowcast_script::{Sources, absence, closest, library_modules, module_of_nowcast};
+use nowcast_script::{LIBRARY, Sources, Token, absence, closest, module_called};
 use nowcast_world::Definition;
 
 use crate::Finding;
-use crate::globals::Globals;
-use crate::lexer::Token;
 use crate::types::{NoField, Type};
 
 /// The known facts about a version while one of its modules is read.
 pub(crate) struct Version<'a> {
     pub(crate) sources: &'a Sources,
     pub(crate) definition: &'a Definition,
-    pub(crate) globals: &'a Globals,
+    /// Global names. Each library name has its fields.
+    pub(crate) globals: &'a BTreeMap<String, Vec<String>>,
     /// Names that are set in `world.state`, by any module.
     pub(crate) states: &'a BTreeSet<String>,
+}
+
+/// A call that names something of the whole world, such as an action or a module.
+pub(crate) struct Use {
+    /// The function: `action`, `kind`, `timer`, `after`, `every` or `require`.
+    pub(crate) function: String,
+    /// The name; `None` if it is computed.
+    pub(crate) name: Option<String>,
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
 }
 
 /// Resolves the names of one module. [`crate::parser`] reads the text of the module and calls the resolver.
@@ -28,6 +38,11 @@ pub(crate) struct Resolver<'a> {
     /// Locals that are assigned somewhere, so that the text does not show their type.
     pub(crate) assigned: BTreeSet<String>,
     pub(crate) findings: Vec<Finding>,
+    pub(crate) uses: Vec<Use>,
+    /// Locals of the module that functions change.
+    pub(crate) resets: Vec<Finding>,
+    /// Number of functions around the current place.
+    pub(crate) functions: usize,
 }
 
 impl<'a> Resolver<'a> {
@@ -39,7 +54,8 @@ impl<'a> Resolver<'a> {
         assigned: BTreeSet<String>,
     ) -> Resolver<'a> {
         let scopes = vec![BTreeMap::new()];
-        Resolver { path, version, is_strict, scopes, assigned, findings: Vec::new() }
+        let (findings, uses, resets) = (Vec::new(), Vec::new(), Vec::new());
+        Resolver { path, version, is_strict, scopes, assigned, findings, uses, resets, functions: 0 }
     }
 
     pub(crate) fn open_scope(&mut self) {
@@ -62,13 +78,45 @@ impl<'a> Resolver<'a> {
     pub(crate) fn assign(&mut self, name: &Token, cure: &str) {
         if self.scopes.iter().any(|scope| scope.contains_key(&name.text)) {
             self.assigned.insert(name.text.clone());
-            return;
+            return self.change(name);
         }
         let message = format!(
             "`{}` is not defined, and globals cannot be set; {cure}, or store lasting values in `world.state`",
             name.text
         );
         self.find(name, true, message);
+    }
+
+    /// Notes that a statement changes the value of a local, or a field of this value. After a reload, after a restart and on
+    /// another server, a local of the module that a function changes has its first value again. A change through another name
+    /// of the same table is not found.
+    pub(crate) fn change(&mut self, name: &Token) {
+        let scope = self.scopes.iter().rposition(|scope| scope.contains_key(&name.text));
+        if scope != Some(0) || self.functions == 0 || self.is_test() {
+            return;
+        }
+        let message = format!(
+            "a reload resets `{}`; keep values that must last in `world.state` or `private`",
+            name.text
+        );
+        if !self.resets.iter().any(|known| known.message == message) {
+            let reset = self.finding(name, false, message);
+            self.resets.push(reset);
+        }
+    }
+
+    /// Notes a call that names something of the whole world.
+    pub(crate) fn use_name(&mut self, function: &str, place: &Token, name: Option<&Token>) {
+        if function != "require" && self.is_test() {
+            return;
+        }
+        let Token { line, column, .. } = *name.unwrap_or(place);
+        let name = name.map(|name| name.text.clone());
+        self.uses.push(Use { function: function.to_owned(), name, file: self.path.to_owned(), line, column });
+    }
+
+    fn is_test(&self) -> bool {
+        self.path.starts_with("tests/")
     }
 
     /// Resolves a name that is read.
@@ -78,17 +126,17 @@ impl<'a> Resolver<'a> {
             return ty.clone();
         }
         let globals = self.version.globals;
-        if globals.has(name) {
+        if globals.contains_key(name) {
             return Type::Library(name.to_owned());
         }
-        let message = match (absence(name), self.module_called(name)) {
+        let message = match (absence(name), module_called(self.version.sources, self.path, name)) {
             (Some(why), _) => why.to_owned(),
             (None, Some(module)) => format!(
                 "`{name}` is not defined; write local {name} = require(\"{module}\") at the top of the file"
             ),
             (None, None) => {
                 let locals = self.scopes.iter().flat_map(|scope| scope.keys().map(String::as_str));
-                let known: Vec<&str> = locals.chain(globals.names()).collect();
+                let known: Vec<&str> = locals.chain(globals.keys().map(String::as_str)).collect();
                 match closest(name, &known) {
                     Some(meant) => format!("`{name}` is not defined; did you mean `{meant}`?"),
                     None => format!("`{name}` is not defined; declare it above with `local`"),
@@ -106,13 +154,14 @@ impl<'a> Resolver<'a> {
             Type::Library(library) => {
                 if let Some(why) = absence(&format!("{library}.{field}")) {
                     self.find(name, true, why.to_owned());
-                } else if let Some(known) = self.version.globals.fields(library)
-                    && !known.iter().any(|known| known == field)
+                } else if library != "_G" // which has every global name
+                    && let Some(known) = self.version.globals.get(library)
+                    && !(known.is_empty() || known.iter().any(|known| known == field))
                 {
                     let meant = nowcast_script::instead(field, known);
                     self.find(name, true, format!("`{library}` has no `{field}`; {meant}"));
                 }
-                Type::Unknown
+                Type::Function(Box::new(of.clone()), field.to_owned())
             }
             Type::State => {
                 if !is_set && !self.version.states.contains(field) {
@@ -142,24 +191,13 @@ impl<'a> Resolver<'a> {
         Type::Kind(name.and_then(|name| kinds.iter().position(|kind| kind.name == name)))
     }
 
-    /// Returns the name under which this module can require another one, if there is such a name.
-    fn module_called(&self, name: &str) -> Option<String> {
-        let file = format!("{name}.luau");
-        let up = "../".repeat(self.path.matches('/').count());
-        let up = if up.is_empty() { "./".to_owned() } else { up };
-        let is_there = self.version.sources.text(&file).is_some() && self.path != file;
-        let own = is_there.then(|| format!("{up}{name}"));
-        own.or_else(|| module_of_nowcast(name, self.path.starts_with("tests/")))
+    pub(crate) fn find(&mut self, token: &Token, is_error: bool, message: String) {
+        let finding = self.finding(token, is_error, message);
+        self.findings.push(finding);
     }
 
-    pub(crate) fn find(&mut self, token: &Token, is_error: bool, message: String) {
-        self.findings.push(Finding {
-            file: self.path.to_owned(),
-            line: token.line,
-            column: token.column,
-            is_error,
-            message,
-        });
+    fn finding(&self, token: &Token, is_error: bool, message: String) -> Finding {
+        Finding { file: self.path.to_owned(), line: token.line, column: token.column, is_error, message }
     }
 }
 
@@ -187,10 +225,9 @@ pub(crate) fn required(module: &str) -> Type {
     match module {
         "@nowcast/world" => Type::World,
         "@nowcast/test" => Type::Test,
-        _ => {
-            let name = module.strip_prefix("@nowcast/");
-            let known = name.and_then(|name| library_modules().into_iter().find(|known| *known == name));
-            known.map_or(Type::Unknown, Type::Module)
-        }
+        _ => match LIBRARY.iter().find(|(name, _)| *name == module) {
+            Some((name, _)) => Type::Module(name.trim_start_matches("@nowcast/")),
+            None => Type::Unknown,
+        },
     }
 }

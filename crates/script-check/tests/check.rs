@@ -1,8 +1,8 @@
 //! Mistakes that the text of a world shows before it runs.
 
 use nowcast_script::{Limits, Script, Sources};
-
 use nowcast_script_check::{Finding, check};
+use nowcast_world::Definition;
 
 const HEAD: &str = "local world = require('@nowcast/world')
 local Ball = world.kind('ball', { attributes = { heat = 'u8' } })
@@ -161,7 +161,7 @@ fn an_action_without_a_binding_or_a_key_is_a_warning_unless_it_is_for_programs()
 fn a_module_that_was_never_required_is_named_with_the_missing_line() {
     let text = format!("{HEAD}world.on('start', function() teams.pick() end)");
     let found = found_in(&[("world.luau", &text), ("teams.luau", "return {}")]);
-    assert!(found[0].contains("write local teams = require(\"./teams\")"), "{found:?}");
+    assert!(found.iter().any(|text| text.contains("write local teams = require(\"./teams\")")), "{found:?}");
 }
 
 #[test]
@@ -278,7 +278,10 @@ fn statements_and_types_of_luau_are_read() {
     let text = WITH_EVERYTHING
         .replace("local a: number, b: string?", "local b: string? = 'b' local a: number, c: string?");
     assert_eq!(
-        found_in(&[("world.luau", HEAD), ("all.luau", &text.replace("typeof(world.state)", "typeof(1)"))]),
+        found_in(&[
+            ("world.luau", &format!("{HEAD}require('./all')")),
+            ("all.luau", &text.replace("typeof(world.state)", "typeof(1)"))
+        ]),
         [""; 0]
     );
 }
@@ -316,4 +319,108 @@ fn functions_of_the_library_are_known() {
     let line =
         "world.on('join', function(player) teams.join(player) print(teams.members('red')[1].name) end)";
     assert_eq!(judged(line), [""; 0]);
+}
+
+#[test]
+fn advice_reads_every_key_of_an_action() {
+    let text = "local world = require('@nowcast/world')
+        world.action('kick', {}, function() end, { key = { 'f', 'left', 'f' } })
+        world.action('wave', {}, function() end, { key = { 'F12', 'left', 'w' } })";
+    let found = found_in(&[("world.luau", text)]);
+    assert_eq!(found.len(), 4, "{found:?}");
+    for cause in [
+        "action `kick`: the key \"f\" is named twice",
+        "action `wave`: no page has the key \"F12\"",
+        "action `wave`: the key \"left\" does `kick` already",
+        "action `wave`: the key \"w\" walks",
+    ] {
+        assert!(found.iter().any(|message| message.contains(cause)), "{cause}: {found:?}");
+    }
+}
+
+#[test]
+fn likely_mistakes_are_named_with_their_line() {
+    let head = "local world = require('@nowcast/world')\n";
+    for (text, line, words) in [
+        ("world.action('a', {}, print, { key = 'E' })", 2, "did you mean \"e\"?"),
+        ("world.action('a', {}, print, { key = 'enter' })", 2, "no page has the key"),
+        ("world.action('a', {}, print, { key = 'w' })", 2, "walks"),
+        (
+            "world.action('a', {}, print, { key = 'e' })\nworld.action('b', {}, print, { key = 'e' })",
+            3,
+            "`a` already",
+        ),
+        ("world.kind('k', { look = { colour = '#fff' } })", 2, "did you mean `color`?"),
+        ("world.kind('k', { look = { color = 'red' } })", 2, "\"red\" is not a colour"),
+        (
+            "world.timer('boom', print)\nworld.on('start', function() world.after(math.max(1, 2), 'bom') end)",
+            3,
+            "\"boom\"",
+        ),
+    ] {
+        let found = found_in(&[("world.luau", &format!("{head}{text}")), ("teams.luau", "return {}")]);
+        let is_told =
+            |found: &&String| found.starts_with(&format!("world.luau:{line}: ")) && found.contains(words);
+        assert_eq!(found.iter().filter(is_told).count(), 1, "{text}: {found:?}");
+    }
+    let idle = found_in(&[("world.luau", head), ("teams.luau", "return {}")]);
+    assert!(idle[0].starts_with("teams.luau:1: no module requires this one"), "{idle:?}");
+}
+
+#[test]
+fn a_world_without_mistakes_gets_no_advice() {
+    let text = "
+        local world, teams = require('@nowcast/world'), require('./teams')
+        local Door = world.kind('door', { look = { color = '#abc', opacity = 0.5 }, attributes = { color = 'text' } })
+        world.action('open', { door = 'entity' }, print, { key = 'e', target = 'door', of = Door })
+        world.action('close', { door = 'entity' }, print, { key = 'e', target = 'door', of = Door, needs = 'x' })
+        world.timer('tick', print)
+        world.on('start', function() world.after(teams.pause, 'tick') world.after(1, teams.name) end)";
+    assert_eq!(
+        found_in(&[("world.luau", text), ("teams.luau", "return { pause = 1, name = 'tick' }")]),
+        [""; 0]
+    );
+}
+
+/// The locals that a reload resets, with the line that changes each of them.
+fn reset(text: &str) -> Vec<(String, u32)> {
+    let findings = check(&Sources::of_main(text), &Definition::default());
+    let resets = findings.iter().filter_map(|found| {
+        let (name, _) = found.message.strip_prefix("a reload resets `")?.split_once('`')?;
+        Some((name.to_owned(), found.line))
+    });
+    resets.collect()
+}
+
+#[test]
+fn a_local_that_a_function_changes_is_reset_by_a_reload() {
+    for (text, name, line) in [
+        ("local count = 0\nworld.on('step', function()\ncount += 1\nend)", "count", 3),
+        ("local list = {}\nlocal function f(x)\nif x then list[x.id] = true end\nend", "list", 3),
+        ("local list = {}\nfunction f() table.insert(list, 1) end", "list", 2),
+        (
+            "local s: { n: number } = { n = 0 }\nlocal function f()\ns.n = if s.n > 1 then 0 else 1\nend",
+            "s",
+            3,
+        ),
+        ("local team = require('./team')\nlocal function f() team.state.size = 1 end", "team", 2),
+        ("local a = if x then 1 else 2\nlocal last = nil\nlocal function f() last = a end", "last", 3),
+    ] {
+        assert_eq!(reset(text), [(name.to_owned(), line)], "{text}");
+    }
+}
+
+#[test]
+fn a_local_that_no_function_changes_is_not_reported() {
+    for text in [
+        "local world = require('@nowcast/world')\nlocal SPEED = 3\nlocal function f(e) e.speed = SPEED end",
+        "local t = {}\nt.x = 1\nfor i = 1, 3 do t[i] = i end\nreturn t",
+        "local n = 1\nlocal function f() local n = 2 n = 3 return n end",
+        "local n = 1 -- n = 2\nlocal s = 'function() n = 3 end'\nlocal function f() return n == 2, `n = {n}` end",
+        "local n = 1\nlocal function f(x) x.n = 2 return { n = n } end",
+        "--[[ local a = 1 ]]\nlocal function f() world.state.a = 2 end",
+        "local world = require('@nowcast/world')\nlocal function f() world.state.kicks += 1 end",
+    ] {
+        assert_eq!(reset(text), [], "{text}");
+    }
 }

@@ -1,10 +1,10 @@
 //! Adds information from the source text to faults: the column for editors, and a hint if the text shows the cause.
 
-use crate::advice::unrequired;
 use crate::fault::{Fault, FaultKind};
+use crate::lexer::{Token, tokens};
+use crate::library::module_called;
 use crate::source_map::Origin;
 use crate::sources::Sources;
-use crate::tokens::tokens;
 
 impl Fault {
     /// Formats the fault as a link that editors and terminals recognise: `my-world/world.luau:12:5: …`. The column is the
@@ -47,19 +47,32 @@ impl Fault {
             return self;
         }
         let place = self.file.as_deref().zip(self.line);
-        let missing = place.and_then(|(file, line)| {
-            let unrequired = unrequired(sources, file);
-            unrequired.into_iter().find(|found| found.line == line)
-        });
-        match missing {
-            Some(found) => Fault {
-                message: format!("`{}` is not defined here: {}", found.name, self.message),
-                cure: Some(format!("write {} at the top of the file", found.cure())),
+        match place.and_then(|(file, line)| unrequired(sources, file, line)) {
+            Some((name, module)) => Fault {
+                message: format!("`{name}` is not defined here: {}", self.message),
+                cure: Some(format!("write `local {name} = require(\"{module}\")` at the top of the file")),
                 ..self
             },
             None => self,
         }
     }
+}
+
+/// Finds a name that a line indexes but its module does not define, if another module can be required under that name. Returns
+/// the name, and the name for `require`.
+fn unrequired(sources: &Sources, path: &str, line: u32) -> Option<(String, String)> {
+    let tokens = tokens(sources.text(path)?);
+    let is_after_dot = |at: usize| at > 0 && [".", ":"].iter().any(|sign| tokens[at - 1].is(sign));
+    let is_made = |name: &str| {
+        let makers = ["local", ",", "(", "for", "function"];
+        tokens.windows(2).any(|pair| pair[1].is(name) && makers.iter().any(|maker| pair[0].is(maker)))
+    };
+    let indexed = (0..tokens.len() - 1).filter(|at| {
+        let (name, next) = (&tokens[*at], &tokens[at + 1]);
+        name.line == line && name.is_name() && (next.is(".") || next.is(":")) && !is_after_dot(*at)
+    });
+    let mut names = indexed.map(|at| tokens[at].text.as_str()).filter(|name| !is_made(name));
+    names.find_map(|name| Some((name.to_owned(), module_called(sources, path, name)?)))
 }
 
 /// Finds the line in which the rules set a value that cannot be saved. The message names the value:
@@ -71,8 +84,9 @@ fn assigned_at(sources: &Sources, message: &str) -> Option<(String, u32)> {
     let modules = sources.iter().filter(|(file, _)| !file.starts_with("tests/"));
     let found = modules.flat_map(|(file, text)| {
         let tokens = tokens(text);
-        let places = (0..tokens.len()).filter(|at| tokens[*at].0 == names[0]);
-        let rated = places.filter_map(|at| rate(&tokens[at..], &names).map(|rating| (rating, tokens[at].1)));
+        let places = (0..tokens.len()).filter(|at| tokens[*at].is(names[0]));
+        let rated =
+            places.filter_map(|at| rate(&tokens[at..], &names).map(|rating| (rating, tokens[at].line)));
         rated.map(|(rating, line)| (rating, file.to_owned(), line)).collect::<Vec<_>>()
     });
     let best = found.max_by(|(a, file_a, line_a), (b, file_b, line_b)| {
@@ -84,11 +98,11 @@ fn assigned_at(sources: &Sources, message: &str) -> Option<(String, u32)> {
 
 /// Rates how well a place in the text fits the names of a value: `state.score.red = …` fits all names of the path. An
 /// assignment fits better than another mention. Returns `None` if the second name is missing.
-fn rate(tokens: &[(&str, u32)], names: &[&str]) -> Option<(usize, bool)> {
+fn rate(tokens: &[Token], names: &[&str]) -> Option<(usize, bool)> {
     let mut at = 1;
     let mut fitting = 1;
-    while let (Some(name), Some([(".", _), (word, _)])) = (names.get(fitting), tokens.get(at..at + 2)) {
-        if word != name {
+    while let (Some(name), Some([dot, word])) = (names.get(fitting), tokens.get(at..at + 2)) {
+        if !dot.is(".") || !word.is(name) {
             break;
         }
         fitting += 1;
@@ -97,14 +111,11 @@ fn rate(tokens: &[(&str, u32)], names: &[&str]) -> Option<(usize, bool)> {
     if fitting == 1 {
         // `world.state { score = … }`, `private = { … }`
         let first = names.get(1)?;
-        let end = tokens.iter().position(|(token, _)| *token == "}")?;
-        let declares = tokens[..end].windows(2).any(|words| words[0].0 == *first && words[1].0 == "=");
+        let end = tokens.iter().position(|token| token.is("}"))?;
+        let declares = tokens[..end].windows(2).any(|words| words[0].is(first) && words[1].is("="));
         return declares.then_some((1, false));
     }
-    let is_set = match tokens.get(at) {
-        Some((sign, _)) => sign.ends_with('=') && !matches!(*sign, "==" | "~=" | "<=" | ">=") || *sign == "[",
-        None => false,
-    };
+    let is_set = tokens.get(at).is_some_and(|sign| sign.is_assignment() || sign.is("["));
     Some((fitting, is_set))
 }
 

@@ -47,7 +47,7 @@
 
 mod about;
 mod absent;
-mod advice;
+mod api;
 mod assets;
 mod binding;
 mod console;
@@ -60,6 +60,7 @@ mod garbage;
 mod grid;
 mod handle;
 mod hook_times;
+mod lexer;
 mod library;
 mod limits;
 mod live;
@@ -69,8 +70,6 @@ mod module;
 mod namespace;
 mod path;
 mod printing;
-mod reference;
-mod reset_locals;
 mod sandbox;
 mod scenario;
 mod script;
@@ -78,11 +77,10 @@ mod source_map;
 mod sources;
 mod stop;
 mod suggest;
-mod tokens;
 
 pub use about::About;
 pub use absent::{absence, renamed};
-pub use advice::{Advice, advice};
+pub use api::{ApiEntry, Arity, TYPES, api_entries, arguments_of, names_of};
 pub use assets::{
     ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind,
     Assets, asset_kind, missing_assets, unknown_names,
@@ -91,14 +89,10 @@ pub use console::{Console, ConsoleStats};
 pub use define::ARRIVE;
 pub use fault::{Fault, FaultKind};
 pub use hook_times::{Clock, HookTime};
-pub use library::{LIBRARY, module_of_nowcast};
+pub use lexer::{Token, TokenKind, tokens};
+pub use library::{LIBRARY, module_called};
 pub use limits::{LINE_BYTES_MAX, Limits};
 pub use live::{Live, PROBATION_STEPS, Report, ResumeError, Version};
-pub use reference::{
-    Arity, arguments_of, library_modules, library_types, names_of, reference, test_types,
-    typescript_reference, typescript_types, world_types,
-};
-pub use reset_locals::{ResetLocal, reset_locals};
 pub use sandbox::{Sandbox, global_names};
 pub use scenario::{Outcome, Scenario};
 pub use script::Script;

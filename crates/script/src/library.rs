@@ -1,6 +1,8 @@
 //! The standard library: modules in Luau that every world can require. They use the API of worlds alone, so an author
 //! can read them as examples.
 
+use crate::sources::Sources;
+
 /// The modules, ordered by name: the name for `require`, and the text.
 pub const LIBRARY: [(&str, &str); 9] = [
     ("@nowcast/dialogue", include_str!("library/dialogue.luau")),
@@ -19,10 +21,16 @@ pub(crate) fn library_text(name: &str) -> Option<&'static str> {
     LIBRARY.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Returns the name for `require` of the module that is called `name` in the library, or of the API's own modules.
-/// Only tests can require `test`.
-pub fn module_of_nowcast(name: &str, is_test: bool) -> Option<String> {
+/// Returns the name under which a module can be required from the module `from`, if there is such a name: of a module in the
+/// same folder as the rules, of the library, or of the API. Only tests can require `test`.
+pub fn module_called(sources: &Sources, from: &str, name: &str) -> Option<String> {
+    let file = format!("{name}.luau");
+    if sources.text(&file).is_some() && from != file {
+        let up = "../".repeat(from.matches('/').count());
+        return Some(if up.is_empty() { format!("./{name}") } else { format!("{up}{name}") });
+    }
     let full = format!("@nowcast/{name}");
-    let is_known = name == "world" || (name == "test" && is_test) || library_text(&full).is_some();
+    let is_known =
+        name == "world" || (name == "test" && from.starts_with("tests/")) || library_text(&full).is_some();
     is_known.then_some(full)
 }

@@ -76,7 +76,7 @@ impl Sources {
 
     /// Returns the module that `require(name)` in the module `from` refers to. The name is a path relative to the folder of
     /// `from`, without `.luau`.
-    pub(crate) fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
+    pub fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
         if !name.starts_with("./") && !name.starts_with("../") {
             return Err(format!(
                 "no module `{name}`: a module is named by its path, as in require(\"./{name}\")"

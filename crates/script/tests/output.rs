@@ -1,6 +1,6 @@
 //! Tests the output of a script: declared events, bindings of actions, sounds.
 
-use nowcast_script::{Console, Limits, Script, Sources, advice};
+use nowcast_script::{Console, Limits, Script, Sources};
 use nowcast_world::{Command, Event, PlayerId, To, Value, World};
 
 fn load(text: &str) -> Result<Script, String> {
@@ -80,25 +80,6 @@ fn a_binding_is_sent_unchanged_and_names_only_declared_arguments() {
     }
     let problem = bound("{ keys = 'e' }").err().expect("the field does not exist");
     assert!(problem.contains("kick.keys is not a field"), "{problem}");
-}
-
-#[test]
-fn advice_reads_every_key_of_an_action() {
-    let text = "local world = require('@nowcast/world')
-        world.action('kick', {}, function() end, { key = { 'f', 'left', 'f' } })
-        world.action('wave', {}, function() end, { key = { 'F12', 'left', 'w' } })";
-    let sources = Sources::of_main(text);
-    let script = Script::load(&sources, Limits::DEFAULT).expect("the bindings are valid");
-    let found: Vec<_> = advice(&sources, &script.definition()).into_iter().map(|one| one.message).collect();
-    assert_eq!(found.len(), 4, "{found:?}");
-    for cause in [
-        "action `kick`: the key \"f\" is named twice",
-        "action `wave`: no page has the key \"F12\"",
-        "action `wave`: the key \"left\" does `kick` already",
-        "action `wave`: the key \"w\" walks",
-    ] {
-        assert!(found.iter().any(|message| message.starts_with(cause)), "{cause}: {found:?}");
-    }
 }
 
 #[test]

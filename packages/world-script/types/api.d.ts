@@ -1,4 +1,4 @@
-// The API of worlds. Made by crates/script/src/reference/typescript.rs: changes of this file are lost.
+// The API of worlds. Made by crates/script/tests/reference: changes of this file are lost.
 
 /** @noResolution */
 declare module "@nowcast/world" {

@@ -1,13 +1,11 @@
 //! `nowcast check` finds the mistakes of a world before a player joins it.
 
-use std::fmt::Arguments;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use nowcast_script::{
-    Advice, Assets, Fault, Limits, Origin, Scenario, Script, Sources, advice, missing_assets, reset_locals,
-    unknown_names,
+    Assets, Fault, Limits, Origin, Scenario, Script, Sources, missing_assets, unknown_names,
 };
 use nowcast_script_check::{Finding, check};
 use nowcast_server::world::Definition;
@@ -90,8 +88,8 @@ fn check_once(dir: &Path) -> anyhow::Result<ExitCode> {
     let faults = [wrong, missing, broken].concat();
     faults.iter().for_each(|fault| folder.report(fault));
     let findings = check(&folder.sources, &definition);
-    folder.print_findings(&findings);
-    folder.warn(&unknown, &definition);
+    findings.iter().for_each(|finding| folder.print(finding));
+    unknown.iter().for_each(|fault| folder.warn(fault));
     output::line(format_args!(
         "{}, {}, {}, {}, version {:016x}",
         count(definition.kinds.len(), "kind"),
@@ -130,39 +128,27 @@ impl Folder {
         output::note(format_args!("{}", fault.in_folder(&self.path, &self.sources)));
     }
 
-    /// Prints the mistakes that can be found in the text of the modules.
-    fn print_findings(&self, findings: &[Finding]) {
+    /// Prints a mistake that the text of the modules shows, at its place in the text that the author wrote.
+    fn print(&self, finding: &Finding) {
         let folder = self.path.trim_end_matches('/');
-        for Finding { file, line, column, is_error, message } in findings {
-            let kind = if *is_error { "" } else { "warning: " };
-            output::note(format_args!("{folder}/{file}:{line}:{column}: {kind}{message}"));
-        }
-    }
-
-    /// Prints the warnings: valid declarations that are probably mistakes.
-    fn warn(&self, unknown: &[Fault], definition: &Definition) {
-        for Fault { file, line, message, cure, .. } in unknown {
-            let (file, cure) = (file.as_deref().unwrap_or_default(), cure.as_deref().unwrap_or_default());
-            self.warn_at(file, line.unwrap_or_default(), format_args!("{message} ({cure})"));
-        }
-        for local in reset_locals(&self.sources) {
-            self.warn_at(&local.file, local.line, format_args!("{local}"));
-        }
-        for Advice { file, line, message } in advice(&self.sources, definition) {
-            self.warn_at(&file, line, format_args!("{message}"));
-        }
-    }
-
-    fn warn_at(&self, file: &str, line: u32, message: Arguments<'_>) {
-        let folder = self.path.trim_end_matches('/');
-        match self.sources.origin(file, line) {
+        let Finding { file, line, column, is_error, message } = finding;
+        let kind = if *is_error { "" } else { "warning: " };
+        match self.sources.origin(file, *line) {
             Some(Origin { file, line, column }) => {
-                output::note(format_args!("{folder}/{file}:{line}:{column}: warning: {message}"));
+                output::note(format_args!("{folder}/{file}:{line}:{column}: {kind}{message}"));
             }
             // A line that only the compiler has is not the author's mistake.
-            None if self.sources.made_from(file).is_some() && line > 0 => {}
-            None => output::note(format_args!("{folder}/{file}:{line}: warning: {message}")),
+            None if self.sources.made_from(file).is_some() => {}
+            None => output::note(format_args!("{folder}/{file}:{line}:{column}: {kind}{message}")),
         }
+    }
+
+    /// Prints a name of an asset that the rules mention, but that does not exist.
+    fn warn(&self, fault: &Fault) {
+        let Fault { file, line, message, cure, .. } = fault;
+        let file = file.clone().unwrap_or_default();
+        let message = format!("{message} ({})", cure.as_deref().unwrap_or_default());
+        self.print(&Finding { file, line: line.unwrap_or(1), column: 1, is_error: false, message });
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use clap::{Args as _, FromArgMatches as _};
-use nowcast_script::{library_types, test_types, world_types};
+use nowcast_script::TYPES;
 use nowcast_server::is_world_name;
 
 use super::samples::Sample;
@@ -96,10 +96,8 @@ fn make_luau(args: &Args) -> anyhow::Result<()> {
     }
     write(&args.dir.join("README.md"), &readme(&args.dir))?;
     write(&args.dir.join(".luaurc"), ALIASES)?;
-    write(&args.dir.join(".nowcast/world.luau"), &world_types())?;
-    write(&args.dir.join(".nowcast/test.luau"), &test_types())?;
-    for (name, types) in library_types() {
-        write(&args.dir.join(format!(".nowcast/{name}.luau")), &types)?;
+    for (name, types) in TYPES {
+        write(&args.dir.join(format!(".nowcast/{name}.luau")), types)?;
     }
     let dir = args.dir.display();
     output::line(format_args!(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nowcast_script::{Advice, Assets, Fault, Limits, Script, Sources, advice, missing_assets, reset_locals};
+use nowcast_script::{Assets, Fault, Limits, Script, Sources, missing_assets};
 use nowcast_script_check::{Finding, check};
 use nowcast_server::{CheckRules, Checked, Diagnostic, read_assets};
 
@@ -27,12 +27,6 @@ impl CheckRules for StudioCheck {
                 }
                 Err(error) => diagnostics.push(diagnostic("assets", 1, "error", error.to_string())),
             }
-        }
-        for local in reset_locals(sources) {
-            diagnostics.push(diagnostic(&local.file, local.line, "warning", local.to_string()));
-        }
-        for Advice { file, line, message } in advice(sources, &definition) {
-            diagnostics.push(diagnostic(&file, line, "warning", message));
         }
         diagnostics.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
         Checked { diagnostics, kinds: definition.kinds.len(), modules }

@@ -1,7 +1,7 @@
 //! Skips type annotations, which editors check.
 
 use super::{Parser, Read};
-use crate::lexer::Kind;
+use nowcast_script::TokenKind;
 
 impl Parser<'_, '_, '_> {
     /// `type Name<T> = …`
@@ -46,7 +46,7 @@ impl Parser<'_, '_, '_> {
             self.skip_brackets()?;
             return if self.take("->") { self.skip_type() } else { Ok(()) };
         }
-        if self.peek().kind == Kind::Text {
+        if self.peek().kind == TokenKind::Text {
             self.next();
             return Ok(());
         }
@@ -84,10 +84,10 @@ impl Parser<'_, '_, '_> {
         let mut depth = 0;
         loop {
             let token = self.peek();
-            if token.kind == Kind::End {
+            if token.kind == TokenKind::End {
                 return Err(self.unexpected());
             }
-            if token.kind == Kind::Sign {
+            if token.kind == TokenKind::Sign {
                 depth += i32::from(["(", "{", "["].contains(&token.text.as_str()));
                 depth -= i32::from([")", "}", "]"].contains(&token.text.as_str()));
             }

@@ -4,8 +4,8 @@ use nowcast_world::{Definition, Value};
 
 use super::{ASSETS_FOLDER, AssetKind, Assets, asset_kind};
 use crate::fault::{Fault, FaultKind};
+use crate::lexer::{TokenKind, tokens};
 use crate::sources::{MAIN, Sources};
-use crate::tokens::tokens;
 
 /// Maximum number of existing names that an error lists.
 const NAMES_LISTED_MAX: usize = 8;
@@ -34,8 +34,8 @@ pub fn missing_assets(sources: &Sources, definition: &Definition, assets: &Asset
 pub fn unknown_names(sources: &Sources, assets: &Assets) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (file, line, name) in literals(sources) {
-        let Some(kind) = asset_kind(name).filter(|_| name.starts_with(ASSETS_FOLDER)) else { continue };
-        if assets.get(name).is_none() {
+        let Some(kind) = asset_kind(&name).filter(|_| name.starts_with(ASSETS_FOLDER)) else { continue };
+        if assets.get(&name).is_none() {
             let message = format!("the file {name:?} does not exist");
             faults.push(fault(Some((file, line)), message, assets, kind));
         }
@@ -55,16 +55,18 @@ fn fault(place: Option<(&str, u32)>, message: String, assets: &Assets, kind: Ass
 }
 
 /// Returns the quoted texts of all modules except tests.
-fn literals(sources: &Sources) -> impl Iterator<Item = (&str, u32, &str)> {
+fn literals(sources: &Sources) -> impl Iterator<Item = (&str, u32, String)> {
     let modules = sources.iter().filter(|(path, _)| !path.starts_with("tests/"));
     modules.flat_map(|(path, text)| {
-        let quoted = tokens(text).into_iter().filter(|(token, _)| token.starts_with(['"', '\'', '`']));
-        quoted.map(move |(token, line)| (path, line, token.trim_matches(['"', '\'', '`'])))
+        let quoted = tokens(text).into_iter();
+        let quoted =
+            quoted.filter(|token| matches!(token.kind, TokenKind::Text | TokenKind::Interpolated(_)));
+        quoted.map(move |token| (path, token.line, token.text))
     })
 }
 
 fn place<'s>(sources: &'s Sources, name: &str) -> Option<(&'s str, u32)> {
-    literals(sources).find(|(_, _, text)| *text == name).map(|(file, line, _)| (file, line))
+    literals(sources).find(|(_, _, text)| text == name).map(|(file, line, _)| (file, line))
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use nowcast_world::{EntityId, MisfitError, PlayerId, Scene, SceneError, Value};
 
 use super::entities::gone;
 use crate::absent::renamed;
+use crate::api::names_of;
 use crate::convert::{Purpose, charged_to_luau, from_luau, with_article};
 use crate::define::Special;
 use crate::handle::{Handle, refused, with_scene};
 use crate::namespace::{Name, Namespace, Shared};
-use crate::reference::names_of;
 use crate::suggest::{closest, instead};
 
 /// Adds reading and writing of attributes by name.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::http::header::{HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use nowcast_room::Audience;
-use nowcast_script::{Stop, library_types, test_types, world_types};
+use nowcast_script::{Stop, TYPES};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value as Json, json};
 use tokio::task::spawn_blocking;
@@ -252,10 +252,8 @@ async fn check(shared: &Arc<Shared>, request: &ApiRequest, world: &str) -> Answe
 
 /// Returns the types of the API, as in the folder `.nowcast` of a new world.
 fn types() -> Json {
-    let own = [("world".to_owned(), world_types()), ("test".to_owned(), test_types())];
-    let library = library_types().into_iter().map(|(name, text)| (name.to_string(), text.to_string()));
     let files: Map<String, Json> =
-        own.into_iter().chain(library).map(|(name, text)| (format!("{name}.luau"), text.into())).collect();
+        TYPES.into_iter().map(|(name, text)| (format!("{name}.luau"), text.into())).collect();
     json!({ "files": files })
 }
 

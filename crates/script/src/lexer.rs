@@ -2,14 +2,16 @@
 
 /// The kind of a token.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Kind {
+pub enum TokenKind {
     /// A name or a keyword of the language.
     Name,
+    /// A number, as written.
     Number,
     /// A text between quotes or long brackets.
     Text,
     /// A text between backticks, with the tokens of each expression in it.
     Interpolated(Vec<Vec<Token>>),
+    /// An operator, a bracket or a separator.
     Sign,
     /// The end of the text.
     End,
@@ -17,14 +19,33 @@ pub(crate) enum Kind {
 
 /// A token and its place.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
+pub struct Token {
+    /// Name, number, text or sign.
+    pub kind: TokenKind,
     /// The text in the source; a text literal without its quotes.
-    pub(crate) text: String,
+    pub text: String,
     /// The line, from 1.
-    pub(crate) line: u32,
+    pub line: u32,
     /// The column in characters, from 1.
-    pub(crate) column: u32,
+    pub column: u32,
+}
+
+impl Token {
+    /// Whether the token is this word or sign.
+    pub fn is(&self, text: &str) -> bool {
+        matches!(self.kind, TokenKind::Name | TokenKind::Sign) && self.text == text
+    }
+
+    /// Whether the token assigns a value to the place before it.
+    pub fn is_assignment(&self) -> bool {
+        const SIGNS: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "//=", "%=", "^=", "..="];
+        SIGNS.iter().any(|sign| self.is(sign))
+    }
+
+    /// Whether the token is a name or a keyword.
+    pub fn is_name(&self) -> bool {
+        self.kind == TokenKind::Name
+    }
 }
 
 /// Signs of more than one character, the longest first.
@@ -37,10 +58,10 @@ const SIGNS: [&str; 18] = [
 const NESTING_MAX: usize = 64;
 
 /// Returns the tokens of a text that Luau loads. For any other text, the tokens end where the lexer stops.
-pub(crate) fn tokens(text: &str) -> Vec<Token> {
+pub fn tokens(text: &str) -> Vec<Token> {
     let mut lexer = Lexer { rest: text, line: 1, column: 1 };
     let mut found = lexer.until_brace(0);
-    found.push(lexer.token(Kind::End, String::new()));
+    found.push(lexer.token(TokenKind::End, String::new()));
     found
 }
 
@@ -51,7 +72,7 @@ struct Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    fn token(&self, kind: Kind, text: String) -> Token {
+    fn token(&self, kind: TokenKind, text: String) -> Token {
         Token { kind, text, line: self.line, column: self.column }
     }
 
@@ -105,23 +126,23 @@ impl Lexer<'_> {
         let (kind, text, length) = match letter {
             '"' | '\'' => {
                 let length = quoted_length(self.rest, letter)?;
-                (Kind::Text, self.rest[1..length - 1].to_owned(), length)
+                (TokenKind::Text, self.rest[1..length - 1].to_owned(), length)
             }
             '`' => return self.interpolated(nesting),
             '[' if long_bracket(self.rest).is_some() => {
                 let (inner, length) = long_bracket(self.rest)?;
-                (Kind::Text, inner.to_owned(), length)
+                (TokenKind::Text, inner.to_owned(), length)
             }
             letter if letter.is_ascii_digit() => number(self.rest),
             '.' if self.rest[1..].starts_with(|next: char| next.is_ascii_digit()) => number(self.rest),
             letter if is_of_name(letter) => {
                 let length = self.rest.find(|next| !is_of_name(next)).unwrap_or(self.rest.len());
-                (Kind::Name, self.rest[..length].to_owned(), length)
+                (TokenKind::Name, self.rest[..length].to_owned(), length)
             }
             letter => {
                 let sign = SIGNS.iter().find(|sign| self.rest.starts_with(**sign));
                 let length = sign.map_or(letter.len_utf8(), |sign| sign.len());
-                (Kind::Sign, self.rest[..length].to_owned(), length)
+                (TokenKind::Sign, self.rest[..length].to_owned(), length)
             }
         };
         let token = self.token(kind, text);
@@ -134,7 +155,8 @@ impl Lexer<'_> {
         if nesting == NESTING_MAX {
             return None;
         }
-        let mut token = self.token(Kind::Name, String::new());
+        let mut token = self.token(TokenKind::Name, String::new());
+        let quoted = self.rest;
         self.skip(1);
         let mut parts = Vec::new();
         loop {
@@ -145,7 +167,7 @@ impl Lexer<'_> {
                 '`' => break,
                 '{' => {
                     let mut part = self.until_brace(nesting + 1);
-                    part.push(self.token(Kind::End, String::new()));
+                    part.push(self.token(TokenKind::End, String::new()));
                     parts.push(part);
                     if !self.rest.starts_with('}') {
                         return None;
@@ -158,7 +180,8 @@ impl Lexer<'_> {
                 }
             }
         }
-        token.kind = Kind::Interpolated(parts);
+        token.text = quoted[1..quoted.len() - self.rest.len() - 1].to_owned();
+        token.kind = TokenKind::Interpolated(parts);
         Some(token)
     }
 }
@@ -192,7 +215,7 @@ fn long_bracket(text: &str) -> Option<(&str, usize)> {
     Some((&inner[..length], level + 2 + length + end.len()))
 }
 
-fn number(text: &str) -> (Kind, String, usize) {
+fn number(text: &str) -> (TokenKind, String, usize) {
     let is_plain = !text.starts_with("0x") && !text.starts_with("0X");
     let mut before = ' ';
     let length = text.find(|letter: char| {
@@ -205,7 +228,7 @@ fn number(text: &str) -> (Kind, String, usize) {
     if let Some(dots) = text[..length].find("..") {
         length = dots;
     }
-    (Kind::Number, text[..length].to_owned(), length)
+    (TokenKind::Number, text[..length].to_owned(), length)
 }
 
 #[cfg(test)]
@@ -228,7 +251,7 @@ mod tests {
     #[test]
     fn expressions_in_texts_keep_their_place() {
         let found = tokens("print(`one {two} {three.x}`)");
-        let Kind::Interpolated(parts) = &found[2].kind else { panic!("{found:?}") };
+        let TokenKind::Interpolated(parts) = &found[2].kind else { panic!("{found:?}") };
         let names: Vec<_> = parts.iter().map(|part| (part[0].text.as_str(), part[0].column)).collect();
         assert_eq!(names, [("two", 13), ("three", 19)]);
     }

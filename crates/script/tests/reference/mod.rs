@@ -1,10 +1,16 @@
-//! The committed type definitions equal the output of the program. The site makes the references from them.
+//! Makes the types for worlds in TypeScript from the type definitions in `src/types`. The tests compare the committed files with
+//! both. The site makes the references from the committed files.
 //!
 //! `NOWCAST_WRITE=1 cargo test -p nowcast-script --test script reference` writes them.
 
+mod notation;
+mod typescript;
+
 use std::path::{Path, PathBuf};
 
-use nowcast_script::{library_types, test_types, typescript_types, world_types};
+use nowcast_script::TYPES;
+
+use typescript::typescript_types;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -21,10 +27,8 @@ fn is_current(path: &Path, expected: &str) {
 
 #[test]
 fn the_types_of_the_sample_worlds_are_current() {
-    is_current(&root().join("worlds/.nowcast/world.luau"), &world_types());
-    is_current(&root().join("worlds/.nowcast/test.luau"), &test_types());
-    for (name, types) in library_types() {
-        is_current(&root().join(format!("worlds/.nowcast/{name}.luau")), &types);
+    for (name, types) in TYPES {
+        is_current(&root().join(format!("worlds/.nowcast/{name}.luau")), types);
     }
 }
 

@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 
+use nowcast_script::{ApiEntry, TYPES, api_entries, names_of};
+
 use super::notation::{Member, Parameter, Ty, read};
-use super::{Entry, LIBRARY, SECTIONS, Section, TESTING};
 
 /// Names of players that other entities do not have.
 const OF_PLAYERS: [&str; 13] = [
@@ -160,107 +161,43 @@ const ADDED: [(&str, &str); 1] =
 /// Names that TypeScript reserves. Such a function is declared under another name, and exported under its own.
 const RESERVED: [&str; 1] = ["case"];
 
-const HEAD: &str = "// The API of worlds. Made by crates/script/src/reference/typescript.rs: changes of this file are lost.\n";
+const HEAD: &str =
+    "// The API of worlds. Made by crates/script/tests/reference: changes of this file are lost.\n";
 
 /// Returns the declarations of `@nowcast/world`, `@nowcast/test` and the library for worlds in TypeScript, as one file of
 /// ambient modules.
-pub fn typescript_types() -> String {
+pub(super) fn typescript_types() -> String {
     let mut text = String::from(HEAD);
     text.push_str("\n/** @noResolution */\ndeclare module \"@nowcast/world\" {\n");
-    for section in &SECTIONS {
-        match section.of {
-            "World" => write_module(&mut text, section),
-            "" => section.entries.iter().for_each(|entry| write_alias(&mut text, entry)),
-            "Entity" => {
-                let is_of_players = |entry: &&Entry| OF_PLAYERS.contains(&entry.name);
-                write_interface(
-                    &mut text,
-                    section.of,
-                    "Entity",
-                    section.entries.iter().filter(|e| !is_of_players(e)),
-                );
-                write_interface(
-                    &mut text,
-                    section.of,
-                    "Player extends Entity",
-                    section.entries.iter().filter(is_of_players),
-                );
-            }
-            "Kind" => write_interface(
-                &mut text,
-                section.of,
-                "Kind<A extends AttributeTypes = any>",
-                section.entries.iter(),
-            ),
-            of => write_interface(&mut text, of, of, section.entries.iter()),
-        }
-    }
+    write_module(&mut text, "World");
+    write_interface(&mut text, "Kind", "Kind<A extends AttributeTypes = any>", |_| true);
+    let is_of_players = |name: &str| OF_PLAYERS.contains(&name);
+    write_interface(&mut text, "Entity", "Entity", |name| !is_of_players(name));
+    write_interface(&mut text, "Entity", "Player extends Entity", is_of_players);
+    write_interface(&mut text, "Panel", "Panel", |_| true);
+    api_entries("").iter().for_each(|entry| write_alias(&mut text, entry));
     text.push_str("}\n");
-    for section in [&TESTING].into_iter().chain(&LIBRARY) {
-        let module = if section.of == "Test" { "test" } else { section.of };
+    for (module, _) in &TYPES[1..] {
         let _ = write!(
             text,
             "\n/** @noResolution */\ndeclare module \"@nowcast/{module}\" {{\n  \
              import type {{ Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer }} from \"@nowcast/world\";\n"
         );
-        write_module(&mut text, section);
+        write_module(&mut text, if *module == "test" { "Test" } else { module });
         text.push_str("}\n");
     }
     text
-}
-
-/// Returns the reference of the API for worlds in TypeScript, docs/reference/world-typescript.md without its head.
-pub fn typescript_reference() -> String {
-    let mut text = String::new();
-    for section in SECTIONS.iter().chain([&TESTING]).chain(&LIBRARY) {
-        let _ = write!(text, "## {}\n\n| name | type | description |\n| --- | --- | --- |\n", section.title);
-        let prefix = match section.of {
-            "World" => "world.".to_owned(),
-            "Test" => "test.".to_owned(),
-            "" | "Kind" | "Entity" | "Panel" => String::new(),
-            module => format!("{module}."),
-        };
-        for entry in section.entries {
-            let ty = signature(section.of, entry).replace('|', "\\|");
-            let _ = writeln!(text, "| `{prefix}{}` | `{ty}` | {} |", entry.name, entry.doc);
-        }
-        text.push('\n');
-    }
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    text
-}
-
-/// Returns the type of an entry on one line.
-fn signature(of: &str, entry: &Entry) -> String {
-    if let Some(declared) = declared(of, entry.name) {
-        let declared = declared.trim_end_matches(';').replace("this: void, ", "").replace("this: void", "");
-        let declared =
-            declared.strip_prefix("function ").or(declared.strip_prefix("const ")).unwrap_or(&declared);
-        let ty = declared.strip_prefix("readonly ").unwrap_or(declared).strip_prefix(entry.name);
-        return ty.unwrap_or(declared).trim_start_matches(['?', ':', ' ']).to_owned();
-    }
-    let shown = match read(entry.ty) {
-        Ty::Function(parameters, result) => {
-            let is_method = parameters.first().is_some_and(|first| first.name == "self");
-            let list = parameter_list(&parameters[usize::from(is_method)..], false);
-            format!("({list}): {}", show(&result))
-        }
-        ty if of.is_empty() => show_in(entry.name, &ty),
-        ty => show_named(entry.name, &ty),
-    };
-    shown.replace("this: void, ", "").replace("this: void", "")
 }
 
 fn write_doc(text: &mut String, indent: &str, doc: &str) {
     let _ = writeln!(text, "\n{indent}/** {} */", doc.replace("*/", "* /"));
 }
 
-fn write_module(text: &mut String, section: &Section) {
-    for entry in section.entries {
+fn write_module(text: &mut String, of: &str) {
+    for entry in api_entries(of) {
         write_doc(text, "  ", entry.doc);
         let name = entry.name;
-        if let Some(declared) = declared(section.of, name) {
+        if let Some(declared) = declared(of, name) {
             let _ = writeln!(text, "  export {declared}");
         } else if let Ty::Function(parameters, result) = read(entry.ty) {
             let list = parameter_list(&parameters, true);
@@ -279,9 +216,9 @@ fn write_module(text: &mut String, section: &Section) {
     }
 }
 
-fn write_interface(text: &mut String, of: &str, head: &str, entries: impl Iterator<Item = &'static Entry>) {
+fn write_interface(text: &mut String, of: &str, head: &str, has: impl Fn(&str) -> bool) {
     let _ = writeln!(text, "\n  export interface {head} {{");
-    for entry in entries {
+    for entry in api_entries(of).iter().filter(|entry| has(entry.name)) {
         write_doc(text, "    ", entry.doc);
         let name = entry.name;
         if let Some(declared) = declared(of, name) {
@@ -302,7 +239,7 @@ fn write_interface(text: &mut String, of: &str, head: &str, entries: impl Iterat
     text.push_str("  }\n");
 }
 
-fn write_alias(text: &mut String, entry: &Entry) {
+fn write_alias(text: &mut String, entry: &ApiEntry) {
     write_doc(text, "  ", entry.doc);
     let name = entry.name;
     match read(entry.ty) {
@@ -407,43 +344,35 @@ fn parameter_list(parameters: &[Parameter], is_free: bool) -> String {
     shown.join(", ")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_exact_type_belongs_to_a_name_of_the_reference() {
-        for (of, name, _) in DECLARED {
-            assert!(super::super::names_of(of).contains(&name), "{of}.{name}");
-        }
-        for name in OF_PLAYERS {
-            assert!(super::super::names_of("Entity").contains(&name), "{name}");
-        }
-        let text = typescript_types();
-        for (of, name, exact) in FIELDS {
-            let is_there =
-                text.contains(&format!("{name}?: {exact}")) || text.contains(&format!("{name}: {exact}"));
-            assert!(is_there || name.starts_with('['), "{of}.{name}");
-        }
+#[test]
+fn every_exact_type_belongs_to_a_name_of_the_reference() {
+    for (of, name, _) in DECLARED {
+        assert!(names_of(of).contains(&name), "{of}.{name}");
     }
+    for name in OF_PLAYERS {
+        assert!(names_of("Entity").contains(&name), "{name}");
+    }
+    let text = typescript_types();
+    for (of, name, exact) in FIELDS {
+        let is_there =
+            text.contains(&format!("{name}?: {exact}")) || text.contains(&format!("{name}: {exact}"));
+        assert!(is_there || name.starts_with('['), "{of}.{name}");
+    }
+}
 
-    #[test]
-    fn a_type_of_luau_has_its_form_in_typescript() {
-        for (luau, typescript) in [
-            ("{ Entity }", "Entity[]"),
-            ("(number | { number })?", "(number | number[]) | undefined"),
-            ("{ [string]: any }", "{ [key: string]: any }"),
-            (
-                "(a: Entity?, player: Entity) -> ()",
-                "(this: void, a: Entity | undefined, player: Player) => void",
-            ),
-            (
-                "(to: vector, turn: number?) -> { number }?",
-                "(this: void, to: Vector, turn?: number) => number[] | undefined",
-            ),
-            ("(...any) -> any", "(this: void, ...values: any[]) => any"),
-        ] {
-            assert_eq!(show(&read(luau)), typescript);
-        }
+#[test]
+fn a_type_of_luau_has_its_form_in_typescript() {
+    for (luau, typescript) in [
+        ("{ Entity }", "Entity[]"),
+        ("(number | { number })?", "(number | number[]) | undefined"),
+        ("{ [string]: any }", "{ [key: string]: any }"),
+        ("(a: Entity?, player: Entity) -> ()", "(this: void, a: Entity | undefined, player: Player) => void"),
+        (
+            "(to: vector, turn: number?) -> { number }?",
+            "(this: void, to: Vector, turn?: number) => number[] | undefined",
+        ),
+        ("(...any) -> any", "(this: void, ...values: any[]) => any"),
+    ] {
+        assert_eq!(show(&read(luau)), typescript);
     }
 }
