@@ -26,8 +26,7 @@
 //!
 //! | task | use |
 //! | --- | --- |
-//! | keep pending messages inside a state machine: no threads, no clock | [`UpdatableQueue`], [`Lanes`] |
-//! | connect two threads of one process, blocking or async | [`in_process::queue`] |
+//! | keep pending messages inside a state machine: no threads, no clock | [`UpdatableQueue`] |
 //! | send the same messages to many subscribers, stored once | [`Publication`]; between threads
 //! [`in_process::publisher`] |
 //! | connect two processes of one machine | the crate `nowcast-shm`, which implements the same [`Sender`] and [`Receiver`] |
@@ -38,14 +37,12 @@ pub mod conformance;
 mod ends;
 pub mod in_process;
 mod key;
-mod lanes;
 mod publication;
 mod refusal;
 mod updatable;
 
 pub use ends::{Put, Receiver, Sender};
 pub use key::{Key, KeyMap};
-pub use lanes::Lanes;
 pub use publication::{Publication, PublicationBounds, PublicationCounters, SubscriberId};
 pub use refusal::{Refusal, Refused};
 pub use updatable::{Bounds, Counters, UpdatableQueue, Weigh};

@@ -8,8 +8,7 @@ use std::sync::Arc;
 /// Holds the newest state of each key and every event, in order and within bounds. It has no threads, no clock and no IO.
 ///
 /// [`put`](Self::put) adds or replaces an entry, [`peek`](Self::peek) shows the next one, and [`pop`](Self::pop) delivers it.
-/// Each call takes constant time, however many entries wait. For two threads use [`crate::in_process::queue`], which wraps this
-/// type.
+/// Each call takes constant time, however many entries wait.
 ///
 /// ```
 /// use nowcast_queue::{Bounds, Key, Put, Refusal, UpdatableQueue};

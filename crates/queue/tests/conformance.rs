@@ -1,21 +1,25 @@
-//! The in-process queue passes the suite, and the suite detects wrong queues.
+//! The queue passes the suite, and the suite detects wrong queues.
 
 use nowcast_queue::conformance::laws::{self, Ended};
-use nowcast_queue::conformance::{Implementation, InProcess, Suite, publishers};
-use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender, in_process};
+use nowcast_queue::conformance::{Implementation, Suite, publishers};
+use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender, UpdatableQueue};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 /// Returns the number of cases. The long form is `NOWCAST_CASES=100000 cargo test -p nowcast-queue --release --test conformance`.
 fn cases() -> u64 {
-    std::env::var("NOWCAST_CASES").map_or(2_000, |cases| cases.parse().expect("NOWCAST_CASES is a number"))
+    let cases = std::env::var("NOWCAST_CASES")
+        .map_or(2_000, |cases| cases.parse().expect("NOWCAST_CASES is a number"));
+    assert!(cases > 0, "without cases nothing is checked");
+    cases
 }
 
 #[test]
-fn the_in_process_queue_follows_the_laws() {
+fn the_updatable_queue_follows_the_laws() {
     let suite = Suite { seed: 1, cases: cases() };
-    match suite.run(&InProcess) {
-        Ok(passed) => println!("in process: {passed:?}, seeds from {}", suite.seed),
+    match suite.run(&Right) {
+        Ok(passed) => println!("{passed:?}, seeds from {}", suite.seed),
         Err(failure) => panic!("{failure}"),
     }
 }
@@ -55,31 +59,57 @@ fn for_every_kind_of_wrong_record_the_violated_law_is_named() {
     assert_eq!(law(&[(a, 2)]), Err(1), "nobody put that");
 }
 
-/// A wrong queue that stores events in a separate queue.
-struct NoBarriers;
+/// The updatable queue under a lock. Waiting ends yield their thread, because no implementation that ships waits in this way.
+#[derive(Clone)]
+struct Locked {
+    /// The queue, and whether its sender was dropped. Separate queues for events and states ignore barriers.
+    shared: Arc<Mutex<(Vec<UpdatableQueue<Vec<u8>>>, bool)>>,
+}
 
-struct TwoSenders(in_process::InProcessSender, in_process::InProcessSender);
+struct LockedSender(Locked);
 
-struct TwoReceivers(in_process::InProcessReceiver, in_process::InProcessReceiver);
-
-impl Implementation for NoBarriers {
-    type Sender = TwoSenders;
-    type Receiver = TwoReceivers;
-    const NAME: &'static str = "no barriers";
-
-    fn queue(&self, bounds: Bounds) -> (TwoSenders, TwoReceivers) {
-        let (events, states) = (in_process::queue(bounds), in_process::queue(bounds));
-        (TwoSenders(events.0, states.0), TwoReceivers(events.1, states.1))
+impl Locked {
+    fn new(queues: usize, bounds: Bounds) -> (LockedSender, Locked) {
+        let queues = vec![UpdatableQueue::new(bounds); queues];
+        let locked = Locked { shared: Arc::new(Mutex::new((queues, true))) };
+        (LockedSender(locked.clone()), locked)
     }
 }
 
-impl Sender for TwoSenders {
+fn until<T>(
+    deadline: Option<Instant>,
+    mut attempt: impl FnMut() -> Result<Option<T>, Refusal>,
+) -> Result<T, Refusal> {
+    loop {
+        match attempt()? {
+            Some(done) => return Ok(done),
+            None if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+                return Err(Refusal::TimedOut);
+            }
+            None => std::thread::yield_now(),
+        }
+    }
+}
+
+impl Drop for LockedSender {
+    fn drop(&mut self) {
+        self.0.shared.lock().unwrap().1 = false;
+    }
+}
+
+impl Sender for LockedSender {
     fn try_put(&mut self, key: Key, value: &[u8]) -> Result<Put, Refusal> {
-        if key.is_event() { self.0.try_put(key, value) } else { self.1.try_put(key, value) }
+        let (queues, _) = &mut *self.0.shared.lock().unwrap();
+        let last = queues.len() - 1;
+        let queue = &mut queues[if key.is_event() { 0 } else { last }];
+        queue.put(key, value.to_vec()).map_err(|refused| refused.refusal)
     }
 
-    fn put(&mut self, key: Key, value: &[u8], _: Option<Instant>) -> Result<Put, Refusal> {
-        self.try_put(key, value)
+    fn put(&mut self, key: Key, value: &[u8], deadline: Option<Instant>) -> Result<Put, Refusal> {
+        until(deadline, || match self.try_put(key, value) {
+            Err(Refusal::Full) => Ok(None),
+            put => put.map(Some),
+        })
     }
 
     fn poll_put(&mut self, _: &mut Context<'_>, key: Key, value: &[u8]) -> Poll<Result<Put, Refusal>> {
@@ -87,19 +117,50 @@ impl Sender for TwoSenders {
     }
 }
 
-impl Receiver for TwoReceivers {
+impl Receiver for Locked {
     fn try_get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal> {
-        match self.0.try_get(value)? {
-            Some(key) => Ok(Some(key)),
-            None => self.1.try_get(value),
+        let (queues, is_open) = &mut *self.shared.lock().unwrap();
+        match queues.iter_mut().find_map(UpdatableQueue::pop) {
+            Some((key, bytes)) => {
+                *value = bytes;
+                Ok(Some(key))
+            }
+            None if *is_open => Ok(None),
+            None => Err(Refusal::Closed),
         }
     }
 
-    fn get(&mut self, value: &mut Vec<u8>, _: Option<Instant>) -> Result<Key, Refusal> {
-        self.try_get(value)?.ok_or(Refusal::TimedOut)
+    fn get(&mut self, value: &mut Vec<u8>, deadline: Option<Instant>) -> Result<Key, Refusal> {
+        until(deadline, || self.try_get(value))
     }
 
     fn poll_get(&mut self, _: &mut Context<'_>, value: &mut Vec<u8>) -> Poll<Result<Key, Refusal>> {
         Poll::Ready(self.get(value, None))
+    }
+}
+
+/// The queue itself.
+struct Right;
+
+impl Implementation for Right {
+    type Sender = LockedSender;
+    type Receiver = Locked;
+    const NAME: &'static str = "updatable queue";
+
+    fn queue(&self, bounds: Bounds) -> (LockedSender, Locked) {
+        Locked::new(1, bounds)
+    }
+}
+
+/// A wrong queue that stores events in a separate queue.
+struct NoBarriers;
+
+impl Implementation for NoBarriers {
+    type Sender = LockedSender;
+    type Receiver = Locked;
+    const NAME: &'static str = "no barriers";
+
+    fn queue(&self, bounds: Bounds) -> (LockedSender, Locked) {
+        Locked::new(2, bounds)
     }
 }

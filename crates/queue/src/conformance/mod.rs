@@ -10,12 +10,6 @@
 //!
 //! An implementation that is not an exact queue at every instant, such as a queue over a network, cannot run in lockstep. For
 //! such an implementation, record the puts and gets, and call [`laws::check`].
-//!
-//! ```
-//! use nowcast_queue::conformance::{InProcess, Suite};
-//!
-//! Suite { seed: 1, cases: 100 }.run(&InProcess).unwrap();
-//! ```
 
 pub mod laws;
 mod model;
@@ -27,7 +21,6 @@ pub use model::Model;
 pub use random::Random;
 pub use script::{Operation, Script};
 
-use crate::in_process::{self, InProcessReceiver, InProcessSender};
 use crate::{Bounds, Key, Put, Receiver, Refusal, Sender};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -42,20 +35,6 @@ pub trait Implementation {
     const NAME: &'static str;
     /// Makes an empty queue.
     fn queue(&self, bounds: Bounds) -> (Self::Sender, Self::Receiver);
-}
-
-/// The implementation of [`in_process::queue`].
-#[derive(Debug, Clone, Copy)]
-pub struct InProcess;
-
-impl Implementation for InProcess {
-    type Sender = InProcessSender;
-    type Receiver = InProcessReceiver;
-    const NAME: &'static str = "in process";
-
-    fn queue(&self, bounds: Bounds) -> (InProcessSender, InProcessReceiver) {
-        in_process::queue(bounds)
-    }
 }
 
 /// The size of a test run, and its seed.
