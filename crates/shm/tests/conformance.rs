@@ -21,7 +21,10 @@ impl Implementation for SharedMemory {
 
 /// Returns the number of cases. The long form is `NOWCAST_CASES=100000 cargo test -p nowcast-shm --release --test conformance`.
 fn cases() -> u64 {
-    std::env::var("NOWCAST_CASES").map_or(2_000, |cases| cases.parse().expect("NOWCAST_CASES is a number"))
+    let cases = std::env::var("NOWCAST_CASES")
+        .map_or(2_000, |cases| cases.parse().expect("NOWCAST_CASES is a number"));
+    assert!(cases > 0, "without cases nothing is checked");
+    cases
 }
 
 #[test]

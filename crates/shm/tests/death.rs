@@ -10,6 +10,7 @@ use nowcast_queue::conformance::laws::{self, Ended};
 use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender};
 use nowcast_shm::{NameError, OpenError, ShmChannel, ShmSender, advertise, connect_until, steps};
 use std::fs::File;
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
@@ -18,9 +19,13 @@ use std::time::{Duration, Instant};
 const BOUNDS: Bounds = Bounds { entries_max: 24, bytes_max: 20_000 };
 const SIGKILL: i32 = 9;
 
-/// Returns how many writers die at random moments, and how many readers.
+/// Returns how many writers die at random moments, and how many readers. Without a kill the tests would check nothing.
 fn kills() -> u64 {
-    std::env::var("NOWCAST_KILLS").map_or(40, |kills| kills.parse().expect("NOWCAST_KILLS is a number"))
+    let kills: NonZeroU64 = std::env::var("NOWCAST_KILLS")
+        .map_or(const { NonZeroU64::new(40).unwrap() }, |kills| {
+            kills.parse().expect("NOWCAST_KILLS is a number greater than 0")
+        });
+    kills.get()
 }
 
 #[test]
@@ -30,6 +35,7 @@ fn after_a_writer_is_killed_at_any_moment_all_its_messages_are_received() {
         let mut writer = Peer::start("writer", &format!("random-writer-{seed}"), seed, None);
         messages += survive_writer(&mut writer, Some(Duration::from_micros(Random::new(seed).below(3_000))));
     }
+    assert!(messages > 0, "no writer put a message before its death");
     println!("{} writers killed at random moments, seeds from 1; {messages} messages checked", kills());
 }
 
@@ -40,6 +46,7 @@ fn a_reader_killed_at_any_moment_neither_stops_nor_breaks_its_writer() {
         let mut reader = Peer::start("reader", &format!("random-reader-{seed}"), seed, None);
         messages += survive_reader(&mut reader, Some(Duration::from_micros(Random::new(seed).below(3_000))));
     }
+    assert!(messages > 0, "no message was put before a reader's death");
     println!("{} readers killed at random moments, seeds from 1; {messages} messages put", kills());
 }
 

@@ -44,11 +44,13 @@ impl Rate {
         self.mean += (span / MEAN_SECONDS).min(1.0) * (delivered - self.mean);
         let lost = round.lost as f64;
         let overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged as f64);
+        // A carrier that was full held bytes itself. Their wait is no queue of the link.
         let own = if round.was_full { CARRIER_BYTES / self.mean.max(BYTES_PER_SECOND_MIN) } else { 0.0 };
         let has_queue = round.queue_min > self.queue_target() + own * 1e6;
         let queue_since = has_queue.then(|| self.queue_since.unwrap_or(round.began));
         self.queue_since = queue_since;
         let recovers = is_reliable && queue_since.is_some_and(|since| now.since(since) < RECOVERY_MAX);
+        // The order of the arms is the order of `on_round` in the specification, and the first that applies decides.
         match self.competitive.take() {
             Some(competitive) => self.competitive = self.compete(now, competitive, round, arrived, queue),
             None if self.drain.is_some() => {}
@@ -56,6 +58,7 @@ impl Rate {
             // The carrier decides, because a rate below the carrier's own would only keep the carrier from finding the capacity
             // of the link.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
+            // All packets of a round after a fall left at the earlier rate, so they say nothing about the new one.
             None if recovers || round.follows_fall => {}
             None if has_queue && is_reliable && self.is_of_others(round) => {
                 self.begin_competing(now, arrived);
@@ -64,12 +67,14 @@ impl Rate {
                 self.drain_after(now, round, arrived, queue);
             }
             None if has_queue && (round.was_held_back || round.was_full) => {
+                // The time counts again from the fall. Otherwise a reliable carrier would fall in each round until it drained.
                 self.queue_since = Some(now);
                 self.fall(now, round, arrived);
             }
             None if has_queue => self.yield_somewhat(),
             None => {
                 self.falls = self.falls.saturating_sub(1);
+                // An application that sends less than its rate has not tested that rate.
                 if round.was_held_back {
                     self.grow();
                 }
@@ -95,11 +100,13 @@ impl Rate {
     /// Lowers the rate because of a standing queue. The queue drains at the capacity of the link, so a lower rate empties it
     /// within about a tenth of a second.
     fn fall(&mut self, now: Time, round: &Round, arrived: &Arrived) {
+        // The share that drains the least queue of the round within 0.1 s and one more round of this length.
         let drain = round.queue_min.max(0.0) / 1e6 / (0.1 + round.span());
         let kept = (1.0 - drain).clamp(0.5, KEPT_SHARE);
         if let Some(next) = &mut self.round {
             next.follows_fall = true;
         }
+        // The delivery rate of such a round is that of the application, so it must not become the capacity.
         if round.was_mostly_idle() {
             self.bytes_per_second *= kept;
             return;
@@ -126,6 +133,7 @@ impl Rate {
 
     /// Raises the rate, because the pacer delayed packets and no queue resulted.
     fn grow(&mut self) {
+        // As in the slow start of RFC 9002, section 7.3.1, but per round and only until the first queue.
         if self.is_starting {
             self.bytes_per_second *= 2.0;
             return;

@@ -192,6 +192,7 @@ impl Rate {
         competitive.empty = if has_queue { 0 } else { competitive.empty + 1 };
         competitive.had_long_queue |= self.is_long(queue);
         if now >= competitive.until && competitive.trial.is_none() {
+            // A window finds an empty queue without a trial. A rate would have to fall first.
             if competitive.window.is_some() && competitive.empty >= EMPTY_ROUNDS {
                 self.end_competing(now, &competitive, self.bytes_per_second, competitive.lasts);
                 return None;
@@ -274,6 +275,7 @@ impl Rate {
         let has_window = competitive.has_window();
         if let Some(window) = &mut competitive.window {
             window.sample(now.since(arrived.sent).as_secs_f64());
+            // During a trial without a pause, the low rate of the trial must stay.
             if has_window {
                 self.bytes_per_second = window.rate().min(self.budget);
             }
@@ -299,6 +301,7 @@ impl Rate {
             return Some(competitive);
         }
         competitive.trial = None;
+        // An unknown result counts as others: the price of a wrong end is a share of the link, that of a late end only a queue.
         if trial.is_own != Some(true) {
             competitive.own = 0;
             competitive.lasts = competitive.lasts_next();

@@ -128,6 +128,7 @@ impl QueueTest {
     /// Takes a packet into account. Returns `true` if the packet left before the test.
     pub(super) fn note(&mut self, arrived: &Arrived, queue: f64) -> bool {
         let is_earlier = arrived.number < self.first;
+        // The queue of the test is the one that its last earlier packet saw, not the one at the decision to test.
         if is_earlier {
             *self = Self { first: self.first, ..Self::begin(arrived, queue, self.delivered) };
         } else {
@@ -138,6 +139,8 @@ impl QueueTest {
 
     /// Returns the reduction of the queue, and the reduction that our own queue would show, in µs.
     fn shrunk(&self, arrived: &Arrived, queue: f64) -> [f64; 2] {
+        // Between two departures the link drains `elapsed` of our own queue, less the time for the bytes that entered it meanwhile:
+        // the first packet and all up to the newest. A queueing delay does not include the passing of the packet itself.
         let elapsed = arrived.sent.since(self.left).as_micros() as f64;
         let bytes = (u64::from(self.packet_bytes) + self.bytes).saturating_sub(arrived.packet_bytes.into());
         let expected = elapsed - bytes as f64 / self.delivered * 1e6;
@@ -306,6 +309,8 @@ impl Rate {
             }
             return Some(drain);
         }
+        // A drained queue ends the drain whoever filled it. The share alone cannot judge a short reduction, so a margin of time
+        // must be missing too.
         let is_drained = queue <= self.drained();
         let [shrunk, expected] = drain.test.shrunk(arrived, queue);
         let margin = OTHERS_MICROS + OTHERS_NOISES * self.noise.mean();
@@ -325,6 +330,8 @@ impl Rate {
             }
             return None;
         }
+        // The fall at the begin of the drain was a mistake. Two such drains are needed, because a capacity that falls during a
+        // drain looks like a competitor.
         self.bytes_per_second = self.bytes_per_second.max(COMPETITIVE_SHARE * drain.rate);
         if self.rivals.note_drain(now) >= OTHERS_DRAINS || self.has_just_ended(now) {
             self.rivals.forget_drains();

@@ -180,6 +180,7 @@ impl Rate {
     }
 
     fn spend_at(&mut self, per_second: f64, now: Time, bytes: usize) {
+        // Unused time is not saved beyond a burst. Otherwise a pause of the application would fill the queue afterwards.
         let earliest = now - BURST;
         self.next_at = self.next_at.max(earliest) + Duration::from_secs_f64(bytes as f64 / per_second);
     }

@@ -1,5 +1,9 @@
 //! The vectors of `spec/vectors/session/rate.json`: the rate after each acknowledgement.
 //!
+//! These vectors are a record of what this crate computed. They show that the rate has not changed, and that the session in
+//! TypeScript, which is written from `spec/SESSION.md`, section 11, computes the same. They do not show that the values are good:
+//! the tests of `window.rs` and `competitive.rs`, and the simulations of links, check that.
+//!
 //! `NOWCAST_BLESS=1 cargo test -p nowcast-session --lib rate::vectors` writes the file again. Read the difference before you
 //! commit it.
 

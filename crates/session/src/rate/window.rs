@@ -85,10 +85,12 @@ impl Window {
     /// Grows the window after a round of `span` seconds that held packets back without loss. `rate_max` is in bytes a second.
     pub(super) fn grow(&mut self, span: f64, rate_max: f64) {
         self.elapsed += span;
+        // RFC 9438, section 4.2: the window is compared with W_cubic one round trip later, because it governs that round trip.
         let ahead = self.elapsed + self.round_trip - self.until_max;
         let target = self.max + GROWTH * ahead.powi(3) * PACKET_BYTES;
         let packets = if self.reno < self.max { RENO_PACKETS } else { 1.0 };
         self.reno += packets * PACKET_BYTES * span / self.round_trip;
+        // Section 4.3 of RFC 9438: while Reno would send more, CUBIC must not be slower than Reno.
         self.set(target.clamp(self.bytes, GROWTH_MAX * self.bytes).max(self.reno), rate_max);
     }
 
