@@ -177,7 +177,7 @@ fn describe_frame(
             }
             EventKind::Barrier => contents.push(format!("barrier {} on lane {}", head.number, head.lane)),
             EventKind::Expired => {
-                contents.push(format!("expired event {} on lane {}", head.number, head.lane))
+                contents.push(format!("expired command {} on lane {}", head.number, head.lane))
             }
         },
         Frame::EventPart { head, part } => {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use nowcast_session::packet::{Hello, Resume};
+use nowcast_session::packet::{Hello, Refuse, Resume};
 use nowcast_session::{CloseCode, Config, Limits, Session};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
@@ -195,7 +195,6 @@ impl Inner {
             self.permits.count(Counted::NoHello);
             return retire(carrier, Ending::Violation);
         };
-        debug_assert!(carrier.properties().is_checked, "a HELLO is read without a checksum");
         let hello = match Hello::read(&packet) {
             Ok(hello) => hello,
             Err(malformed) => {
@@ -320,7 +319,7 @@ pub(crate) fn limits_of(config: &Config) -> Limits {
 /// Answers a HELLO without a session, and closes the carrier.
 fn refuse(carrier: Box<dyn Carrier>, hello: &Hello, code: CloseCode, text: &str) {
     let mut packet = Vec::new();
-    Session::refuse(hello, code, text, carrier.properties(), &mut packet);
+    Refuse::new(hello.nonce, code, text).write(&mut packet);
     send_last(carrier, packet, Ending::Done);
 }
 

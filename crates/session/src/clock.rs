@@ -6,7 +6,7 @@ use crate::time::{Time, WIRE_TIME_MODULUS, WIRE_UNIT_MICROS};
 
 /// Offset and drift of the peer's clock against ours, after the four timestamps of NTP (RFC 5905, section 8).
 #[derive(Clone, Debug)]
-pub struct Clock {
+pub(crate) struct Clock {
     kept: [Option<Sample>; KEPT],
     next: usize,
     second: Option<Sample>,
@@ -62,20 +62,10 @@ impl Clock {
     }
 
     /// The peer's clock minus ours in µs, at `now`; `None` before the first sample.
-    pub fn offset_micros(&self, now: Time) -> Option<i64> {
+    fn offset_micros(&self, now: Time) -> Option<i64> {
         let best = self.best?;
         let elapsed = now.since(best.at).as_micros() as f64;
         Some(best.offset.wrapping_add((elapsed * self.drift) as i64))
-    }
-
-    /// The maximum error of the offset; `None` before the first sample.
-    pub fn uncertainty(&self) -> Option<Duration> {
-        self.best.map(|best| Duration::from_micros(best.round_trip / 2))
-    }
-
-    /// Speed of the peer's clock relative to ours, in parts per million.
-    pub fn drift_ppm(&self) -> f64 {
-        self.drift * 1e6
     }
 
     /// Returns the peer's full time at the departure of a packet that carries `wire` and arrived at `now`.
@@ -140,7 +130,7 @@ mod tests {
         }
         let error = clock.offset_micros(now).unwrap() - (peer_at(now) - now.as_micros() as i64);
         assert!(error.abs() < 500, "wrong by {error} µs");
-        assert!((clock.drift_ppm() - 80.0).abs() < 30.0, "{} ppm", clock.drift_ppm());
+        assert!((clock.drift * 1e6 - 80.0).abs() < 30.0, "{} ppm", clock.drift * 1e6);
     }
 
     #[test]

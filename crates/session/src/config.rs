@@ -23,8 +23,8 @@ use crate::limits::{Limits, PACKET_BYTES_MIN};
 /// assert_eq!(config.limits.check(), Ok(()));
 /// let now = Time::from_millis(1);
 /// let mut session = Session::connect(now, config, Carrier::DATAGRAMS, Entropy([7; 48]));
-/// assert!(session.put_event(now, 0, b"on the only lane", None).is_ok());
-/// assert!(session.put_event(now, 1, b"on a lane that it has not", None).is_err());
+/// assert!(session.put_event(now, 0, b"on the only lane").is_ok());
+/// assert!(session.put_event(now, 1, b"on a lane that it has not").is_err());
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -52,30 +52,21 @@ impl Default for Config {
     }
 }
 
-/// Properties of a carrier (`spec/SESSION.md`, section 3). Both ends must use the same properties.
+/// Properties of a carrier (`spec/SESSION.md`, section 3). Both ends must use the same properties. On every carrier, a packet
+/// arrives unchanged or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
     /// Whether packets arrive in order and are never lost while the carrier exists.
     pub is_reliable: bool,
-    /// Whether a packet arrives unchanged or not at all.
-    pub is_checked: bool,
     /// Size of the largest packet that the carrier moves, at least 1,200.
     pub packet_bytes_max: u16,
 }
 
 impl Carrier {
     /// Encrypted datagrams, such as those of WebTransport.
-    pub const DATAGRAMS: Self =
-        Self { is_reliable: false, is_checked: true, packet_bytes_max: PACKET_BYTES_MIN };
-    /// Datagrams whose bytes may be changed on the way.
-    pub const BARE_DATAGRAMS: Self = Self { is_checked: false, ..Self::DATAGRAMS };
+    pub const DATAGRAMS: Self = Self { is_reliable: false, packet_bytes_max: PACKET_BYTES_MIN };
     /// A reliable, ordered stream of messages, such as WebSocket.
-    pub const STREAM: Self = Self { is_reliable: true, is_checked: true, packet_bytes_max: 16_384 };
-
-    /// Whether the carrier delivers exactly the peer's bytes, complete and in order. If so, only the peer can be at fault.
-    pub(crate) fn is_trusted(self) -> bool {
-        self.is_reliable && self.is_checked
-    }
+    pub const STREAM: Self = Self { is_reliable: true, packet_bytes_max: 16_384 };
 }
 
 /// Random bytes from the caller, because this crate has no source of randomness. Never use the same bytes twice.

@@ -17,7 +17,7 @@
 //! let mut theirs = Session::accept(now, Config::default(), carrier, Entropy([2; 48]));
 //! ours.put_state(now, 0, 7, b"looks left").unwrap();
 //! ours.put_state(now, 0, 7, b"looks up").unwrap(); // replaces: nothing was sent yet
-//! ours.put_event(now, 0, b"presses the button", None).unwrap();
+//! ours.put_event(now, 0, b"presses the button").unwrap();
 //!
 //! let mut packet = Vec::new();
 //! let mut seen = Vec::new();
@@ -66,7 +66,6 @@ mod stats;
 mod store;
 mod time;
 
-pub use clock::Clock;
 pub use config::{Carrier, Config, Entropy};
 pub use error::{CloseCode, Closed, ClosedBy, Malformed, Refused};
 pub use histogram::Histogram;

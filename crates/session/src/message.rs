@@ -55,14 +55,7 @@ pub enum Notice {
     Detached,
     /// The session is over.
     Closed(Closed),
-    /// The time to live of an event ended before an acknowledgement arrived. The peer may still have received it.
-    Expired {
-        /// The lane.
-        lane: u8,
-        /// The number that [`crate::Session::put_event`] returned.
-        event: u64,
-    },
-    /// The deadline of a command passed without a reply.
+    /// The deadline of a command passed without a reply. The peer may still have received it.
     CommandTimedOut {
         /// The lane.
         lane: u8,

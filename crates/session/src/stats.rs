@@ -37,8 +37,6 @@ pub struct Stats {
     pub payload_bytes_sent: u64,
     /// Values that a newer one replaced, before they were sent or after they were lost.
     pub superseded: u64,
-    /// Events whose time to live ended without an acknowledgement.
-    pub expired: u64,
     /// Commands whose deadline passed without a reply.
     pub commands_timed_out: u64,
     /// Barriers made only to report consumption.
@@ -56,8 +54,6 @@ pub struct Stats {
 /// Drops, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// Packets with a wrong checksum.
-    pub corrupt: u64,
     /// Empty packets.
     pub empty: u64,
     /// Malformed packets, from a peer that was not proven.

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A time on a clock that starts anywhere and never runs backwards, in whole microseconds.
 ///
 /// The driver of a session passes the time of a clock, and a simulation passes virtual time. Two sessions on two machines need no
-/// common clock, because each estimates the other's clock (see [`crate::Clock`]).
+/// common clock, because each estimates the other's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 

@@ -89,8 +89,8 @@ impl Joined {
                     }
                 }
                 if millis == 30 {
-                    end.put_event(self.now, 1, &[1; 40], None).expect("there is room");
-                    end.put_event(self.now, 0, &[2; 40], None).expect("there is room");
+                    end.put_event(self.now, 1, &[1; 40]).expect("there is room");
+                    end.put_event(self.now, 0, &[2; 40]).expect("there is room");
                 }
             }
             self.step();

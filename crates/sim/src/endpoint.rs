@@ -33,13 +33,7 @@ pub trait Endpoint {
     ///
     /// # Errors
     /// Like [`Session::put_event`].
-    fn put_event(
-        &mut self,
-        now: Time,
-        lane: u8,
-        payload: &[u8],
-        time_to_live: Option<Duration>,
-    ) -> Result<u64, Refused>;
+    fn put_event(&mut self, now: Time, lane: u8, payload: &[u8]) -> Result<(), Refused>;
 
     /// See [`Session::put_command`].
     ///
@@ -154,14 +148,8 @@ impl Endpoint for Session {
         Session::put_state(self, now, lane, key, value)
     }
 
-    fn put_event(
-        &mut self,
-        now: Time,
-        lane: u8,
-        payload: &[u8],
-        time_to_live: Option<Duration>,
-    ) -> Result<u64, Refused> {
-        Session::put_event(self, now, lane, payload, time_to_live)
+    fn put_event(&mut self, now: Time, lane: u8, payload: &[u8]) -> Result<(), Refused> {
+        Session::put_event(self, now, lane, payload)
     }
 
     fn put_command(

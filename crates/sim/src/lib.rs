@@ -5,7 +5,7 @@
 //!
 //! | to | use |
 //! | --- | --- |
-//! | delay, lose, duplicate or corrupt packets | [`link::Link`] |
+//! | delay, lose, reorder or duplicate packets | [`link::Link`] |
 //! | run two sessions over two links | [`pair::Pair`] |
 //! | check the laws of the queue at both ends under random operations | [`scenario::check`] |
 //! | also kill the process at one end now and then | [`scenario::check_restarts`] |

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nowcast_queue::conformance::Random;
-use nowcast_session::packet::{self, Hello};
+use nowcast_session::packet::{Hello, Refuse};
 use nowcast_session::{Carrier, CloseCode, Config, Entropy, NoReplication, Replication, Session, Time};
 
 use crate::endpoint::Endpoint;
@@ -266,8 +266,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         node.wakes_at = Some(self.now);
         if node.generation != self.generation {
             // This is the first packet of a carrier that the server does not know.
-            let body = if carrier.is_checked { Some(packet) } else { packet::open(packet) };
-            let Some(hello) = body.and_then(|body| Hello::read(body).ok()) else { return };
+            let Ok(hello) = Hello::read(packet) else { return };
             match &hello.resume {
                 Some(resume) if node.session.may_resume(resume) => {
                     node.session.attach(clock, carrier, entropy(&mut self.random));
@@ -275,7 +274,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
                 Some(_) if node.is_new => {
                     let mut refusal = Vec::new();
                     let (code, text) = (CloseCode::UNKNOWN_SESSION, "there is no such session here");
-                    Session::refuse(&hello, code, text, carrier, &mut refusal);
+                    Refuse::new(hello.nonce, code, text).write(&mut refusal);
                     node.link.send(self.now, refusal);
                     return;
                 }

@@ -7,17 +7,13 @@ use nowcast_queue::conformance::laws::{self, Ended};
 use nowcast_session::{MessageKind, Notice};
 
 use crate::endpoint::PolledMessage;
-use crate::script::{COMMAND_LANE, EXPIRING_LANE, LAWFUL_LANES};
+use crate::script::{COMMAND_LANE, LAWFUL_LANES};
 
 /// One direction: the messages that were put at one end and received at the other.
 #[derive(Debug, Default)]
 pub(crate) struct Direction {
     lanes: [Lane; LAWFUL_LANES as usize],
     /// The ids that the session assigned, in the order of the puts.
-    expiring_put: Vec<u64>,
-    expiring_got: Vec<u64>,
-    expiring_expired: HashSet<u64>,
-    /// The ids that the session assigned.
     commands_put: Vec<u64>,
     commands_seen: Vec<u64>,
     commands_ended: HashSet<u64>,
@@ -41,15 +37,6 @@ impl Direction {
         self.lanes[usize::from(lane)].puts.push(Key::from_raw(key));
     }
 
-    /// Returns the number of the next event with a time to live.
-    pub(crate) fn next_expiring(&self) -> u64 {
-        self.expiring_put.len() as u64
-    }
-
-    pub(crate) fn put_expiring(&mut self, id: u64) {
-        self.expiring_put.push(id);
-    }
-
     /// Returns the number of the next command.
     pub(crate) fn next_command(&self) -> u64 {
         self.commands_put.len() as u64
@@ -67,14 +54,6 @@ impl Direction {
     pub(crate) fn got(&mut self, message: &PolledMessage) -> Result<(), String> {
         let payload = &message.payload;
         match (message.lane, message.kind) {
-            (EXPIRING_LANE, MessageKind::Event) => {
-                let number = read_number(payload)?;
-                if self.expiring_got.last().is_some_and(|&last| last >= number) {
-                    return Err(format!("event {number} with a time to live came twice or out of order"));
-                }
-                self.expiring_got.push(number);
-                Ok(())
-            }
             (COMMAND_LANE, MessageKind::Command { .. }) => {
                 let number = read_number(payload)?;
                 if self.commands_seen.last().is_some_and(|&last| last >= number) {
@@ -114,8 +93,6 @@ impl Direction {
 
     pub(crate) fn noticed(&mut self, notice: &Notice) -> Result<(), String> {
         match notice {
-            Notice::Expired { lane: EXPIRING_LANE, event } if self.expiring_expired.insert(*event) => Ok(()),
-            Notice::Expired { event, .. } => Err(format!("event {event} expired twice or cannot expire")),
             Notice::CommandTimedOut { command, .. } => self.ended(*command),
             Notice::Closed(closed) => Err(closed.to_string()),
             Notice::Opened { .. } | Notice::Detached => Ok(()),
@@ -138,14 +115,6 @@ impl Direction {
     /// Checks the record after everything has arrived.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.check_lanes(Ended::Drained)?;
-        let got: HashSet<u64> = self.expiring_got.iter().copied().collect();
-        let is_lost =
-            |(number, id): &(u64, &u64)| !got.contains(number) && !self.expiring_expired.contains(id);
-        if let Some((lost, _)) = (0..).zip(&self.expiring_put).find(is_lost) {
-            return Err(format!(
-                "event {lost} with a time to live neither arrived nor was reported as expired"
-            ));
-        }
         let open = self.commands_put.iter().find(|put| !self.commands_ended.contains(put));
         open.map_or(Ok(()), |open| Err(format!("command {open} never ended")))
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nowcast_queue::Bounds;
 use nowcast_queue::conformance::Random;
-use nowcast_session::packet::{self, HELLO_BYTES_MIN, Hello, Resume};
+use nowcast_session::packet::{Hello, Resume};
 use nowcast_session::{
     Carrier, Config, Entropy, LaneConfig, Limits, MessageKind, Notice, Refused, Session, Time,
 };
@@ -18,7 +18,7 @@ use crate::endpoint::{Endpoint, Traffic};
 use crate::link::LinkConfig;
 use crate::pair::{End, Pair};
 use crate::record::Direction;
-use crate::script::{COMMAND_LANE, EXPIRING_LANE, Operation, Script};
+use crate::script::{COMMAND_LANE, Operation, Script};
 use restarts::{Engine, Gone};
 
 /// A run that broke a law.
@@ -308,24 +308,12 @@ impl<'c> Life<'c> {
     fn act(&mut self, operation: &Operation) -> Result<(), String> {
         match operation {
             Operation::Put { end, .. }
-            | Operation::PutExpiring { end, .. }
             | Operation::Ask { end, .. }
             | Operation::Stall { end, .. }
             | Operation::Budget { end, .. }
             | Operation::Hostile { end, .. }
                 if self.is_gone(*end) => {}
             Operation::Put { end, lane, key, bytes } => self.put(*end, *lane, *key, *bytes),
-            Operation::PutExpiring { end, millis } => {
-                let number = self.directions[*end as usize].next_expiring();
-                let time_to_live = Some(Duration::from_millis(*millis));
-                let put = self.pair.with(*end, |session, now| {
-                    session.put_event(now, EXPIRING_LANE, &number.to_le_bytes(), time_to_live)
-                });
-                match put {
-                    Ok(id) => self.directions[*end as usize].put_expiring(id),
-                    Err(refused) => assert!(self.is_closing(&refused), "few events with a time to live wait"),
-                }
-            }
             Operation::Ask { end, millis } => {
                 let number = self.directions[*end as usize].next_command();
                 let patience = Duration::from_millis(*millis);
@@ -360,7 +348,7 @@ impl<'c> Life<'c> {
         let direction = &mut self.directions[end as usize];
         let payload = direction.payload(lane, bytes);
         let put = self.pair.with(end, |session, now| match key {
-            0 => session.put_event(now, lane, &payload, None).map(drop),
+            0 => session.put_event(now, lane, &payload),
             _ => session.put_state(now, lane, key, &payload),
         });
         match put {
@@ -375,7 +363,7 @@ impl<'c> Life<'c> {
             return;
         }
         self.kills += 1;
-        let carrier = if to_stream { Carrier::STREAM } else { Carrier::BARE_DATAGRAMS };
+        let carrier = if to_stream { Carrier::STREAM } else { Carrier::DATAGRAMS };
         self.pair.kill_carrier(is_reported);
         let now = self.pair.now();
         self.joins_at = Some((now + Duration::from_millis(millis), carrier));
@@ -394,33 +382,21 @@ impl<'c> Life<'c> {
         }
     }
 
-    /// Injects bytes that must do no harm: noise, old packets, handshakes of strangers.
+    /// Injects packets that must do no harm: old packets, and handshakes of strangers.
     fn attack(&mut self, end: End, number: u64) {
         let random = &mut Random::new(number);
-        let carrier = self.pair.carrier();
-        let bytes = match random.below(4) {
-            0 if !carrier.is_checked => (0..random.below(1_500)).map(|_| random.number() as u8).collect(),
-            1 if !carrier.is_reliable && self.pair.is_joined() => {
-                let history = self.pair.history(end.peer());
-                let Some(old) = history.get(random.below(64) as usize) else { return };
-                old.clone()
-            }
-            2 => {
-                let resume = Resume { session: [7; 8], token: [9; 16], epoch: 1 << 40 };
-                let resume = random.percent(50).then_some(resume);
-                let nonce = random.number().to_le_bytes();
-                let limits = config().limits;
-                let hello = Hello { version_min: 1, version_max: 9, nonce, clock: number, limits, resume };
-                let mut bytes = Vec::with_capacity(HELLO_BYTES_MIN + 4);
-                hello.write(&mut bytes);
-                sealed(bytes, carrier)
-            }
-            _ => {
-                let mut bytes = vec![if random.percent(50) { 0x81 } else { 0x82 }];
-                bytes.extend((0..random.below(120)).map(|_| random.number() as u8));
-                // A handshake packet that cannot be read closes an open session, as the specification requires.
-                if carrier.is_checked { return } else { bytes }
-            }
+        let bytes = if random.percent(50) && !self.pair.carrier().is_reliable && self.pair.is_joined() {
+            let history = self.pair.history(end.peer());
+            let Some(old) = history.get(random.below(64) as usize) else { return };
+            old.clone()
+        } else {
+            let resume = Resume { session: [7; 8], token: [9; 16], epoch: 1 << 40 };
+            let resume = random.percent(50).then_some(resume);
+            let nonce = random.number().to_le_bytes();
+            let limits = config().limits;
+            let mut bytes = Vec::new();
+            Hello { version_min: 1, version_max: 9, nonce, clock: number, limits, resume }.write(&mut bytes);
+            bytes
         };
         // A HELLO in place of the first one would simply begin a session with another peer.
         if self.pair.session(end).status().knows_peer {
@@ -479,11 +455,4 @@ fn link_for(carrier: Carrier, link: &LinkConfig) -> LinkConfig {
         queue_bytes: usize::MAX,
         ..LinkConfig::default()
     }
-}
-
-fn sealed(mut bytes: Vec<u8>, carrier: Carrier) -> Vec<u8> {
-    if !carrier.is_checked {
-        packet::seal(&mut bytes, 0);
-    }
-    bytes
 }

@@ -23,13 +23,6 @@ pub enum Operation {
         /// Number of bytes.
         bytes: usize,
     },
-    /// Puts an event with a time to live, on a separate lane.
-    PutExpiring {
-        /// The end that puts.
-        end: End,
-        /// The time to live of the event.
-        millis: u64,
-    },
     /// Sends a command with a deadline, on a separate lane.
     Ask {
         /// The end that sends the command.
@@ -99,21 +92,19 @@ pub struct Script {
 
 /// Number of lanes that carry states and events, to which the laws apply.
 pub const LAWFUL_LANES: u8 = 3;
-/// The lane of events with a time to live.
-pub const EXPIRING_LANE: u8 = 3;
 /// In this percentage of runs, one value in four is large. In other runs an interval rarely fills half of a window, so barriers
 /// are rare.
 const CROWDED_PERCENT: u64 = 15;
 /// Maximum number of processes that are killed in one script.
 const RESTARTS_MAX: u64 = 5;
 /// The lane of commands.
-pub const COMMAND_LANE: u8 = 4;
+pub const COMMAND_LANE: u8 = 3;
 
 impl Script {
     /// Makes the script of a seed.
     pub fn random(seed: u64) -> Self {
         let random = &mut Random::new(seed ^ 0x5C12_1175);
-        let carrier = if random.percent(20) { Carrier::STREAM } else { Carrier::BARE_DATAGRAMS };
+        let carrier = if random.percent(20) { Carrier::STREAM } else { Carrier::DATAGRAMS };
         let mut link = random_link(random);
         // A separate generator is used, so that all other values of the script stay the same.
         link.variation = random_variation(&mut Random::new(seed ^ 0x0CA9_AC17));
@@ -222,8 +213,7 @@ fn random_operation(random: &mut Random, keys: u64, is_crowded: bool) -> Operati
             let bytes = if random.percent(95) { random.below(200) } else { random.below(9_000) };
             Operation::Put { end, lane, key: 0, bytes: bytes as usize }
         }
-        75..=79 => Operation::PutExpiring { end, millis: random.below(400) },
-        80..=84 => Operation::Ask { end, millis: 20 + random.below(2_000) },
+        75..=84 => Operation::Ask { end, millis: 20 + random.below(2_000) },
         85..=88 => Operation::Stall { end, millis: random.below(3_000) },
         89..=90 => Operation::Kill {
             is_reported: [random.percent(70), random.percent(50)],
@@ -254,7 +244,6 @@ fn random_link(random: &mut Random) -> LinkConfig {
         loss,
         reorder: if some(random) { percent(random, 20) } else { 0.0 },
         duplicate: if some(random) { percent(random, 20) } else { 0.0 },
-        corrupt: if some(random) { percent(random, 10) } else { 0.0 },
         rate_bits: some(random).then(|| 200_000 + random.below(3_000_000)),
         variation: Variation::Constant,
         queue_bytes: 4_000 + random.below(60_000) as usize,

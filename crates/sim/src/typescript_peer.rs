@@ -158,13 +158,12 @@ impl Foreign {
         &mut self,
         request: Request,
         lane_kind: (u8, u8),
-        time_to_live: Option<Duration>,
+        patience: Duration,
         answers: u64,
         payload: &[u8],
     ) -> Result<u64, Refused> {
-        let time_to_live = time_to_live.map_or(-1.0, |time| time.as_micros() as f64);
         let (lane, kind) = lane_kind;
-        let request = request.u8(lane).u8(kind).f64(time_to_live).u64(answers).bytes(payload);
+        let request = request.u8(lane).u8(kind).f64(patience.as_micros() as f64).u64(answers).bytes(payload);
         let mut answer = self.peer.ask(&request);
         self.outcome(answer.u8(), payload)?;
         Ok(answer.u64())
@@ -245,14 +244,8 @@ impl Endpoint for Foreign {
         self.outcome(answer.u8(), value)
     }
 
-    fn put_event(
-        &mut self,
-        now: Time,
-        lane: u8,
-        payload: &[u8],
-        time_to_live: Option<Duration>,
-    ) -> Result<u64, Refused> {
-        self.put(Request::new(PUT_EVENT, now), (lane, EVENT), time_to_live, 0, payload)
+    fn put_event(&mut self, now: Time, lane: u8, payload: &[u8]) -> Result<(), Refused> {
+        self.put(Request::new(PUT_EVENT, now), (lane, EVENT), Duration::ZERO, 0, payload).map(drop)
     }
 
     fn put_command(
@@ -262,11 +255,11 @@ impl Endpoint for Foreign {
         payload: &[u8],
         patience: Duration,
     ) -> Result<u64, Refused> {
-        self.put(Request::new(PUT_EVENT, now), (lane, COMMAND), Some(patience), 0, payload)
+        self.put(Request::new(PUT_EVENT, now), (lane, COMMAND), patience, 0, payload)
     }
 
     fn put_reply(&mut self, now: Time, lane: u8, command: u64, payload: &[u8]) -> Result<(), Refused> {
-        self.put(Request::new(PUT_EVENT, now), (lane, REPLY), None, command, payload).map(drop)
+        self.put(Request::new(PUT_EVENT, now), (lane, REPLY), Duration::ZERO, command, payload).map(drop)
     }
 
     fn read(&mut self, now: Time, with_messages: bool) -> Polled {
@@ -330,8 +323,7 @@ impl Request {
     }
 
     fn carrier(self, carrier: Carrier) -> Self {
-        let promises = self.u8(carrier.is_reliable.into()).u8(carrier.is_checked.into());
-        promises.bytes(&carrier.packet_bytes_max.to_le_bytes())
+        self.u8(carrier.is_reliable.into()).bytes(&carrier.packet_bytes_max.to_le_bytes())
     }
 }
 
@@ -398,9 +390,8 @@ impl Answer {
                 reason: String::from_utf8_lossy(&payload).into_owned(),
                 by: [ClosedBy::Us, ClosedBy::Peer, ClosedBy::Silence][usize::from(lane)],
             }),
-            4 => Notice::Expired { lane, event: id },
-            5 => Notice::CommandTimedOut { lane, command: id },
-            6 => {
+            4 => Notice::CommandTimedOut { lane, command: id },
+            5 => {
                 return News::Reply(PolledMessage {
                     lane,
                     kind: MessageKind::Reply { command: id },

@@ -11,16 +11,6 @@ fn the_laws_hold_in_two_hundred_random_sessions() {
     }
 }
 
-/// Runs seeds that once broke a law. `found.rs` contains these faults as scripts that do not depend on timing.
-#[test]
-fn the_laws_hold_for_seeds_that_once_broke_them() {
-    for seed in [901_722_267, 950_143_023, 1_200_969_383] {
-        if let Err(failure) = scenario::check(seed) {
-            panic!("{failure}");
-        }
-    }
-}
-
 #[test]
 fn the_same_seed_has_the_same_outcome() {
     for seed in [3, 14, 159] {

@@ -100,11 +100,11 @@ fn the_last_value_arrives_after_the_loss_of_all_its_first_packets() {
 fn a_session_continues_over_a_new_carrier_and_events_arrive_once() {
     let mut pair = open_pair(delayed(25));
     for number in 0..20u8 {
-        pair.with(End::Initiator, |session, now| session.put_event(now, 0, &[number], None)).unwrap();
+        pair.with(End::Initiator, |session, now| session.put_event(now, 0, &[number])).unwrap();
         run(&mut pair, MS);
     }
     pair.kill_carrier([true, false]);
-    pair.with(End::Initiator, |session, now| session.put_event(now, 0, &[20], None)).unwrap();
+    pair.with(End::Initiator, |session, now| session.put_event(now, 0, &[20])).unwrap();
     run(&mut pair, 200 * MS);
     pair.attach(Carrier::STREAM);
     run(&mut pair, 1_000 * MS);
@@ -128,14 +128,14 @@ fn a_wrong_token_is_refused_and_the_session_continues() {
 }
 
 #[test]
-fn an_expired_event_is_reported_and_delays_no_other() {
+fn an_expired_command_is_not_delivered_and_delays_no_event() {
     let mut pair = open_pair(delayed(25));
     pair.link(End::Initiator).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..delayed(25) });
-    let put = |session: &mut Session, now| session.put_event(now, 0, b"expiring", Some(100 * MS));
-    let event = pair.with(End::Initiator, put).unwrap();
-    pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"lasting", None)).unwrap();
+    let ask = |session: &mut Session, now| session.put_command(now, 0, b"expiring", 100 * MS);
+    let command = pair.with(End::Initiator, ask).unwrap();
+    pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"lasting")).unwrap();
     run(&mut pair, 200 * MS);
-    assert!(notices(&mut pair, End::Initiator).contains(&Notice::Expired { lane: 0, event }));
+    assert!(notices(&mut pair, End::Initiator).contains(&Notice::CommandTimedOut { lane: 0, command }));
     pair.link(End::Initiator).reconfigure(delayed(25));
     run(&mut pair, 1_000 * MS);
     assert_eq!(received(&mut pair, End::Acceptor), [(MessageKind::Event, b"lasting".to_vec())]);
@@ -178,7 +178,7 @@ fn a_silent_carrier_is_detected_and_without_another_the_session_gives_up() {
 fn a_carrier_detached_for_its_silence_is_used_again_when_a_packet_arrives() {
     let mut pair = open_pair(delayed(25));
     pair.link(End::Initiator).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..delayed(25) });
-    pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"late", None)).unwrap();
+    pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"late")).unwrap();
     run(&mut pair, Duration::from_secs(11));
     assert!(pair.session(End::Acceptor).is_detached() && pair.session(End::Initiator).is_open());
     pair.link(End::Initiator).reconfigure(delayed(25));
@@ -207,7 +207,7 @@ fn nothing_is_sent_twice_over_a_reliable_carrier() {
             session.put_state(now, 0, 1 + u64::from(number % 9), &value)
         })
         .unwrap();
-        pair.with(End::Initiator, |session, now| session.put_event(now, 1, &value, None)).unwrap();
+        pair.with(End::Initiator, |session, now| session.put_event(now, 1, &value)).unwrap();
         run(&mut pair, 5 * MS);
     }
     run(&mut pair, 1_000 * MS);

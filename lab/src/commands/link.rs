@@ -103,7 +103,6 @@ fn config(args: &Args) -> LinkConfig {
         loss,
         reorder: args.reorder,
         duplicate: args.duplicate,
-        corrupt: 0.0,
         rate_bits: args.rate,
         variation: Variation::Constant,
         queue_bytes: args.queue,

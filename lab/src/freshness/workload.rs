@@ -212,7 +212,7 @@ impl<'a> Run<'a> {
             self.outcome.states_put += 1;
             value[8..16].copy_from_slice(&key.to_le_bytes());
             let put = self.pair.with(End::Initiator, |session, clock| match workload.queueing {
-                Queueing::Fifo => session.put_event(clock, STATE_LANE, &value, None).map(drop),
+                Queueing::Fifo => session.put_event(clock, STATE_LANE, &value),
                 _ => session.put_state(clock, STATE_LANE, key, &value),
             });
             assert!(matches!(put, Ok(()) | Err(Refused::Full)), "puts are right: {put:?}");
@@ -227,7 +227,7 @@ impl<'a> Run<'a> {
         let mut payload = [0; 32];
         payload[..8].copy_from_slice(&(self.pair.now().as_micros() as u64).to_le_bytes());
         let put =
-            self.pair.with(End::Initiator, |session, clock| session.put_event(clock, lane, &payload, None));
+            self.pair.with(End::Initiator, |session, clock| session.put_event(clock, lane, &payload));
         self.outcome.events_put += u64::from(put.is_ok());
     }
 

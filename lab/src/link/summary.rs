@@ -70,7 +70,7 @@ impl fmt::Display for Summary {
             writeln!(
                 f,
                 "toward host {}: {} packets sent, {} delivered ({} bytes), {} lost, {} overflowed, {} in outages, \
-                 {} reordered, {} doubled, {} corrupted; at most {} bytes queued",
+                 {} reordered, {} doubled; at most {} bytes queued",
                 index + 1,
                 c.sent,
                 c.delivered,
@@ -80,7 +80,6 @@ impl fmt::Display for Summary {
                 c.cut,
                 c.reordered,
                 c.duplicated,
-                c.corrupted,
                 c.queue_bytes_max
             )?;
         }

@@ -2,7 +2,7 @@
 
 export type { CarrierKind, CarrierWrapper, OpenCarrier } from "./carrier/carrier.js";
 export type { Channel, ChannelEvents, Entry } from "./channel/channel.js";
-export type { CommandOptions, EventOptions, Lane } from "./channel/lane.js";
+export type { CommandOptions, Lane } from "./channel/lane.js";
 export type {
   ChannelMessage,
   CommandMessage,

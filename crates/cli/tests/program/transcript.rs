@@ -122,7 +122,7 @@ impl Run {
         let world = Live::new(sources, SEED, ScriptLimits::DEFAULT).unwrap();
         let mut client = Session::connect(now(0, 0), config(2), carrier, entropy(0x10));
         let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5, key: Vec::new() };
-        client.put_event(now(0, 0), 0, &encode_to_vec(&join), None).unwrap();
+        client.put_event(now(0, 0), 0, &encode_to_vec(&join)).unwrap();
         let movement = Movement { history: History::default(), viewer: Viewer::default() };
         Run {
             client: Client { session: client },
@@ -171,7 +171,7 @@ impl Run {
                 let arguments = WireValue::Map(vec![("times".into(), 2.into())]);
                 let act =
                     ToWorld::Act { action: "wave".into(), arguments, number: None, step: None, shown: None };
-                client.put_event(now(0, ms), 0, &encode_to_vec(&act), None).unwrap();
+                client.put_event(now(0, ms), 0, &encode_to_vec(&act)).unwrap();
             }
             CUT_MS => {
                 self.flying.clear();
@@ -313,7 +313,7 @@ impl Server {
     }
 
     fn put_event(&mut self, ms: u64, event: &[u8]) {
-        self.session.put_event(now(1, ms), 0, event, None).unwrap();
+        self.session.put_event(now(1, ms), 0, event).unwrap();
     }
 
     /// Puts the values that differ from those that the client has. No entity moves in this world.

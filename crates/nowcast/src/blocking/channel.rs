@@ -240,7 +240,7 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// # Errors
     /// Like [`crate::Lane::event`].
     pub fn event(&self, value: &T) -> Result<(), Error> {
-        always(wait(None, |waker| self.0.poll_event(value, None, Some(waker)))).map(drop)
+        always(wait(None, |waker| self.0.poll_event(value, Some(waker))))
     }
 
     /// Like [`event`](Self::event), but never waits.

@@ -38,7 +38,7 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// Like [`Lane::try_event`](super::Lane::try_event).
     pub fn try_event(&mut self, lane: impl Into<LaneId>, payload: &[u8]) -> Result<(), Error> {
-        self.put(lane.into(), Put::Event(&as_event(payload), None))
+        self.put(lane.into(), Put::Event(&as_event(payload)))
     }
 
     fn put(&self, lane: LaneId, put: Put<'_>) -> Result<(), Error> {

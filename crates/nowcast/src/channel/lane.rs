@@ -94,7 +94,7 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// # Errors
     /// [`Refused::NoLane`], [`Refused::TooLarge`], and the error that ended the channel.
     pub async fn event(&self, value: &T) -> Result<(), Error> {
-        poll_fn(|context| self.poll_event(value, None, Some(context.waker()))).await.map(drop)
+        poll_fn(|context| self.poll_event(value, Some(context.waker()))).await
     }
 
     /// Like [`event`](Self::event), but never waits.
@@ -102,24 +102,7 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// # Errors
     /// Like [`event`](Self::event), and [`Refused::Full`] if the lane is full.
     pub fn try_event(&self, value: &T) -> Result<(), Error> {
-        at_once(self.poll_event(value, None, None)).map(drop)
-    }
-
-    /// Like [`event`](Self::event), but drops the event if it is not acknowledged after `lifetime`.
-    /// [`Channel::take_expired`](super::Channel::take_expired) then reports the number that this call has returned.
-    ///
-    /// # Errors
-    /// Like [`event`](Self::event).
-    pub async fn event_with_lifetime(&self, value: &T, lifetime: Duration) -> Result<u64, Error> {
-        poll_fn(|context| self.poll_event(value, Some(lifetime), Some(context.waker()))).await
-    }
-
-    /// Like [`event_with_lifetime`](Self::event_with_lifetime), but never waits.
-    ///
-    /// # Errors
-    /// Like [`try_event`](Self::try_event).
-    pub fn try_event_with_lifetime(&self, value: &T, lifetime: Duration) -> Result<u64, Error> {
-        at_once(self.poll_event(value, Some(lifetime), None))
+        at_once(self.poll_event(value, None))
     }
 
     /// Puts a command and waits for its reply, for at most `timeout` or 24 h, whichever is shorter. Messages that arrive before
@@ -173,15 +156,10 @@ impl<T: Payload + ?Sized> Lane<T> {
         })
     }
 
-    pub(crate) fn poll_event(
-        &self,
-        value: &T,
-        lifetime: Option<Duration>,
-        waker: Option<&Waker>,
-    ) -> Poll<Result<u64, Error>> {
+    pub(crate) fn poll_event(&self, value: &T, waker: Option<&Waker>) -> Poll<Result<(), Error>> {
         let shape = ready!(self.poll_shape(waker))?;
         value.with_bytes(shape, |bytes| {
-            self.link.poll_put(self.id, Put::Event(&as_event(bytes), lifetime), waker)
+            self.link.poll_put(self.id, Put::Event(&as_event(bytes)), waker).map(|put| put.map(drop))
         })
     }
 
@@ -213,9 +191,8 @@ impl<T: Payload + ?Sized> Lane<T> {
 
     #[cold]
     fn announce(&self, type_shape: TypeShape, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
-        let put = |event: &[u8]| {
-            self.link.poll_put(self.id, Put::Event(event, None), waker).map(|put| put.map(drop))
-        };
+        let put =
+            |event: &[u8]| self.link.poll_put(self.id, Put::Event(event), waker).map(|put| put.map(drop));
         let shape = ready!(self.link.shapes().ours().announce(type_shape, self.id.number(), put))?;
         // Another task may have set the same number before.
         let _ = self.shape.set(shape);

@@ -20,7 +20,7 @@ use crate::published::Subscription;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Put<'a> {
     State(Key, &'a [u8]),
-    Event(&'a [u8], Option<Duration>),
+    Event(&'a [u8]),
     /// A command with the timeout of its reply.
     Command(&'a [u8], Duration),
     /// A reply to the command of this number.
@@ -92,10 +92,6 @@ pub(crate) trait Link: Send + Sync {
     /// Like [`poll_put`](Self::poll_put) without a waker, within a batch.
     fn put_in_batch(&self, lane: LaneId, put: Put<'_>) -> Poll<Result<u64, Error>> {
         self.poll_put(lane, put, None)
-    }
-
-    fn take_expired(&self) -> Vec<(LaneId, u64)> {
-        Vec::new()
     }
 
     fn silence(&self) -> Duration {

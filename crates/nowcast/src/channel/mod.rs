@@ -247,13 +247,6 @@ impl Channel {
         Messages { channel: self.clone() }
     }
 
-    /// Returns the events that expired since the last call. Each is named by its lane and by the number that
-    /// [`Lane::event_with_lifetime`] returned. At most 1,024 are stored.
-    #[must_use]
-    pub fn take_expired(&self) -> Vec<(LaneId, u64)> {
-        self.link.take_expired()
-    }
-
     /// The status of the channel.
     #[must_use]
     pub fn status(&self) -> Status {

@@ -143,7 +143,7 @@ impl PutBatch {
                 (None, Some((key, at))) => {
                     session.put_state(clock::at(at).min(now), lane.number(), key.raw(), payload)
                 }
-                (None, None) => session.put_event(now, lane.number(), payload, None).map(drop),
+                (None, None) => session.put_event(now, lane.number(), payload),
             };
             if let Err(why) = put {
                 self.refused.push(RefusedPut { lane, key: state.map(|(key, _)| key), why });

@@ -10,15 +10,13 @@ use tokio::sync::watch;
 
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::channel::{
-    CommandId, DriverWaker, Error, LaneId, Phase, Replies, RequeuedMessages, Shapes, Source, Status, WakerSet,
+    CommandId, DriverWaker, Error, Phase, Replies, RequeuedMessages, Shapes, Source, Status, WakerSet,
 };
 use crate::published::Subscription;
 use crate::{clock, random};
 
 /// Maximum time for which a dropped channel stays open to deliver its messages.
 const LINGER: Duration = Duration::from_secs(5);
-/// Maximum number of expired events that are stored for the application.
-const EXPIRED_MAX: usize = 1_024;
 
 /// A session and its surroundings, behind one lock.
 pub(crate) struct Shared {
@@ -52,7 +50,6 @@ pub(crate) struct Core {
     pub(super) replies: Replies,
     pub(super) kept: RequeuedMessages,
     pub(super) shapes: Arc<Shapes>,
-    pub(super) expired: Vec<(LaneId, u64)>,
     phase: Phase,
     resumed: u64,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
@@ -88,7 +85,6 @@ impl Shared {
                 replies: Replies::default(),
                 kept: RequeuedMessages::default(),
                 shapes: Arc::default(),
-                expired: Vec::new(),
                 phase: Phase::Connecting,
                 resumed: 0,
                 changes,
@@ -156,11 +152,6 @@ impl Core {
             Notice::Closed(closed) => {
                 self.replies.settle_all(&Error::Closed(closed.clone()));
                 self.phase = Phase::Closed(closed);
-            }
-            Notice::Expired { lane, event } => {
-                if self.expired.len() < EXPIRED_MAX {
-                    self.expired.push((LaneId(lane), event));
-                }
             }
             Notice::CommandTimedOut { lane, command } => {
                 // If the caller is gone, it needs no reply.

@@ -35,9 +35,7 @@ pub(super) fn feed(core: &mut Core, now: Time) {
         }
         *room = room.saturating_sub(cost);
         let put = match subscription.take() {
-            Ok(Some((key, value))) if key.is_event() => {
-                session.put_event(now, LANE, &value.bytes, None).map(drop)
-            }
+            Ok(Some((key, value))) if key.is_event() => session.put_event(now, LANE, &value.bytes),
             Ok(Some((key, value))) => session.put_state(value.at, LANE, key.raw(), &value.bytes),
             Ok(None) | Err(_) => return,
         };

@@ -39,7 +39,7 @@ impl SessionLink {
 fn put(core: &mut Core, now: Time, LaneId(lane): LaneId, put: Put<'_>) -> Result<u64, Refused> {
     match put {
         Put::State(key, value) => core.session.put_state(now, lane, key.raw(), value).map(|()| 0),
-        Put::Event(payload, lifetime) => core.session.put_event(now, lane, payload, lifetime),
+        Put::Event(payload) => core.session.put_event(now, lane, payload).map(|()| 0),
         Put::Command(payload, patience) => {
             let number = core.session.put_command(now, lane, payload, patience)?;
             core.replies.expect(CommandId::new(lane, number));
@@ -223,10 +223,6 @@ impl Link for SessionLink {
 
     fn watch_left(&self) -> Option<watch::Receiver<bool>> {
         Some(self.lock().watch_left())
-    }
-
-    fn take_expired(&self) -> Vec<(LaneId, u64)> {
-        mem::take(&mut self.lock().expired)
     }
 
     fn silence(&self) -> Duration {

@@ -191,7 +191,7 @@ impl Link for LocalLink {
                 return Poll::Ready(Err(Error::Refused(Refused::KeyZero)));
             }
             Put::State(key, value) => (key, value, 0),
-            Put::Event(payload, _) => (Key::EVENT, seal(sealed, EVENT, None, payload), 0),
+            Put::Event(payload) => (Key::EVENT, seal(sealed, EVENT, None, payload), 0),
             Put::Command(payload, _) => {
                 *commands += 1;
                 // The reply may arrive before the put has returned, so the command is registered first.

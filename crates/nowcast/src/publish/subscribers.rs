@@ -52,7 +52,7 @@ async fn serve(
     ignored: Arc<AtomicU64>,
 ) {
     if let Some(types) = types
-        && let Err(error) = put(&channel, Put::Event(&types, None)).await
+        && let Err(error) = put(&channel, Put::Event(&types)).await
     {
         return channel
             .close(CloseCode::LIMIT_EXCEEDED.0, &format!("the types of published values: {error}"));
@@ -81,7 +81,7 @@ async fn copy(channel: &Channel, mut subscription: Subscription) -> Result<(), E
         poll_fn(|context| subscription.poll_ready(context)).await;
         match subscription.take() {
             Ok(None) => {}
-            Ok(Some((key, value))) if key.is_event() => put(channel, Put::Event(&value.bytes, None)).await?,
+            Ok(Some((key, value))) if key.is_event() => put(channel, Put::Event(&value.bytes)).await?,
             Ok(Some((key, value))) => put(channel, Put::State(key, &value.bytes)).await?,
             Err(Refusal::Closed) => return Ok(()),
             Err(refusal) => {

@@ -31,7 +31,7 @@ const DATAGRAM_WHOLE_MAX: usize = 1_024;
 const STREAM_WHOLE_MAX: usize = 16_000;
 /// The overhead of a packet with such a message in addition to its payload.
 const OVERHEAD: usize = 176;
-const TIME_TO_LIVE: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_millis(10);
 
 /// The identity of a message: its kind, its stamp or number, and the number of the part if it has parts.
 type Name = (&'static str, u64, Option<u64>);
@@ -73,27 +73,28 @@ impl Script {
         self
     }
 
-    fn put(mut self, length: usize, expires: Option<Time>) -> Self {
+    fn put(&mut self, kind: EventKind, length: usize, expires: Option<Time>) {
         let payload = vec![0; length];
-        let put = self.lane.put_event(self.now, EventKind::Event, &payload, expires, &mut self.store);
+        let put = self.lane.put_event(self.now, kind, &payload, expires, &mut self.store);
         put.expect("the lane has room");
-        let is_mortal = expires.is_some();
-        self.steps.push(json!({ "put_event": { "length": length, "is_mortal": is_mortal } }));
+    }
+
+    fn event(mut self, length: usize) -> Self {
+        self.put(EventKind::Event, length, None);
+        self.steps.push(json!({ "put_event": { "length": length } }));
         self
     }
 
-    fn event(self, length: usize) -> Self {
-        self.put(length, None)
+    fn command(mut self, length: usize) -> Self {
+        let expires = self.now + PATIENCE;
+        self.put(EventKind::Command, length, Some(expires));
+        self.steps.push(json!({ "put_command": { "length": length } }));
+        self
     }
 
-    fn mortal(self, length: usize) -> Self {
-        let expires = self.now + TIME_TO_LIVE;
-        self.put(length, Some(expires))
-    }
-
-    /// Ends the time to live of the event that was put with this index.
+    /// Lets the deadline of the command pass that was put as the event with this index.
     fn expire(mut self, event: u64) -> Self {
-        self.now += 2 * TIME_TO_LIVE;
+        self.now += 2 * PATIENCE;
         self.lane.expire(event, &mut self.store);
         self.steps.push(json!({ "expire": event }));
         self
@@ -360,9 +361,9 @@ fn scripts() -> Vec<Value> {
             .arrived(&[part(2, 0), part(2, 1), part(2, 2)])
             .send()
             .done(),
-        Script::new("an expired event keeps its number and sum if it was bound")
+        Script::new("an expired command keeps its number and sum if it was bound")
             .state(1, 10)
-            .mortal(5)
+            .command(5)
             .state(1, 20)
             .send()
             .expire(0)
@@ -370,10 +371,10 @@ fn scripts() -> Vec<Value> {
             .send()
             .arrived(&[state(1), event(0), state(2)])
             .done(),
-        Script::new("an event that expires unbound joins the intervals around it")
+        Script::new("a command that expires unbound joins the intervals around it")
             .state(1, 10)
             .send()
-            .mortal(5)
+            .command(5)
             .state(1, 20)
             .state(2, 20)
             .event(0)

@@ -13,6 +13,7 @@ pub(crate) struct Waiting {
     pub(crate) length: u32,
     pub(crate) at: Time,
     pub(crate) kind: EventKind,
+    /// The deadline of a command.
     pub(crate) expires: Option<Time>,
     /// Identifies an event for the application. It is the number of events that were put on this lane before.
     pub(crate) id: u64,

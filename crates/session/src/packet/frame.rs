@@ -27,7 +27,7 @@ pub enum Frame<'a> {
     },
     /// The newest values of keys.
     States(States<'a>),
-    /// A whole event, command or reply, a barrier, or the placeholder of an expired event.
+    /// A whole event, command or reply, a barrier, or the placeholder of an expired command.
     Event {
         /// Number, kind and `before`.
         head: EventHead,

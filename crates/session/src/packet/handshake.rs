@@ -56,7 +56,7 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// Reads a HELLO without its checksum.
+    /// Reads a HELLO.
     ///
     /// # Errors
     /// Fails if the packet is not a HELLO of `spec/SESSION.md`.
@@ -101,7 +101,7 @@ impl Hello {
         reader.array("nonce").ok()
     }
 
-    /// Appends the HELLO with its padding and without a checksum.
+    /// Appends the HELLO with its padding.
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.push(HELLO);
@@ -143,7 +143,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// Reads a WELCOME without its checksum.
+    /// Reads a WELCOME.
     ///
     /// # Errors
     /// Fails if the packet is not a WELCOME of `spec/SESSION.md`.
@@ -167,7 +167,7 @@ impl Welcome {
         Ok(welcome)
     }
 
-    /// Appends the WELCOME without a checksum.
+    /// Appends the WELCOME.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.push(WELCOME);
         put_varint(out, self.version);
@@ -204,7 +204,7 @@ impl Refuse {
         Self { nonce, code, version_min: VERSION, version_max: VERSION, text }
     }
 
-    /// Reads a REFUSE without its checksum.
+    /// Reads a REFUSE.
     ///
     /// # Errors
     /// Fails if the packet is not a REFUSE of `spec/SESSION.md`.
@@ -222,7 +222,7 @@ impl Refuse {
         Ok(refuse)
     }
 
-    /// Appends the REFUSE without a checksum.
+    /// Appends the REFUSE.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.push(REFUSE);
         out.extend_from_slice(&self.nonce);

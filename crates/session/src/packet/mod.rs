@@ -2,14 +2,12 @@
 //! packet.
 
 mod ack;
-mod crc;
 mod frame;
 mod handshake;
 mod reader;
 
 pub use ack::{Ack, RANGES_MAX, REMEMBERED, Ranges, unfold_number};
 pub(crate) use ack::{Arrival, Received};
-pub use crc::{crc32c, open, seal};
 pub use frame::{EventHead, EventKind, Frame, Part, StateHead, States, write};
 pub(crate) use handshake::{HELLO, REFUSE, WELCOME};
 pub use handshake::{HELLO_BYTES_MIN, Hello, Refuse, Resume, VERSION, Welcome};
@@ -36,7 +34,7 @@ pub enum Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a packet without its checksum.
+    /// Reads a packet.
     ///
     /// # Errors
     /// Fails if the packet is malformed, or of an unknown type.

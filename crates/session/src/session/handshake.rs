@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use crate::config::{Carrier, Config, Entropy};
+use crate::config::{Config, Entropy};
 use crate::error::{Broken, CloseCode, Closed, ClosedBy, Malformed};
 use crate::limits::Limits;
 use crate::message::Notice;
-use crate::packet::{self, Data, Frame, HELLO_BYTES_MIN, Hello, Refuse, Resume, VERSION, Welcome};
+use crate::packet::{Data, Frame, HELLO_BYTES_MIN, Hello, Refuse, Resume, VERSION, Welcome};
 use crate::time::Time;
 
 /// The phase of a session.
@@ -351,9 +351,9 @@ impl Handshake {
         Ok(Some(Notice::Opened { resumed }))
     }
 
-    /// Handles a refusal. Returns `None` if no refusal is awaited. `is_trusted` states that only the peer can have sent it.
-    pub(super) fn on_refuse(&mut self, now: Time, refuse: Refuse, is_trusted: bool) -> Option<Notice> {
-        if !self.awaits(&refuse, is_trusted) {
+    /// Handles a refusal. Returns `None` if no refusal is awaited. `is_reliable` states that only the peer can have sent it.
+    pub(super) fn on_refuse(&mut self, now: Time, refuse: Refuse, is_reliable: bool) -> Option<Notice> {
+        if !self.awaits(&refuse, is_reliable) {
             return None;
         }
         let reason = if refuse.code == CloseCode::VERSION {
@@ -366,12 +366,12 @@ impl Handshake {
     }
 
     /// Whether a refusal belongs to our HELLO and is still awaited.
-    fn awaits(&self, refuse: &Refuse, is_trusted: bool) -> bool {
+    fn awaits(&self, refuse: &Refuse, is_reliable: bool) -> bool {
         let is_ours = refuse.nonce == self.entropy.part(0);
         match &self.phase {
             // The peer may have been unable to read our nonce.
-            Phase::Connecting { .. } => is_ours || is_trusted && refuse.nonce == NONCE_UNREAD,
-            Phase::Open => is_trusted && is_ours && self.proof.is_some(),
+            Phase::Connecting { .. } => is_ours || is_reliable && refuse.nonce == NONCE_UNREAD,
+            Phase::Open => is_reliable && is_ours && self.proof.is_some(),
             _ => false,
         }
     }
@@ -517,15 +517,6 @@ impl Handshake {
             }
             _ => None,
         }
-    }
-}
-
-/// Appends the refusal of a HELLO for which there is no session object.
-pub(super) fn write_refusal(hello: &Hello, code: CloseCode, text: &str, carrier: Carrier, out: &mut Vec<u8>) {
-    let start = out.len();
-    Refuse::new(hello.nonce, code, text).write(out);
-    if !carrier.is_checked {
-        packet::seal(out, start);
     }
 }
 

@@ -1,14 +1,13 @@
 //! Arriving packets, and their content for the application (`spec/SESSION.md`, sections 5 to 9 and 13).
 
 use super::Session;
-use super::commands::Commands;
 use super::handshake::{Admission, Handshake, Heard};
 use super::lanes::{self, Lanes};
 use super::recovery::{ItemOwners, Learners, Timing};
 use crate::error::{Broken, CloseCode, Closed, ClosedBy};
 use crate::lane::receive::What;
 use crate::message::{Message, MessageKind};
-use crate::packet::{self, Arrival, Data, EventKind, Frame, Hello, Packet, Refuse, Welcome, unfold_number};
+use crate::packet::{Arrival, Data, EventKind, Frame, Hello, Packet, Refuse, Welcome, unfold_number};
 use crate::sent::Item;
 use crate::time::{Time, WIRE_UNIT_MICROS};
 
@@ -25,11 +24,7 @@ impl Session {
             self.stats.dropped.closed += 1;
             return;
         }
-        let Some(body) = self.unsealed(bytes) else {
-            self.stats.dropped.corrupt += 1;
-            return;
-        };
-        if body.is_empty() {
+        if bytes.is_empty() {
             self.stats.dropped.empty += 1;
             return;
         }
@@ -38,8 +33,8 @@ impl Session {
         if self.stats.packets_received.is_multiple_of(SHRINK_INTERVAL) {
             self.lanes.shrink();
         }
-        let taken = match Packet::read(body) {
-            Ok(Packet::Data(data)) => self.on_data(now, &data, body.len()),
+        let taken = match Packet::read(bytes) {
+            Ok(Packet::Data(data)) => self.on_data(now, &data, bytes.len()),
             Ok(Packet::Hello(hello)) => self.on_hello(now, hello),
             Ok(Packet::Welcome(welcome)) => self.on_welcome(now, &welcome),
             Ok(Packet::Refuse(refuse)) => self.on_refuse(now, refuse),
@@ -50,8 +45,8 @@ impl Session {
             }
             Err(malformed) => {
                 self.stats.dropped.malformed += 1;
-                if self.carrier.is_trusted() {
-                    self.handshake.refuse_malformed(body, &malformed);
+                if self.carrier.is_reliable {
+                    self.handshake.refuse_malformed(bytes, &malformed);
                 }
                 Ok(())
             }
@@ -59,11 +54,6 @@ impl Session {
         if let Err(Broken { code, reason }) = taken {
             self.end(now, Closed { code, reason: reason.to_owned(), by: ClosedBy::Us });
         }
-    }
-
-    /// Removes the checksum, if the carrier has checksums. An empty packet has no checksum.
-    fn unsealed<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        if self.carrier.is_checked || bytes.is_empty() { Some(bytes) } else { packet::open(bytes) }
     }
 
     fn on_hello(&mut self, now: Time, hello: Hello) -> Result<(), Broken> {
@@ -97,7 +87,7 @@ impl Session {
     }
 
     fn on_refuse(&mut self, now: Time, refuse: Refuse) -> Result<(), Broken> {
-        let notice = self.handshake.on_refuse(now, refuse, self.carrier.is_trusted());
+        let notice = self.handshake.on_refuse(now, refuse, self.carrier.is_reliable);
         self.stats.dropped.misplaced += u64::from(notice.is_none());
         self.notify(notice);
         Ok(())
@@ -136,10 +126,10 @@ impl Session {
         self.last_heard = now;
         let left_peer = self.clock.unfold(data.time, now);
         if let Some((ack, ranges)) = acknowledged {
-            let Self { lanes, commands, handshake, recovery, rate, clock, stats, .. } = self;
+            let Self { lanes, handshake, recovery, rate, clock, stats, .. } = self;
             let delay_micros = ack.delay.min(DELAY_MAX) * WIRE_UNIT_MICROS;
             let timing = Timing { now, delay_micros, left_peer };
-            let owners = &mut Owners { lanes, commands, handshake };
+            let owners = &mut Owners { lanes, handshake };
             recovery.acknowledged(timing, &ranges, Learners { rate, clock, stats }, owners);
         }
         let left = self.clock.to_ours(left_peer, now);
@@ -209,7 +199,6 @@ impl Session {
 /// The parts of a session that own the contents of packets.
 pub(super) struct Owners<'a> {
     pub(super) lanes: &'a mut Lanes,
-    pub(super) commands: &'a mut Commands,
     pub(super) handshake: &'a mut Handshake,
 }
 
@@ -217,11 +206,7 @@ impl ItemOwners for Owners<'_> {
     fn arrived(&mut self, number: u64, item: Item) {
         match item {
             Item::State { lane, slot, stamp, part } => self.lanes.state_arrived(lane, slot, stamp, part),
-            Item::Event { lane, number, part } => {
-                if let Some((at, id)) = self.lanes.event_arrived(lane, number, part) {
-                    self.commands.event_arrived(at, lane, id);
-                }
-            }
+            Item::Event { lane, number, part } => self.lanes.event_arrived(lane, number, part),
             Item::Replication { lane } => self.lanes.settled(lane, number, true),
             Item::Proof => self.handshake.forget_proof(),
             Item::Window { .. } => {}

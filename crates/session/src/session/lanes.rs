@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::error::{Broken, Refused};
 use crate::lane::LaneConfig;
 use crate::lane::receive::{Arrived, ReceiveContext, ReceiveLane};
-use crate::lane::send::{Bound, Expiry, SendContext, SendLane, WaitingMessage};
+use crate::lane::send::{Bound, SendContext, SendLane, WaitingMessage};
 use crate::limits::{LANES_MAX, Limits};
 use crate::packet::{Frame, write};
 use crate::sent::{Item, SentPackets};
@@ -213,10 +213,13 @@ impl Lanes {
             source_waits |= has_sourced;
             let config = &self.configs[usize::from(lane)];
             let class = u16::from(config.class);
+            // A lane that was idle begins at the floor, so it cannot claim the turns that it did not use.
             let mut turn = self.turn_floor;
             if let Some(sender) = sender {
                 turn = turn.max(sender.turn);
                 if has_queued && class <= first_class {
+                    // A class below the first cannot lead. Within the first class every lane must lead, or its other content
+                    // would fill the packet in front of the event.
                     let is_event = !config.has_source && sender.event_leads(LEADING_BYTES_MAX);
                     leads_with_event = is_event && (class < first_class || leads_with_event);
                     first_class = class;
@@ -224,6 +227,7 @@ impl Lanes {
             }
             self.planned.push(PlannedLane { class: config.class, turn, lane });
         }
+        // Timers plan without the source, because they have no access to it. They use its last answer.
         if source.is_some() {
             self.source_waits = source_waits;
         }
@@ -233,6 +237,7 @@ impl Lanes {
     /// Puts the messages of the last plan into the packet.
     pub(super) fn fill(&mut self, source: &mut dyn Replication, departure: &mut Departure<'_, '_>) {
         let asks = self.may_ask_sources();
+        // By class, and then by the turn that each lane had before this packet (weighted fair queueing).
         self.planned.sort_unstable();
         if let Some(least) = self.planned.iter().map(|planned| planned.turn).min() {
             self.turn_floor = least;
@@ -350,6 +355,7 @@ impl Lanes {
         if let Frame::Window { consumed, .. } = frame {
             return self.consumed(lane, *consumed);
         }
+        // Any frame may complete an interval, so the bit is set before the frame is examined.
         self.readable |= 1 << lane;
         self.heard = self.heard.max(lane + 1);
         let Arrival { now, left, limits, stats } = arrival;
@@ -385,6 +391,7 @@ impl Lanes {
     /// Returns the next message according to the laws of the queue, and its lane. The payload is in `into`. Lanes take turns.
     pub(super) fn poll(&mut self, now: Time, into: &mut Vec<u8>) -> Option<(u8, Arrived)> {
         while self.readable != 0 {
+            // The first set bit at or after `next_to_read`, cyclically.
             let ahead = self.readable.rotate_right(self.next_to_read.into()).trailing_zeros() as u8;
             let lane = (self.next_to_read + ahead) % LANES_MAX;
             if let Some(receiver) = &mut self.incoming[usize::from(lane)]
@@ -417,11 +424,11 @@ impl Lanes {
         }
     }
 
-    /// Records the arrival of a packet that contains an event, or a part of an event. If the event's time to live is no longer
-    /// needed, returns the end of the time to live, and the id of the event.
-    pub(super) fn event_arrived(&mut self, lane: u8, number: u64, part: Option<u32>) -> Option<(Time, u64)> {
-        let sender = self.outgoing[usize::from(lane)].as_mut()?;
-        sender.event_arrived(number, part, &mut self.store)
+    /// Records the arrival of a packet that contains an event, or a part of an event.
+    pub(super) fn event_arrived(&mut self, lane: u8, number: u64, part: Option<u32>) {
+        if let Some(sender) = &mut self.outgoing[usize::from(lane)] {
+            sender.event_arrived(number, part, &mut self.store);
+        }
     }
 
     /// Records that a packet with bytes of a source arrived or was lost.
@@ -475,10 +482,11 @@ impl Lanes {
         }
     }
 
-    /// Ends the time to live of an event or the wait for a reply. Returns `None` if nothing was ever put on the lane.
-    pub(super) fn expire(&mut self, lane: u8, id: u64) -> Option<Expiry> {
-        let sender = self.outgoing[usize::from(lane)].as_mut()?;
-        Some(sender.expire(id, &mut self.store))
+    /// Withdraws a command whose deadline has passed.
+    pub(super) fn expire(&mut self, lane: u8, id: u64) {
+        if let Some(sender) = &mut self.outgoing[usize::from(lane)] {
+            sender.expire(id, &mut self.store);
+        }
     }
 
     /// Adapts to a carrier with another packet size.

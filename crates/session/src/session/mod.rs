@@ -9,7 +9,7 @@
 //! | `recovery.rs` | packets in flight: acknowledgement, loss, probes, silence |
 //! | `acks.rs` | when to acknowledge packets |
 //! | `redundancy.rs` | small events that are sent again before any loss is known |
-//! | `commands.rs` | commands without a reply, and times to live |
+//! | `commands.rs` | commands without a reply, and their deadlines |
 //! | `lanes.rs` | the lanes, and the content of a packet |
 
 mod acks;
@@ -29,9 +29,8 @@ use crate::clock::Clock;
 use crate::config::{Carrier, Config, Entropy};
 use crate::error::{CloseCode, Closed, ClosedBy, Malformed};
 use crate::lane::send::WaitingMessage;
-use crate::limits::Limits;
 use crate::message::Notice;
-use crate::packet::{Hello, Resume};
+use crate::packet::Resume;
 use crate::rate::Rate;
 use crate::source::PacketOutcome;
 use crate::stats::{Gauges, Stats};
@@ -106,15 +105,15 @@ impl Session {
 
     /// Continues the session over another carrier. The old carrier is no longer used. `entropy` must be fresh.
     ///
-    /// An acceptor that serves many sessions reads a HELLO with [`Hello::read`] and finds the session that it names. The
+    /// An acceptor that serves many sessions reads a HELLO with [`crate::packet::Hello::read`] and finds the session that it names. The
     /// acceptor then calls [`check_resume`](Self::check_resume) on that session, attaches the carrier and handles the HELLO.
     pub fn attach(&mut self, now: Time, carrier: Carrier, entropy: Entropy) {
         if self.is_closed() {
             return;
         }
         self.carrier = carrier;
-        let Self { lanes, commands, handshake, recovery, stats, .. } = self;
-        recovery.change_carrier(carrier.is_reliable, stats, &mut Owners { lanes, commands, handshake });
+        let Self { lanes, handshake, recovery, stats, .. } = self;
+        recovery.change_carrier(carrier.is_reliable, stats, &mut Owners { lanes, handshake });
         self.lanes.change_carrier();
         self.rate.restart(0.5);
         self.acks.forget_path();
@@ -136,18 +135,13 @@ impl Session {
         self.handshake.check_resume(resume)
     }
 
-    /// Appends the refusal of a HELLO for which there is no session object.
-    pub fn refuse(hello: &Hello, code: CloseCode, text: &str, carrier: Carrier, out: &mut Vec<u8>) {
-        handshake::write_refusal(hello, code, text, carrier, out);
-    }
-
     /// Appends the refusal of a first packet that cannot be read as a HELLO. This applies to carriers on which only the sender
     /// can be at fault. On other carriers such packets are dropped, and the call returns `false`.
     pub fn refuse_first(packet: &[u8], malformed: &Malformed, carrier: Carrier, out: &mut Vec<u8>) -> bool {
-        if carrier.is_trusted() {
+        if carrier.is_reliable {
             handshake::write_unreadable(packet, malformed, out);
         }
-        carrier.is_trusted()
+        carrier.is_reliable
     }
 
     /// Ends the session. The peer receives `code` and `reason`.
@@ -230,16 +224,6 @@ impl Session {
     /// The data that a peer needs to resume this session on another carrier, once it is known.
     pub fn identity(&self) -> Option<&Resume> {
         self.handshake.identity()
-    }
-
-    /// The peer's limits; our own until the peer has announced its limits.
-    pub fn peer_limits(&self) -> &Limits {
-        self.handshake.peer()
-    }
-
-    /// The estimate of the peer's clock.
-    pub fn clock(&self) -> &Clock {
-        &self.clock
     }
 
     /// Time after which an answer is overdue, derived from the measured round trip.

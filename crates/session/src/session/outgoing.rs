@@ -10,12 +10,11 @@ use crate::builder::Builder;
 use crate::error::Refused;
 use crate::lane::send::Bound;
 use crate::limits::PART_BYTES;
-use crate::packet::{EventKind, seal, write, write_header};
+use crate::packet::{EventKind, write, write_header};
 use crate::sent::Item;
 use crate::source::Replication;
 use crate::time::Time;
 
-const CHECKSUM_BYTES: usize = 4;
 /// Maximum size of the header, the acknowledgement and the fields of a frame together.
 const OVERHEAD_BYTES_MAX: usize = 176;
 /// On a slow link, packets are kept small. A leading event leaves up to this time before its turn, in a packet with little
@@ -60,30 +59,16 @@ impl Session {
         lane.put_state(now, key, value, store, &mut self.stats)
     }
 
-    /// Puts an event. Returns its id, which notices contain. With `time_to_live` the event may expire, and a notice reports that.
+    /// Puts an event.
     ///
     /// # Errors
-    /// [`Refused::Full`] if the lane is full, or 16,384 events with a time to live have not arrived.
-    pub fn put_event(
-        &mut self,
-        now: Time,
-        lane: u8,
-        payload: &[u8],
-        time_to_live: Option<Duration>,
-    ) -> Result<u64, Refused> {
-        if time_to_live.is_some() && !self.commands.has_room_for_event() {
-            return Err(Refused::Full);
-        }
-        let expires = time_to_live.map(|time_to_live| now + time_to_live);
-        let id = self.put(now, lane, EventKind::Event, payload, expires)?;
-        if let Some(at) = expires {
-            self.commands.add_event(at, lane, id);
-        }
-        Ok(id)
+    /// [`Refused::Full`] if the lane is full.
+    pub fn put_event(&mut self, now: Time, lane: u8, payload: &[u8]) -> Result<(), Refused> {
+        self.put(now, lane, EventKind::Event, payload, None).map(drop)
     }
 
-    /// Puts a command. Returns its number. The reply has the same number. If no reply arrives within `patience`, a notice
-    /// contains the number.
+    /// Puts a command. Returns its number. The reply has the same number. If no reply arrives within `patience`, the command
+    /// expires: it is not delivered from then on, and a notice contains its number.
     ///
     /// # Errors
     /// [`Refused::Full`] if the lane is full, or 4,096 commands wait for replies.
@@ -94,12 +79,12 @@ impl Session {
         payload: &[u8],
         patience: Duration,
     ) -> Result<u64, Refused> {
-        if !self.commands.has_room_for_command() {
+        if !self.commands.has_room() {
             return Err(Refused::Full);
         }
         let at = now + patience;
         let id = self.put(now, lane, EventKind::Command, payload, Some(at))?;
-        self.commands.add_command(at, lane, id);
+        self.commands.add(at, lane, id);
         Ok(id)
     }
 
@@ -184,11 +169,11 @@ impl Session {
             out.truncate(start);
             return false;
         }
-        let bytes = out.len() - start + self.checksum_bytes();
+        let bytes = out.len() - start;
         self.recovery.departed(now, bytes, is_eliciting, &mut self.rate);
         self.acks.departed(now, is_eliciting, acks);
         self.stats.acks_sent += u64::from(!is_eliciting);
-        self.seal(start, out);
+        self.count_sent(bytes);
         true
     }
 
@@ -293,11 +278,7 @@ impl Session {
 
     fn packet_bytes_max(&self) -> usize {
         let bytes_max = self.carrier.packet_bytes_max.min(self.handshake.peer().packet_bytes_max);
-        usize::from(bytes_max) - self.checksum_bytes()
-    }
-
-    fn checksum_bytes(&self) -> usize {
-        if self.carrier.is_checked { 0 } else { CHECKSUM_BYTES }
+        usize::from(bytes_max)
     }
 
     /// Writes a packet of the handshake, or a CLOSE, if one is due.
@@ -307,8 +288,7 @@ impl Session {
             let number = self.recovery.sent.next_number();
             write_header(out, number, now.wire(), None);
             write::close(out, closed.code, &closed.reason);
-            let bytes = out.len() - start + self.checksum_bytes();
-            self.recovery.sent.push(now, bytes, false);
+            self.recovery.sent.push(now, out.len() - start, false);
         } else {
             let (wrote, notice) = self.handshake.write(now, out);
             self.notify(notice);
@@ -316,15 +296,12 @@ impl Session {
                 return false;
             }
         }
-        self.seal(start, out);
+        self.count_sent(out.len() - start);
         true
     }
 
-    fn seal(&mut self, start: usize, out: &mut Vec<u8>) {
-        if !self.carrier.is_checked {
-            seal(out, start);
-        }
+    fn count_sent(&mut self, bytes: usize) {
         self.stats.packets_sent += 1;
-        self.stats.bytes_sent += (out.len() - start) as u64;
+        self.stats.bytes_sent += bytes as u64;
     }
 }

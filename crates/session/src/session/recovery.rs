@@ -138,6 +138,7 @@ impl Recovery {
         if silent < OUTAGE.max(OUTAGE_PROBES * self.rtt.probe_timeout()) {
             return;
         }
+        // The packets in flight keep their items and are still acknowledged or lost. They only no longer fill the window.
         self.end_silence(now);
         self.sent.write_off_flight();
         rate.go_on();
@@ -198,6 +199,7 @@ impl Recovery {
     /// Updates time and rate from the newest acknowledged packet. `bytes` is the size of all newly acknowledged packets.
     fn learn(&mut self, timing: Timing, newest: &Settled, bytes: u64, rate: &mut Rate, clock: &mut Clock) {
         let Timing { now, delay_micros, left_peer } = timing;
+        // RFC 9002, section 5.1: only the newest acknowledged packet gives a sample, because older ones may have waited.
         self.follows_outage = false;
         self.rtt.sample(now.since(newest.at), Duration::from_micros(delay_micros));
         let arrived = left_peer.wrapping_sub(delay_micros as i64);
@@ -295,9 +297,11 @@ impl Recovery {
             return None;
         }
         let base = self.rtt.probe_timeout();
+        // The back-off of RFC 9002, section 6.2.1, begins after a bold phase, so that a short outage ends without a long wait.
         let is_bold = self.waits_since.is_some_and(|since| self.probed_at.since(since) < SILENCE_BOLD);
         let doublings = if is_bold { 0 } else { self.probes.min(10) };
         let wait = (base * (1 << doublings)).min(PROBE_TIMEOUT_MAX.max(base));
+        // A probe restarts the time. Otherwise all later probes of a long silence would be due at once.
         let from = self.waits_since.map_or(self.probed_at, |since| since.max(self.probed_at));
         Some(from + wait)
     }
@@ -348,6 +352,7 @@ impl Recovery {
     pub(super) fn has_room_in_flight(&self, now: Time, rate: &Rate) -> bool {
         match self.silence(now) {
             Some(_) => self.silent_bytes < SILENT_BYTES_MAX,
+            // A drain paces packets far below the window. The window is full of the queue that the drain empties.
             None => rate.is_draining() || self.sent.in_flight_bytes() < self.flight_bytes_max(rate),
         }
     }

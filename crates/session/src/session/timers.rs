@@ -3,7 +3,6 @@
 use super::Session;
 use super::commands::Deadline;
 use super::incoming::Owners;
-use crate::lane::send::Expiry;
 use crate::message::Notice;
 use crate::time::Time;
 
@@ -25,8 +24,8 @@ impl Session {
             self.notify(notice);
             return;
         }
-        let Self { lanes, commands, handshake, recovery, rate, stats, .. } = self;
-        recovery.detect_losses(now, rate, stats, &mut Owners { lanes, commands, handshake });
+        let Self { lanes, handshake, recovery, rate, stats, .. } = self;
+        recovery.detect_losses(now, rate, stats, &mut Owners { lanes, handshake });
         if recovery.probe_at().is_some_and(|at| now >= at) {
             stats.probes_sent += 1;
             for item in recovery.probe(now) {
@@ -37,15 +36,10 @@ impl Session {
     }
 
     fn expire(&mut self, now: Time) {
-        while let Some(Deadline { lane, id, is_command, .. }) = self.commands.take_due(now) {
-            let Some(expiry) = self.lanes.expire(lane, id) else { continue };
-            if is_command {
-                self.stats.commands_timed_out += 1;
-                self.notify(Notice::CommandTimedOut { lane, command: id });
-            } else if expiry == Expiry::Expired {
-                self.stats.expired += 1;
-                self.notify(Notice::Expired { lane, event: id });
-            }
+        while let Some(Deadline { lane, id, .. }) = self.commands.take_due(now) {
+            self.lanes.expire(lane, id);
+            self.stats.commands_timed_out += 1;
+            self.notify(Notice::CommandTimedOut { lane, command: id });
         }
     }
 

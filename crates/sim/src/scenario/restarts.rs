@@ -162,8 +162,7 @@ impl Life<'_> {
     }
 
     fn put_act(&mut self, end: End, act: Act) -> Result<(), String> {
-        let put =
-            self.pair.with(end, |session, now| session.put_event(now, DURABLE_LANE, &act.to_bytes(), None));
+        let put = self.pair.with(end, |session, now| session.put_event(now, DURABLE_LANE, &act.to_bytes()));
         match put {
             Ok(_) => Ok(()),
             // The action has no answer, so it is sent again in the next session.

@@ -10,7 +10,7 @@ import type { ReplicationSource } from "../session/replication.js";
 import { checkCommand } from "./arguments.js";
 import { Commands } from "./commands.js";
 import { Inbox } from "./inbox.js";
-import { type CommandOptions, type EventOptions, Lane } from "./lane.js";
+import { type CommandOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage } from "./message.js";
 import { Schemas } from "./schemas.js";
 import { type ChannelPhase, type ChannelStatus, readStatus } from "./status.js";
@@ -24,8 +24,6 @@ export interface ChannelEvents {
   message: ChannelMessage;
   /** The phase or the carrier changed. */
   status: ChannelStatus;
-  /** An event was given up at the end of its lifetime. The peer may still have received it. */
-  expired: { readonly lane: number; readonly event: number };
 }
 
 /**
@@ -77,8 +75,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /** Puts an event on lane 0. See {@link Lane.event}. */
-  event(value: Uint8Array, options?: EventOptions): number | false {
-    return this.lane(0).event(value, options);
+  event(value: Uint8Array): boolean {
+    return this.lane(0).event(value);
   }
 
   /** Puts a command on lane 0, which the peer answers. See {@link Lane.command}. */
@@ -258,8 +256,6 @@ export class Channel implements AsyncIterable<ChannelMessage> {
         return;
       case "closed":
         return this.#end(notice.closed);
-      case "expired":
-        return this.#emitter.emit("expired", { lane: notice.lane, event: notice.event });
       case "command timed out":
         return this.#commands.timedOut(notice.command);
       case "reply":

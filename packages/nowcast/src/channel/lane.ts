@@ -13,13 +13,6 @@ import { asEvent } from "./schemas.js";
 
 const DEADLINE_MS = 5_000;
 
-export interface EventOptions {
-  /**
-   * An event that is not acknowledged within this time expires, and the channel emits "expired".
-   */
-  readonly lifetimeMs?: number | undefined;
-}
-
 export interface CommandOptions extends WaitOptions {
   /** Maximum wait for the reply; 5,000 by default. */
   readonly deadlineMs?: number | undefined;
@@ -76,25 +69,18 @@ export class Lane implements AsyncIterable<LaneMessage> {
   }
 
   /**
-   * Puts an event. It is delivered once, in order, after the states that were put before it. Returns the event's
-   * number, which the event "expired" reports if the put event expires. Returns false if the event was not accepted
-   * because the lane is full or the channel is closed.
+   * Puts an event. It is delivered once, in order, after the states that were put before it. Returns false if the event
+   * was not accepted because the lane is full or the channel is closed.
    */
-  event(value: Uint8Array, { lifetimeMs }: EventOptions = {}): number | false {
-    const bytes = checkValue(value, "event");
-    const lifetimeUs = lifetimeMs === undefined ? undefined : checkDuration(lifetimeMs, "lifetimeMs") * 1_000;
-    return this.#event(asEvent(bytes), lifetimeUs);
+  event(value: Uint8Array): boolean {
+    return this.announce(asEvent(checkValue(value, "event")));
   }
 
   /** @internal Puts an event without conversion. Returns false if it was not accepted. */
   announce(event: Uint8Array): boolean {
-    return this.#event(event) !== false;
-  }
-
-  #event(bytes: Uint8Array, lifetimeUs?: number): number | false {
     const { session } = this.#driver;
     if (session.isClosed) return false;
-    return this.#numbered(session.putEvent(clockUs(), this.number, copyOf(bytes), lifetimeUs));
+    return this.#numbered(session.putEvent(clockUs(), this.number, copyOf(event))) !== false;
   }
 
   /** @internal The reason why no command is accepted now. */

@@ -1,5 +1,5 @@
 import type { WaitOptions } from "../events/cancellable-waits.js";
-import type { CommandOptions, EventOptions, Lane } from "./lane.js";
+import type { CommandOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage, LaneMessage } from "./message.js";
 import { joined, type Schemas } from "./schemas.js";
 
@@ -73,9 +73,9 @@ export class TypedLane<T, R = T> implements AsyncIterable<Typed<T>> {
   }
 
   /** See {@link Lane.event}. */
-  event(value: T, options?: EventOptions): number | false {
+  event(value: T): boolean {
     const bytes = this.#encode(value);
-    return bytes !== undefined && this.lane.event(bytes, options);
+    return bytes !== undefined && this.lane.event(bytes);
   }
 
   /** Like {@link Lane.command}. */

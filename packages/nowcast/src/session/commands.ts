@@ -1,19 +1,15 @@
-/**
- * Commands that wait for replies, and the deadlines of commands and of events with a time to live
- * (`spec/SESSION.md`, section 8).
- */
+/** Commands that wait for replies, and their deadlines (`spec/SESSION.md`, section 8). */
 interface Deadline {
   readonly atUs: number;
   readonly lane: number;
   readonly id: number;
-  readonly isCommand: boolean;
 }
 
-/** Maximum number of pending commands and events with a time to live. */
-const DEADLINES_MAX = 16_384;
+/** Maximum number of commands that wait for replies. */
+const COMMANDS_OPEN_MAX = 4_096;
 
 export class Commands {
-  /** The pending commands and events, by the application's id. */
+  /** The waiting commands, by the application's id. */
   readonly #waiting = new Map<number, Deadline>();
   /**
    * The earliest deadline in `#waiting`; `undefined` if nothing waits, or until it is computed
@@ -32,7 +28,7 @@ export class Commands {
   }
 
   get isFull(): boolean {
-    return this.#waiting.size >= DEADLINES_MAX;
+    return this.#waiting.size >= COMMANDS_OPEN_MAX;
   }
 
   add(deadline: Deadline): void {
@@ -40,14 +36,6 @@ export class Commands {
     if (this.#nextUs !== undefined || this.#waiting.size === 1) {
       this.#nextUs = Math.min(this.#nextUs ?? deadline.atUs, deadline.atUs);
     }
-  }
-
-  /**
-   * Records that an event has arrived, so that its time to live no longer matters. A command still
-   * waits for its reply.
-   */
-  arrived(id: number): void {
-    if (this.#waiting.get(id)?.isCommand === false) this.#remove(id);
   }
 
   /** Records that a command got its number. */
@@ -64,13 +52,13 @@ export class Commands {
     return id;
   }
 
-  /** Removes and returns the expired entries. */
+  /** Removes and returns the expired commands. */
   takeDue(nowUs: number): readonly Deadline[] {
     if (this.nextUs === undefined || this.nextUs > nowUs) return [];
     const due = [...this.#waiting.values()].filter(({ atUs }) => atUs <= nowUs);
     for (const { id } of due) this.#remove(id);
     for (const [name, command] of this.#commands) {
-      if (due.some(({ id, isCommand }) => isCommand && id === command)) this.#commands.delete(name);
+      if (due.some(({ id }) => id === command)) this.#commands.delete(name);
     }
     return due;
   }

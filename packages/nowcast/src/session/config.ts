@@ -2,24 +2,20 @@ import { DEFAULT_LIMITS, type Limits } from "./limits.js";
 
 /**
  * The properties of a carrier (`spec/SESSION.md`, section 3). Both ends must assume the same
- * properties.
+ * properties. On every carrier, a packet arrives unchanged or not at all.
  */
 export interface CarrierTraits {
   /** Packets arrive in order and are never lost while the carrier exists. */
   readonly isReliable: boolean;
-  /** A packet arrives unchanged or not at all. */
-  readonly isChecked: boolean;
   /** The largest packet that the carrier moves, in bytes; at least 1,200. */
   readonly packetBytesMax: number;
 }
 
 export const CARRIER_TRAITS = {
   /** Encrypted datagrams, such as those of WebTransport. */
-  datagrams: { isReliable: false, isChecked: true, packetBytesMax: 1_200 },
-  /** Unencrypted datagrams, which may arrive changed. */
-  bareDatagrams: { isReliable: false, isChecked: false, packetBytesMax: 1_200 },
+  datagrams: { isReliable: false, packetBytesMax: 1_200 },
   /** A reliable, ordered stream of messages, such as WebSocket. */
-  stream: { isReliable: true, isChecked: true, packetBytesMax: 16_384 },
+  stream: { isReliable: true, packetBytesMax: 16_384 },
 } as const satisfies Record<string, CarrierTraits>;
 
 export interface SessionConfig {

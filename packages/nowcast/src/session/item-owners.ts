@@ -1,23 +1,20 @@
 /** The parts of a session that learn whether the items of a packet were acknowledged or lost. */
-import type { Commands } from "./commands.js";
 import type { Handshake } from "./handshake.js";
-import { BoundEvent } from "./lane/message.js";
 import type { Lanes } from "./lanes.js";
 import type { ItemOwners } from "./recovery.js";
 import type { ReplicationLanes } from "./replication.js";
-import type { Item, SentPacket } from "./sent.js";
+import type { SentPacket } from "./sent.js";
 
 export class Owners implements ItemOwners {
   constructor(
     readonly lanes: Lanes,
-    readonly commands: Commands,
     readonly handshake: Handshake,
     readonly replication: ReplicationLanes,
   ) {}
 
   arrived({ number, items }: SentPacket): void {
     for (const item of items) {
-      if (item.type === "message") this.#messageArrived(item);
+      if (item.type === "message") item.message.acknowledged(item.part, item.generation);
       else if (item.type === "replication") this.replication.settled(item.lane, number, true);
       else if (item.type === "proof") this.handshake.proof = undefined;
     }
@@ -30,13 +27,6 @@ export class Owners implements ItemOwners {
       else if (item.type === "window") this.lanes.windowLost(item.lane, item.consumed);
       else if (item.type === "replication") this.replication.settled(item.lane, number, false);
       else if (proof) proof.wasSent = false;
-    }
-  }
-
-  #messageArrived({ message, part, generation }: Extract<Item, { readonly type: "message" }>): void {
-    message.acknowledged(part, generation);
-    if (message instanceof BoundEvent && message.isArrived && message.id !== undefined) {
-      this.commands.arrived(message.id);
     }
   }
 }

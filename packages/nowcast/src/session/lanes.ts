@@ -135,8 +135,8 @@ export class Lanes {
     for (const lane of this.#outgoing) lane?.probe(PROBE_EVENTS);
   }
 
-  expire(lane: number, id: number): boolean {
-    return this.#outgoing[lane]?.expire(id) ?? false;
+  expire(lane: number, id: number): void {
+    this.#outgoing[lane]?.expire(id);
   }
 
   writeWindows({ builder, items }: SendContext): void {

@@ -5,6 +5,5 @@ export type Notice =
   | { readonly type: "opened"; readonly resumed: boolean }
   | { readonly type: "detached" }
   | { readonly type: "closed"; readonly closed: Closed }
-  | { readonly type: "expired"; readonly lane: number; readonly event: number }
   | { readonly type: "command timed out"; readonly lane: number; readonly command: number }
   | { readonly type: "reply"; readonly lane: number; readonly command: number; readonly value: Uint8Array };

@@ -27,7 +27,6 @@ import { Lanes, type Plan } from "./lanes.js";
 import { checkLane, checkLimits, type Limits } from "./limits.js";
 import type { Notice } from "./notice.js";
 import { PacketBuilder } from "./packet/builder.js";
-import { CHECKSUM_BYTES, crc32c, unseal } from "./packet/crc32c.js";
 import { EventKind, type Frame } from "./packet/frames.js";
 import { unfoldAcknowledgement, unfoldNumber } from "./packet/numbers.js";
 import {
@@ -82,7 +81,7 @@ export class Session {
     this.#lanes = new Lanes(config, this.stats);
     this.#carrier = carrier;
     this.#handshake = new Handshake(config, entropy, nowUs, role, (notice) => this.#notify(notice));
-    const owners = new Owners(this.#lanes, this.#commands, this.#handshake, this.replication);
+    const owners = new Owners(this.#lanes, this.#handshake, this.replication);
     this.#recovery = new Recovery(this.stats, owners, config.bytesPerSecondMax, carrier.isReliable);
     this.#redundancy = new Redundancy(config.redundancyBitsPerSecond / 8);
     this.#lastHeardUs = nowUs;
@@ -190,12 +189,15 @@ export class Session {
     return this.#lanes.sending(lane, this.#peer).queue.putState(count, { value, producedAtUs: nowUs });
   }
 
-  /** Puts an event, delivered once and in order. After `timeToLiveUs` it is reported as expired. */
-  putEvent(nowUs: number, lane: number, value: Uint8Array, timeToLiveUs?: number): number | PutOutcome {
-    return this.#put(nowUs, lane, EventKind.event, undefined, value, timeToLiveUs);
+  /** Puts an event, delivered once and in order. */
+  putEvent(nowUs: number, lane: number, value: Uint8Array): number | PutOutcome {
+    return this.#put(nowUs, lane, EventKind.event, undefined, value, undefined);
   }
 
-  /** Puts a command, answered by a reply notice with the returned id, or by a notice that it timed out. */
+  /**
+   * Puts a command, answered by a reply notice with the returned id, or by a notice that it timed out. From then on it
+   * is not delivered.
+   */
   command(nowUs: number, lane: number, value: Uint8Array, deadlineUs: number): number | PutOutcome {
     return this.#put(nowUs, lane, EventKind.command, undefined, value, deadlineUs);
   }
@@ -271,19 +273,14 @@ export class Session {
       dropped.closed += 1;
       return;
     }
-    const body = this.#carrier.isChecked ? bytes : unseal(bytes);
-    if (body === undefined) {
-      dropped.corrupt += 1;
-      return;
-    }
-    if (body.length === 0) {
+    if (bytes.length === 0) {
       dropped.empty += 1;
       return;
     }
     this.stats.packetsReceived += 1;
     this.stats.bytesReceived += bytes.length;
     try {
-      const packet = readPacket(body);
+      const packet = readPacket(bytes);
       if (packet.type === "data") this.#onData(nowUs, packet);
       else this.#onHandshake(nowUs, packet);
     } catch (error) {
@@ -293,7 +290,7 @@ export class Session {
       else if (!this.isOpen) {
         dropped.malformed += 1;
         // Without an answer, the author of the peer's program would believe that the server is down.
-        if (this.#isTrusted) this.#handshake.refuseMalformed(body, error.field);
+        if (this.#carrier.isReliable) this.#handshake.refuseMalformed(bytes, error.field);
       } else this.#handshake.end(nowUs, { code: CloseCode.malformed, reason: error.field, by: "us" });
     }
   }
@@ -319,15 +316,9 @@ export class Session {
     else if (this.isClosed) wrote = this.#writeClose(nowUs);
     else wrote = this.#handshake.write(nowUs, this.#writer);
     if (!wrote) return undefined;
-    if (!this.#carrier.isChecked) this.#writer.u32(crc32c(this.#writer.written()));
     this.stats.packetsSent += 1;
     this.stats.bytesSent += this.#writer.length;
     return this.#writer.finish();
-  }
-
-  /** Whether the carrier delivers exactly the peer's bytes, complete and in order. */
-  get #isTrusted(): boolean {
-    return this.#carrier.isReliable && this.#carrier.isChecked;
   }
 
   get #peer(): Limits {
@@ -340,17 +331,15 @@ export class Session {
     kind: EventKind,
     answers: number | undefined,
     value: Uint8Array,
-    timeToLiveUs: number | undefined,
+    deadlineUs: number | undefined,
   ): number | PutOutcome {
     if (value.length > this.#peer.messageBytesMax) return "too large";
-    if (timeToLiveUs !== undefined && this.#commands.isFull) return "full";
+    if (deadlineUs !== undefined && this.#commands.isFull) return "full";
     const id = this.#nextId;
     const outcome = this.#lanes.sending(lane, this.#peer).queue.putEvent({ id, kind, answers, value });
     if (outcome !== "queued") return outcome;
     this.#nextId += 1;
-    if (timeToLiveUs !== undefined) {
-      this.#commands.add({ atUs: nowUs + timeToLiveUs, lane, id, isCommand: kind === EventKind.command });
-    }
+    if (deadlineUs !== undefined) this.#commands.add({ atUs: nowUs + deadlineUs, lane, id });
     return id;
   }
 
@@ -375,7 +364,8 @@ export class Session {
       case "welcome":
         return this.#onWelcome(nowUs, packet);
       case "refuse":
-        if (!this.#handshake.onRefuse(nowUs, packet, this.#isTrusted)) this.stats.dropped.misplaced += 1;
+        if (!this.#handshake.onRefuse(nowUs, packet, this.#carrier.isReliable))
+          this.stats.dropped.misplaced += 1;
         return;
     }
   }
@@ -473,13 +463,9 @@ export class Session {
   }
 
   #expire(nowUs: number): void {
-    for (const { lane, id, isCommand } of this.#commands.takeDue(nowUs)) {
-      const wasWanted = this.#lanes.expire(lane, id);
-      if (isCommand) this.#notify({ type: "command timed out", lane, command: id });
-      else if (wasWanted) {
-        this.stats.expired += 1;
-        this.#notify({ type: "expired", lane, event: id });
-      }
+    for (const { lane, id } of this.#commands.takeDue(nowUs)) {
+      this.#lanes.expire(lane, id);
+      this.#notify({ type: "command timed out", lane, command: id });
     }
   }
 
@@ -565,15 +551,13 @@ export class Session {
     }
     if ((ping || proves) && !builder.isEliciting) builder.frame({ type: "ping" });
     if (!builder.isEliciting && !ack) return false;
-    const bytes = this.#writer.length + (this.#carrier.isChecked ? 0 : CHECKSUM_BYTES);
-    this.#recovery.departed(nowUs, bytes, builder.isEliciting, items);
+    this.#recovery.departed(nowUs, this.#writer.length, builder.isEliciting, items);
     if (acknowledgement !== undefined) this.#acks.sent();
     return true;
   }
 
   get #packetBytesMax(): number {
-    const bytes = Math.min(this.#carrier.packetBytesMax, this.#peer.packetBytesMax);
-    return bytes - (this.#carrier.isChecked ? 0 : CHECKSUM_BYTES);
+    return Math.min(this.#carrier.packetBytesMax, this.#peer.packetBytesMax);
   }
 
   #sendContext(nowUs: number, builder: PacketBuilder, items: Item[]): SendContext {

@@ -12,9 +12,7 @@ export interface SessionStats {
   eventsSent: number;
   /** Repeated transmissions of messages. */
   resent: number;
-  expired: number;
   readonly dropped: {
-    corrupt: number;
     /** Packets without a byte. */
     empty: number;
     malformed: number;
@@ -41,7 +39,6 @@ export interface SessionStats {
 
 export function newStats(): SessionStats {
   const dropped = {
-    corrupt: 0,
     empty: 0,
     malformed: 0,
     duplicate: 0,
@@ -66,7 +63,6 @@ export function newStats(): SessionStats {
     statesSent: 0,
     eventsSent: 0,
     resent: 0,
-    expired: 0,
     dropped,
   };
 }

@@ -32,7 +32,7 @@ describe("a signal", () => {
       if (!isLater) abort.abort(reason);
       const waits = [
         ours.receive({ signal }),
-        ours.once("expired", { signal }),
+        ours.once("status", { signal }),
         ours.command(byte(1), { signal }),
         service.accept({ signal }),
       ];
@@ -83,11 +83,11 @@ describe("once", () => {
     theirs.event(byte(2));
     expect((await first).value).toEqual(byte(1));
     expect((await ours.receive())!.value).toEqual(byte(2));
-    const [status, never] = [ours.once("status"), ours.once("expired")];
+    const [status, never] = [ours.once("status"), ours.once("message")];
     theirs.close(70, "enough");
     expect(await status).toMatchObject({ phase: "closed" });
     await expect(never).rejects.toThrow("enough");
-    await expect(ours.once("expired")).rejects.toBeInstanceOf(NowcastError);
+    await expect(ours.once("message")).rejects.toBeInstanceOf(NowcastError);
   });
 });
 

@@ -47,7 +47,7 @@ class Teller {
   }
 }
 
-for (const carrier of [CARRIER_TRAITS.bareDatagrams, CARRIER_TRAITS.stream]) {
+for (const carrier of [CARRIER_TRAITS.datagrams, CARRIER_TRAITS.stream]) {
   const kind = carrier.isReliable ? "a stream" : "datagrams";
 
   it(`shows a stalled reader one value of a key despite barriers, over ${kind}`, () => {

@@ -17,6 +17,7 @@ export interface LinkSettings {
   jitterUs: number;
   loss: number;
   duplicate: number;
+  /** The share of packets that a hostile peer changed. */
   corrupt: number;
   isCut: boolean;
 }
@@ -150,9 +151,9 @@ export class Pair {
   #send(to: number, packet: Uint8Array): void {
     this.packets += 1;
     const [lost, jitter, twice, flipped, position] = Array.from({ length: 5 }, () => this.random());
-    const { isReliable, isChecked } = this.#carrier;
+    const { isReliable } = this.#carrier;
     if (!isReliable && (this.link.isCut || lost! < this.link.loss)) return;
-    if (!isChecked && flipped! < this.link.corrupt) packet[Math.floor(position! * packet.length)]! ^= 0x10;
+    if (flipped! < this.link.corrupt) packet[Math.floor(position! * packet.length)]! ^= 0x10;
     const isTwice = !isReliable && twice! < this.link.duplicate;
     for (let copy = 0; copy < (isTwice ? 2 : 1); copy++) {
       const jitterUs = isReliable ? 0 : jitter! * this.link.jitterUs;

@@ -11,15 +11,15 @@
  * | 2 packet | f64 now, packet to the end | no answer |
  * | 3 wake | f64 now | f64 next wake or −1, status, u32 count, blob packets |
  * | 4 put state | f64 now, u8 lane, u64 key, value to the end | u8 outcome |
- * | 5 put event | f64 now, u8 lane, u8 kind (0 event, 1 command, 2 reply), f64 time to live or −1, u64 answers, value to the end | u8 outcome, u64 id |
+ * | 5 put event | f64 now, u8 lane, u8 kind (0 event, 1 command, 2 reply), f64 patience of a command, u64 answers, value to the end | u8 outcome, u64 id |
  * | 6 read | f64 now, u8 with messages | u32 count, messages; u32 count, notices |
  * | 7 detach | f64 now | status |
  * | 8 attach | f64 now, u8 role, carrier, 48 bytes of entropy | status |
  *
- * carrier: u8 is reliable, u8 is checked, u16 packet_bytes_max. status: u8 bits: 0 open, 1 detached, 2 closed, 3 settled,
+ * carrier: u8 is reliable, u16 packet_bytes_max. status: u8 bits: 0 open, 1 detached, 2 closed, 3 settled,
  * 4 has a ticket; with a ticket 8 bytes session, 16 bytes token and u64 epoch follow. outcome: 0 queued, 1 replaced, 2
  * full, 3 too large. message: u8 lane, u8 kind (255 for a state), u64 key or number, blob value. notice: u8 (0 opened, 1
- * resumed, 2 detached, 3 closed, 4 expired, 5 command timed out, 6 reply), u8 lane (of closed: 0 by us, 1 by the peer, 2
+ * resumed, 2 detached, 3 closed, 4 command timed out, 5 reply), u8 lane (of closed: 0 by us, 1 by the peer, 2
  * by silence), u64 id or close code, blob value or reason.
  *
  * An error of the session is the next answer, as operation 255 with the text of the error; `begin` clears it.
@@ -75,12 +75,12 @@ const operations = {
     answer.u8(OUTCOMES.indexOf(session.putState(now, lane, key, body.rest())));
   },
   5(body, answer) {
-    const [now, lane, kind, timeToLive, answers] = [body.f64(), body.u8(), body.u8(), body.f64(), body.u64()];
+    const [now, lane, kind, patience, answers] = [body.f64(), body.u8(), body.u8(), body.f64(), body.u64()];
     const value = body.rest();
     const put = () => {
-      if (kind === 1) return session.command(now, lane, value, timeToLive);
+      if (kind === 1) return session.command(now, lane, value, patience);
       if (kind === 2) return session.reply(now, lane, Number(answers), value);
-      return session.putEvent(now, lane, value, timeToLive < 0 ? undefined : timeToLive);
+      return session.putEvent(now, lane, value);
     };
     const outcome = put();
     const isQueued = typeof outcome === "number";
@@ -115,7 +115,7 @@ const operations = {
 };
 
 function readCarrier(body) {
-  return { isReliable: body.u8() === 1, isChecked: body.u8() === 1, packetBytesMax: body.u16() };
+  return { isReliable: body.u8() === 1, packetBytesMax: body.u16() };
 }
 
 function writeStatus(answer) {
@@ -147,12 +147,10 @@ function writeNotice(notice, answer) {
         notice.closed.code,
         utf8.encode(notice.closed.reason),
       );
-    case "expired":
-      return head(4, notice.lane, notice.event);
     case "command timed out":
-      return head(5, notice.lane, notice.command);
+      return head(4, notice.lane, notice.command);
     case "reply":
-      return head(6, notice.lane, notice.command, notice.value);
+      return head(5, notice.lane, notice.command, notice.value);
     default:
       throw new Error(`unknown notice ${notice.type}`);
   }

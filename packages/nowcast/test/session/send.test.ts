@@ -13,7 +13,8 @@ type Name = { stamp?: number; number?: number; index?: number };
 type Message = Name & { length: number };
 type Step = {
   put_state?: { key: number; length: number };
-  put_event?: { length: number; is_mortal: boolean };
+  put_event?: { length: number };
+  put_command?: { length: number };
   expire?: number;
   send?: Message[];
   arrived?: Name[];
@@ -44,7 +45,8 @@ class Script {
 
   take(step: Step): void {
     if (step.put_state) this.#putState(step.put_state.key, step.put_state.length);
-    else if (step.put_event) this.#putEvent(step.put_event.length);
+    else if (step.put_event) this.#putEvent(EventKind.event, step.put_event.length);
+    else if (step.put_command) this.#putEvent(EventKind.command, step.put_command.length);
     else if (step.expire !== undefined) this.lane.expire(step.expire);
     else if (step.send) expect(this.#send()).toEqual(step.send);
     else if (step.consumed !== undefined) this.lane.windowReceived(step.consumed);
@@ -63,8 +65,8 @@ class Script {
     this.lane.queue.putState(key, { value: new Uint8Array(length), producedAtUs: 0 });
   }
 
-  #putEvent(length: number): void {
-    const [id, kind] = [this.#nextId++, EventKind.event];
+  #putEvent(kind: EventKind, length: number): void {
+    const id = this.#nextId++;
     this.lane.queue.putEvent({ id, kind, answers: undefined, value: new Uint8Array(length) });
   }
 

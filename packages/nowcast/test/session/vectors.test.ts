@@ -1,7 +1,6 @@
 /** Tests the session in TypeScript with the vectors that also test the session in Rust. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { crc32c } from "../../src/session/packet/crc32c.js";
 import { ReceivedNumbers, unfoldAcknowledgement, unfoldNumber } from "../../src/session/packet/numbers.js";
 import { type Packet, readPacket, writePacket } from "../../src/session/packet/packets.js";
 import { MalformedPacket, PacketReader } from "../../src/session/packet/reader.js";
@@ -79,7 +78,6 @@ interface Numbers {
   varints: { hex: string; value: number | string }[];
   packet_numbers: { largest_received: number | null; low: number; number: number }[];
   acknowledgements: { hex: string; largest_sent: number | null; ranges: [number, number][] | null }[];
-  crc32c: { hex: string; crc32c: number }[];
 }
 
 describe("numbers", () => {
@@ -109,10 +107,6 @@ describe("numbers", () => {
     if (ranges === null)
       expect(() => unfoldAcknowledgement(ack, largest_sent ?? -1)).toThrow(MalformedPacket);
     else expect(unfoldAcknowledgement(ack, largest_sent ?? -1)).toEqual(ranges);
-  });
-
-  it.each(numbers.crc32c)("CRC-32C of $hex", ({ hex, crc32c: expected }) => {
-    expect(crc32c(fromHex(hex))).toBe(expected);
   });
 
   it("acknowledges received packets so that the sender understands it", () => {

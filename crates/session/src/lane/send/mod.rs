@@ -28,8 +28,6 @@ struct SentEvent {
     kind: EventKind,
     before: u64,
     id: u64,
-    /// The end of its time to live.
-    expires: Option<Time>,
     length: u32,
     /// `None` once the event is acknowledged or expired.
     payload: Option<Handle>,
@@ -59,15 +57,6 @@ enum Large {
 enum Retransmission {
     Event { number: u64, part: Option<u32> },
     State { slot: u32, stamp: u64, part: Option<u32> },
-}
-
-/// The outcome for an event when its time to live ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expiry {
-    /// The event had arrived before.
-    Arrived,
-    /// The event is reported to the application.
-    Expired,
 }
 
 /// The data that a lane needs to fill a packet.
@@ -104,11 +93,6 @@ pub(crate) struct SendLane {
     waiting_peak: usize,
     events_waiting: usize,
     next_id: u64,
-    /// The id of the newest event that left the queue.
-    last_id: Option<u64>,
-    /// Events whose expiry is half done. They are reported but still in the queue, or removed from the queue but not reported
-    /// yet.
-    half_expired: Vec<u64>,
     states: SentStates,
     next_stamp: u64,
     events: VecDeque<SentEvent>,
@@ -136,8 +120,6 @@ impl SendLane {
             waiting_peak: 0,
             events_waiting: 0,
             next_id: 0,
-            last_id: None,
-            half_expired: Vec::new(),
             states: SentStates::default(),
             next_stamp: 1,
             events: VecDeque::new(),
@@ -345,11 +327,9 @@ impl SendLane {
 
     fn take_event(&mut self, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
         if waiting.expires.is_some_and(|expires| expires <= context.now) {
+            // The command never got a number, so the values around it belong to one interval.
             self.pop_event();
             context.store.remove(waiting.payload);
-            if !self.take_half_expired(waiting.id) {
-                self.half_expired.push(waiting.id);
-            }
             return true;
         }
         if !self.bind_all_deferred(context) || !self.bind_event(Some(waiting), context) {
@@ -359,14 +339,8 @@ impl SendLane {
         true
     }
 
-    fn take_half_expired(&mut self, id: u64) -> bool {
-        let found = self.half_expired.iter().position(|&expired| expired == id);
-        found.map(|index| self.half_expired.swap_remove(index)).is_some()
-    }
-
     fn pop_event(&mut self) {
-        let popped = self.queue.pop();
-        self.last_id = popped.map(|(_, waiting)| waiting.id).or(self.last_id);
+        self.queue.pop();
         self.events_waiting -= 1;
     }
 
@@ -486,7 +460,6 @@ impl SendLane {
             kind,
             before: head.before,
             id: waiting.map_or(u64::MAX, |waiting| waiting.id),
-            expires: waiting.and_then(|waiting| waiting.expires),
             length,
             payload: waiting.map(|waiting| waiting.payload),
             is_acknowledged: false,

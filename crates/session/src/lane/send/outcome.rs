@@ -1,11 +1,10 @@
 //! The outcomes of sent messages: arrived, lost, expired or consumed.
 
-use super::{Expiry, Retransmission, SendLane};
+use super::{Retransmission, SendLane};
 use crate::error::Broken;
 use crate::packet::EventKind;
 use crate::sent::Item;
 use crate::store::Store;
-use crate::time::Time;
 
 impl SendLane {
     /// Records that a packet with this value arrived.
@@ -38,15 +37,9 @@ impl SendLane {
         }
     }
 
-    /// Records that a packet with this event arrived. If the event is now complete, its time to live is no longer needed. The
-    /// call then returns the end of the time to live, and the id of the event.
-    pub(crate) fn event_arrived(
-        &mut self,
-        number: u64,
-        part: Option<u32>,
-        store: &mut Store,
-    ) -> Option<(Time, u64)> {
-        let event = self.event_mut(number)?;
+    /// Records that a packet with this event arrived.
+    pub(crate) fn event_arrived(&mut self, number: u64, part: Option<u32>, store: &mut Store) {
+        let Some(event) = self.event_mut(number) else { return };
         if part.is_none() {
             event.in_flight = event.in_flight.saturating_sub(1);
         }
@@ -56,12 +49,10 @@ impl SendLane {
             (None, _) => true,
         };
         if !is_whole {
-            return None;
+            return;
         }
         event.is_acknowledged = true;
         event.parts = None;
-        let at = event.expires.take().filter(|_| event.kind == EventKind::Event);
-        let deadline = at.map(|at| (at, event.id));
         if let Some(payload) = event.payload.take() {
             store.remove(payload);
         }
@@ -69,7 +60,6 @@ impl SendLane {
             self.events.pop_front();
             self.events_first += 1;
         }
-        deadline
     }
 
     /// Records that a packet with this event was lost.
@@ -131,21 +121,13 @@ impl SendLane {
         }
     }
 
-    /// Ends the time to live of event `id`.
-    pub(crate) fn expire(&mut self, id: u64, store: &mut Store) -> Expiry {
+    /// Withdraws command `id`, whose deadline has passed. A command that still waits is dropped when its turn comes. A command
+    /// that was bound has closed its interval with its number, so a placeholder replaces it.
+    pub(crate) fn expire(&mut self, id: u64, store: &mut Store) {
         self.is_stuck = false;
-        if self.take_half_expired(id) {
-            return Expiry::Expired;
-        }
-        if self.last_id.is_none_or(|last| id > last) {
-            self.half_expired.push(id);
-            return Expiry::Expired;
-        }
         let first = self.events_first;
         let found = self.events.iter_mut().zip(first..).find(|(event, _)| event.id == id);
-        let Some((event, number)) = found.filter(|(event, _)| !event.is_acknowledged) else {
-            return Expiry::Arrived;
-        };
+        let Some((event, number)) = found.filter(|(event, _)| !event.is_acknowledged) else { return };
         event.kind = EventKind::Expired;
         event.length = 0;
         event.parts = None;
@@ -154,7 +136,6 @@ impl SendLane {
             store.remove(payload);
         }
         self.retransmissions.push_back(Retransmission::Event { number, part: None });
-        Expiry::Expired
     }
 
     /// Records that the peer's application has consumed the events below `consumed`.

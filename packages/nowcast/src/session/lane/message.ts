@@ -5,7 +5,7 @@ import type { Sendable } from "../sent.js";
 
 /** A bound message: it has its number or stamp, and is sent whole or in parts until it is acknowledged. */
 abstract class BoundMessage implements Sendable {
-  /** A version number. It grows when the message is turned into another one, for example when an event expires. */
+  /** A version number. It grows when the message is turned into another one, for example when a command expires. */
   generation = 0;
   #value: Uint8Array;
   /** Parts to send, in order. */
@@ -77,7 +77,7 @@ abstract class BoundMessage implements Sendable {
   }
 
   acknowledged(part: number, generation: number): void {
-    // A peer that received the event before it expired needs no replacement.
+    // A peer that received the command before it expired needs no replacement.
     if (generation !== this.generation && this.parts > 1) return;
     if (this.#isAcknowledged[part]) return;
     this.#isAcknowledged[part] = 1;
@@ -130,7 +130,7 @@ export class BoundState extends BoundMessage {
   }
 }
 
-/** One event, command, reply, barrier, or the replacement of an expired event. */
+/** One event, command, reply, barrier, or the replacement of an expired command. */
 export class BoundEvent extends BoundMessage {
   kind: EventKind;
 

@@ -140,18 +140,10 @@ export class SendLane {
     }
   }
 
-  /**
-   * Handles the end of an event's time to live. Returns true if the event is not known to have
-   * arrived.
-   */
-  expire(id: number): boolean {
-    if (this.queue.removeEvent((pending) => "id" in pending && pending.id === id)) return true;
-    for (const event of this.#events.values()) {
-      if (event.id !== id || event.kind === EventKind.expired) continue;
-      event.expire();
-      return true;
-    }
-    return false;
+  /** Withdraws a command whose deadline has passed. */
+  expire(id: number): void {
+    if (this.queue.removeEvent((pending) => "id" in pending && pending.id === id)) return;
+    for (const event of this.#events.values()) if (event.id === id) event.expire();
   }
 
   #unsettledStates(): number {
