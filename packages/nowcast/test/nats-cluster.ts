@@ -12,14 +12,16 @@ const USER = "nowcast";
 const PASSWORD = "for-development";
 
 /**
- * nats-server as `cargo xtask nats --build` makes it, or the program in `NOWCAST_NATS_SERVER`. Prints a line and returns
- * undefined if there is none, so that tests are left out.
+ * nats-server as `cargo xtask nats --build` makes it, or the program in `NOWCAST_NATS_SERVER`. If there is
+ * none, prints a line and returns undefined, so that tests are left out; throws if `NOWCAST_REQUIRE_TOOLS` is set.
  */
 export function natsServer(): string | undefined {
   const built = fileURLToPath(new URL("../../../target/nats/2.15.2/nats-server", import.meta.url));
   const path = process.env["NOWCAST_NATS_SERVER"] ?? built;
   if (existsSync(path)) return path;
-  console.log(`left out: ${path} is missing: run \`cargo xtask nats --build\`, which needs Go`);
+  const cause = `${path} is missing: run \`cargo xtask nats --build\`, which needs Go`;
+  if (process.env["NOWCAST_REQUIRE_TOOLS"] !== undefined) throw new Error(cause);
+  console.log(`left out: ${cause}`);
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 /** The camera that a world sets: `world.camera` in `docs/WORLDS.md`. */
-import { isFields, readVector, type Vector } from "@nowcast/three";
+import { isFields, readVector, type Vector, within } from "@nowcast/three";
 
 /** The place on screens that has the camera of a world. */
 export const CAMERA_PLACE = "@camera";
@@ -81,8 +81,4 @@ export function readShake(payload: unknown): Shake {
     strength: within(fields["strength"], 0, 1) ?? 0.5,
     seconds: within(fields["seconds"], 0, 10) ?? 0.5,
   };
-}
-
-function within(value: unknown, min: number, max: number): number | undefined {
-  return typeof value === "number" && value >= min && value <= max ? value : undefined;
 }

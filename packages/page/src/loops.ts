@@ -1,5 +1,5 @@
 /** Sounds that a world plays until it stops them: `world.loop` in `docs/WORLDS.md`. */
-import { isFields, readVector, type Vector } from "@nowcast/three";
+import { clamped, isFields, readVector, type Vector } from "@nowcast/three";
 
 /** A sound that repeats: the value of a place on screens. */
 export interface Loop {
@@ -30,16 +30,10 @@ export function readLoop(value: unknown): Loop | undefined {
     file: loop,
     at: readVector(at),
     on: typeof on === "number" ? on : undefined,
-    volume: within(volume, 0, 1, 1),
-    pitch: within(pitch, 0.25, 4, 1),
-    fadeS: within(fade, 0, FADE_S_MAX, 0),
+    volume: clamped(volume, 0, 1, 1),
+    pitch: clamped(pitch, 0.25, 4, 1),
+    fadeS: clamped(fade, 0, FADE_S_MAX, 0),
   };
-}
-
-function within(value: unknown, min: number, max: number, otherwise: number): number {
-  return typeof value === "number" && Number.isFinite(value)
-    ? Math.min(max, Math.max(min, value))
-    : otherwise;
 }
 
 /** The audio of a page, as far as loops need it. */

@@ -17,7 +17,16 @@ export {
   type ModelLook,
   readColor,
 } from "./look/body.js";
-export { type Form, isFields, type Part, readForm, readVector, type Vector } from "./look/form.js";
+export {
+  clamped,
+  type Form,
+  isFields,
+  type Part,
+  readForm,
+  readVector,
+  type Vector,
+  within,
+} from "./look/form.js";
 export { type Frame, startLoop } from "./loop.js";
 export { MODEL_LIMITS } from "./models/inspect-glb.js";
 export type { Crowd, Member } from "./people/crowd.js";

@@ -1,7 +1,7 @@
 /** Lights that a world sets: `world.light` in `docs/WORLDS.md`. */
 import { Color, DirectionalLight, Group, type Light, PointLight, SpotLight, Vector3 } from "three";
 import { readColor } from "./look/body.js";
-import { isFields, readVector, type Vector } from "./look/form.js";
+import { isFields, readVector, type Vector, within } from "./look/form.js";
 import type { Pose } from "./pose.js";
 
 /** A light: the value of a place on screens. */
@@ -42,14 +42,10 @@ export function readLight(value: unknown): WorldLight | undefined {
     on: typeof on === "number" ? on : undefined,
     direction: readVector(value["direction"]) ?? [0, -1, 0],
     color: (typeof color === "string" ? readColor(color) : undefined) ?? 0xffffff,
-    brightness: within(value["brightness"], 0, 100, 1),
-    range: within(value["range"], 0.1, 100, 12),
-    angle: within(value["angle"], 0.05, 1.5, 0.5),
+    brightness: within(value["brightness"], 0, 100) ?? 1,
+    range: within(value["range"], 0.1, 100) ?? 12,
+    angle: within(value["angle"], 0.05, 1.5) ?? 0.5,
   };
-}
-
-function within(value: unknown, min: number, max: number, otherwise: number): number {
-  return typeof value === "number" && value >= min && value <= max ? value : otherwise;
 }
 
 /** Writes the shown pose of an entity; returns false while it is unknown. */

@@ -23,7 +23,16 @@ export {
 } from "./describe/look.js";
 export { type OwnerRules, ownerRulesOf } from "./describe/owner.js";
 export { ARRIVE_ACTION, PORTAL_EVENT, type Portal, readPortal } from "./describe/portal.js";
-export { type Form, isFields, type Part, readForm, readVector, type Vector } from "./describe/shape.js";
+export {
+  clamped,
+  type Form,
+  isFields,
+  type Part,
+  readForm,
+  readVector,
+  type Vector,
+  within,
+} from "./describe/shape.js";
 export { type Walker, walkerOf } from "./describe/walker.js";
 export { findRoom, isPrivateRoom, privateRoom } from "./find-room.js";
 export {

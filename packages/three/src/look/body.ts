@@ -1,5 +1,5 @@
 /** The form of an entity, from the declaration of its kind: "Looks" in `docs/WORLDS.md`. */
-import { bodyOf, isLookField, type Kind, type Look, lookOf, walkerOf } from "nowcast/world";
+import { bodyOf, clamped, isLookField, type Kind, type Look, lookOf, walkerOf } from "nowcast/world";
 import type { Vector } from "./form.js";
 
 export { type Figure, type Look, type ModelLook, readColor } from "nowcast/world";
@@ -95,9 +95,4 @@ function gaitOf(kind: DrawnKind): Gait | undefined {
       acceleration: clamped(walker.groundAcceleration, 0, 1000, 0),
     }
   );
-}
-
-function clamped(value: unknown, min: number, max: number, fallback: number): number {
-  if (typeof value !== "number" || Number.isNaN(value)) return fallback;
-  return Math.min(max, Math.max(min, value));
 }

@@ -1,3 +1,12 @@
 /** The shapes of bodies and looks: `nowcast/world` reads them. */
 
-export { type Form, isFields, type Part, readForm, readVector, type Vector } from "nowcast/world";
+export {
+  clamped,
+  type Form,
+  isFields,
+  type Part,
+  readForm,
+  readVector,
+  type Vector,
+  within,
+} from "nowcast/world";

@@ -2,6 +2,7 @@
  * Validates a model before it is loaded, because a file may contain any data. The format is glTF 2.0, section
  * 4 (GLB).
  */
+import { isFields } from "nowcast/world";
 import { readImageSize } from "./image-size.js";
 
 /** Limits of one model. */
@@ -189,8 +190,4 @@ function fieldsOf(fields: Fields, name: string): readonly Fields[] {
     if (!isFields(entry)) throw new Error(`one of its ${name} is none`);
     return entry;
   });
-}
-
-function isFields(value: unknown): value is Fields {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }

@@ -8,7 +8,7 @@ import {
   type Vector3,
 } from "three";
 import { readColor } from "../look/body.js";
-import { isFields, readVector, type Vector } from "../look/form.js";
+import { isFields, readVector, type Vector, within } from "../look/form.js";
 
 /** Particles that are drawn at once, of all bursts. A new burst replaces the oldest particles. */
 export const PARTICLES_MAX = 512;
@@ -43,10 +43,6 @@ export function readBurst(payload: unknown): Burst | undefined {
     speed: within(payload["speed"], 0, SPEED_MAX) ?? 4,
     seconds: within(payload["seconds"], 0.1, SECONDS_MAX) ?? 1,
   };
-}
-
-function within(value: unknown, min: number, max: number): number | undefined {
-  return typeof value === "number" && value >= min && value <= max ? value : undefined;
 }
 
 /** Draws bursts of particles. */

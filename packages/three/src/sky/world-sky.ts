@@ -1,4 +1,4 @@
-import { isFields } from "../look/form.js";
+import { isFields, within } from "../look/form.js";
 import { DAY, lookAt, type SkyLook } from "./sky-look.js";
 
 /** The place on screens that has the sky of a world. */
@@ -15,9 +15,7 @@ export interface SkyState {
 /** Reads the value of {@link SKY_PLACE}. Fields of other types are passed over. */
 export function readSky(value: unknown): SkyState | undefined {
   if (!isFields(value)) return undefined;
-  const within = (field: unknown, max: number): number | undefined =>
-    typeof field === "number" && field >= 0 && field <= max ? field : undefined;
-  return { time: within(value["time"], 24), fog: within(value["fog"], 1) };
+  return { time: within(value["time"], 0, 24), fog: within(value["fog"], 0, 1) };
 }
 
 /** The glide to another hour takes this many seconds. */

@@ -1,6 +1,6 @@
 /** Bodies, from the fields of `BodyFields` in `docs/WORLDS.md`. */
 import type { Kind } from "../world.js";
-import { type Form, readForm } from "./shape.js";
+import { clamped, type Form, readForm } from "./shape.js";
 
 /**
  * The movement of a body. `dynamic`: by forces. `fixed`: not at all. `kinematic`: by its velocity alone. `sensor`:
@@ -56,13 +56,13 @@ function readBody(fields: Readonly<Record<string, unknown>>): Body | undefined {
   return {
     motion,
     form: readForm(fields),
-    mass: fields["mass"] === undefined ? undefined : within(fields["mass"], 0.001, 1e6, 1),
-    density: within(fields["density"], 0.001, 1e5, 100),
-    friction: within(fields["friction"], 0, 100, 0.5),
-    restitution: within(fields["restitution"], 0, 1, 0),
-    gravityScale: within(fields["gravity_scale"], -100, 100, 1),
-    linearDamping: within(fields["linear_damping"], 0, 1000, 0),
-    angularDamping: within(fields["angular_damping"], 0, 1000, 0),
+    mass: fields["mass"] === undefined ? undefined : clamped(fields["mass"], 0.001, 1e6, 1),
+    density: clamped(fields["density"], 0.001, 1e5, 100),
+    friction: clamped(fields["friction"], 0, 100, 0.5),
+    restitution: clamped(fields["restitution"], 0, 1, 0),
+    gravityScale: clamped(fields["gravity_scale"], -100, 100, 1),
+    linearDamping: clamped(fields["linear_damping"], 0, 1000, 0),
+    angularDamping: clamped(fields["angular_damping"], 0, 1000, 0),
     locksRotation: fields["locks_rotation"] === true,
     isBullet: fields["bullet"] === true,
     role: roleOf(fields["role"], motion),
@@ -72,9 +72,4 @@ function readBody(fields: Readonly<Record<string, unknown>>): Body | undefined {
 function roleOf(value: unknown, motion: BodyMotion): BodyRole {
   if (value === "ladder" && motion === "fixed") return "ladder";
   return value === "water" && motion === "sensor" ? "water" : "obstacle";
-}
-
-function within(value: unknown, min: number, max: number, fallback: number): number {
-  if (typeof value !== "number" || Number.isNaN(value)) return fallback;
-  return Math.min(max, Math.max(min, value));
 }

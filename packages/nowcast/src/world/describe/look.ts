@@ -1,7 +1,7 @@
 /** Looks, from the fields of "Looks" in `docs/WORLDS.md`. They are validated, because a server may send anything. */
 import type { Entity, Kind, WorldRecord } from "../world.js";
 import { bodyOf } from "./body.js";
-import { type Form, readForm, readVector, type Vector } from "./shape.js";
+import { clamped, type Form, readForm, readVector, type Vector } from "./shape.js";
 import { walkerOf } from "./walker.js";
 
 /** The parts of an {@link Entity} that its look is read from. */
@@ -203,9 +203,4 @@ export function readColor(value: unknown): number | undefined {
   const digits = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(value)?.[1];
   if (digits === undefined) return undefined;
   return Number.parseInt(digits.length === 3 ? digits.replace(/./g, "$&$&") : digits, 16);
-}
-
-function clamped(value: unknown, min: number, max: number, fallback: number): number {
-  if (typeof value !== "number" || Number.isNaN(value)) return fallback;
-  return Math.min(max, Math.max(min, value));
 }
