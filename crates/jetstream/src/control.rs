@@ -18,11 +18,6 @@ const LIMITS: Limits = Limits { memory_bytes_max: 64 << 10, ..Limits::MESSAGE };
 /// A request to one server.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 pub enum ControlRequest {
-    /// Open a room that was handed to the server.
-    Open {
-        /// The name of the room.
-        room: String,
-    },
     /// Move a room to another server.
     Move {
         /// The name of the room.
@@ -43,13 +38,6 @@ pub enum ControlRequest {
         room: String,
         /// The number of clients.
         clients: u32,
-    },
-    /// Run a room that was handed to the server in the directory, and answer when it runs.
-    Begin {
-        /// The name of the room.
-        room: String,
-        /// The epoch of the server in the directory.
-        epoch: u64,
     },
     /// Read the newest snapshot of a room that moves to the server.
     Prepare {
@@ -130,7 +118,7 @@ impl ControlRequest {
         self.send_within(link, server, ANSWER_WITHIN).await
     }
 
-    /// Sends the request to a server, and waits for its answer for a limited time. A server of the release before does not
+    /// Sends the request to a server, and waits for its answer for a limited time. A server of another release does not
     /// answer a request that it does not know.
     ///
     /// # Errors

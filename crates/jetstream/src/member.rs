@@ -181,21 +181,9 @@ impl Member {
     pub fn release(&self, room: &str) {
         let Ok(room) = Name::new(room) else { return };
         let inner = Arc::clone(&self.inner);
-        let released = self.wait_for(async move { inner.give(room, None).await });
+        let released = self.wait_for(async move { inner.release(room).await });
         // Another server has taken the room already, or NATS does not answer.
         let _ = released;
-    }
-
-    /// Makes a living server the owner of a room of this server, whose world is stored. Returns the epoch of the new owner;
-    /// `None` if another server has taken the room before. Waits for NATS.
-    ///
-    /// # Errors
-    /// Fails if the server is not alive, or if NATS does not answer.
-    pub fn hand_over(&self, room: &str, target: Name) -> Result<Option<Epoch>, TakeError> {
-        let room = Name::new(room).map_err(|_| TakeError::Name)?;
-        let target = self.server(target)?.id;
-        let inner = Arc::clone(&self.inner);
-        self.wait_for(async move { inner.give(room, Some(target)).await })
     }
 
     /// Names a living server in the directory as the target of a hand-over of a room of this server. As soon as the journal has

@@ -110,30 +110,16 @@ impl Inner {
         Ok(())
     }
 
-    /// Gives a room of this server to another server, or releases it. Returns the epoch of the other server.
-    pub(super) async fn give(
-        &self,
-        room: Name,
-        target: Option<ServerId>,
-    ) -> Result<Option<Epoch>, TakeError> {
+    /// Releases a room of this server.
+    pub(super) async fn release(&self, room: Name) -> Result<(), TakeError> {
         {
             // The room has stopped, so this server does not own it even if the directory cannot be changed.
             let mut state = self.lock();
             state.owned.remove(&room);
             state.received.remove(&room);
         }
-        let given = self.change_own(room, |before| match target {
-            None => RoomEntry { is_released: true, target: None, ..before },
-            Some(owner) => {
-                // The target of a hand-over has its epoch already.
-                let named = before.target.filter(|named| named.server == owner).map(|named| named.epoch);
-                let epoch = named.unwrap_or(before.newest_epoch.next());
-                let newest_epoch = before.newest_epoch.max(epoch);
-                RoomEntry { owner, epoch, newest_epoch, target: None, ..before }
-            }
-        });
-        let given = given.await?;
-        Ok(given.filter(|_| target.is_some()).map(|given| given.epoch))
+        let released = |before| RoomEntry { is_released: true, target: None, ..before };
+        self.change_own(room, released).await.map(drop)
     }
 
     /// Names another server as the target of a hand-over of a room of this server. Returns the epoch of the target.

@@ -74,9 +74,11 @@ fn a_room_that_was_handed_over_belongs_to_the_target_alone() {
     let (north, south) = (join(&address, &options, "north"), join(&address, &options, "south"));
     north.take("plaza", &[]).unwrap();
     let name = |name| Name::new(name).expect("the name is valid");
-    assert!(matches!(north.hand_over("plaza", name("west")), Err(TakeError::NoServer(_))));
+    assert!(matches!(block_on(north.name_target("plaza", name("west"))), Err(TakeError::NoServer(_))));
     wait_until("the first server sees the second one", || north.server(name("south")).is_ok());
-    assert_eq!(north.hand_over("plaza", name("south")).unwrap(), Some(Epoch(2)));
+    assert_eq!(block_on(north.name_target("plaza", name("south"))).unwrap(), Some(Epoch(2)));
+    north.stop_owning("plaza");
+    end_move(&north, "south");
     assert_eq!((north.lease("plaza"), north.owned()), (RoomLease::Lost, Vec::new()));
     assert!(matches!(north.take("plaza", &[]), Err(TakeError::Elsewhere { owner }) if owner == south.id()));
     south.receive("plaza", Epoch(2));
@@ -115,7 +117,12 @@ fn the_named_target_of_a_hand_over_takes_the_room_before_the_directory_names_it_
     wait_until("the target corrects the directory", || {
         place(&west) == Place::At("http://south.example:7777".to_owned())
     });
-    assert_eq!(north.hand_over("plaza", name("south")).unwrap(), None, "the directory is correct already");
+    end_move(&north, "south");
+    assert_eq!(
+        place(&west),
+        Place::At("http://south.example:7777".to_owned()),
+        "the directory was correct already"
+    );
 }
 
 #[test]
@@ -134,7 +141,8 @@ fn a_hand_over_with_a_named_target_keeps_its_epoch_and_a_removed_target_leaves_t
     assert_eq!((entry().owner, entry().target), (north.id(), None));
     // The epoch of the removed target is never used again.
     assert_eq!(block_on(north.name_target("plaza", name("south"))).unwrap(), Some(Epoch(3)));
-    assert_eq!(north.hand_over("plaza", name("south")).unwrap(), Some(Epoch(3)));
+    north.stop_owning("plaza");
+    end_move(&north, "south");
     assert_eq!((entry().owner, entry().epoch, entry().target), (south.id(), Epoch(3), None));
 }
 
@@ -188,7 +196,9 @@ fn a_target_may_release_or_give_its_room_before_the_directory_names_it_as_the_ow
     assert_eq!((entry().is_released, entry().target), (true, None));
     north.take("plaza", &[]).unwrap();
     move_to_south();
-    assert_eq!(south.hand_over("plaza", name("west")).unwrap(), Some(Epoch(5)));
+    assert_eq!(block_on(south.name_target("plaza", name("west"))).unwrap(), Some(Epoch(5)));
+    south.stop_owning("plaza");
+    end_move(&south, "west");
     assert_eq!((entry().owner, entry().epoch, entry().target), (west.id(), Epoch(5), None));
     end_move(&north, "south");
     assert_eq!(entry().owner, west.id(), "the correction comes too late");

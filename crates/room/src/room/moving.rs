@@ -53,7 +53,11 @@ impl Room {
         let (Some(ownership), Some(store)) = (persistence.ownership(), persistence.store()) else {
             return false;
         };
-        let Some(departure) = ownership.departure(&self.context.name) else { return false };
+        let Some(departure) = ownership.departure(&self.context.name) else {
+            // No move was requested, or its request was given up.
+            self.moving = Moving::default();
+            return false;
+        };
         if !std::mem::replace(&mut self.moving.is_announced, true) {
             ownership.announced(&self.context.name, self.announce_move(&departure));
         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use nowcast_cluster::{Epoch, Load, Name, Release, ServerEntry};
+use nowcast_cluster::{Epoch, Load, Name, ServerEntry};
 use nowcast_jetstream::{ControlAnswer, ControlRequest, answer_requests};
 use nowcast_room::Opener;
 use nowcast_store::WorldName;
@@ -104,7 +104,6 @@ async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Share
         return ControlAnswer::Failed { cause: "the server ends".to_owned() };
     };
     let done = match request {
-        ControlRequest::Open { room } => open(&room, &shared).map(|()| "open".to_owned()),
         ControlRequest::Move { room, target } => match Name::new(&target) {
             Ok(target) => move_and_count(&node, &shared, &room, target).await,
             Err(error) => Err(format!("'{target}' is not a valid server name: {error}")),
@@ -117,13 +116,10 @@ async fn carry_out(request: ControlRequest, node: Weak<Node>, shared: Weak<Share
         ControlRequest::Expect { room } => expect(&room, &node, &shared).map(|()| "expected".to_owned()),
         ControlRequest::Gather { room, clients } => Ok(gather(&room, clients as usize, &shared).await),
         ControlRequest::Prepare { room } => prepare(&room, &node).await.map(|()| "prepared".to_owned()),
-        ControlRequest::Begin { room, epoch } => {
-            begin(&room, Epoch(epoch), None, &node, &shared).await.map(|()| "running".to_owned())
-        }
         ControlRequest::Commit { room, epoch, last, stood_us } => {
             let now = Instant::now();
             let at = now.checked_sub(Duration::from_micros(stood_us)).unwrap_or(now);
-            let stop = Some(Stop { at, last });
+            let stop = Stop { at, last };
             begin(&room, Epoch(epoch), stop, &node, &shared).await.map(|()| "running".to_owned())
         }
     };
@@ -195,12 +191,11 @@ async fn prepare(room: &str, node: &Node) -> Result<(), String> {
     }
 }
 
-/// Runs a room that was given to this server. Its end at the previous owner is known if the room is to be taken by the journal.
-/// Returns when the room runs.
+/// Takes a room that stopped at its previous owner by its journal. Returns when the room runs.
 async fn begin(
     room: &str,
     epoch: Epoch,
-    stop: Option<Stop>,
+    stop: Stop,
     node: &Node,
     shared: &Arc<Shared>,
 ) -> Result<(), String> {
@@ -241,8 +236,8 @@ async fn move_and_count(
 }
 
 /// Moves a room of this server. The target lets the room's clients in, and they connect to it while the room runs here. Then
-/// the room stops and stores its world, the directory names the target, and the target runs the room. Returns the time
-/// for which the room stood still.
+/// the directory names the target, the room stops and stores its world, and the target takes the room by its journal. Returns
+/// the time for which the room stood still.
 async fn move_room(
     node: &Arc<Node>,
     shared: &Arc<Shared>,
@@ -262,15 +257,14 @@ async fn move_room(
     if let Some(tag) = node.requires(room).iter().find(|tag| !entry.tags.contains(tag)) {
         return Err(format!("the server {target} has no tag {tag}, which room {room} requires"));
     }
-    let left = if shared.rooms.is_open(room) {
-        send_away(node, room, &entry).await.map_err(|cause| format!("room {room} did not move: {cause}"))?
-    } else {
+    if !shared.rooms.is_open(room) {
+        // The room has ended without its release.
         let (node, name) = (Arc::clone(node), room.to_owned());
-        let moved = spawn_blocking(move || node.member().hand_over(&name, target)).await;
-        let epoch = moved.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        let epoch = epoch.ok_or("another server has taken the room")?;
-        Left { stopped_at: Instant::now(), epoch, last: None }
-    };
+        let _ = spawn_blocking(move || node.member().release(&name)).await;
+        return Err(format!("room {room} has ended here. The next client opens it on any server"));
+    }
+    let left = send_away(node, room, &entry).await;
+    let left = left.map_err(|cause| format!("room {room} did not move: {cause}"))?;
     let stored = left.stopped_at.elapsed();
     let frozen = run_at(node, room, target, &left).await;
     let (stored_us, frozen_us) = (stored.as_micros() as u64, frozen.as_micros() as u64);
@@ -282,21 +276,11 @@ async fn move_room(
 async fn run_at(node: &Arc<Node>, room: &str, target: Name, left: &Left) -> Duration {
     let (name, epoch) = (room.to_owned(), left.epoch.0);
     let stood_us = left.stopped_at.elapsed().as_micros() as u64;
-    let begin = match left.last {
-        Some(last) => ControlRequest::Commit { room: name, epoch, last, stood_us },
-        None => ControlRequest::Begin { room: name, epoch },
-    };
-    let mut began = begin.send_within(node.link(), target, BEGIN_WITHIN + ANSWER_SLACK).await;
-    let mut frozen = left.stopped_at.elapsed();
-    if left.last.is_some() {
-        // The target corrects the directory, too. Afterwards the answer to the operator is true for all servers.
-        correct_directory(node, room, target).await;
-    }
-    if began.is_err() {
-        // A server of the release before knows only this request.
-        began = ControlRequest::Open { room: room.to_owned() }.send(node.link(), target).await;
-        frozen = left.stopped_at.elapsed();
-    }
+    let commit = ControlRequest::Commit { room: name, epoch, last: left.last, stood_us };
+    let began = commit.send_within(node.link(), target, BEGIN_WITHIN + ANSWER_SLACK).await;
+    let frozen = left.stopped_at.elapsed();
+    // The target corrects the directory, too. Afterwards the answer to the operator is true for all servers.
+    correct_directory(node, room, target).await;
     match began {
         Ok(ControlAnswer::Done { .. } | ControlAnswer::Continues { .. }) => {}
         // The first client opens the room.
@@ -326,14 +310,17 @@ async fn send_away(node: &Node, room: &str, entry: &ServerEntry) -> Result<Left,
     let mut epoch = None;
     if let Ok(Ok(())) = timeout(LEAVE_WITHIN, stored).await {
         // The directory names the target before the room stops. Then the journal decides, and no further request is necessary.
-        if entry.release == Release::CURRENT {
-            // Otherwise the directory names the new owner when the room has stopped.
-            epoch = node.member().name_target(room, target).await.ok().flatten();
-        }
+        epoch = node.member().name_target(room, target).await.ok().flatten();
         let prepare = ControlRequest::Prepare { room: room.to_owned() };
         // Otherwise the target restores the world when the room has stopped.
         let _ = prepare.send_within(node.link(), target, PREPARE_WITHIN + ANSWER_SLACK).await;
     }
+    let Some(epoch) = epoch else {
+        node.departures().take(room);
+        // NATS may have named the target without an answer.
+        correct_directory(node, room, target).await;
+        return Err("the directory cannot name its target. Check the nats-servers".to_owned());
+    };
     node.departures().allow_stop(room, epoch);
     let left = match timeout(LEAVE_WITHIN, left).await {
         Ok(Ok(left)) => left,
@@ -377,7 +364,14 @@ async fn drain(node: &Arc<Node>, shared: &Arc<Shared>) -> Result<Drained, String
         let room = room.to_string();
         let (target, _) =
             node.choose(&room).ok_or("no other server takes rooms. Start one, and drain again")?;
-        moved = move_and_count(node, shared, &room, target.name).await?;
+        moved = match move_and_count(node, shared, &room, target.name).await {
+            Ok(moved) => moved,
+            Err(cause) if node.member().owned().iter().any(|owned| owned.as_str() == room) => {
+                return Err(cause);
+            }
+            // The room has ended, so no server owns it.
+            Err(cause) => cause,
+        };
     }
     let left = node.member().owned().len();
     if left > 0 {

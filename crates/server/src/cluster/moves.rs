@@ -50,9 +50,8 @@ pub(super) struct Left {
     pub(super) stopped_at: Instant,
     /// The epoch of the new owner.
     pub(super) epoch: Epoch,
-    /// The sequence number of the last message in the journal, if the new owner has to take the room by the journal. Otherwise
-    /// the directory names the owner already.
-    pub(super) last: Option<u64>,
+    /// The sequence number of the last message in the journal, by which the new owner takes the room.
+    pub(super) last: u64,
 }
 
 /// The rooms that go to other servers.
@@ -85,7 +84,7 @@ pub(super) struct Answers {
 impl Departing {
     /// Reports the end of the departure: the epoch of the new owner, and the last message of the journal. Returns false if the
     /// sender of the request has given up.
-    pub(super) fn end(self, moved: Result<(Epoch, Option<u64>), String>) -> bool {
+    pub(super) fn end(self, moved: Result<(Epoch, u64), String>) -> bool {
         let stopped_at = self.stopped_at.unwrap_or_else(Instant::now);
         self.left.send(moved.map(|(epoch, last)| Left { stopped_at, epoch, last })).is_ok()
     }
@@ -141,10 +140,10 @@ impl Departures {
         }
     }
 
-    /// Lets a room stop as soon as the snapshot is stored. The epoch is that of the target, if the directory names it.
-    pub(super) fn allow_stop(&self, room: &str, epoch: Option<Epoch>) {
+    /// Lets a room stop as soon as the snapshot is stored. The epoch is that of the target in the directory.
+    pub(super) fn allow_stop(&self, room: &str, epoch: Epoch) {
         if let Some(departing) = self.lock().get_mut(room) {
-            departing.epoch = epoch;
+            departing.epoch = Some(epoch);
             departing.departure.may_stop = true;
         }
     }
@@ -177,9 +176,7 @@ pub(super) struct Arrivals {
 struct Arrival {
     /// The time until which the room waits.
     until: Instant,
-    /// Whether the previous owner has given the room to this server.
-    is_given: bool,
-    /// The end of the room at the previous owner, if that is known.
+    /// The end of the room at the previous owner, if that has given the room to this server.
     stop: Option<Stop>,
     /// The request to follow the stored world, until it is reported that this was done. The room's thread takes it on.
     follow: Option<Follow>,
@@ -205,7 +202,7 @@ impl Arrivals {
     /// Expects a room. Its thread waits until the room is given to this server.
     pub(super) fn expect(&self, room: &str) {
         let until = Instant::now() + TURN_WITHIN;
-        let arrival = Arrival { until, is_given: false, stop: None, follow: None, opened: None };
+        let arrival = Arrival { until, stop: None, follow: None, opened: None };
         self.lock().insert(room.to_owned(), arrival);
     }
 
@@ -214,7 +211,7 @@ impl Arrivals {
     pub(super) fn follow(&self, room: &str) -> Option<oneshot::Receiver<()>> {
         let (done, is_done) = oneshot::channel();
         let mut rooms = self.lock();
-        let arrival = rooms.get_mut(room).filter(|arrival| !arrival.is_given)?;
+        let arrival = rooms.get_mut(room).filter(|arrival| arrival.stop.is_none())?;
         arrival.follow = Some(Follow { is_begun: false, done });
         drop(rooms);
         self.changed.notify_all();
@@ -233,13 +230,13 @@ impl Arrivals {
 
     /// Whether an expected room waits for its turn.
     pub(super) fn is_waiting(&self, room: &str) -> bool {
-        self.lock().get(room).is_some_and(|arrival| !arrival.is_given)
+        self.lock().get(room).is_some_and(|arrival| arrival.stop.is_none())
     }
 
     /// Lets an expected room begin although it was not given to this server, because its previous owner has died.
     pub(super) fn begin_alone(&self, room: &str) {
         let mut rooms = self.lock();
-        if let Some(arrival) = rooms.get_mut(room).filter(|arrival| !arrival.is_given) {
+        if let Some(arrival) = rooms.get_mut(room).filter(|arrival| arrival.stop.is_none()) {
             (arrival.until, arrival.follow) = (Instant::now(), None);
         }
         drop(rooms);
@@ -247,23 +244,22 @@ impl Arrivals {
     }
 
     pub(super) fn is_expected(&self, room: &str) -> bool {
-        self.lock().get(room).is_some_and(|arrival| arrival.is_given || Instant::now() < arrival.until)
+        self.lock().get(room).is_some_and(|arrival| arrival.stop.is_some() || Instant::now() < arrival.until)
     }
 
-    /// Lets a room begin, because it was given to this server. Its end at the previous owner is known if the room is to be taken by
-    /// the journal. The receiver reports that the room runs.
-    pub(super) fn give(&self, room: &str, stop: Option<Stop>) -> oneshot::Receiver<()> {
+    /// Lets a room begin, because its previous owner stopped it for this server. The receiver reports that the room runs.
+    pub(super) fn give(&self, room: &str, stop: Stop) -> oneshot::Receiver<()> {
         let (opened, is_open) = oneshot::channel();
         let mut rooms = self.lock();
         let until = Instant::now() + TURN_WITHIN;
-        let arrival = Arrival { until, is_given: true, stop, follow: None, opened: Some(opened) };
+        let arrival = Arrival { until, stop: Some(stop), follow: None, opened: Some(opened) };
         rooms.insert(room.to_owned(), arrival);
         drop(rooms);
         self.changed.notify_all();
         is_open
     }
 
-    /// The last message in the journal of a room that was given to this server, if the room is to be taken by the journal.
+    /// The last message in the journal of a room that was given to this server.
     pub(super) fn last_message(&self, room: &str) -> Option<u64> {
         self.lock().get(room).and_then(|arrival| arrival.stop).map(|stop| stop.last)
     }
@@ -272,7 +268,7 @@ impl Arrivals {
     pub(super) fn wait(&self, room: &str) -> Turn {
         let mut rooms = self.lock();
         loop {
-            let Some(arrival) = rooms.get_mut(room).filter(|arrival| !arrival.is_given) else {
+            let Some(arrival) = rooms.get_mut(room).filter(|arrival| arrival.stop.is_none()) else {
                 return Turn::Begin;
             };
             if let Some(follow) = arrival.follow.as_mut().filter(|follow| !follow.is_begun) {
@@ -338,7 +334,7 @@ mod tests {
         arrivals.follow("yard").expect("the room is expected").blocking_recv().expect("the room follows");
         assert!(arrivals.follow("plaza").is_none());
         let at = Instant::now().checked_sub(Duration::from_secs(1)).expect("the machine runs longer");
-        arrivals.give("yard", Some(Stop { at, last: 3 })).blocking_recv().expect("the room runs");
+        arrivals.give("yard", Stop { at, last: 3 }).blocking_recv().expect("the room runs");
         room.join().expect("the thread ends");
         assert!(!arrivals.is_expected("yard"));
     }
@@ -361,7 +357,7 @@ mod tests {
         room.join().expect("the thread ends");
         assert!(!arrivals.is_waiting("yard") && arrivals.last_message("yard").is_none());
         // A room that was given begins by the gift alone.
-        drop(arrivals.give("yard", None));
+        drop(arrivals.give("yard", Stop { at: Instant::now(), last: 3 }));
         arrivals.begin_alone("yard");
         assert!(arrivals.is_expected("yard"));
     }
@@ -389,14 +385,14 @@ mod tests {
         departures.allow_store("yard");
         departures.stored_ahead("yard");
         assert_eq!(answers.stored.blocking_recv(), Ok(()));
-        departures.allow_stop("yard", Some(Epoch(7)));
+        departures.allow_stop("yard", Epoch(7));
         assert_eq!(departures.departure("yard").map(|departure| departure.may_stop), Some(true));
         departures.stopped("yard");
         let departing = departures.take("yard").expect("the room departs");
         assert_eq!(departing.epoch, Some(Epoch(7)));
-        assert!(departing.end(Ok((Epoch(7), Some(12)))));
+        assert!(departing.end(Ok((Epoch(7), 12))));
         let left = answers.left.blocking_recv().expect("the end is reported");
-        assert_eq!(left.map(|left| (left.epoch, left.last)), Ok((Epoch(7), Some(12))));
+        assert_eq!(left.map(|left| (left.epoch, left.last)), Ok((Epoch(7), 12)));
         assert!(!departures.contains("yard"));
     }
 
@@ -406,6 +402,6 @@ mod tests {
         let target = Name::new("south").expect("the name is valid");
         drop(departures.begin("yard", target, String::new()));
         let departing = departures.take("yard").expect("the room departs");
-        assert!(!departing.end(Ok((Epoch(7), Some(12)))));
+        assert!(!departing.end(Ok((Epoch(7), 12))));
     }
 }

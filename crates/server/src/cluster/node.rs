@@ -318,27 +318,18 @@ impl Ownership for Node {
             return self.member.release(room);
         };
         let last = WorldName::new(room).ok().and_then(|world| self.store.last_message(&world));
-        if let Some(epoch) = departing.epoch
-            && last.is_some()
-        {
+        if let (Some(epoch), Some(last)) = (departing.epoch, last) {
             self.member.stop_owning(room);
             let target = departing.target;
             if !departing.end(Ok((epoch, last))) {
                 // The request was given up, so nothing else gives the room to the target.
                 drop(self.member.end_move(room, target));
             }
-            return;
+        } else {
+            // The room has ended before the directory named its target, so any server may take it.
+            self.member.release(room);
+            departing.end(Err("it has ended. The next client opens it on any server".to_owned()));
         }
-        let moved = match self.member.hand_over(room, departing.target) {
-            Ok(Some(epoch)) => Ok((epoch, None)),
-            Ok(None) => Err("another server has taken it".to_owned()),
-            Err(error) => {
-                // The room has stopped, so any server may take it.
-                self.member.release(room);
-                Err(error.to_string())
-            }
-        };
-        departing.end(moved);
     }
 
     fn stay(&self, room: &str) {
