@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-use quinn::congestion::{Controller, ControllerFactory};
+use quinn_proto::congestion::{Controller, ControllerFactory};
 
 /// Windows above `u32::MAX` also switch off QUIC's own pacing.
 const OPEN_BYTES: u64 = 1 << 33;

@@ -19,11 +19,10 @@ use bytes::{Bytes, BytesMut};
 use tokio::task::JoinHandle;
 
 pub use layer::CarrierLayer;
-pub(crate) use patience::{QuicRuntime, patient};
+pub(crate) use patience::patient;
 pub use socket::{OverTcp, poll_room};
 pub(crate) use websocket::config as websocket_config;
 pub use websocket::{SUBPROTOCOL, UNSENT_BYTES_MAX, WebSocket, prepare_stream};
-pub use webtransport::WebTransport;
 pub(crate) use webtransport::{
     CLOSED_VIOLATION, DATAGRAM_BYTES_MAX, QUARTER_STREAM_ID, too_small, transport_config,
 };

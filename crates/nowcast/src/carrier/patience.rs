@@ -1,19 +1,11 @@
 //! Delays QUIC's timers, so that its acknowledgements share packets with data.
 //!
-//! QUIC acknowledges within 25 ms, in a separate packet if no data packet leaves earlier. Quinn cannot raise this limit on paths
+//! QUIC acknowledges within 25 ms, in a separate packet if no data packet leaves earlier. The library cannot raise this limit on paths
 //! with short round trips. If two ends both send every 50 ms, one of them always waits longer than 25 ms for its next data
 //! packet. Sessions have their own acknowledgements and do not need QUIC's. Therefore QUIC's timers fire a little later, so that
 //! its acknowledgements leave in the next data packet. If there is no data packet, they still leave in a separate packet.
 
-use std::io;
-use std::net::UdpSocket;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-
-use quinn::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
-use tokio::time::{Sleep, sleep_until};
 
 /// Timers that are due within this time run on time, because a delay could hold packets back.
 const SOON: Duration = Duration::from_millis(10);
@@ -21,41 +13,6 @@ const SOON: Duration = Duration::from_millis(10);
 /// Delay of all later timers. An acknowledgement then waits for 65 ms in total. This time is longer than the 50 ms between two
 /// packets of most sessions.
 const PATIENCE: Duration = Duration::from_millis(40);
-
-/// The tokio runtime, with delayed timers for QUIC. Only clients use it; endpoints have a loop of their own.
-#[derive(Debug)]
-pub(crate) struct QuicRuntime;
-
-impl Runtime for QuicRuntime {
-    fn new_timer(&self, at: Instant) -> Pin<Box<dyn AsyncTimer>> {
-        Box::pin(PatientTimer(Box::pin(sleep_until(patient(TokioRuntime.now(), at).into()))))
-    }
-
-    fn spawn(&self, future: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        TokioRuntime.spawn(future);
-    }
-
-    fn wrap_udp_socket(&self, socket: UdpSocket) -> io::Result<Arc<dyn AsyncUdpSocket>> {
-        TokioRuntime.wrap_udp_socket(socket)
-    }
-
-    fn now(&self) -> Instant {
-        TokioRuntime.now()
-    }
-}
-
-#[derive(Debug)]
-struct PatientTimer(Pin<Box<Sleep>>);
-
-impl AsyncTimer for PatientTimer {
-    fn reset(mut self: Pin<&mut Self>, at: Instant) {
-        Sleep::reset(self.0.as_mut(), patient(TokioRuntime.now(), at).into());
-    }
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        Future::poll(self.0.as_mut(), context)
-    }
-}
 
 /// Returns the time at which a timer fires if QUIC has set it for `at`.
 pub(crate) fn patient(now: Instant, at: Instant) -> Instant {
@@ -65,6 +22,7 @@ pub(crate) fn patient(now: Instant, at: Instant) -> Instant {
 #[cfg(test)]
 mod tests {
     use std::net::{Ipv4Addr, SocketAddr};
+    use std::sync::Arc;
 
     use bytes::{Bytes, BytesMut};
     use quinn_proto::{ClientConfig, Connection, DatagramEvent, Endpoint, EndpointConfig, ServerConfig};

@@ -10,8 +10,6 @@ use hyper::body::Bytes;
 use hyper::header::HOST;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
-use quinn::crypto::rustls::QuicClientConfig;
-use quinn::{ClientConfig, Endpoint, EndpointConfig};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -23,18 +21,16 @@ use tokio_tungstenite::tungstenite::Error as WebSocketError;
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
 use url::Url;
-use web_transport_quinn::{ALPN, Session};
 
 use super::address::Address;
 use super::cluster::Endpoints;
 use super::error::{ConnectError, Opening};
 use super::trust::{Trust, client_config};
 use crate::carrier::{
-    Carrier, CarrierKind, CarrierLayer, OverTcp, QuicRuntime, SUBPROTOCOL, WebSocket, WebTransport,
-    prepare_stream, transport_config, websocket_config,
+    Carrier, CarrierKind, CarrierLayer, OverTcp, SUBPROTOCOL, WebSocket, prepare_stream, websocket_config,
 };
 use crate::certificate::CertificateHash;
-use crate::endpoint::{Discovery, RefusalAnswer, datagrams};
+use crate::endpoint::{ALPN, Discovery, RefusalAnswer, connect_webtransport, datagrams};
 
 /// Maximum size of an answer. Usual answers have a few hundred bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
@@ -186,32 +182,16 @@ impl Remote {
         let Some((port, hashes)) = &offer.webtransport else {
             return Err(self.nonsense("no WebTransport is offered"));
         };
-        let tls = client_config(hashes, ALPN);
-        let crypto = QuicClientConfig::try_from(tls).map_err(|_| self.nonsense("TLS without TLS 1.3"))?;
-        let mut config = ClientConfig::new(Arc::new(crypto));
-        config.transport_config(transport_config());
         let unspecified: IpAddr = match offer.ip {
             IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         // Each attempt has its own socket, because a change of network may have made an old socket useless.
         let socket = datagrams(SocketAddr::new(unspecified, 0)).map_err(|error| self.unreachable(&error))?;
-        let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(QuicRuntime))
-            .map_err(|error| self.unreachable(&error))?;
-        let host = self.address.host.as_str();
-        let connection = endpoint
-            .connect_with(config, SocketAddr::new(offer.ip, *port), host)
-            .map_err(|error| self.broken(&error))?
-            .await
-            .map_err(|error| self.broken(&error))?;
         let url = Url::parse(&self.url("https", *port, opening)).map_err(|error| self.broken(&error))?;
-        // At fine log levels the libraries log whole URLs, and URLs contain tokens.
-        let connecting = Session::connect(connection, url).with_subscriber(Dispatch::none());
-        let session = connecting.await.map_err(|error| self.broken(&error))?;
-        match WebTransport::new(session) {
-            Ok(carrier) => Ok(Box::new(carrier)),
-            Err(bytes) => Err(self.broken(&format!("only {bytes} bytes fit into a datagram"))),
-        }
+        let (tls, server) = (client_config(hashes, ALPN), SocketAddr::new(offer.ip, *port));
+        let opened = connect_webtransport(socket, tls, server, &self.address.host, url).await;
+        opened.map_err(|error| self.broken(&error))
     }
 
     async fn open_websocket(

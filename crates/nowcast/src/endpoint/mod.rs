@@ -17,6 +17,7 @@ pub use discovery::{Discovery, RefusalAnswer, WebTransportOffer, hash_from_text,
 pub use hosts::addresses_of_this_machine;
 pub use http::{UpgradeError, upgrade_key, upgrade_required_headers};
 pub use quic::QuicEndpoint;
+pub(crate) use quic::{ALPN, connect as connect_webtransport};
 pub(crate) use socket::datagrams;
 pub use socket::{BindError, Sockets};
 pub use stream::Stream;

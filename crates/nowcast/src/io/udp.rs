@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use quinn::udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 

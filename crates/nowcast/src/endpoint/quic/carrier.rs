@@ -1,4 +1,4 @@
-//! The carrier of a client of a QUIC endpoint: one packet is one QUIC datagram (`spec/CARRIERS.md`, section 3).
+//! The carrier of either end of a session: one packet is one QUIC datagram (`spec/CARRIERS.md`, section 3).
 
 use std::sync::{Arc, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -12,6 +12,7 @@ use super::core::{Core, Reference};
 use super::shared::Serving;
 use crate::carrier::{
     CLOSED_VIOLATION, Carrier, CarrierKind, DATAGRAM_BYTES_MAX, Ended, Ending, QUARTER_STREAM_ID, copied,
+    too_small,
 };
 
 /// An open WebTransport session. The endpoint's loop and the carrier share the connection.
@@ -40,6 +41,28 @@ impl QuicCarrier {
         if !was_dirty {
             self.endpoint.wake();
         }
+    }
+
+    /// Ready when the server has admitted this client.
+    pub(super) fn poll_admitted(&self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        let mut core = self.lock();
+        let Some(connection) = core.connection(self.connection) else {
+            return Poll::Ready(Err(self.end()));
+        };
+        if let Some(ended) = connection.ended.get() {
+            return Poll::Ready(Err(ended.clone()));
+        }
+        if !connection.http.is_admitted() {
+            wait(&mut connection.reader, context);
+            return Poll::Pending;
+        }
+        let allowed = connection.quic.datagrams().max_size().unwrap_or(0);
+        if allowed >= DATAGRAM_BYTES_MAX {
+            return Poll::Ready(Ok(()));
+        }
+        connection.say_goodbye(Instant::now(), CLOSED_VIOLATION, &too_small(allowed));
+        self.wake_endpoint(core);
+        Poll::Ready(Err(Ended::Broken(format!("only {allowed} bytes fit into a datagram"))))
     }
 
     fn end(&self) -> Ended {
@@ -127,7 +150,7 @@ impl Drop for QuicCarrier {
     fn drop(&mut self) {
         let mut core = self.lock();
         let Some(connection) = core.connection(self.connection) else { return };
-        // A connection that waits for its client's goodbye has a deadline.
+        // A connection that waits for its peer's goodbye has a deadline.
         if connection.deadline.is_none() && connection.ended.get().is_none() {
             connection.close(Instant::now(), error_code(0), "");
         }

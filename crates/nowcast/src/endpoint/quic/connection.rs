@@ -13,7 +13,7 @@ use super::http::Http;
 use crate::admission::Permit;
 use crate::carrier::{Ended, patient};
 
-/// Time for a client to confirm the end of its session, in round trips, and its minimum.
+/// Time for a peer to confirm the end of its session, in round trips, and its minimum.
 const GOODBYE_ROUND_TRIPS: u32 = 3;
 const GOODBYE_TIME_MIN: Duration = Duration::from_millis(100);
 
@@ -23,7 +23,7 @@ pub(super) struct Connection {
     pub(super) serial: u64,
     pub(super) quic: quinn_proto::Connection,
     pub(super) http: Http,
-    /// Until the client's request is answered.
+    /// At a server, until the client's request is answered.
     pub(super) entering: Option<Entering>,
     /// The time at which the connection is closed, and its code.
     pub(super) deadline: Option<(Instant, VarInt)>,
@@ -50,18 +50,20 @@ pub(super) struct Entering {
 }
 
 impl Connection {
+    /// `entering` is a client at a server, and the time by which its request must be answered.
     pub(super) fn new(
         serial: u64,
         quic: quinn_proto::Connection,
-        entering: Entering,
-        deadline: Instant,
+        http: Http,
+        entering: Option<(Entering, Instant)>,
     ) -> Self {
+        let (entering, deadline) = entering.unzip();
         Self {
             serial,
             quic,
-            http: Http::default(),
-            entering: Some(entering),
-            deadline: Some((deadline, error_code(0))),
+            http,
+            entering,
+            deadline: deadline.map(|at| (at, error_code(0))),
             timer: None,
             queued_at: None,
             is_dirty: false,
@@ -72,7 +74,7 @@ impl Connection {
         }
     }
 
-    /// Ends the session. The client has a moment to close the connection.
+    /// Ends the session. The peer has a moment to close the connection.
     pub(super) fn say_goodbye(&mut self, now: Instant, code: u32, reason: &str) {
         if self.is_closing || self.quic.is_closed() {
             return;

@@ -1,6 +1,8 @@
 //! A QUIC endpoint without sockets or clocks: datagrams and the time come in; datagrams, deadlines and admitted clients go out.
 //!
-//! The loop of an endpoint (`serving.rs`) and the carriers of its clients (`carrier.rs`) share one value of this type. Each call
+//! An endpoint serves (`mod.rs`), or it connects to one server (`client.rs`).
+//!
+//! The loop of an endpoint (`serving.rs`) and its carriers (`carrier.rs`) share one value of this type. Each call
 //! that may leave packets to send puts its connection on a list, and [`Core::transmit`] sends for all connections on the list. So
 //! a round for many clients leaves as one batch.
 
@@ -13,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use quinn_proto::{
-    ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, Event, Incoming, ServerConfig,
-    Transmit, VarInt,
+    ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, Event,
+    Incoming, ServerConfig, Transmit, VarInt,
 };
 use url::Position;
 use web_transport_proto::ConnectRequest as WebTransportRequest;
@@ -23,7 +25,7 @@ use web_transport_proto::http::StatusCode;
 use super::super::{ConnectRequest, Directory, name_in, no_such_name};
 use super::connection::{Connection, Entering, error_code, lost};
 use super::handshakes::{Handshakes, Reception};
-use super::http::{Happening, NoRoom};
+use super::http::{Happening, Http, NoRoom};
 use super::unproven::Unproven;
 use crate::acceptor::Acceptor;
 use crate::admission::{Entry, Page, Peer, Permit, origin_of};
@@ -64,10 +66,21 @@ pub(super) struct Reference {
     serial: u64,
 }
 
+/// The server's part of an endpoint.
+pub(super) struct Host {
+    pub(super) config: Arc<ServerConfig>,
+    pub(super) directory: Arc<dyn Directory>,
+    /// The handshakes of all endpoints of a port.
+    pub(super) handshakes: Arc<Handshakes>,
+    /// Number of endpoints of the port.
+    pub(super) shards: u32,
+}
+
 /// The state of an endpoint.
 pub(super) struct Core {
     endpoint: Endpoint,
-    directory: Arc<dyn Directory>,
+    /// `None` at a client, which accepts no connections.
+    directory: Option<Arc<dyn Directory>>,
     handshakes: Arc<Handshakes>,
     unproven: Unproven,
     pace: Pace,
@@ -85,19 +98,14 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// `shards` endpoints share the handshakes of a port.
-    pub(super) fn new(
-        config: Arc<EndpointConfig>,
-        server: Arc<ServerConfig>,
-        directory: Arc<dyn Directory>,
-        handshakes: Arc<Handshakes>,
-        shards: u32,
-        now: Instant,
-    ) -> Self {
+    /// A client has no host.
+    pub(super) fn new(config: Arc<EndpointConfig>, host: Option<Host>, now: Instant) -> Self {
+        let shards = host.as_ref().map_or(1, |host| host.shards);
+        let server = host.as_ref().map(|host| Arc::clone(&host.config));
         Self {
-            endpoint: Endpoint::new(config, Some(server), false, None),
-            directory,
-            handshakes,
+            endpoint: Endpoint::new(config, server, false, None),
+            handshakes: host.as_ref().map_or_else(Arc::default, |host| Arc::clone(&host.handshakes)),
+            directory: host.map(|host| host.directory),
             unproven: Unproven::default(),
             pace: Pace::new(now, HANDSHAKE_INTERVAL * shards, HANDSHAKE_BURST.div_ceil(shards)),
             waiting: VecDeque::new(),
@@ -110,6 +118,36 @@ impl Core {
             packet: Vec::new(),
             is_closing: false,
         }
+    }
+
+    /// Begins a connection to a server that has a certificate for `host`, and asks for a session.
+    pub(super) fn connect(
+        &mut self,
+        now: Instant,
+        config: ClientConfig,
+        server: SocketAddr,
+        host: &str,
+        request: WebTransportRequest,
+    ) -> Result<Reference, ConnectError> {
+        let (handle, quic) = self.endpoint.connect(now, config, server, host)?;
+        Ok(self.insert(handle, quic, Http::asking(request), None))
+    }
+
+    fn insert(
+        &mut self,
+        ConnectionHandle(handle): ConnectionHandle,
+        quic: quinn_proto::Connection,
+        http: Http,
+        entering: Option<(Entering, Instant)>,
+    ) -> Reference {
+        self.serial += 1;
+        if self.connections.len() <= handle {
+            self.connections.resize_with(handle + 1, || None);
+        }
+        let connection = Connection::new(self.serial, quic, http, entering);
+        let connection = self.connections[handle].insert(Box::new(connection));
+        mark(&mut self.dirty, handle, connection);
+        Reference { handle, serial: self.serial }
     }
 
     /// Handles a datagram from a peer. `to` is the address of this machine that received it.
@@ -248,7 +286,12 @@ impl Core {
                 let opened = connection.http.open(&mut connection.quic);
                 opened.err().map(|NoRoom| Happening::Broken("no room for the settings".into()))
             }
-            Event::Stream(event) => connection.http.handle(&mut connection.quic, &event),
+            Event::Stream(event) => {
+                let happening = connection.http.handle(&mut connection.quic, &event);
+                // A client's task waits here for the server's answer, too.
+                connection.reader.take().into_iter().for_each(Waker::wake);
+                happening
+            }
             Event::DatagramReceived => {
                 connection.reader.take().into_iter().for_each(Waker::wake);
                 None
@@ -270,7 +313,8 @@ impl Core {
             Some(Happening::Ended { code, reason }) => connection.close(now, error_code(code), &reason),
             Some(Happening::Broken(error)) => {
                 let address = connection.quic.remote_address();
-                tracing::debug!(%address, error, "not a WebTransport request");
+                tracing::debug!(%address, error, "not a WebTransport session");
+                connection.end(Ended::Broken(error));
                 connection.close(now, error_code(0), "");
                 self.leave(now, connection);
             }
@@ -286,11 +330,12 @@ impl Core {
         connection: &mut Connection,
         request: &WebTransportRequest,
     ) {
+        let Some(directory) = &self.directory else { return };
         let address = connection.quic.remote_address();
         let origin = origin_of(&request.headers);
         let host = &request.url[Position::BeforeHost..Position::AfterPort];
         let admitted = name_in(request.url.path()).ok_or_else(no_such_name).and_then(|name| {
-            self.directory.admit(ConnectRequest {
+            directory.admit(ConnectRequest {
                 name,
                 query: request.url.query(),
                 page: Page { host: Some(host), origin: origin.as_deref() },
@@ -352,7 +397,9 @@ impl Core {
 
     /// Closes all connections, and refuses new ones.
     pub(super) fn close_all(&mut self, now: Instant, code: VarInt, reason: &str) {
-        self.is_closing = true;
+        if std::mem::replace(&mut self.is_closing, true) {
+            return;
+        }
         for (handle, connection) in self.connections.iter_mut().enumerate() {
             let Some(connection) = connection else { continue };
             if !connection.quic.is_closed() {
@@ -360,6 +407,11 @@ impl Core {
             }
             mark(&mut self.dirty, handle, connection);
         }
+    }
+
+    /// Whether all connections are over, and no other can begin.
+    pub(super) fn is_over(&self) -> bool {
+        (self.is_closing || self.directory.is_none()) && self.is_empty()
     }
 
     /// Whether all connections are over.
@@ -381,14 +433,14 @@ impl Core {
                 }
                 None => {}
             }
-            let Some(incoming) = self.waiting.pop_front() else { return };
+            let (Some(incoming), Some(directory)) = (self.waiting.pop_front(), &self.directory) else { return };
             let address = incoming.remote_address().ip();
             let reception = match self.is_closing {
                 true => Reception::Refuse,
                 false => self.handshakes.judge(address, incoming.remote_address_validated()),
             };
             match reception {
-                Reception::Welcome => match self.directory.arrive(address) {
+                Reception::Welcome => match directory.arrive(address) {
                     Ok(place) => self.next = Some((incoming, place, now + self.pace.pause(now))),
                     Err(_) => self.refuse(incoming, outlet),
                 },
@@ -408,15 +460,9 @@ impl Core {
         let handshake = self.handshakes.begin(address.ip());
         self.packet.clear();
         match self.endpoint.accept(incoming, now, &mut self.packet, None) {
-            Ok((ConnectionHandle(handle), quic)) => {
-                self.serial += 1;
+            Ok((handle, quic)) => {
                 let entering = Entering { _handshake: handshake, _place: place, is_watched };
-                let connection = Connection::new(self.serial, quic, entering, now + HANDSHAKE_TIMEOUT);
-                if self.connections.len() <= handle {
-                    self.connections.resize_with(handle + 1, || None);
-                }
-                let connection = self.connections[handle].insert(Box::new(connection));
-                mark(&mut self.dirty, handle, connection);
+                self.insert(handle, quic, Http::default(), Some((entering, now + HANDSHAKE_TIMEOUT)));
             }
             Err(error) => {
                 tracing::debug!(%address, error = %error.cause, "a QUIC handshake failed");

@@ -1,18 +1,18 @@
-//! HTTP/3 and WebTransport on a QUIC connection, from the server's view: settings, one request, and the end of its session.
+//! HTTP/3 and WebTransport at either end of a QUIC connection: settings, one request, its answer, and the end of its session.
 //!
-//! Only the client's control stream and the stream of its request are read into memory, each up to a limit. All other bytes of
+//! Only the peer's control stream and the stream of the request are read into memory, each up to a limit. All other bytes of
 //! streams are dropped as they arrive.
 
-use quinn_proto::{Connection, Dir, ReadError, StreamEvent, StreamId};
+use quinn_proto::{Connection, Dir, ReadError, Side, StreamEvent, StreamId};
 use web_transport_proto::http::StatusCode;
 use web_transport_proto::{
     Capsule, CapsuleError, ConnectError, ConnectRequest, ConnectResponse, Frame, Settings, SettingsError,
     StreamUni, VarInt,
 };
 
-/// Maximum size of the client's settings, and of its request.
+/// Maximum size of the peer's settings, and of a request or its answer.
 const MESSAGE_BYTES_MAX: usize = 20 * 1_024;
-/// Maximum size of the frames that the client sends on the stream of its session.
+/// Maximum size of the frames that the peer sends on the stream of the session.
 const FRAME_BYTES_MAX: usize = 16 * 1_024;
 
 /// The state of HTTP/3 on one connection.
@@ -22,11 +22,12 @@ pub(super) struct Http {
     untyped: Vec<(StreamId, Vec<u8>)>,
     control: Option<(StreamId, Vec<u8>)>,
     has_settings: bool,
-    /// The stream of the request, with the bytes that are not consumed yet.
+    /// The stream of the request, with the peer's bytes that are not consumed yet.
     request: Option<(StreamId, Vec<u8>)>,
-    /// The request, until the client's settings have arrived.
-    unanswered: Option<ConnectRequest>,
-    is_requested: bool,
+    /// The request that waits for the peer's settings: one to answer at a server, one to send at a client.
+    waiting: Option<ConnectRequest>,
+    /// Whether the peer's request or answer is complete.
+    has_head: bool,
     capsules: Vec<u8>,
 }
 
@@ -34,17 +35,27 @@ pub(super) struct Http {
 pub(super) enum Happening {
     /// The client asks for a session.
     Requested(ConnectRequest),
-    /// The client has ended its session.
+    /// The peer has ended the session.
     Ended { code: u32, reason: String },
-    /// The client does not speak WebTransport.
+    /// The peer does not speak WebTransport, or refuses the session.
     Broken(String),
 }
 
-/// The error if the client's flow control does not even allow the first bytes of a stream.
+/// The error if the peer's flow control does not even allow the first bytes of a stream.
 #[derive(Debug)]
 pub(super) struct NoRoom;
 
 impl Http {
+    /// The client's end of a connection, for this request.
+    pub(super) fn asking(request: ConnectRequest) -> Self {
+        Self { waiting: Some(request), ..Self::default() }
+    }
+
+    /// Whether the server has admitted this client.
+    pub(super) fn is_admitted(&self) -> bool {
+        self.has_head
+    }
+
     /// Begins HTTP/3: sends the settings.
     pub(super) fn open(&mut self, quic: &mut Connection) -> Result<(), NoRoom> {
         let mut settings = Settings::default();
@@ -55,6 +66,15 @@ impl Http {
         write(quic, stream, &bytes)
     }
 
+    /// Sends the request.
+    fn ask(&mut self, quic: &mut Connection, request: &ConnectRequest) -> Result<(), NoRoom> {
+        let mut bytes = Vec::new();
+        request.encode(&mut bytes).map_err(|_| NoRoom)?;
+        let stream = quic.streams().open(Dir::Bi).ok_or(NoRoom)?;
+        self.request = Some((stream, Vec::new()));
+        write(quic, stream, &bytes)
+    }
+
     /// Answers the request. The stream stays open, because clients treat its end as the end of the session.
     pub(super) fn answer(&mut self, quic: &mut Connection, status: StatusCode) -> Result<(), NoRoom> {
         let mut bytes = Vec::new();
@@ -62,7 +82,7 @@ impl Http {
         write(quic, self.request.as_ref().ok_or(NoRoom)?.0, &bytes)
     }
 
-    /// Tells the client that the session ends.
+    /// Tells the peer that the session ends.
     pub(super) fn close(&mut self, quic: &mut Connection, code: u32, reason: &str) -> Result<(), NoRoom> {
         let stream = self.request.as_ref().ok_or(NoRoom)?.0;
         let mut capsule = Vec::new();
@@ -89,7 +109,7 @@ impl Http {
             }
             StreamEvent::Opened { dir: Dir::Bi } => {
                 while let Some(stream) = quic.streams().accept(Dir::Bi) {
-                    if self.request.is_none() {
+                    if self.request.is_none() && quic.side().is_server() {
                         self.request = Some((stream, Vec::new()));
                     }
                     if let Some(happening) = self.read(quic, stream) {
@@ -108,7 +128,7 @@ impl Http {
             && *id == stream
         {
             let end = read(quic, stream, |chunk| bytes.extend_from_slice(chunk));
-            return self.read_request(end.is_some());
+            return self.read_head(quic.side(), end.is_some());
         }
         if let Some((id, bytes)) = &mut self.control
             && *id == stream
@@ -121,7 +141,7 @@ impl Http {
             });
             return match end {
                 Some(()) => Some(Happening::Broken("the control stream has ended".into())),
-                None => self.read_settings(),
+                None => self.read_settings(quic),
             };
         }
         let Some(place) = self.untyped.iter().position(|(id, _)| *id == stream) else {
@@ -144,10 +164,10 @@ impl Http {
             return Some(Happening::Broken("a second control stream".into()));
         }
         self.control = Some((stream, bytes));
-        self.read_settings()
+        self.read_settings(quic)
     }
 
-    fn read_settings(&mut self) -> Option<Happening> {
+    fn read_settings(&mut self, quic: &mut Connection) -> Option<Happening> {
         if self.has_settings {
             return None;
         }
@@ -159,36 +179,52 @@ impl Http {
             Ok(_) => {
                 self.has_settings = true;
                 *bytes = Vec::new();
-                self.unanswered.take().map(Happening::Requested)
+                let request = self.waiting.take()?;
+                match quic.side() {
+                    Side::Server => Some(Happening::Requested(request)),
+                    Side::Client => {
+                        let asked = self.ask(quic, &request);
+                        asked.err().map(|NoRoom| Happening::Broken("no room for the request".into()))
+                    }
+                }
             }
             Err(SettingsError::UnexpectedEnd) if bytes.len() <= MESSAGE_BYTES_MAX => None,
             Err(error) => Some(Happening::Broken(error.to_string())),
         }
     }
 
-    fn read_request(&mut self, is_ended: bool) -> Option<Happening> {
+    /// Reads the request or its answer, and then what follows.
+    fn read_head(&mut self, side: Side, is_ended: bool) -> Option<Happening> {
         let (_, bytes) = self.request.as_mut()?;
-        if self.is_requested {
+        if self.has_head {
             return self.read_capsules(is_ended);
         }
         let mut rest = bytes.as_slice();
-        match ConnectRequest::decode(&mut rest) {
+        let head = match side {
+            Side::Server => ConnectRequest::decode(&mut rest).map(Some),
+            Side::Client => ConnectResponse::decode(&mut rest).map(|_| None),
+        };
+        match head {
             Ok(request) => {
-                self.is_requested = true;
+                self.has_head = true;
                 let consumed = bytes.len() - rest.len();
                 *bytes = bytes.split_off(consumed);
-                if self.has_settings {
-                    return Some(Happening::Requested(request));
+                match request {
+                    Some(request) if self.has_settings => Some(Happening::Requested(request)),
+                    Some(request) => {
+                        self.waiting = Some(request);
+                        None
+                    }
+                    // A server may end the session in the packet that admits the client.
+                    None => self.read_capsules(is_ended),
                 }
-                self.unanswered = Some(request);
-                None
             }
             Err(ConnectError::UnexpectedEnd) if !is_ended && bytes.len() <= MESSAGE_BYTES_MAX => None,
             Err(error) => Some(Happening::Broken(error.to_string())),
         }
     }
 
-    /// Reads what the client sends on the stream of its session: DATA frames that hold capsules.
+    /// Reads the peer's bytes on the stream of the session: DATA frames that hold capsules.
     fn read_capsules(&mut self, is_ended: bool) -> Option<Happening> {
         let over = |code, reason| Some(Happening::Ended { code, reason });
         let (_, bytes) = self.request.as_mut()?;
@@ -210,7 +246,7 @@ impl Http {
                 }
             }
         }
-        // A client that leaves without a word ends the stream, too.
+        // A peer that leaves without a word ends the stream, too.
         let is_too_long = bytes.len() > FRAME_BYTES_MAX || self.capsules.len() > FRAME_BYTES_MAX;
         if is_ended || is_too_long { over(0, String::new()) } else { None }
     }

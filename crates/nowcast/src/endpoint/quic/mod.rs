@@ -1,10 +1,11 @@
 //! The UDP side of an endpoint: QUIC, HTTP/3 and WebTransport in a loop of its own for each socket and I/O thread.
 //!
-//! [`core`] is the endpoint without sockets or clocks. [`serving`] connects it with a socket. An endpoint has one loop for each I/O
-//! thread ([`shards`]). The loop and the carriers of its clients ([`carrier`]) call the same state machine, so a packet needs no
-//! task, channel or allocation of its own.
+//! [`core`] is the endpoint without sockets or clocks. [`serving`] connects it with a socket. A server has one loop for each I/O
+//! thread ([`shards`]), and a client has one loop for each connection ([`client`]). The loop and its carriers ([`carrier`]) call the
+//! same state machine, so a packet needs no task, channel or allocation of its own.
 
 mod carrier;
+mod client;
 mod connection;
 mod core;
 mod handshakes;
@@ -26,9 +27,9 @@ use quinn_proto::{EndpointConfig, ServerConfig};
 use rustls::KeyLogFile;
 use rustls::crypto::ring;
 use rustls::version::TLS13;
-use web_transport_quinn::ALPN;
 
-use self::core::Core;
+pub(crate) use self::client::connect;
+use self::core::{Core, Host};
 use super::Directory;
 use super::socket::sharing;
 use crate::carrier::transport_config;
@@ -41,6 +42,8 @@ use shared::Serving;
 
 /// Maximum number of bytes in packets that arrive before their handshake is handled.
 const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
+/// The protocol in the TLS handshake: HTTP/3 (RFC 9114, section 3.1).
+pub(crate) const ALPN: &str = "h3";
 /// Maximum number of loops of one address.
 const SHARDS_MAX: usize = 64;
 
@@ -154,14 +157,13 @@ impl Address {
         let (key, of) = (self.key, self.shards);
         let mut config = self.endpoint.clone();
         config.cid_generator(move || Box::new(ThreadIds::new(key, number, of)));
-        let core = Core::new(
-            Arc::new(config),
-            Arc::clone(&self.server),
-            Arc::clone(&self.directory),
-            Arc::clone(&self.handshakes),
-            u32::from(of),
-            Instant::now(),
-        );
+        let host = Host {
+            config: Arc::clone(&self.server),
+            directory: Arc::clone(&self.directory),
+            handshakes: Arc::clone(&self.handshakes),
+            shards: u32::from(of),
+        };
+        let core = Core::new(Arc::new(config), Some(host), Instant::now());
         let shard = Shard::new(ThreadIds::new(key, number, of), Arc::clone(&self.all));
         let serving = Serving::new(core, shard);
         spawn_loop(Loop::new(Arc::clone(&serving), DatagramSocket::open(socket)?));

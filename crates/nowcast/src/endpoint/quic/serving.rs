@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use quinn::udp;
 use quinn_proto::{EcnCodepoint, Transmit, VarInt};
+use quinn_udp as udp;
 use tokio::time::{Sleep, sleep_until};
 
 use super::carrier::QuicCarrier;
@@ -36,14 +36,13 @@ pub(super) struct Loop {
     sleep: Pin<Box<Sleep>>,
     /// If all reads of a turn failed, the time of the next read.
     retry_at: Option<Instant>,
-    has_closed: bool,
 }
 
 impl Loop {
     pub(super) fn new(serving: Arc<Serving>, socket: DatagramSocket) -> Self {
         let sleep = Box::pin(sleep_until(Instant::now().into()));
         let (batch, block) = (Batch::default(), BytesMut::new());
-        Self { serving, socket, batch, block, sleep, retry_at: None, has_closed: false }
+        Self { serving, socket, batch, block, sleep, retry_at: None }
     }
 
     /// Reads datagrams until none is left. Returns whether the socket may have more.
@@ -123,11 +122,11 @@ impl Future for Loop {
         let serving = Arc::clone(&this.serving);
         let mut core = serving.lock();
         core.handle_timeout(now, &mut Out(&mut this.socket));
-        if serving.is_closing() && !std::mem::replace(&mut this.has_closed, true) {
+        if serving.is_closing() {
             core.close_all(now, GOING_AWAY, "going away");
         }
         core.transmit(now, &mut Out(&mut this.socket));
-        let is_over = this.has_closed && core.is_empty();
+        let is_over = core.is_over();
         let next = core.poll_timeout().into_iter().chain(this.retry_at).min();
         this.hand_over(core);
         this.socket.flush(context);

@@ -10,8 +10,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
-use quinn::udp::{EcnCodepoint, RecvMeta};
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, HashedConnectionIdGenerator, InvalidCid};
+use quinn_udp::{EcnCodepoint, RecvMeta};
 
 /// Maximum number of datagrams that wait for another thread. Further datagrams are dropped, as if the network had lost them.
 const FORWARDED_MAX: usize = 1_024;
@@ -115,6 +115,11 @@ pub(super) struct Shard {
 impl Shard {
     pub(super) fn new(ids: ThreadIds, all: Inboxes) -> Self {
         Self { ids, all }
+    }
+
+    /// The only endpoint of its address.
+    pub(super) fn alone() -> Self {
+        Self::new(ThreadIds::new(0, 0, 1), Inboxes::default())
     }
 
     /// Returns the endpoint to which a datagram belongs, if it is another one.

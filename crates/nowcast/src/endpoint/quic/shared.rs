@@ -1,4 +1,4 @@
-//! The state that the loop of an endpoint shares with the carriers of its clients.
+//! The state that the loop of an endpoint shares with its carriers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -2,24 +2,29 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
+use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint,
     EndpointConfig, Event, ServerConfig, StreamId, Transmit, VarInt,
 };
 use rustls::RootCertStore;
+use rustls::crypto::ring;
 use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::version::TLS13;
+use tokio::net::UdpSocket;
+use tokio::sync::Notify;
 use web_transport_proto::{
     Capsule, ConnectError, ConnectRequest as WebTransportRequest, ConnectResponse, Frame, Settings,
 };
 
-use super::Address;
-use super::core::{Admitted, Core, Outlet};
+use super::core::{Admitted, Core, Host, Outlet};
 use super::handshakes::Handshakes;
 use super::shards::ThreadIds;
+use super::{Address, connect};
 use crate::acceptor::{AcceptConfig, Acceptor};
 use crate::admission::Entry;
 use crate::carrier::transport_config;
@@ -33,11 +38,15 @@ const SECOND: Duration = Duration::from_secs(1);
 #[derive(Default)]
 struct Rooms {
     asked: AtomicUsize,
+    /// Host and origin of each request.
+    pages: Mutex<Vec<[Option<String>; 2]>>,
 }
 
 impl Directory for Rooms {
     fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
         self.asked.fetch_add(1, Ordering::Relaxed);
+        let page = [asking.page.host, asking.page.origin].map(|part| part.map(str::to_owned));
+        self.pages.lock().unwrap().push(page);
         match asking.name {
             "open" => Ok((Acceptor::new(AcceptConfig::default()).0, Entry::default())),
             _ => Err(RefusalAnswer::new("unauthorised", "not for you", "ask for a token")),
@@ -49,16 +58,18 @@ impl Directory for Rooms {
     }
 }
 
-static CONFIGS: LazyLock<(Arc<ServerConfig>, ClientConfig)> = LazyLock::new(|| {
+static CONFIGS: LazyLock<(Arc<ServerConfig>, ClientConfig, rustls::ClientConfig)> = LazyLock::new(|| {
     let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der());
     let mut server = ServerConfig::with_single_cert(vec![certified.cert.der().clone()], key.into()).unwrap();
     server.transport_config(transport_config());
     let mut roots = RootCertStore::empty();
     roots.add(certified.cert.der().clone()).unwrap();
-    let mut client = ClientConfig::with_root_certificates(Arc::new(roots)).unwrap();
+    let tls = rustls::ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let tls = tls.with_protocol_versions(&[&TLS13]).unwrap().with_root_certificates(roots).with_no_client_auth();
+    let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls.clone()).unwrap()));
     client.transport_config(transport_config());
-    (Arc::new(server), client)
+    (Arc::new(server), client, tls)
 });
 
 #[derive(Default)]
@@ -101,9 +112,13 @@ impl Scene {
         let (now, rooms) = (Instant::now(), Arc::new(Rooms::default()));
         let mut config = EndpointConfig::default();
         config.cid_generator(|| Box::new(ThreadIds::new(1, 0, 1)));
-        let server = Arc::clone(&CONFIGS.0);
-        let handshakes = Arc::new(Handshakes::default());
-        let core = Core::new(Arc::new(config), server, Arc::clone(&rooms) as _, handshakes, 1, now);
+        let host = Host {
+            config: Arc::clone(&CONFIGS.0),
+            directory: Arc::clone(&rooms) as _,
+            handshakes: Arc::new(Handshakes::default()),
+            shards: 1,
+        };
+        let core = Core::new(Arc::new(config), Some(host), now);
         Self {
             now,
             rooms,
@@ -118,7 +133,11 @@ impl Scene {
 
     /// A new client from an address. Returns its number.
     fn connect(&mut self, address: impl Into<SocketAddr>) -> usize {
-        let mut endpoint = Endpoint::new(Arc::default(), None, false, None);
+        self.connect_by(EndpointConfig::default(), address)
+    }
+
+    fn connect_by(&mut self, config: EndpointConfig, address: impl Into<SocketAddr>) -> usize {
+        let mut endpoint = Endpoint::new(Arc::new(config), None, false, None);
         let (handle, quic) =
             endpoint.connect(self.now, CONFIGS.1.clone(), SERVER, "localhost").expect("the name is valid");
         let address = address.into();
@@ -177,13 +196,19 @@ impl Scene {
     /// A client with an open session.
     fn join(&mut self, address: impl Into<SocketAddr>) -> usize {
         let client = self.connect(address);
+        self.ask(client, &request_for("open"));
+        client
+    }
+
+    /// Sends a client's request. Returns its stream.
+    fn ask(&mut self, client: usize, request: &[u8]) -> StreamId {
         self.settle();
         let settings = self.clients[client].open(Dir::Uni);
         self.clients[client].write(settings, &SETTINGS);
-        let request = self.clients[client].open(Dir::Bi);
-        self.clients[client].write(request, &request_for("open"));
+        let stream = self.clients[client].open(Dir::Bi);
+        self.clients[client].write(stream, request);
         self.settle();
-        client
+        stream
     }
 }
 
@@ -227,6 +252,18 @@ impl Client {
         assert_eq!(self.quic.send_stream(stream).write(bytes), Ok(bytes.len()));
     }
 
+    /// The bytes that have arrived on a stream.
+    fn read(&mut self, stream: StreamId) -> Vec<u8> {
+        let mut stream = self.quic.recv_stream(stream);
+        let mut chunks = stream.read(true).expect("the stream is open");
+        let mut bytes = Vec::new();
+        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+            bytes.extend_from_slice(&chunk.bytes);
+        }
+        _ = chunks.finalize();
+        bytes
+    }
+
     fn closed_with(&self) -> Option<u64> {
         match &self.lost {
             Some(ConnectionError::ApplicationClosed(close)) => Some(close.error_code.into_inner()),
@@ -243,9 +280,16 @@ static SETTINGS: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 fn request_for(name: &str) -> Vec<u8> {
-    let url: url::Url = format!("https://localhost:4433/nowcast/{name}").parse().unwrap();
+    request_from(&format!("https://localhost:4433/nowcast/{name}"), None)
+}
+
+fn request_from(url: &str, origin: Option<&str>) -> Vec<u8> {
+    let mut request = WebTransportRequest::new(url.parse::<url::Url>().unwrap());
+    if let Some(origin) = origin {
+        request = request.with_header(hyper::header::ORIGIN, origin.parse().unwrap());
+    }
     let mut bytes = Vec::new();
-    WebTransportRequest::new(url).encode(&mut bytes).unwrap();
+    request.encode(&mut bytes).unwrap();
     bytes
 }
 
@@ -325,17 +369,9 @@ fn strangers_that_say_nothing_lose_their_connections_and_their_places() {
 fn a_refused_client_sees_a_status_and_then_the_end() {
     let mut scene = Scene::new();
     let client = scene.connect(address(0));
-    scene.settle();
-    let settings = scene.clients[client].open(Dir::Uni);
-    scene.clients[client].write(settings, &SETTINGS);
-    let request = scene.clients[client].open(Dir::Bi);
-    scene.clients[client].write(request, &request_for("closed"));
-    scene.settle();
-    let mut stream = scene.clients[client].quic.recv_stream(request);
-    let mut chunks = stream.read(true).unwrap();
-    let answer = chunks.next(usize::MAX).unwrap().expect("the answer has bytes");
-    _ = chunks.finalize();
-    let status = match ConnectResponse::decode(&mut &answer.bytes[..]) {
+    let request = scene.ask(client, &request_for("closed"));
+    let answer = scene.clients[client].read(request);
+    let status = match ConnectResponse::decode(&mut &answer[..]) {
         Err(ConnectError::WrongStatus(Some(status))) => status.as_u16(),
         other => panic!("{other:?}"),
     };
@@ -343,6 +379,30 @@ fn a_refused_client_sees_a_status_and_then_the_end() {
     scene.pass(3 * SECOND);
     assert_eq!(scene.clients[client].closed_with(), Some(0x100), "H3_NO_ERROR");
     assert!(scene.core.is_empty() && scene.admitted.is_empty());
+}
+
+#[test]
+fn the_directory_sees_the_host_and_the_origin_of_a_page() {
+    let mut scene = Scene::new();
+    let cases = [("evil.example:7777", Some("https://evil.example")), ("robot.example", None)];
+    for (number, (host, origin)) in cases.into_iter().enumerate() {
+        let client = scene.connect(address(number as u16));
+        scene.ask(client, &request_from(&format!("https://{host}/nowcast/open"), origin));
+        let seen = scene.rooms.pages.lock().unwrap().pop();
+        assert_eq!(seen, Some([Some(host.to_owned()), origin.map(str::to_owned)]));
+    }
+}
+
+#[test]
+fn a_client_with_small_udp_payloads_receives_the_required_size() {
+    let mut scene = Scene::new();
+    let mut config = EndpointConfig::default();
+    config.max_udp_payload_size(1_200).expect("QUIC allows it");
+    let client = scene.connect_by(config, address(0));
+    let request = scene.ask(client, &request_for("open"));
+    let answer = scene.clients[client].read(request);
+    assert!(String::from_utf8_lossy(&answer).contains("1252"), "the reason names the size");
+    assert!(scene.admitted.is_empty());
 }
 
 #[test]
@@ -484,27 +544,36 @@ fn an_endpoint_that_closes_ends_all_and_refuses_more() {
     assert!(scene.core.is_empty());
 }
 
-/// Opens a session by hand. Returns the connection and the stream of the request.
-async fn open_session(
-    endpoint: &quinn::Endpoint,
-    server: SocketAddr,
-) -> (quinn::Connection, quinn::SendStream) {
-    let connecting = endpoint.connect_with(CONFIGS.1.clone(), server, "localhost").unwrap();
-    let connection = connecting.await.unwrap();
-    let mut control = connection.open_uni().await.unwrap();
-    control.write_all(&SETTINGS).await.unwrap();
-    let (mut request, mut answer) = connection.open_bi().await.unwrap();
-    request.write_all(&request_for("open")).await.unwrap();
-    assert!(answer.read(&mut [0; 64]).await.unwrap().is_some_and(|bytes| bytes > 0));
-    (connection, request)
+/// Forwards datagrams between one client and a server. The client's address changes at each notification.
+async fn forward(near: UdpSocket, server: SocketAddr, moves: Arc<Notify>) -> std::io::Result<()> {
+    let open = async || {
+        let far = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        far.connect(server).await.map(|()| far)
+    };
+    let (mut far, mut client) = (open().await?, server);
+    let (mut up, mut down) = ([0; 2_048], [0; 2_048]);
+    loop {
+        tokio::select! {
+            received = near.recv_from(&mut up) => {
+                let (bytes, from) = received?;
+                client = from;
+                far.send(&up[..bytes]).await?;
+            }
+            received = far.recv(&mut down) => _ = near.send_to(&down[..received?], client).await?,
+            () = moves.notified() => far = open().await?,
+        }
+    }
 }
 
 #[tokio::test]
 async fn a_client_whose_address_changes_keeps_its_connection_on_any_of_two_threads() {
     const CLIENTS: usize = 8;
-    let local = || std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let local = || {
+        let socket = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        socket
+    };
     let socket = local();
-    socket.set_nonblocking(true).unwrap();
     let server = socket.local_addr().unwrap();
     let sockets = sharing(socket, 2).unwrap();
     assert!(sockets.iter().all(|socket| socket.local_addr().unwrap() == server));
@@ -516,14 +585,24 @@ async fn a_client_whose_address_changes_keeps_its_connection_on_any_of_two_threa
         .map(|(number, socket)| address.serve(socket, number).unwrap())
         .collect();
     address.is_complete(&serving);
+    let is_empty = || serving.iter().all(|serving| serving.lock().is_empty());
     for _ in 0..CLIENTS {
-        let endpoint = quinn::Endpoint::client((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
-        let (connection, mut request) = open_session(&endpoint, server).await;
-        endpoint.rebind(local()).unwrap();
-        // The end of the request is the end of the session. The server learns of it at the thread of the connection.
-        request.finish().unwrap();
-        let closed = connection.closed().await;
-        assert!(matches!(closed, ConnectionError::ApplicationClosed(_)), "{closed}");
+        let (near, moves) = (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap(), Arc::<Notify>::default());
+        let entrance = near.local_addr().unwrap();
+        let forwarding = tokio::spawn(forward(near, server, Arc::clone(&moves)));
+        let url = "https://localhost/nowcast/open".parse().unwrap();
+        let carrier = connect(local(), CONFIGS.2.clone(), entrance, "localhost", url).await.unwrap();
+        assert!(!is_empty());
+        moves.notify_one();
+        // The server learns of the end at the thread of the connection. Otherwise it would wait for 30 s.
+        drop(carrier);
+        let ended = async {
+            while !is_empty() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(10 * SECOND, ended).await.expect("the server learns of the end");
+        forwarding.abort();
     }
     serving.iter().for_each(|serving| serving.close());
 }
