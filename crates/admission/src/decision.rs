@@ -4,13 +4,15 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use nowcast_limits::Addresses;
+
+use super::Limits;
 use super::key::TokenKey;
 use super::page::{Named, OriginError, OwnPages, Page, parse_origin};
 use super::proxy::{Network, Peer};
 use super::refusal::AdmissionRefusal;
 use super::token::{Claims, TokenError, unix_time};
 use super::used::{Holder, Use, UsedToken, UsedTokenStore, UsedTokens};
-use super::{Addresses, Limits};
 
 /// Maximum number of characters of an origin or host in an answer.
 const QUOTED_CHARACTERS_MAX: usize = 100;

@@ -39,7 +39,7 @@ pub use decision::{Admission, AdmissionRequest, Entry, Now, Permit, Policy, Poli
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::Limits;
 pub use name::{NAME_BYTES_MAX, is_name};
-pub use nowcast_limits::{Addresses, Allowance, Bucket, CREDIT_MAX, Crowded, Verdict, network_of};
+pub use nowcast_limits::{Crowded, network_of};
 pub use page::{OriginError, Page, host_of, origin_of, parse_origin};
 pub use proxy::{Network, NetworkError, Peer};
 pub use refusal::AdmissionRefusal;

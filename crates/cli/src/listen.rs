@@ -1,10 +1,9 @@
 //! `nowcast listen`
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use nowcast::admission::{Policy, parse_origin};
 use nowcast::{Channel, ListenConfig, Listener, Message, MessageKind};
 use tokio::task::JoinSet;
@@ -28,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     port: u16,
 
-    /// Address or name to listen on [default: loopback in both families; with --mdns 0.0.0.0]
+    /// Address or name to listen on [default: loopback in both families]
     #[arg(long)]
     host: Option<String>,
 
@@ -44,48 +43,20 @@ pub(crate) struct Args {
     /// a key, the endpoint's own; elsewhere every page]
     #[arg(long = "allow-origin", value_name = "ORIGIN", value_parser = parse_origin)]
     origins: Vec<String>,
-
-    /// Announce the name by multicast DNS: others on the network find it as nowcast://local/NAME
-    #[arg(long, hide = !HAS_MULTICAST)]
-    mdns: bool,
 }
 
-const HAS_MULTICAST: bool = cfg!(feature = "mdns");
-
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if args.mdns && !HAS_MULTICAST {
-        bail!(
-            "this program was built without multicast DNS: build it with `cargo build --release -p nowcast-cli \
-             --features mdns`, or let a name server know the names (`nowcast names serve`)"
-        );
-    }
     let mut config = match &args.host {
-        None if args.mdns => ListenConfig::on([Ipv4Addr::UNSPECIFIED.into()], args.port),
         None => ListenConfig::loopback(args.port),
         Some(host) => ListenConfig::on(resolve("--host ", host)?, args.port),
     };
     let key = token::key(args.key_file.as_deref())?;
     config.entry =
         Policy { key, anonymous: args.anonymous, origins: args.origins.clone(), ..Policy::default() };
-    #[cfg(feature = "mdns")]
-    {
-        config.multicast = args.mdns;
-    }
-    if args.mdns && config.hosts.iter().all(IpAddr::is_loopback) {
-        output::note(
-            "Other machines will learn the name, but only this machine can reach the service: omit --host.",
-        );
-    }
     runtime()?.block_on(async {
         let listener = Listener::bind(config).await?;
         let mut service = listener.advertise(&args.name).await?;
         output::line(format_args!("{} listens on port {}. Ctrl-C ends it.", args.name, listener.port()))?;
-        if args.mdns {
-            output::line(format_args!(
-                "On this network: nowcast ping --trust-announced nowcast://local/{}",
-                args.name
-            ))?;
-        }
         if !service.is_local() {
             output::note(
                 "Another process has this name on this machine, so clients reach this one only by its port.",

@@ -10,9 +10,6 @@ use nowcast::{CarrierKind, Channel, ConnectError, Connector, Trust};
 
 use crate::serve::asked_to_stop;
 
-/// Whether this program finds names on the network by multicast DNS.
-const HAS_MULTICAST: bool = cfg!(feature = "mdns");
-
 /// The service, and how to connect to it
 #[derive(clap::Args)]
 pub(crate) struct Reach {
@@ -94,11 +91,6 @@ impl Reach {
         let url = url(self.name())?;
         match connector.connect(&url).await {
             Ok(channel) => Ok(channel),
-            Err(error @ ConnectError::NoSuchName { .. }) if is_on_segment(&url) && HAS_MULTICAST => {
-                bail!(
-                    "{error}. No program on this network announces this name; `nowcast listen NAME --mdns` announces one"
-                )
-            }
             Err(error @ ConnectError::NoSuchName { .. }) => {
                 bail!("{error}. `nowcast names` lists the known names")
             }
@@ -109,19 +101,9 @@ impl Reach {
                     "the certificate of {place} is not trusted ({cause}): for a development certificate, use --trust-announced"
                 )
             }
-            Err(error) if !HAS_MULTICAST && is_on_segment(&url) => bail!(
-                "{error}. Finding such hosts needs multicast DNS, and this program was built without it: build it with \
-                 `cargo build --release -p nowcast-cli --features mdns`"
-            ),
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// Whether the address has no port, and a host that multicast DNS can find.
-fn is_on_segment(url: &str) -> bool {
-    let host = url.split('/').nth(2).unwrap_or_default();
-    host == "local" || host.ends_with(".local")
 }
 
 /// Converts the address of a service to a URL.

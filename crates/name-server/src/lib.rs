@@ -11,14 +11,11 @@
 //! | `connection.rs` | one connection: bytes in, bytes out, no socket and no clock |
 //! | `hostile.rs` | input that no client sends, for fuzzing |
 //! | `server.rs`, `client.rs`, `advertisement.rs` | server and clients on sockets |
-//! | `multicast.rs` | names without a server, by multicast DNS; only with the feature `mdns` |
 
 mod advertisement;
 mod client;
 mod connection;
 mod hostile;
-#[cfg(feature = "mdns")]
-pub mod multicast;
 mod protocol;
 mod registry;
 mod server;

@@ -173,10 +173,6 @@ impl Connector {
 
     /// Asks the name server of the host for the port. If the answer names another host, it replaces the host of the address.
     async fn find(&self, address: &mut Address) -> Result<u16, ConnectError> {
-        #[cfg(feature = "mdns")]
-        if address.is_segment() {
-            return find_by_multicast(address).await;
-        }
         let servers: Vec<_> = tokio::net::lookup_host((address.host.as_str(), self.name_server_port))
             .await
             .map_err(|error| ConnectError::Unreachable {
@@ -224,21 +220,6 @@ impl Connector {
             }
         }
     }
-}
-
-/// Searches this network segment for an endpoint that announces the name, and uses its address.
-#[cfg(feature = "mdns")]
-async fn find_by_multicast(address: &mut Address) -> Result<u16, ConnectError> {
-    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
-    let broken = |cause: String| ConnectError::Broken { place: address.host.clone(), cause };
-    let found = names::multicast::find(&address.name, PATIENCE).await;
-    let Some(service) = found.map_err(|error| broken(error.to_string()))? else {
-        return Err(ConnectError::NoSuchName { name: address.name.clone(), host: address.host.clone() });
-    };
-    if let Some(host) = service.host {
-        address.host = host.to_string();
-    }
-    Ok(service.port)
 }
 
 /// Waits until the session has begun.

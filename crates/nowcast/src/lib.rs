@@ -44,7 +44,6 @@
 pub mod blocking;
 pub mod carrier;
 pub mod endpoint;
-pub mod impair;
 pub mod local;
 pub mod record;
 
@@ -63,9 +62,6 @@ mod publish;
 mod published;
 mod random;
 
-/// Admission of clients: tokens, pages, proxies, and the limits of addresses.
-pub use nowcast_admission as admission;
-
 pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Accepted, Acceptor};
 pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
@@ -81,8 +77,28 @@ pub use io::{IoThread, IoThreads};
 pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 pub use publish::Publisher;
 
-/// Names of services on other machines: name servers, and multicast DNS.
-pub use nowcast_name_server as names;
 pub use nowcast_queue::{Bounds, Key, PublicationBounds, PublicationCounters};
+
+/// Admission of clients: tokens, pages, proxies, and the limits of addresses.
+pub mod admission {
+    pub use nowcast_admission::{
+        Admission, AdmissionRefusal, AdmissionRequest, Claims, Crowded, Entry, KeyError, Limits, Network,
+        Now, Page, Peer, Permit, Policy, PolicyError, SignError, SingleUse, TOKEN_BYTES_MAX, TokenError,
+        TokenKey, UsedToken, UsedTokenStore, host_of, new_secret, origin_of, parse_origin, unix_time,
+    };
+}
+
+/// Names of services on other machines, by name servers.
+pub mod names {
+    pub use nowcast_name_server::{
+        Advertisement, AdvertisementStatus, NameServer, NameServerConfig, NameServerHandle, NamesError, PORT,
+        Refused, Service, find, list,
+    };
+}
+
 /// The protocol below channels: its configuration and its statistics.
-pub use nowcast_session as session;
+pub mod session {
+    pub use nowcast_session::{
+        CloseCode, Closed, ClosedBy, Config, LaneConfig, Limits, PacketOutcome, Refused, Replication, packet,
+    };
+}

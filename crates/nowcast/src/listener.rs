@@ -16,8 +16,6 @@ use crate::endpoint::{
     BindError, ConnectRequest, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all,
     is_name,
 };
-#[cfg(feature = "mdns")]
-use crate::names::multicast;
 use crate::names::{Advertisement, PORT};
 use crate::neighbours::Neighbours;
 
@@ -40,9 +38,6 @@ pub struct ListenConfig {
     pub name_server: Option<SocketAddr>,
     /// The configuration of sessions, and their maximum number for each service.
     pub accept: AcceptConfig,
-    /// Whether names are also announced by multicast DNS, on the network segments of this machine.
-    #[cfg(feature = "mdns")]
-    pub multicast: bool,
 }
 
 impl ListenConfig {
@@ -70,8 +65,6 @@ impl ListenConfig {
             entry: Policy::default(),
             name_server: Some((Ipv4Addr::LOCALHOST, PORT).into()),
             accept: AcceptConfig::default(),
-            #[cfg(feature = "mdns")]
-            multicast: false,
         }
     }
 }
@@ -111,10 +104,6 @@ pub enum AdvertiseError {
     /// Another service of this endpoint has the name.
     #[error("the name '{0}' is advertised already: end the other service, or take another name")]
     Taken(String),
-    /// The name cannot be announced by multicast DNS.
-    #[error("{0}: advertise the service without multicast DNS")]
-    #[cfg(feature = "mdns")]
-    Multicast(String),
 }
 
 impl Listener {
@@ -174,14 +163,6 @@ impl Listener {
         if !is_name(name) {
             return Err(AdvertiseError::BadName(name.chars().take(100).collect()));
         }
-        #[cfg(feature = "mdns")]
-        let announcement = match self.names.config.multicast {
-            true => Some(
-                multicast::announce(name, self.port, &self.names.config.hosts)
-                    .map_err(|error| AdvertiseError::Multicast(error.to_string()))?,
-            ),
-            false => None,
-        };
         let (acceptor, accepted) = Acceptor::new(self.names.config.accept.clone());
         match self.names.write().entry(name.to_owned()) {
             Slot::Occupied(_) => return Err(AdvertiseError::Taken(name.to_owned())),
@@ -191,17 +172,7 @@ impl Listener {
         let name_server = self.names.config.name_server;
         let advertisement = name_server.map(|server| Advertisement::start(server, name, self.port));
         let names = Arc::downgrade(&self.names);
-        let name = name.to_owned();
-        Ok(Service {
-            name,
-            names,
-            acceptor,
-            accepted,
-            advertisement,
-            neighbours,
-            #[cfg(feature = "mdns")]
-            _announcement: announcement,
-        })
+        Ok(Service { name: name.to_owned(), names, acceptor, accepted, advertisement, neighbours })
     }
 }
 
@@ -241,8 +212,6 @@ pub struct Service {
     accepted: Accepted,
     advertisement: Option<Advertisement>,
     neighbours: Option<Neighbours>,
-    #[cfg(feature = "mdns")]
-    _announcement: Option<multicast::Announcement>,
 }
 
 impl Service {

@@ -7,7 +7,6 @@ mod carriers;
 mod common;
 mod layers;
 mod moving;
-mod multicast;
 mod names;
 mod pages;
 mod publish;

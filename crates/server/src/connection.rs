@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use nowcast::admission::{Admission, AdmissionRefusal, Bucket, Crowded, Now, Peer, Permit};
+use nowcast::admission::{Admission, AdmissionRefusal, Crowded, Now, Peer, Permit};
 use nowcast::carrier::{OverTcp, poll_room, prepare_stream};
 use nowcast::endpoint::Stream;
+use nowcast_limits::Bucket;
 use prometheus_client::metrics::counter::Counter;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};

@@ -6,8 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
-use crate::admission;
-
 /// Limits of an acceptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptLimits {
@@ -260,7 +258,7 @@ impl Drop for Permit {
 }
 
 fn network_of(address: Option<SocketAddr>) -> Option<IpAddr> {
-    address.map(|address| admission::network_of(address.ip()))
+    address.map(|address| nowcast_admission::network_of(address.ip()))
 }
 
 #[cfg(test)]

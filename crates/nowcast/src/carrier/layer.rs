@@ -4,8 +4,7 @@ use std::fmt;
 
 use super::Carrier;
 
-/// Wraps each carrier of a connector or an acceptor. [`crate::impair::Impairment`] emulates bad links, and
-/// [`crate::record::PacketRecorder`] records packets.
+/// Wraps each carrier of a connector or an acceptor. [`crate::record::PacketRecorder`] records packets.
 pub trait CarrierLayer: fmt::Debug + Send + Sync {
     /// Returns a carrier that passes packets to and from this one.
     fn wrap(&self, carrier: Box<dyn Carrier>) -> Box<dyn Carrier>;

@@ -48,12 +48,6 @@ impl Address {
         self.host == "localhost" || self.host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
-    /// Whether the service is searched by multicast DNS on this network segment.
-    #[cfg(feature = "mdns")]
-    pub(super) fn is_segment(&self) -> bool {
-        self.host == "local" || self.host.ends_with(".local")
-    }
-
     /// The host as written in URLs.
     pub(super) fn host_in_url(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }

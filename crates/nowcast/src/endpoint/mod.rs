@@ -11,7 +11,6 @@ mod tcp;
 
 use std::net::IpAddr;
 
-pub use crate::names::is_name;
 pub use accept::{Reception, accept_all};
 pub use discovery::{Discovery, RefusalAnswer, WebTransportOffer, hash_from_text, hash_to_text};
 pub use hosts::addresses_of_this_machine;
@@ -23,6 +22,8 @@ pub use socket::{BindError, Sockets};
 pub use stream::Stream;
 pub(crate) use tcp::Tcp;
 pub use tcp::tls_config;
+
+pub(crate) use nowcast_name_server::is_name;
 
 use crate::acceptor::{AcceptRefusal, Acceptor};
 use crate::admission::{AdmissionRefusal, AdmissionRequest, Entry, Network, Page, Peer, Permit};

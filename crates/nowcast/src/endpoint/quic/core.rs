@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use quinn_proto::{
-    ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig, Event,
-    Incoming, ServerConfig, Transmit, VarInt,
+    ClientConfig, ConnectError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, EndpointConfig,
+    Event, Incoming, ServerConfig, Transmit, VarInt,
 };
 use url::Position;
 use web_transport_proto::ConnectRequest as WebTransportRequest;
@@ -433,7 +433,9 @@ impl Core {
                 }
                 None => {}
             }
-            let (Some(incoming), Some(directory)) = (self.waiting.pop_front(), &self.directory) else { return };
+            let (Some(incoming), Some(directory)) = (self.waiting.pop_front(), &self.directory) else {
+                return;
+            };
             let address = incoming.remote_address().ip();
             let reception = match self.is_closing {
                 true => Reception::Refuse,

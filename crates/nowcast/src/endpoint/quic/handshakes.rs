@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::admission::network_of;
+use nowcast_admission::network_of;
 
 /// Maximum number of handshakes in progress with unvalidated addresses. Above it, a Retry packet makes a client validate its
 /// address first (RFC 9000, section 8.1.2). A Retry costs the client a round trip and this endpoint no memory.

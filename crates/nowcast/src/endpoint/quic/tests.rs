@@ -66,7 +66,8 @@ static CONFIGS: LazyLock<(Arc<ServerConfig>, ClientConfig, rustls::ClientConfig)
     let mut roots = RootCertStore::empty();
     roots.add(certified.cert.der().clone()).unwrap();
     let tls = rustls::ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let tls = tls.with_protocol_versions(&[&TLS13]).unwrap().with_root_certificates(roots).with_no_client_auth();
+    let tls =
+        tls.with_protocol_versions(&[&TLS13]).unwrap().with_root_certificates(roots).with_no_client_auth();
     let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls.clone()).unwrap()));
     client.transport_config(transport_config());
     (Arc::new(server), client, tls)
@@ -559,7 +560,9 @@ async fn forward(near: UdpSocket, server: SocketAddr, moves: Arc<Notify>) -> std
                 client = from;
                 far.send(&up[..bytes]).await?;
             }
-            received = far.recv(&mut down) => _ = near.send_to(&down[..received?], client).await?,
+            received = far.recv(&mut down) => {
+                near.send_to(&down[..received?], client).await?;
+            }
             () = moves.notified() => far = open().await?,
         }
     }
@@ -587,7 +590,8 @@ async fn a_client_whose_address_changes_keeps_its_connection_on_any_of_two_threa
     address.is_complete(&serving);
     let is_empty = || serving.iter().all(|serving| serving.lock().is_empty());
     for _ in 0..CLIENTS {
-        let (near, moves) = (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap(), Arc::<Notify>::default());
+        let (near, moves) =
+            (UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap(), Arc::<Notify>::default());
         let entrance = near.local_addr().unwrap();
         let forwarding = tokio::spawn(forward(near, server, Arc::clone(&moves)));
         let url = "https://localhost/nowcast/open".parse().unwrap();
