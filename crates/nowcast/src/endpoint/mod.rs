@@ -15,6 +15,7 @@ pub use accept::{Reception, accept_all};
 pub use discovery::{Discovery, RefusalAnswer, WebTransportOffer, hash_from_text, hash_to_text};
 pub use hosts::addresses_of_this_machine;
 pub use http::{UpgradeError, upgrade_key, upgrade_required_headers};
+pub use nowcast_name_server::is_name;
 pub use quic::QuicEndpoint;
 pub(crate) use quic::{ALPN, connect as connect_webtransport};
 pub(crate) use socket::datagrams;
@@ -22,8 +23,6 @@ pub use socket::{BindError, Sockets};
 pub use stream::Stream;
 pub(crate) use tcp::Tcp;
 pub use tcp::tls_config;
-
-pub(crate) use nowcast_name_server::is_name;
 
 use crate::acceptor::{AcceptRefusal, Acceptor};
 use crate::admission::{AdmissionRefusal, AdmissionRequest, Entry, Network, Page, Peer, Permit};
