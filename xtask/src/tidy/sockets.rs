@@ -9,18 +9,16 @@ use super::in_backticks;
 use crate::step;
 
 /// Crates that open sockets, or speak a protocol on them.
-const NETWORK_CRATES: [&str; 11] = [
+const NETWORK_CRATES: [&str; 9] = [
     "axum",
     "h2",
     "hyper",
     "hyper-util",
     "mio",
-    "quinn",
     "quinn-udp",
     "socket2",
     "tokio-tungstenite",
     "tungstenite",
-    "web-transport-quinn",
 ];
 
 /// Reports each network crate in the dependency tree of a crate without sockets.
