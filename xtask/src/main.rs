@@ -1,4 +1,4 @@
-//! All developer commands of Nowcast. CI calls only `cargo xtask test`.
+//! All developer commands of Nowcast. CI calls `cargo xtask install-tools` and `cargo xtask test`.
 
 mod bindings;
 mod check;

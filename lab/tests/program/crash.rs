@@ -1,4 +1,4 @@
-//! Runs `cargo xtask lab crash` as CI does: kills of the real program, and power cuts.
+//! Short runs of `cargo xtask lab crash`: kills of the real program, and power cuts.
 
 use std::process::Output;
 

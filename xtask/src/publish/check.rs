@@ -53,7 +53,7 @@ pub(super) fn run(places: &Places, with_wheel: bool, colyseus: bool) -> anyhow::
     Ok(())
 }
 
-/// The short form for CI: the packages of npm with the program of the tests, without a small system.
+/// The short form for `cargo xtask test --long`: the packages of npm with the program of the tests, without a small system.
 pub(crate) fn run_in_short(program: &Path) -> anyhow::Result<()> {
     let dist = step::target_dir().join("dist-short");
     let places = Places { out: dist.join("out"), stage: dist.join("stage") };
