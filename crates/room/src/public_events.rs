@@ -1,4 +1,4 @@
-//! Events of a room for programs outside of it (`docs/CLUSTER.md`, "Events as subjects of NATS").
+//! Events of a room for programs outside of it (`docs/CLUSTER.md`, "Events as NATS subjects").
 
 use nowcast_world::{PlayerId, Value};
 use nowcast_world_protocol::plain::Any;
