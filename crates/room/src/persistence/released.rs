@@ -1,6 +1,6 @@
 //! Worlds stored by servers of each release (`spec/vectors/store/`). Every later release must load them.
 //!
-//! `NOWCAST_BLESS=1 cargo test -p nowcast-server --lib released` writes the file of a new release, and never overwrites the
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-room --lib released` writes the file of a new release, and never overwrites the
 //! file of an old release. The tests do not compare results of the physics engine, because a later engine may compute other
 //! results. Therefore no entity in these worlds moves.
 
