@@ -1,6 +1,6 @@
 //! Accounts: who a player is on every visit, and the data that follows an account.
 
-use nowcast_wire::Value;
+use nowcast_wire::{Value, Wire};
 
 use crate::conform::held_bytes;
 
@@ -14,7 +14,7 @@ pub const SAVED_BYTES_MAX: usize = 64 << 10;
 ///
 /// A host passes the stored data with [`crate::Command::JoinWithAccount`], and stores the data that
 /// [`crate::World::take_saved`] returns.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Wire)]
 pub struct SavedData {
     /// The version of the data's format, as the rules declare it.
     pub version: u32,

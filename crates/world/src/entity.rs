@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use nowcast_wire::Value;
+use nowcast_wire::{Value, Wire};
 
 use crate::id::{EntityId, KindId, PlayerId};
 use crate::physics::Handles;
@@ -90,7 +90,7 @@ pub struct Entities {
 }
 
 /// The parent of an entity, and the pose relative to it.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub(crate) struct Parent {
     pub(crate) id: EntityId,
     pub(crate) local: Pose,
@@ -190,11 +190,6 @@ impl Entities {
         (0..self.ids.len())
             .filter(move |row| self.kinds[*row] == kind && self.is_alive[*row])
             .map(|row| self.at(row))
-    }
-
-    /// The entities with a tag, ordered by id.
-    pub fn with_tag<'a>(&'a self, tag: &'a str) -> impl Iterator<Item = EntityRef<'a>> {
-        self.iter().filter(move |entity| entity.tags.iter().any(|known| known == tag))
     }
 
     fn at(&self, row: usize) -> EntityRef<'_> {

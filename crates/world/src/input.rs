@@ -1,5 +1,7 @@
 //! The input of a player, and its validation.
 
+use nowcast_wire::Wire;
+
 /// Tolerance of controls outside −1..1, for rounding by their sender.
 const CONTROL_SLACK: f32 = 1e-3;
 
@@ -17,7 +19,7 @@ pub const NAME_CHARS_MAX: usize = 24;
 pub const CHAT_CHARS_MAX: usize = 300;
 
 /// The input of one avatar. Input is a state: it applies until the next input.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Wire)]
 pub struct Input {
     /// −1..1 along the direction that `yaw` faces.
     pub forward: f32,

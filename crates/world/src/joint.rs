@@ -1,15 +1,16 @@
 //! Joints between two bodies.
 
+use nowcast_wire::Wire;
 use rapier3d::prelude::*;
 
 use crate::id::EntityId;
 
 /// Names one joint of a world. Ids grow and are never reused.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Wire)]
 pub struct JointId(pub u32);
 
 /// A connection of two bodies. A joint is removed with either of its entities.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub struct Joint {
     /// The first entity.
     pub a: EntityId,
@@ -26,7 +27,7 @@ pub struct Joint {
 }
 
 /// The degrees of freedom of a joint.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub enum JointKind {
     /// None: the two bodies move as one.
     Fixed,
@@ -67,7 +68,7 @@ pub enum JointKind {
 }
 
 /// The motor of a joint.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub struct Motor {
     /// Target velocity: radians or metres a second.
     pub velocity: f32,

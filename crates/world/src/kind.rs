@@ -81,11 +81,6 @@ impl Kind {
         Kind { attributes, ..self }
     }
 
-    /// Adds owner rules.
-    pub fn with_owner(self, owner: OwnerRules) -> Kind {
-        Kind { owner, ..self }
-    }
-
     /// Lets the behaviour receive the contacts of its entities.
     pub fn reporting_contacts(self) -> Kind {
         Kind { reports_contacts: true, ..self }

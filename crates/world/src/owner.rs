@@ -1,5 +1,7 @@
 //! Ownership rules of a kind: the players that may own its entities, and the changes that an owner may make.
 
+use nowcast_wire::Wire;
+
 use crate::body::{Body, Motion};
 use crate::id::PlayerId;
 use crate::limits::{POSITION_MAX, VELOCITY_MAX};
@@ -167,7 +169,7 @@ impl OwnerRules {
 }
 
 /// The claim of an owner on an entity.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub(crate) struct OwnerClaim {
     /// The position at the time of the claim.
     pub(crate) home: [f32; 3],
@@ -184,7 +186,7 @@ impl OwnerClaim {
 }
 
 /// The target pose of an owner.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub(crate) struct Goal {
     pub(crate) pose: Pose,
     /// The velocity with which the target itself moves.

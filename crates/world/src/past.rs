@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use nowcast_wire::Wire;
+
 use crate::STEP_HZ;
 use crate::entity::Entities;
 use crate::id::EntityId;
@@ -16,7 +18,7 @@ pub(crate) const STEPS_REMEMBERED_MAX: u64 = REWIND_MS_MAX as u64 * STEP_HZ as u
 const JUMP_DISTANCE: f32 = 2.0 * SPEED_MAX / STEP_HZ as f32;
 
 /// The entities that moved in one step, and their poses before this step.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub(crate) struct PastStep {
     /// Number of steps taken before this step.
     pub(crate) tick: u64,

@@ -1,10 +1,12 @@
 //! Moves of kinematic bodies over several steps: to a pose, or along a path.
 
+use nowcast_wire::Wire;
+
 use crate::math::Vec3;
 use crate::pose::Pose;
 
 /// The course of the speed of a move.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Wire)]
 pub enum Easing {
     /// Starts and stops gently: 3t² − 2t³.
     #[default]
@@ -55,7 +57,7 @@ pub struct PathOptions {
 }
 
 /// A move along a path that is under way.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub(crate) struct PlannedPath {
     /// At least two places. A path that loops ends where it begins.
     pub(crate) places: Vec<[f32; 3]>,
@@ -118,7 +120,7 @@ fn vector(place: [f32; 3]) -> Vec3 {
 }
 
 /// A move that is under way.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub(crate) struct PlannedMove {
     pub(crate) from: Pose,
     pub(crate) to: Pose,

@@ -1,6 +1,6 @@
 //! The players of a world.
 
-use nowcast_wire::Value;
+use nowcast_wire::{Value, Wire};
 
 use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
@@ -9,7 +9,7 @@ use crate::input::Input;
 pub(crate) const ROLE: char = '@';
 
 /// A participant: a person or a program.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Wire)]
 pub struct Player {
     /// The number of the player.
     pub id: PlayerId,

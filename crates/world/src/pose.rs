@@ -1,9 +1,10 @@
 //! Poses and velocities.
 
+use nowcast_wire::Wire;
 use rapier3d::prelude::{Pose as RapierPose, Rotation, Vector};
 
 /// A position and a rotation.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Wire)]
 pub struct Pose {
     /// Position of the centre, in metres.
     pub position: [f32; 3],
@@ -88,7 +89,7 @@ impl Pose {
 }
 
 /// Linear and angular velocity.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Wire)]
 pub struct Velocity {
     /// Velocity of the centre of mass, in metres a second.
     pub linear: [f32; 3],

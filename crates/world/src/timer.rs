@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use nowcast_wire::Value;
+use nowcast_wire::{Value, Wire};
 
 /// Names one timer of a world. Ids are never reused.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Wire)]
 pub struct TimerId(pub u64);
 
 /// A timer that is due.
@@ -64,9 +64,9 @@ impl Timers {
         self.repeats.insert(id, steps);
     }
 
-    /// The timers that repeat, with their steps.
-    pub(crate) fn repeats(&self) -> impl Iterator<Item = (TimerId, u64)> {
-        self.repeats.iter().map(|(id, steps)| (*id, *steps))
+    /// The steps after which a timer fires again; `None` if it fires once.
+    pub(crate) fn repeat_of(&self, id: TimerId) -> Option<u64> {
+        self.repeats.get(&id).copied()
     }
 
     /// Takes the next timer that is due at `tick` and was set before `before`: timers that are set in this step wait for the
@@ -75,7 +75,7 @@ impl Timers {
         let key = *self.waiting.range(..=(tick, TimerId(u64::MAX))).find(|((_, id), _)| *id < before)?.0;
         let (name, data) = self.waiting.remove(&key)?;
         let id = key.1;
-        let repeat = self.repeats.get(&id).copied();
+        let repeat = self.repeat_of(id);
         if let Some(steps) = repeat {
             self.insert(tick + steps, id, name.clone(), data.clone());
         }

@@ -1,29 +1,27 @@
 //! Saves a scene and loads it again.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use nowcast_wire::Value;
 
 use super::RestoreError;
 use super::saved::{
-    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedPast, SavedPath, SavedPlans, SavedRepeat,
-    SavedScreen, SavedState, SavedTimer, SavedView, load_claim, load_joint, load_move, load_past_step,
-    load_path, load_player, load_walker, save_claim, save_joint, save_move, save_past_step, save_path,
-    save_player, save_walker,
+    Saved, SavedEntity, SavedKind, SavedTimer, SavedWalker, checked_move, checked_player, is_claim,
+    is_past_step, is_path,
 };
 use crate::body;
 use crate::contact::Contact;
 use crate::definition::Definition;
-use crate::entity::{Parent, Row};
-use crate::id::{EntityId, KindId, PlayerId};
+use crate::entity::Row;
+use crate::id::{EntityId, KindId};
 use crate::limits::PLACES_REMEMBERED_MAX;
-use crate::past::{Past, STEPS_REMEMBERED_MAX};
+use crate::past::{Past, PastStep, STEPS_REMEMBERED_MAX};
 use crate::physics::BodyState;
+use crate::planned_move::{PlannedMove, PlannedPath};
 use crate::pose::{Pose, Velocity};
 use crate::random::Random;
 use crate::scene::{PATHS_MAX, Scene};
-use crate::timer::{TimerId, Timers};
+use crate::timer::Timers;
 use crate::walker::WalkerState;
 
 impl Scene {
@@ -33,6 +31,14 @@ impl Scene {
             attributes: kind.attributes.fields().iter().map(|field| field.name.clone()).collect(),
         });
         let rows = (0..self.entities.ids.len()).filter(|row| self.entities.is_alive[*row]);
+        let timers = self.timers.iter().map(|(due_tick, id, name, data)| SavedTimer {
+            due_tick,
+            id,
+            name: name.to_owned(),
+            data: data.clone(),
+            repeat: self.timers.repeat_of(id),
+        });
+        let screens = self.screens().map(|(player, place, value)| (player, place.to_owned(), value.clone()));
         Saved {
             tick: self.tick,
             random: self.random.seed(),
@@ -42,61 +48,39 @@ impl Scene {
             next_timer: self.timers.next_id(),
             kinds: kinds.collect(),
             entities: rows.map(|row| self.save_entity(row)).collect(),
-            walkers: self.walkers.iter().map(|(id, walker)| save_walker(*id, walker)).collect(),
-            joints: self.joints().map(|(id, joint)| save_joint(id, joint)).collect(),
-            players: self.players().map(save_player).collect(),
-            timers: self
-                .timers
-                .iter()
-                .map(|(due_tick, id, name, data)| SavedTimer {
-                    due_tick,
-                    id: id.0,
-                    name: name.to_owned(),
-                    data: data.clone(),
-                })
-                .collect(),
-            state: self
-                .all_state()
-                .map(|(key, value)| SavedState { key: key.to_owned(), value: value.clone() })
-                .collect(),
-            screens: self
-                .screens()
-                .map(|(player, place, value)| SavedScreen {
-                    player: player.map(|player| player.0),
-                    place: place.to_owned(),
-                    value: value.clone(),
-                })
-                .collect(),
-            touching: self.touching.iter().map(|(a, b)| SavedPair { a: a.0, b: b.0 }).collect(),
-            ended: self.ended.iter().map(|contact| SavedPair { a: contact.a.0, b: contact.b.0 }).collect(),
-            holds: self.holds.iter().map(|(id, hold)| save_claim(*id, hold)).collect(),
+            walkers: self.walkers.iter().map(|(id, walker)| SavedWalker::of(*id, walker)).collect(),
+            joints: self.joints().map(|(id, joint)| (id, *joint)).collect(),
+            players: self.players().cloned().collect(),
+            accounts: self.accounts.iter().map(|(key, data)| (key.clone(), data.clone())).collect(),
+            timers: timers.collect(),
+            state: self.all_state().map(|(key, value)| (key.to_owned(), value.clone())).collect(),
+            screens: screens.collect(),
+            touching: self.touching.iter().copied().collect(),
+            ended: self.ended.iter().map(|contact| (contact.a, contact.b)).collect(),
+            claims: self.holds.iter().map(|(id, claim)| (*id, *claim)).collect(),
+            moves: self.moves.iter().map(|(id, plan)| (*id, *plan)).collect(),
+            paths: self.paths.iter().map(|(id, path)| (*id, path.clone())).collect(),
+            past: self.past.steps().cloned().collect(),
         }
     }
 
     fn save_entity(&self, row: usize) -> SavedEntity {
         let entities = &self.entities;
         let body = entities.handles[row].map(|handles| self.physics.get(handles));
-        let pose = entities.poses[row];
         SavedEntity {
-            id: entities.ids[row].0,
+            id: entities.ids[row],
             kind: entities.kinds[row].0.into(),
-            position: pose.position,
-            rotation: pose.rotation,
+            pose: entities.poses[row],
             scale: entities.scales[row],
-            linear: entities.velocities[row].linear,
-            angular: entities.velocities[row].angular,
+            velocity: entities.velocities[row],
             force: body.map_or([0.0; 3], |body| body.user_force().to_array()),
             torque: body.map_or([0.0; 3], |body| body.user_torque().to_array()),
             is_asleep: body.is_some_and(|body| body.is_sleeping()),
             still_seconds: body.map_or(0.0, |body| body.activation().time_since_can_sleep),
             gravity_scale: entities.gravity_scales[row],
-            passes: entities.passes[row].map(|other| other.0),
-            parent: entities.parents[row].map(|Parent { id, local }| SavedParent {
-                id: id.0,
-                position: local.position,
-                rotation: local.rotation,
-            }),
-            owner: entities.owners[row].map(|owner| owner.0),
+            passes: entities.passes[row],
+            parent: entities.parents[row],
+            owner: entities.owners[row],
             tags: entities.tags[row].clone(),
             attributes: entities.attributes[row].to_vec(),
             private: entities.privates[row].clone(),
@@ -104,36 +88,10 @@ impl Scene {
         }
     }
 
-    /// Saves the recorded past; `None` where the world records none.
-    pub(super) fn save_past(&self) -> Option<SavedPast> {
-        let views = self.players().filter(|player| player.behind_ms != 0);
-        self.definition.rewinds.then(|| SavedPast {
-            steps: self.past.steps().map(save_past_step).collect(),
-            views: views
-                .map(|player| SavedView { player: player.id.0, behind_ms: player.behind_ms })
-                .collect(),
-        })
-    }
-
-    /// Saves the repeating timers and the planned moves.
-    pub(super) fn save_plans(&self) -> SavedPlans {
-        let repeats = self.timers.repeats().map(|(timer, steps)| SavedRepeat { timer: timer.0, steps });
-        let moves = self.moves.iter().map(|(id, plan)| save_move(*id, plan));
-        SavedPlans { repeats: repeats.collect(), moves: moves.collect() }
-    }
-
-    /// Loads the repeating timers and the planned moves. The move of an entity that is no longer kinematic is left out.
-    pub(super) fn load_plans(&mut self, saved: SavedPlans) -> Result<(), RestoreError> {
-        let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
-        let waiting: BTreeSet<u64> = self.timers.iter().map(|(_, id, ..)| id.0).collect();
-        for SavedRepeat { timer, steps } in saved.repeats {
-            if !waiting.contains(&timer) || steps == 0 {
-                return Err(invalid("a repeating timer is invalid"));
-            }
-            self.timers.repeat(TimerId(timer), steps);
-        }
-        for saved in saved.moves {
-            let (id, plan) = load_move(saved).ok_or_else(|| invalid("a planned move is invalid"))?;
+    /// Loads the planned moves. The move of an entity that is no longer kinematic is left out.
+    fn load_moves(&mut self, moves: Vec<(EntityId, PlannedMove)>) -> Result<(), RestoreError> {
+        for (id, plan) in moves {
+            let plan = checked_move(plan).ok_or_else(|| invalid("a planned move is invalid"))?;
             if self.can_move_by_plan(id) {
                 self.moves.insert(id, plan);
             }
@@ -141,22 +99,13 @@ impl Scene {
         Ok(())
     }
 
-    /// Saves the paths that entities follow.
-    pub(super) fn save_paths(&self) -> Vec<SavedPath> {
-        self.paths.iter().map(|(id, path)| save_path(*id, path)).collect()
-    }
-
     /// Loads the paths that entities follow. The path of an entity that is no longer kinematic is left out.
-    pub(super) fn load_paths(&mut self, saved: Vec<SavedPath>) -> Result<(), RestoreError> {
-        let invalid = || RestoreError::Invalid("a path that an entity follows is invalid".to_owned());
-        if saved.len() > PATHS_MAX || !saved.is_sorted_by(|a, b| a.id < b.id) {
-            return Err(invalid());
+    fn load_paths(&mut self, paths: Vec<(EntityId, PlannedPath)>) -> Result<(), RestoreError> {
+        let are_ordered = paths.len() <= PATHS_MAX && paths.is_sorted_by(|(a, _), (b, _)| a < b);
+        if !are_ordered || paths.iter().any(|(id, path)| !is_path(path) || self.moves.contains_key(id)) {
+            return Err(invalid("a path that an entity follows is invalid"));
         }
-        for saved in saved {
-            let (id, path) = load_path(saved).ok_or_else(invalid)?;
-            if self.moves.contains_key(&id) {
-                return Err(invalid());
-            }
+        for (id, path) in paths {
             if self.can_move_by_plan(id) {
                 self.paths.insert(id, path);
             }
@@ -164,28 +113,24 @@ impl Scene {
         Ok(())
     }
 
-    /// Loads the recorded past of a snapshot.
-    pub(super) fn load_past(&mut self, saved: SavedPast) -> Result<(), RestoreError> {
-        let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
+    fn load_past(&mut self, steps: Vec<PastStep>) -> Result<(), RestoreError> {
         if !self.definition.rewinds {
             return Ok(());
         }
-        let places: usize = saved.steps.iter().map(|step| step.places.len()).sum();
-        let is_past = saved.steps.is_sorted_by(|a, b| a.tick < b.tick)
-            && saved.steps.len() as u64 <= STEPS_REMEMBERED_MAX
-            && saved.steps.last().is_none_or(|last| last.tick < self.tick)
-            && places <= PLACES_REMEMBERED_MAX;
-        let steps = saved.steps.into_iter().map(load_past_step).collect::<Option<Vec<_>>>();
-        let steps = steps.filter(|_| is_past).ok_or_else(|| invalid("its recorded past is invalid"))?;
-        self.past = Past::resume(steps, &self.entities);
-        for SavedView { player, behind_ms } in saved.views {
-            self.set_behind(PlayerId(player), behind_ms);
+        let places: usize = steps.iter().map(|step| step.before.len()).sum();
+        let is_past = steps.is_sorted_by(|a, b| a.tick < b.tick)
+            && steps.len() as u64 <= STEPS_REMEMBERED_MAX
+            && steps.last().is_none_or(|last| last.tick < self.tick)
+            && places <= PLACES_REMEMBERED_MAX
+            && steps.iter().all(is_past_step);
+        if !is_past {
+            return Err(invalid("its recorded past is invalid"));
         }
+        self.past = Past::resume(steps, &self.entities);
         Ok(())
     }
 
     pub(super) fn load(definition: Arc<Definition>, saved: Saved) -> Result<Scene, RestoreError> {
-        let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
         let mut scene = Scene::new(Arc::clone(&definition), 0);
         scene.state.clear();
         (scene.state_bytes, scene.kept_bytes) = (0, 0);
@@ -194,9 +139,17 @@ impl Scene {
         scene.timers = Timers::with_next_id(saved.next_timer);
         check(&saved, &definition)?;
         for player in saved.players {
-            let player =
-                load_player(player).ok_or_else(|| invalid("a player's controls are out of bounds"))?;
-            scene.players.insert(player.id, player);
+            let player = checked_player(player)
+                .ok_or_else(|| invalid("a player's controls or its account are out of bounds"))?;
+            let (id, behind_ms) = (player.id, player.behind_ms);
+            scene.players.insert(id, player);
+            scene.set_behind(id, behind_ms);
+        }
+        for (key, data) in saved.accounts {
+            if !scene.players().any(|player| player.saved_key() == key) {
+                return Err(invalid("saved data has no player"));
+            }
+            scene.accounts.insert(key, data);
         }
         let motions: Vec<Motion> = saved.entities.iter().map(Motion::of).collect();
         let mut bodies = Vec::new();
@@ -205,45 +158,52 @@ impl Scene {
         }
         scene.load_bodies(bodies)?;
         for walker in saved.walkers {
-            let id = EntityId(walker.id);
-            let state =
-                load_walker(walker).ok_or_else(|| invalid("a walker's controls are out of bounds"))?;
+            let id = walker.id;
+            let state = walker
+                .checked()
+                .ok_or_else(|| invalid("a walker's controls or grounds are out of bounds"))?;
             let known = scene
                 .walkers
                 .get_mut(&id)
                 .ok_or_else(|| invalid("a walker's state belongs to an entity that is not a walker"))?;
             *known = state;
         }
-        for hold in saved.holds {
-            let (id, hold) = load_claim(hold).ok_or_else(|| invalid("an owner's target is not a number"))?;
+        for (id, claim) in saved.claims {
+            if !is_claim(&claim) {
+                return Err(invalid("an owner's target is not a number"));
+            }
             let row = scene.entities.row(id).filter(|row| scene.entities.owners[*row].is_some());
             row.ok_or_else(|| invalid("an entity with owner commands has no owner"))?;
-            scene.holds.insert(id, hold);
+            scene.holds.insert(id, claim);
         }
-        for joint in saved.joints {
-            let (id, joint) = load_joint(joint);
+        for (id, joint) in saved.joints {
             let bound = joint.is_valid().then(|| scene.bind(id, joint));
             bound
                 .and_then(Result::ok)
                 .ok_or_else(|| invalid("a joint names an entity that does not exist"))?;
         }
-        for timer in saved.timers {
-            scene.timers.insert(timer.due_tick, TimerId(timer.id), timer.name, timer.data);
+        for SavedTimer { due_tick, id, name, data, repeat } in saved.timers {
+            scene.timers.insert(due_tick, id, name, data);
+            match repeat {
+                Some(0) => return Err(invalid("a repeating timer is invalid")),
+                Some(steps) => scene.timers.repeat(id, steps),
+                None => {}
+            }
         }
-        for SavedState { key, value } in saved.state {
+        for (key, value) in saved.state {
             scene.set_state(&key, value).map_err(|error| RestoreError::Invalid(error.to_string()))?;
         }
-        for screen in saved.screens {
-            scene.screens.insert((screen.player.map(PlayerId), screen.place), screen.value);
-        }
-        let pair = |pair: SavedPair| (EntityId(pair.a), EntityId(pair.b));
-        scene.touching = saved.touching.into_iter().map(pair).collect();
-        let ended = saved.ended.into_iter().map(pair);
+        scene.screens = saved.screens.into_iter().map(|(to, place, value)| ((to, place), value)).collect();
+        scene.touching = saved.touching.into_iter().collect();
+        let ended = saved.ended.into_iter();
         scene.ended = ended.map(|(a, b)| Contact { a, b, is_begin: false, impulse: 0.0 }).collect();
         scene.next_entity = saved.next_entity;
         scene.next_joint = saved.next_joint;
         scene.next_player = saved.next_player;
         scene.wake_as_before(&motions);
+        scene.load_past(saved.past)?;
+        scene.load_moves(saved.moves)?;
+        scene.load_paths(saved.paths)?;
         scene.kept_bytes = scene.count_kept();
         Ok(scene)
     }
@@ -255,15 +215,15 @@ impl Scene {
         saved: SavedEntity,
         bodies: &mut Vec<BodyState>,
     ) -> Result<(), RestoreError> {
-        let invalid = |what: &str| RestoreError::Invalid(format!("entity {}: {what}", saved.id));
+        let invalid = |what: &str| RestoreError::Invalid(format!("entity {}: {what}", saved.id.0));
         let written = kinds.get(saved.kind as usize).ok_or_else(|| invalid("its kind is not described"))?;
         let definition = Arc::clone(&self.definition);
         let kind = definition.kind_of_written(&written.name).ok_or_else(|| invalid("its kind is unknown"))?;
         let of = &definition.kinds[kind];
         let kind = KindId(kind as u16);
-        let pose = Pose { position: saved.position, rotation: saved.rotation };
-        let velocity = Velocity { linear: saved.linear, angular: saved.angular };
-        let numbers = saved.linear.iter().chain(&saved.angular).chain(&saved.force).chain(&saved.torque);
+        let (id, pose, velocity, passes) = (saved.id, saved.pose, saved.velocity, saved.passes);
+        let numbers =
+            velocity.linear.iter().chain(&velocity.angular).chain(&saved.force).chain(&saved.torque);
         if pose.checked() != Some(pose)
             || !numbers.chain([&saved.still_seconds, &saved.gravity_scale]).all(|v| v.is_finite())
         {
@@ -277,8 +237,6 @@ impl Scene {
                 Err(_) => self.stats.attributes_defaulted += 1,
             }
         }
-        let id = EntityId(saved.id);
-        let passes = saved.passes.map(EntityId);
         if of.body.is_some() {
             // The body of a walker never turns.
             let rotation = if of.walker.is_some() { Pose::IDENTITY.rotation } else { pose.rotation };
@@ -306,11 +264,8 @@ impl Scene {
             scale: saved.scale,
             velocity,
             handles: None,
-            parent: saved.parent.map(|parent| Parent {
-                id: EntityId(parent.id),
-                local: Pose { position: parent.position, rotation: parent.rotation },
-            }),
-            owner: saved.owner.map(PlayerId),
+            parent: saved.parent,
+            owner: saved.owner,
             tags: saved.tags,
             attributes,
             private: saved.private,
@@ -368,13 +323,20 @@ impl Scene {
     }
 }
 
+fn invalid(what: &str) -> RestoreError {
+    RestoreError::Invalid(what.to_owned())
+}
+
 /// Validates ids and counts.
 fn check(saved: &Saved, definition: &Definition) -> Result<(), RestoreError> {
     if !saved.entities.is_sorted_by(|a, b| a.id < b.id)
-        || saved.entities.last().is_some_and(|last| last.id >= saved.next_entity)
-        || saved.joints.iter().any(|joint| joint.id >= saved.next_joint)
-        || saved.players.iter().any(|player| player.id >= saved.next_player && saved.next_player != u32::MAX)
-        || saved.timers.iter().any(|timer| timer.id >= saved.next_timer)
+        || saved.entities.last().is_some_and(|last| last.id.0 >= saved.next_entity)
+        || saved.joints.iter().any(|(id, _)| id.0 >= saved.next_joint)
+        || saved
+            .players
+            .iter()
+            .any(|player| player.id.0 >= saved.next_player && saved.next_player != u32::MAX)
+        || saved.timers.iter().any(|timer| timer.id.0 >= saved.next_timer)
     {
         return Err(RestoreError::Invalid("ids are not in order".to_owned()));
     }
@@ -412,7 +374,7 @@ struct Motion {
 impl Motion {
     fn of(saved: &SavedEntity) -> Motion {
         Motion {
-            velocity: Velocity { linear: saved.linear, angular: saved.angular },
+            velocity: saved.velocity,
             force: saved.force,
             torque: saved.torque,
             is_asleep: saved.is_asleep,

@@ -34,6 +34,7 @@ impl Mover {
         has_ground: bool,
         solids: &[Solid],
     ) -> bool {
+        // A walker that leapt off a ladder or out of the water is free for a moment, or the medium would catch it at once.
         if self.steps_since_jump < JUMP_PAUSE_STEPS {
             return false;
         }
@@ -42,6 +43,7 @@ impl Mover {
             let across = (normal[0] * normal[0] + normal[2] * normal[2]).sqrt();
             let away = [normal[0] / across, 0.0, normal[2] / across];
             let into = -dot(wish, away);
+            // On the ground and in water, only a walker that moves toward the ladder climbs; it can walk or swim past it.
             if into > 0.0 || !(has_ground || swims) {
                 self.climb(walker, input, wish, &Climb { normal, gap, across, away, into });
                 return true;
@@ -80,6 +82,7 @@ impl Mover {
             self.steps_since_jump = 0;
             return;
         }
+        // The speed toward the ladder becomes speed along its surface, upward even on a ladder that leans.
         let up = [-on.normal[1] * on.away[0], on.across, -on.normal[1] * on.away[2]];
         let beside = add(wish, scale(on.away, on.into));
         let along = scale(add(beside, scale(up, on.into)), SLOWER);

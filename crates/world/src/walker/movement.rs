@@ -60,6 +60,7 @@ impl Mover {
 
     /// Returns the box that contains everything that can affect the next step: two corners, in metres.
     pub fn reach(&self, walker: &Walker) -> [[f32; 3]; 2] {
+        // Input and a jump can add their whole speed within one step. Gravity and push-outs fit into the margin.
         let speed = dot(self.velocity, self.velocity).sqrt() + walker.run_speed + walker.jump_speed;
         let margin = speed * STEP_SECONDS + REACH_MARGIN;
         let extent = [walker.radius + margin, walker.height * 0.5 + margin, walker.radius + margin];
@@ -103,6 +104,7 @@ impl Mover {
                 next[1] += velocity[1];
             }
             self.steps_since_jump = 0;
+            // Forgets the ground, so that the walker cannot jump from the same ground again in the air.
             self.steps_since_ground = GROUND_MEMORY_STEPS;
         }
         let fall = gravity * STEP_SECONDS;
@@ -164,6 +166,7 @@ impl Mover {
 
     /// Moves along the velocity, and pushes the walker out of solids.
     fn travel(&mut self, walker: &Walker, solids: &[Solid]) {
+        // A stride of at most half the radius cannot carry the walker's centre through a wall before a push-out sees the wall.
         let mut way = scale(self.velocity, STEP_SECONDS);
         let length = dot(way, way).sqrt();
         let stride = walker.radius * STRIDE_SHARE;
@@ -173,6 +176,7 @@ impl Mover {
         }
         let share = STEP_SECONDS / strides as f32;
         for _ in 0..strides {
+            // A push-out may have changed the velocity, so each stride is as long in time, not in space.
             way = scale(self.velocity, share);
             self.position = add(self.position, way);
             self.push_out(walker, solids);
@@ -182,6 +186,8 @@ impl Mover {
     /// Pushes the walker out of the deepest solid, repeatedly, until it is in none.
     fn push_out(&mut self, walker: &Walker, solids: &[Solid]) {
         for _ in 0..PUSHES_MAX {
+            // The deepest overlap goes first: leaving it often resolves the shallower ones, such as at the seam of two floors.
+            // Among equal overlaps, the first solid in the list wins. Server and clients have the same order of solids.
             let mut deepest = Contact { normal: [0.0, 1.0, 0.0], gap: 0.0 };
             let mut met = None;
             for solid in solids {
@@ -194,6 +200,8 @@ impl Mover {
             let Some(solid) = met else { return };
             self.position = sub(self.position, scale(deepest.normal, deepest.gap));
             let inward = dot(sub(self.velocity, solid.velocity_at(self.position)), deepest.normal);
+            // Only the part toward the solid is lost, relative to the solid: the walker slides along walls, and a solid that
+            // moves away does not drag it along.
             if inward < 0.0 {
                 self.velocity = sub(self.velocity, scale(deepest.normal, inward));
             }
@@ -203,6 +211,7 @@ impl Mover {
     /// The ground under the feet. If there are several surfaces, the ground is the one that climbs most in the desired
     /// direction, so that a foot at the first step of a stair uses that step.
     fn ground(&self, wish: [f32; 3]) -> Option<Ground> {
+        // The feet are still near the ground in the first steps of a jump. This ground must not hold them.
         if self.steps_since_jump < JUMP_RISE_STEPS {
             return None;
         }
@@ -253,6 +262,7 @@ fn walk(
     let speed = dot(wish, wish).sqrt();
     if speed > 0.0 {
         let length = dot(target, target).sqrt();
+        // The floor of the divisor keeps the result finite if the surface is perpendicular to the wish.
         target = scale(target, speed / if length > 1e-3 { length } else { 1e-3 });
     }
     let change = tangent(sub(target, sub(velocity, carried)), normal);
