@@ -19,9 +19,11 @@ mod pages {
     /// The folders below `packages` whose builds are embedded.
     const PAGES: [&str; 2] = ["viewer", "studio"];
 
-    /// Writes each page into `$OUT_DIR/pages`. The suffix `.gz` marks a compressed file.
+    /// Writes each page into `$OUT_DIR/pages`, and the list of its files into `$OUT_DIR/PAGE.rs`: a slice of names and contents.
+    /// The suffix `.gz` marks a compressed file.
     pub(super) fn pack() -> Result<()> {
-        let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("pages");
+        let lists = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+        let out = lists.join("pages");
         if out.exists() {
             fs::remove_dir_all(&out)?;
         }
@@ -31,30 +33,40 @@ mod pages {
             // read-only source tree this fails, which only costs time.
             let _ = fs::create_dir_all(&built);
             println!("cargo::rerun-if-changed={}", built.display());
-            fs::create_dir_all(out.join(page))?;
+            let folder = out.join(page);
+            let mut files = Vec::new();
             if built.is_dir() {
-                pack_folder(&built, &out.join(page))?;
+                pack_folder(&built, &folder, &mut files)?;
             }
+            let list: String = files
+                .iter()
+                .map(|file| {
+                    let name = file.strip_prefix(&folder).expect("the file is in the folder").to_string_lossy();
+                    format!("({:?}, include_bytes!({:?})),\n", name.replace('\\', "/"), file)
+                })
+                .collect();
+            fs::write(lists.join(format!("{page}.rs")), format!("&[\n{list}]\n"))?;
         }
         Ok(())
     }
 
-    fn pack_folder(from: &Path, to: &Path) -> Result<()> {
+    /// Adds the paths of the packed files to `files`.
+    fn pack_folder(from: &Path, to: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+        fs::create_dir_all(to)?;
         for entry in fs::read_dir(from)? {
             let entry = entry?;
             let target = to.join(entry.file_name());
             if entry.file_type()?.is_dir() {
-                fs::create_dir_all(&target)?;
-                pack_folder(&entry.path(), &target)?;
+                pack_folder(&entry.path(), &target, files)?;
             } else {
-                pack_file(&entry.path(), target)?;
+                files.push(pack_file(&entry.path(), target)?);
             }
         }
         Ok(())
     }
 
-    /// Compresses a file, unless that saves less than a tenth of it.
-    fn pack_file(from: &Path, to: PathBuf) -> Result<()> {
+    /// Compresses a file, unless that saves less than a tenth of it. Returns the path of the result.
+    fn pack_file(from: &Path, to: PathBuf) -> Result<PathBuf> {
         let content = fs::read(from)?;
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(&content)?;
@@ -62,9 +74,11 @@ mod pages {
         if compressed.len() < content.len() / 10 * 9 {
             let mut name = to.into_os_string();
             name.push(".gz");
-            fs::write(name, compressed)
+            fs::write(&name, compressed)?;
+            Ok(name.into())
         } else {
-            fs::write(to, content)
+            fs::write(&to, content)?;
+            Ok(to)
         }
     }
 }

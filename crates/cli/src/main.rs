@@ -5,6 +5,7 @@ mod cluster;
 mod generate;
 mod host;
 mod listen;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod measuring;
 mod names;
@@ -57,6 +58,7 @@ enum Command {
     World(world::stored::Args),
     #[cfg(feature = "cluster")]
     Cluster(cluster::Args),
+    #[cfg(feature = "mcp")]
     Mcp(mcp::Args),
 }
 
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::World(args) => world::stored::run(args),
         #[cfg(feature = "cluster")]
         Command::Cluster(args) => cluster::run(args),
+        #[cfg(feature = "mcp")]
         Command::Mcp(args) => mcp::run(args),
     };
     outcome.unwrap_or_else(|error: anyhow::Error| output::fail(&error))

@@ -156,24 +156,17 @@ fn accepts(accepted: &str, coding: &str) -> bool {
 
 #[cfg(feature = "web")]
 mod assets {
-    use std::borrow::Cow;
     use std::collections::HashMap;
     use std::io::Read;
     use std::sync::LazyLock;
 
     use bytes::Bytes;
     use flate2::read::GzDecoder;
-    use rust_embed::{EmbeddedFile, RustEmbed};
 
-    /// The web client, as `build.rs` has packed it.
-    #[derive(RustEmbed)]
-    #[folder = "$OUT_DIR/pages/viewer"]
-    struct Files;
-
-    /// The page of the studio.
-    #[derive(RustEmbed)]
-    #[folder = "$OUT_DIR/pages/studio"]
-    struct StudioFiles;
+    /// The files of a page, as `build.rs` has packed them.
+    type Files = &'static [(&'static str, &'static [u8])];
+    const VIEWER_FILES: Files = include!(concat!(env!("OUT_DIR"), "/viewer.rs"));
+    const STUDIO_FILES: Files = include!(concat!(env!("OUT_DIR"), "/studio.rs"));
 
     /// The suffix that the page's build adds to the name of a file when it compresses the file by Brotli.
     const BROTLI: &str = ".br";
@@ -202,17 +195,18 @@ mod assets {
     }
 
     /// All files. The first request decompresses them, which takes about 20 ms.
-    static PREPARED: LazyLock<HashMap<String, Prepared>> = LazyLock::new(prepare_all::<Files>);
+    static PREPARED: LazyLock<HashMap<String, Prepared>> = LazyLock::new(|| prepare_all(VIEWER_FILES));
 
     /// The files of the studio, which the first request for one of them decompresses.
-    static STUDIO: LazyLock<HashMap<String, Prepared>> = LazyLock::new(prepare_all::<StudioFiles>);
+    static STUDIO: LazyLock<HashMap<String, Prepared>> = LazyLock::new(|| prepare_all(STUDIO_FILES));
 
-    fn prepare_all<F: RustEmbed>() -> HashMap<String, Prepared> {
-        F::iter()
-            .filter(|name| !name.ends_with(BROTLI))
-            .filter_map(|name| {
-                let path = name.strip_suffix(GZIP).unwrap_or(&name);
-                Some((path.to_owned(), prepare::<F>(path, F::get(&name)?, name.ends_with(GZIP))))
+    fn prepare_all(files: Files) -> HashMap<String, Prepared> {
+        files
+            .iter()
+            .filter(|(name, _)| !name.ends_with(BROTLI))
+            .map(|(name, content)| {
+                let path = name.strip_suffix(GZIP).unwrap_or(name);
+                (path.to_owned(), prepare(files, path, content, name.ends_with(GZIP)))
             })
             .collect()
     }
@@ -226,26 +220,19 @@ mod assets {
         Some(Asset { content, brotli, gzipped, content_type, tag })
     }
 
-    fn prepare<F: RustEmbed>(path: &str, file: EmbeddedFile, is_gzipped: bool) -> Prepared {
+    fn prepare(files: Files, path: &str, embedded: &'static [u8], is_gzipped: bool) -> Prepared {
         let media = mime_guess::from_path(path).first_or_octet_stream();
         let charset = if media.type_() == "text" { "; charset=utf-8" } else { "" };
-        let hash: String =
-            file.metadata.sha256_hash()[..12].iter().map(|byte| format!("{byte:02x}")).collect();
-        let embedded = bytes(file.data);
+        let digest = ring::digest::digest(&ring::digest::SHA256, embedded);
+        let hash: String = digest.as_ref()[..12].iter().map(|byte| format!("{byte:02x}")).collect();
+        let embedded = Bytes::from_static(embedded);
+        let brotli = files.iter().find(|(name, _)| name.strip_suffix(BROTLI) == Some(path));
         Prepared {
-            brotli: F::get(&format!("{path}{BROTLI}")).map(|file| bytes(file.data)),
+            brotli: brotli.map(|(_, content)| Bytes::from_static(content)),
             content: if is_gzipped { decompress(&embedded) } else { embedded.clone() },
             gzipped: is_gzipped.then_some(embedded),
             content_type: format!("{media}{charset}"),
             tag: format!("\"{hash}\""),
-        }
-    }
-
-    /// Returns the bytes without a copy if they are part of the program.
-    fn bytes(data: Cow<'static, [u8]>) -> Bytes {
-        match data {
-            Cow::Borrowed(data) => Bytes::from_static(data),
-            Cow::Owned(data) => data.into(),
         }
     }
 
