@@ -18,6 +18,7 @@ mod publish;
 mod rust_tests;
 mod serve;
 mod session_vectors;
+mod size;
 mod step;
 mod test;
 mod tidy;
@@ -60,6 +61,8 @@ enum Command {
     Nats(nats::Args),
     /// Start three nats-servers and three servers of Nowcast that share their rooms, and print what to open
     Cluster(cluster::Args),
+    /// Count lines of code without tests for each crate and package, and bytes of documents
+    Size,
     /// Check the tree against its own rules, such as ARCHITECTURE.md's dependency table and the places of `unsafe`
     Tidy,
     /// Build the packages of TypeScript, and the self-contained release binary: target/release/nowcast
@@ -103,6 +106,7 @@ fn main() -> ExitCode {
         Command::Peers => peers::run(),
         Command::Nats(args) => nats::run(&args),
         Command::Cluster(args) => cluster::run(&args),
+        Command::Size => size::run(),
         Command::Tidy => tidy::run(),
         Command::Build => serve::build_everything(),
         Command::Docs(args) => serve::build_site(&args),

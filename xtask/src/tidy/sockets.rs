@@ -9,17 +9,8 @@ use super::in_backticks;
 use crate::step;
 
 /// Crates that open sockets, or speak a protocol on them.
-const NETWORK_CRATES: [&str; 9] = [
-    "axum",
-    "h2",
-    "hyper",
-    "hyper-util",
-    "mio",
-    "quinn-udp",
-    "socket2",
-    "tokio-tungstenite",
-    "tungstenite",
-];
+const NETWORK_CRATES: [&str; 9] =
+    ["axum", "h2", "hyper", "hyper-util", "mio", "quinn-udp", "socket2", "tokio-tungstenite", "tungstenite"];
 
 /// Reports each network crate in the dependency tree of a crate without sockets.
 pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result<()> {
