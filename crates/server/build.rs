@@ -41,7 +41,8 @@ mod pages {
             let list: String = files
                 .iter()
                 .map(|file| {
-                    let name = file.strip_prefix(&folder).expect("the file is in the folder").to_string_lossy();
+                    let name =
+                        file.strip_prefix(&folder).expect("the file is in the folder").to_string_lossy();
                     format!("({:?}, include_bytes!({:?})),\n", name.replace('\\', "/"), file)
                 })
                 .collect();
