@@ -117,6 +117,7 @@ fn run_programs(programs: Vec<Program>, env: &[(&str, &str)]) -> anyhow::Result<
 
 /// Runs a program, prints its output, and returns the names of the tests that failed.
 fn run_program(program: &Program, env: &[(&str, &str)], libraries: &str) -> anyhow::Result<Vec<String>> {
+    eprintln!("{} {}", console::bold("started"), program.name);
     let output = step::command(&program.path.to_string_lossy())
         .current_dir(&program.folder)
         .env("CARGO_MANIFEST_DIR", &program.folder)

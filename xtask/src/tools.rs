@@ -74,8 +74,8 @@ struct Tool {
     otherwise: &'static str,
 }
 
-/// The tools of `cargo xtask test`, in alphabetical order.
-const TEST_TOOLS: [Tool; 4] = [
+/// The tools of `cargo xtask test`, in the order of their names.
+const TEST_TOOLS: [Tool; 6] = [
     Tool {
         name: CHROMIUM,
         is_installed: || find_chromium().is_some(),
@@ -83,10 +83,8 @@ const TEST_TOOLS: [Tool; 4] = [
         otherwise: "or set NOWCAST_CHROMIUM to its path, or leave out its tests by --without-browser",
     },
     Tool {
-        name: "Go 1.25 or newer, which builds nats-server",
-        is_installed: || {
-            nowcast_dev_nats::find_go().is_some() || std::env::var_os("NOWCAST_NATS_SERVER").is_some()
-        },
+        name: "Go 1.21 or newer, which builds nats-server",
+        is_installed: || has_new_go() || std::env::var_os("NOWCAST_NATS_SERVER").is_some(),
         packages: &["golang-go"],
         otherwise: "or from go.dev/dl, or set NOWCAST_NATS_SERVER to a nats-server",
     },
@@ -97,6 +95,18 @@ const TEST_TOOLS: [Tool; 4] = [
         otherwise: "or from python.org",
     },
     Tool {
+        name: "curl",
+        is_installed: || output_of("curl", &["--version"]).is_ok(),
+        packages: &["curl"],
+        otherwise: "or from curl.se",
+    },
+    Tool {
+        name: "script of util-linux",
+        is_installed: || output_of("script", &["--version"]).is_ok(),
+        packages: &["bsdutils"],
+        otherwise: "or from util-linux",
+    },
+    Tool {
         name: "tshark",
         is_installed: || output_of("tshark", &["--version"]).is_ok(),
         packages: &["tshark"],
@@ -104,6 +114,15 @@ const TEST_TOOLS: [Tool; 4] = [
     },
 ];
 const CHROMIUM: &str = "Chromium";
+
+/// Whether there is a Go that builds nats-server. From 1.21 on, Go fetches the newer toolchain that a module asks for.
+fn has_new_go() -> bool {
+    let version = nowcast_dev_nats::find_go().and_then(|go| output_of(&go.to_string_lossy(), &["version"]).ok());
+    let minor = version.as_deref().and_then(|text| {
+        text.split_once("go1.")?.1.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+    });
+    minor.is_some_and(|minor: u32| minor >= 21)
+}
 
 fn missing_test_tools(with_browser: bool) -> impl Iterator<Item = &'static Tool> {
     TEST_TOOLS.iter().filter(move |tool| (with_browser || tool.name != CHROMIUM) && !(tool.is_installed)())

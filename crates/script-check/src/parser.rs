@@ -452,7 +452,7 @@ impl<'t> Parser<'t, '_, '_> {
         };
         let mut is_open = false;
         // Whether only fields follow the first name so far. An assignment then changes the value of this name.
-        let mut is_part = is_statement && first.is_name() && ty != Type::World;
+        let mut is_part = is_statement && first.is_name();
         let mut place = first;
         loop {
             if self.take(".") {

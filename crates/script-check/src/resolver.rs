@@ -95,6 +95,10 @@ impl<'a> Resolver<'a> {
         if scope != Some(0) || self.functions == 0 || self.is_test() {
             return;
         }
+        // A reload keeps `world.state`.
+        if self.scopes[0].get(&name.text) == Some(&Type::World) {
+            return;
+        }
         let message = format!(
             "a reload resets `{}`; keep values that must last in `world.state` or `private`",
             name.text

@@ -76,6 +76,9 @@ impl Sources {
 
     /// Returns the module that `require(name)` in the module `from` refers to. The name is a path relative to the folder of
     /// `from`, without `.luau`.
+    ///
+    /// # Errors
+    /// Fails if the name is no relative path, leaves the world's folder, or names no module.
     pub fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
         if !name.starts_with("./") && !name.starts_with("../") {
             return Err(format!(

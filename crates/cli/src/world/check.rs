@@ -138,7 +138,7 @@ impl Folder {
                 output::note(format_args!("{folder}/{file}:{line}:{column}: {kind}{message}"));
             }
             // A line that only the compiler has is not the author's mistake.
-            None if self.sources.made_from(file).is_some() => {}
+            None if !is_error && self.sources.made_from(file).is_some() => {}
             None => output::note(format_args!("{folder}/{file}:{line}:{column}: {kind}{message}")),
         }
     }

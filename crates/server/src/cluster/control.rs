@@ -307,20 +307,29 @@ async fn send_away(node: &Node, room: &str, entry: &ServerEntry) -> Result<Left,
         let _ = gather.send_within(node.link(), target, GATHER_WITHIN + ANSWER_SLACK).await;
     }
     node.departures().allow_store(room);
-    let mut epoch = None;
-    if let Ok(Ok(())) = timeout(LEAVE_WITHIN, stored).await {
+    let named = match timeout(LEAVE_WITHIN, stored).await {
         // The directory names the target before the room stops. Then the journal decides, and no further request is necessary.
-        epoch = node.member().name_target(room, target).await.ok().flatten();
-        let prepare = ControlRequest::Prepare { room: room.to_owned() };
-        // Otherwise the target restores the world when the room has stopped.
-        let _ = prepare.send_within(node.link(), target, PREPARE_WITHIN + ANSWER_SLACK).await;
-    }
-    let Some(epoch) = epoch else {
-        node.departures().take(room);
-        // NATS may have named the target without an answer.
-        correct_directory(node, room, target).await;
-        return Err("the directory cannot name its target. Check the nats-servers".to_owned());
+        Ok(Ok(())) => match node.member().name_target(room, target).await {
+            Ok(Some(epoch)) => Ok(epoch),
+            Ok(None) => Err("this server no longer has the room. Ask for its owner again".to_owned()),
+            Err(error) => Err(format!("the directory cannot name the target ({error}). Check the nats-servers")),
+        },
+        Ok(Err(_)) | Err(_) => {
+            Err(format!("its snapshot was not stored within {} s. Check the nats-servers", LEAVE_WITHIN.as_secs()))
+        }
     };
+    let epoch = match named {
+        Ok(epoch) => epoch,
+        Err(cause) => {
+            node.departures().take(room);
+            // NATS may have named the target without an answer.
+            correct_directory(node, room, target).await;
+            return Err(cause);
+        }
+    };
+    let prepare = ControlRequest::Prepare { room: room.to_owned() };
+    // Otherwise the target restores the world when the room has stopped.
+    let _ = prepare.send_within(node.link(), target, PREPARE_WITHIN + ANSWER_SLACK).await;
     node.departures().allow_stop(room, epoch);
     let left = match timeout(LEAVE_WITHIN, left).await {
         Ok(Ok(left)) => left,
