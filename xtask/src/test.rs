@@ -8,7 +8,7 @@ use anyhow::bail;
 
 use crate::failures::Failures;
 use crate::{
-    bindings, client, console, decoy, dissector, failures, interop, lab, publish, rust_tests,
+    bindings, client, console, decoy, dissector, failures, interop, lab, nats, publish, rust_tests,
     session_vectors as vectors, step, tidy, tools,
 };
 
@@ -62,7 +62,7 @@ const STEPS: &[Step] = &[
     always("typescript types", |_| step::run(&["npm", "run", "--silent", "types"])),
     always("typescript builds", |_| client::build_all()),
     always("rust lint", |_| clippy()),
-    always("rust builds", |_| rust_tests::build()),
+    always("rust builds", |_| build_rust()),
     always("session vectors, second reader", |_| session_vectors()),
     always("rust tests", |args| decoy::run_tests(long_form(args), rust_tests::run)),
     always("typescript tests", typescript_tests),
@@ -142,6 +142,12 @@ fn session_vectors() -> anyhow::Result<()> {
 
 fn clippy() -> anyhow::Result<()> {
     step::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+}
+
+/// Builds every test, the programs that tests start, and nats-server.
+fn build_rust() -> anyhow::Result<()> {
+    rust_tests::build()?;
+    nats::program().map(drop)
 }
 
 /// The variable that selects the long form of tests.

@@ -117,7 +117,8 @@ const CHROMIUM: &str = "Chromium";
 
 /// Whether there is a Go that builds nats-server. From 1.21 on, Go fetches the newer toolchain that a module asks for.
 fn has_new_go() -> bool {
-    let version = nowcast_dev_nats::find_go().and_then(|go| output_of(&go.to_string_lossy(), &["version"]).ok());
+    let version =
+        nowcast_dev_nats::find_go().and_then(|go| output_of(&go.to_string_lossy(), &["version"]).ok());
     let minor = version.as_deref().and_then(|text| {
         text.split_once("go1.")?.1.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
     });

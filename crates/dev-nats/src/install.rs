@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use crate::{Error, io};
 
@@ -41,6 +42,9 @@ pub fn installed(folder: &Path) -> Result<Option<PathBuf>, Error> {
 /// # Errors
 /// Fails if there is no Go toolchain, or if the build fails.
 pub fn install(folder: &Path) -> Result<PathBuf, Error> {
+    // The tests of one process build it once.
+    static BUILDING: Mutex<()> = Mutex::new(());
+    let _building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(program) = installed(folder)? {
         return Ok(program);
     }

@@ -59,11 +59,13 @@ fn for_every_kind_of_wrong_record_the_violated_law_is_named() {
     assert_eq!(law(&[(a, 2)]), Err(1), "nobody put that");
 }
 
+/// Queues, and whether their sender lives. Separate queues for events and states ignore barriers.
+type Shared = (Vec<UpdatableQueue<Vec<u8>>>, bool);
+
 /// The updatable queue under a lock. Waiting ends yield their thread, because no implementation that ships waits in this way.
 #[derive(Clone)]
 struct Locked {
-    /// The queue, and whether its sender was dropped. Separate queues for events and states ignore barriers.
-    shared: Arc<Mutex<(Vec<UpdatableQueue<Vec<u8>>>, bool)>>,
+    shared: Arc<Mutex<Shared>>,
 }
 
 struct LockedSender(Locked);
