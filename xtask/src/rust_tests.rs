@@ -89,14 +89,21 @@ fn program(message: &Value) -> Option<Program> {
     Some(Program { name, path, folder })
 }
 
-/// Runs the programs, as many at once as there are cores, and prints the output of each when it has ended.
+/// Crates whose tests wait for a disk or for nats-servers. Two of them at once would wait for each other.
+const DISK_CRATES: [&str; 6] = ["cli", "dev-nats", "jetstream", "room", "server", "store"];
+
+/// Runs the programs and prints the output of each when it has ended. Programs of [`DISK_CRATES`] run one after the other, beside
+/// as many others as there are more cores.
 fn run_programs(programs: Vec<Program>, env: &[(&str, &str)]) -> anyhow::Result<Failures> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let waiting = Mutex::new(VecDeque::from(programs));
+    let (on_disk, others): (VecDeque<_>, VecDeque<_>) = programs.into_iter().partition(|program| {
+        program.folder.file_name().is_some_and(|name| DISK_CRATES.iter().any(|of| name == *of))
+    });
+    let (on_disk, others) = (Mutex::new(on_disk), Mutex::new(others));
     let ended = Mutex::new((Failures::default(), Vec::new()));
     let libraries = libraries()?;
     std::thread::scope(|scope| {
-        let work = || -> anyhow::Result<()> {
+        let work = |waiting: &Mutex<VecDeque<Program>>| -> anyhow::Result<()> {
             loop {
                 let next = waiting.lock().expect("no worker panics").pop_front();
                 let Some(program) = next else { return Ok(()) };
@@ -107,7 +114,8 @@ fn run_programs(programs: Vec<Program>, env: &[(&str, &str)]) -> anyhow::Result<
                 ended.1.push((begin.elapsed(), program.name));
             }
         };
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let lists = std::iter::once(&on_disk).chain(std::iter::repeat_n(&others, cores.max(2) - 1));
+        let workers: Vec<_> = lists.map(|list| scope.spawn(move || work(list))).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("no worker panics"))
     })?;
     let (failures, times) = ended.into_inner().expect("no worker panics");
