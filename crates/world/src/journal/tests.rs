@@ -107,8 +107,8 @@ fn a_newer_journal_is_refused_by_its_version() {
 #[test]
 fn an_older_journal_is_refused_by_its_version() {
     let error = decode(&[VERSION - 1, 0]).unwrap_err();
-    assert_eq!(error, JournalError::Older { found: 1 });
-    assert!(error.to_string().starts_with("the journal has version 1, which no release wrote"), "{error}");
+    assert_eq!(error, JournalError::Older { found: VERSION - 1 });
+    assert!(error.to_string().contains(", which no release wrote"), "{error}");
 }
 
 /// The input of two hundred turning players over three steps. Each player sends thirty inputs a second, and the server polls
