@@ -59,7 +59,7 @@ it("every_block_is_checked_or_says_why_not", () => {
 describe("commands", () => {
   /** The commands of `cargo xtask`, from its source. */
   const xtask = [...readRepositoryFile("xtask/src/main.rs").matchAll(/^ {4}([A-Z]\w+)(?:\(.*\))?,$/gm)].map(
-    ([, name]) => name!.toLowerCase(),
+    ([, name]) => name!.replace(/(?<!^)[A-Z]/g, "-$&").toLowerCase(),
   );
 
   /** The fault of a command, or `undefined`. */

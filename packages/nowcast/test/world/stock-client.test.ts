@@ -25,21 +25,12 @@ class StockClient {
     );
     this.#socket.on("message", (data: Buffer, isBinary) => {
       if (!isBinary) this.#handle(JSON.parse(data.toString()));
-      else if (encoding === "msgpack") this.#handle(decodeMsgpack(data) as unknown as ServerObject);
-      else this.#handlePacked(data);
+      else this.#handle(decodeMsgpack(data) as unknown as ServerObject);
     });
   }
 
   walk(forward: number, yaw = 0): void {
-    if (this.#encoding.startsWith("custom")) {
-      const packed = Buffer.alloc(7);
-      packed.writeUInt16LE(2, 0);
-      packed.writeInt8(Math.round(forward * 127), 2);
-      packed.writeUInt16LE(Math.round((yaw / (2 * Math.PI)) * 65_536) % 65_536, 4);
-      this.#socket.send(packed);
-    } else {
-      this.send({ type: "input", forward, right: 0, yaw, run: false, jump: false });
-    }
+    this.send({ type: "input", forward, right: 0, yaw, run: false, jump: false });
   }
 
   send(message: { [key: string]: string | number | boolean }): void {
@@ -64,15 +55,6 @@ class StockClient {
       }
     }
   }
-
-  #handlePacked(data: Buffer): void {
-    const wide = this.#encoding === "custom";
-    for (let at = 6; at < data.length; at += wide ? 31 : 22) {
-      const read = (axis: number): number =>
-        wide ? data.readDoubleLE(at + 4 + axis * 8) : data.readFloatLE(at + 4 + axis * 4);
-      this.positions.set(data.readUInt32LE(at), [read(0), read(1), read(2)]);
-    }
-  }
 }
 
 type ServerObject =
@@ -87,7 +69,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => server?.stop());
 
-describe.each(["json", "msgpack", "custom", "custom16"])("a stock client with encoding=%s", (encoding) => {
+describe.each(["json", "msgpack"])("a stock client with encoding=%s", (encoding) => {
   it("joins, moves, is seen by another client, and is moved by that client", async () => {
     const pushed = new StockClient(server.url, encoding);
     const pusher = new StockClient(server.url, encoding);
