@@ -312,11 +312,14 @@ async fn send_away(node: &Node, room: &str, entry: &ServerEntry) -> Result<Left,
         Ok(Ok(())) => match node.member().name_target(room, target).await {
             Ok(Some(epoch)) => Ok(epoch),
             Ok(None) => Err("this server no longer has the room. Ask for its owner again".to_owned()),
-            Err(error) => Err(format!("the directory cannot name the target ({error}). Check the nats-servers")),
+            Err(error) => {
+                Err(format!("the directory cannot name the target ({error}). Check the nats-servers"))
+            }
         },
-        Ok(Err(_)) | Err(_) => {
-            Err(format!("its snapshot was not stored within {} s. Check the nats-servers", LEAVE_WITHIN.as_secs()))
-        }
+        Ok(Err(_)) | Err(_) => Err(format!(
+            "its snapshot was not stored within {} s. Check the nats-servers",
+            LEAVE_WITHIN.as_secs()
+        )),
     };
     let epoch = match named {
         Ok(epoch) => epoch,
