@@ -44,9 +44,15 @@ pub(crate) fn run(env: &[(&str, &str)]) -> anyhow::Result<()> {
     failures.into_result()
 }
 
-/// Runs the tests that cargo builds with more arguments.
-pub(crate) fn run_some(more: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
-    run_programs(programs(more)?, env)?.into_result()
+/// Runs the tests that cargo builds with more arguments, of the crates in wanted folders.
+pub(crate) fn run_some(
+    more: &[&str],
+    is_wanted: impl Fn(&Path) -> bool,
+    env: &[(&str, &str)],
+) -> anyhow::Result<()> {
+    let mut programs = programs(more)?;
+    programs.retain(|program| is_wanted(&program.folder));
+    run_programs(programs, env)?.into_result()
 }
 
 /// Builds the tests and returns the programs in the order in which cargo finished them.

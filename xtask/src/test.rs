@@ -162,7 +162,7 @@ fn portable_tests(_: &Args) -> anyhow::Result<()> {
     let names: BTreeSet<&str> = packages.flat_map(|package| &package.tests).map(String::as_str).collect();
     let mut more = vec!["--features", "nowcast/portable"];
     more.extend(names.into_iter().flat_map(|name| ["--test", name]));
-    decoy::run_tests(&[], |env| rust_tests::run_some(&more, env))
+    decoy::run_tests(&[], |env| rust_tests::run_some(&more, |_| true, env))
 }
 
 /// Runs the tests with Rust at one end and the newly built TypeScript at the other.
