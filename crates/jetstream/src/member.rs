@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nowcast_cluster::{
     Epoch, LEASE_MAX, Load, Name, ReleasesApart, ServerEntry, ServerId, ServerPhase, choose,
@@ -22,6 +22,12 @@ use crate::{Bucket, ClusterError, Link, clock};
 
 /// Attempts to change an entry that others change at the same time.
 const TRIES: u32 = 16;
+
+/// Time for which a room is taken again and again while NATS does not answer, or until this server has a lease again.
+const TAKE_WITHIN: Duration = Duration::from_secs(10);
+
+/// Pause before a room is taken again.
+const TAKE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Maximum time of the entry that ends a server's life.
 const END_WITHIN: Duration = Duration::from_secs(1);
@@ -173,7 +179,19 @@ impl Member {
             return Err(TakeError::Tags(lacking));
         }
         let (inner, requires) = (Arc::clone(&self.inner), requires.into());
-        self.wait_for(async move { inner.take(room, requires).await })
+        self.wait_for(async move {
+            let until = Instant::now() + TAKE_WITHIN;
+            loop {
+                match inner.take(room, Arc::clone(&requires)).await {
+                    Err(TakeError::NoLease | TakeError::Failed(_))
+                        if Instant::now() < until && !inner.has_ended() =>
+                    {
+                        tokio::time::sleep(TAKE_PAUSE).await;
+                    }
+                    outcome => break outcome,
+                }
+            }
+        })
     }
 
     /// Releases a room, so that any server may take it at once. Waits for NATS. A failure is ignored: the room can be taken
@@ -387,6 +405,11 @@ impl Inner {
 
     fn has_lease(&self) -> bool {
         self.lock().leases.covers(clock::now())
+    }
+
+    /// Whether this server has left the cluster.
+    fn has_ended(&self) -> bool {
+        self.lock().phase == ServerPhase::Dead
     }
 
     /// Whether this server owns a room, and its lease covers this moment.

@@ -8,7 +8,7 @@ use nowcast_jetstream::{
     Place, RoomLease, TakeError, answer_requests,
 };
 
-use super::{PATIENCE, block_on, own_name, shared};
+use super::{PATIENCE, Servers, block_on, own_name, shared};
 
 const LEASE: Duration = Duration::from_millis(1_500);
 
@@ -244,6 +244,19 @@ fn a_server_whose_life_another_server_ended_loses_its_rooms_and_enters_again() {
     wait_until("the server enters again", || north.id().incarnation == 2 && north.has_lease());
     assert_eq!((north.lease("plaza"), north.owned()), (RoomLease::Lost, Vec::new()));
     assert_eq!(north.take("plaza", &[]).unwrap(), Epoch(2));
+}
+
+#[test]
+fn a_room_that_is_asked_for_while_nats_is_away_is_taken_when_nats_answers() {
+    let mut servers = Servers::start(1);
+    let north = join(&servers.address(), &LinkOptions { replicas: 1, ..own_name() }, "north");
+    servers.cluster().kill(0);
+    wait_until("the lease ends", || !north.has_lease());
+    std::thread::scope(|scope| {
+        let taken = scope.spawn(|| north.take("plaza", &[]));
+        servers.cluster().restart(0).expect("the server starts with its files");
+        assert_eq!(taken.join().expect("no panic").unwrap(), Epoch(1));
+    });
 }
 
 #[test]
