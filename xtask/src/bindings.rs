@@ -1,4 +1,4 @@
-//! Tests the Python package: builds its module, installs packages such as numpy below target/, and runs its tests.
+//! Tests the Python package: installs packages such as numpy below target/, and runs its tests.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,10 @@ use crate::step;
 /// Packages of the registry that the tests import: for arrays, tables, and the notebook.
 const PACKAGES: [&str; 5] = ["numpy", "pandas", "matplotlib", "nbclient", "ipykernel"];
 
-/// Runs the tests with `program` as server.
+/// Runs the tests with `program` as server. The module was built with the rest of the workspace.
 pub(crate) fn run(program: &str) -> anyhow::Result<()> {
     let python = step::python_with("bindings", &PACKAGES, &PACKAGES)?;
-    let target = step::target_dir().join("python");
-    let package = build(&target, "dev", "debug")?;
+    let package = assemble(&step::target_dir().join("debug"))?;
     let (python, package) = (python.to_string_lossy(), package.to_string_lossy());
     let line = [&python, "-m", "unittest", "discover", "--start-directory", "bindings/python/tests"];
     let screenshots = step::target_dir().join("screenshots").to_string_lossy().into_owned();
@@ -28,25 +27,18 @@ pub(crate) fn run(program: &str) -> anyhow::Result<()> {
 
 /// Measures puts and receives of the package in release, by `bindings/python/examples/measure.py`.
 pub(crate) fn measure() -> anyhow::Result<()> {
-    let package = build(&step::target_dir().join("python"), "release", "release")?;
+    step::run(&["cargo", "build", "--release", "--package", "nowcast-python"])?;
+    let package = assemble(&step::target_dir().join("release"))?;
     let line = ["python3", "bindings/python/examples/measure.py"];
     step::run_with_env(&line, &[("PYTHONPATH", &package.to_string_lossy())])
 }
 
-/// Builds the module below `target`, and returns a folder with the package.
-fn build(target: &Path, profile: &str, folder: &str) -> anyhow::Result<PathBuf> {
-    let manifest = "bindings/python/Cargo.toml";
-    let line = ["cargo", "build", "--manifest-path", manifest, "--quiet", "--locked", "--profile", profile];
-    step::run_with_env(&line, &[("CARGO_TARGET_DIR", &target.to_string_lossy())])?;
-    assemble(&target.join(folder))
-}
-
-/// Makes a folder with the package: its files, and the module. Returns the folder.
-fn assemble(target: &Path) -> anyhow::Result<PathBuf> {
-    let folder = target.join("package");
+/// Makes a folder with the package: its files, and the module in the folder `built`. Returns the folder.
+fn assemble(built: &Path) -> anyhow::Result<PathBuf> {
+    let folder = step::target_dir().join("python");
     let files = folder.join("nowcast");
     std::fs::create_dir_all(&files).context("cannot make the folder of the package")?;
-    std::fs::copy(target.join("libnowcast_python.so"), files.join("_nowcast.abi3.so"))
+    std::fs::copy(built.join("libnowcast_python.so"), files.join("_nowcast.abi3.so"))
         .context("cargo has built no module")?;
     for file in std::fs::read_dir(step::root().join("bindings/python/python/nowcast"))? {
         let file = file?;

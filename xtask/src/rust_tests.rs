@@ -28,17 +28,22 @@ struct Program {
 /// The number of slow programs that the summary names.
 const SLOWEST: usize = 8;
 
-/// Builds every test, and the programs that tests start. A later build of a single test must also name the whole workspace. Cargo
-/// chooses features by the named packages, and for a single package it would build most dependencies again.
+/// Makes cargo compile the workspace by Clippy's compiler, which also lints what it compiles. So code is compiled once, not a second
+/// time for its lints. Warnings are errors.
+const LINTED: [(&str, &str); 2] =
+    [("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"), ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings")];
+
+/// Builds and lints everything in the workspace. A later build of a single test must also name the whole workspace. Cargo chooses
+/// features by the named packages, and for a single package it would build most dependencies again.
 pub(crate) fn build() -> anyhow::Result<()> {
-    programs(&[]).map(drop)
+    step::run_with_env(&["cargo", "build", "--workspace", "--all-targets"], &LINTED)
 }
 
 /// Runs all tests and the examples of the documentation, and fails with the names of the tests that failed.
 pub(crate) fn run(env: &[(&str, &str)]) -> anyhow::Result<()> {
     let mut failures = run_programs(programs(&[])?, env)?;
     let documentation = ["cargo", "test", "--workspace", "--doc", "--no-fail-fast", "--quiet"];
-    if let Err(error) = step::run_with_env(&documentation, env) {
+    if let Err(error) = step::run_with_env(&documentation, &[&LINTED, env].concat()) {
         failures.add(&error.to_string());
     }
     failures.into_result()
@@ -55,12 +60,18 @@ pub(crate) fn run_some(
     run_programs(programs, env)?.into_result()
 }
 
+/// Runs the ignored tests of the test programs with this name.
+pub(crate) fn run_ignored(name: &str, env: &[(&str, &str)]) -> anyhow::Result<()> {
+    let line = ["cargo", "test", "--workspace", "--test", name, "--", "--ignored"];
+    step::run_with_env(&line, &[&LINTED, env].concat())
+}
+
 /// Builds the tests and returns the programs in the order in which cargo finished them.
 fn programs(more: &[&str]) -> anyhow::Result<Vec<Program>> {
     let line =
         [&["cargo", "test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"], more]
             .concat();
-    let mut cargo = step::prepared(&line, &[])?
+    let mut cargo = step::prepared(&line, &LINTED)?
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| step::cannot_start(&line))?;

@@ -61,8 +61,7 @@ const STEPS: &[Step] = &[
     always("typescript format and lint", |_| step::run(&["npx", "--no", "biome", "check"])),
     always("typescript types", |_| step::run(&["npm", "run", "--silent", "types"])),
     always("typescript builds", |_| client::build_all()),
-    always("rust lint", |_| clippy()),
-    always("rust builds", |_| build_rust()),
+    always("rust builds and lints", |_| build_rust()),
     always("session vectors, second reader", |_| session_vectors()),
     always("rust tests", |args| decoy::run_tests(long_form(args), rust_tests::run)),
     always("typescript tests", typescript_tests),
@@ -140,11 +139,7 @@ fn session_vectors() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn clippy() -> anyhow::Result<()> {
-    step::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
-}
-
-/// Builds every test, the programs that tests start, and nats-server.
+/// Builds and lints every crate, every test and the programs that tests start, and builds nats-server.
 fn build_rust() -> anyhow::Result<()> {
     rust_tests::build()?;
     nats::program().map(drop)
@@ -168,10 +163,7 @@ fn portable_tests(_: &Args) -> anyhow::Result<()> {
 /// Runs the tests with Rust at one end and the newly built TypeScript at the other.
 fn sessions_across_languages() -> anyhow::Result<()> {
     let peer = step::root().join("packages/nowcast/test/session/peer.mjs");
-    step::run_with_env(
-        &["cargo", "test", "--workspace", "--test", "across_languages", "--", "--ignored"],
-        &[("NOWCAST_TYPESCRIPT_PEER", &peer.to_string_lossy())],
-    )
+    rust_tests::run_ignored("across_languages", &[("NOWCAST_TYPESCRIPT_PEER", &peer.to_string_lossy())])
 }
 
 fn rust_docs() -> anyhow::Result<()> {
