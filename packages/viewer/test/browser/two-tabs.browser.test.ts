@@ -147,6 +147,25 @@ async function within(deadlineMs: number, condition: () => Promise<boolean>): Pr
   );
 }
 
+/** The largest differences between two pages that show all 300 blocks at rest; nothing if they differ, or if a block moves. */
+async function asleep(one: Visitor, two: Visitor): Promise<{ metres: number; degrees: number } | undefined> {
+  const states = [await one.quiet(), await two.quiet()];
+  if (states.some(({ lastMotion, shown }) => shown <= lastMotion + 60)) return undefined;
+  const others = new Map((await two.blocks()).map((block) => [block.id, block]));
+  const blocks = await one.blocks();
+  if (blocks.length !== 300 || others.size !== 300) return undefined;
+  const worst = { metres: 0, degrees: 0 };
+  for (const { id, position, quaternion } of blocks) {
+    const other = others.get(id);
+    if (other === undefined) return undefined;
+    const apart = Math.hypot(...position.map((coordinate, axis) => coordinate - other.position[axis]!));
+    const cosine = Math.abs(quaternion.reduce((sum, part, i) => sum + part * other.quaternion[i]!, 0));
+    worst.metres = Math.max(worst.metres, apart);
+    worst.degrees = Math.max(worst.degrees, (2 * Math.acos(Math.min(1, cosine)) * 180) / Math.PI);
+  }
+  return worst.metres < 0.01 && worst.degrees < 1 ? worst : undefined;
+}
+
 describe("two players in two tabs", () => {
   it("are there by the best carrier that each may have", async () => {
     expect((await ada.stats()).link?.carrier).toBe("WebTransport");
@@ -204,32 +223,13 @@ describe("two players in two tabs", () => {
     console.log(`block ${thrown} flew`);
   });
 
-  it("agree on every block, to 1 cm and 1°, once all is asleep", async () => {
-    await waitFor(
-      "everything to sleep and both pages to show it",
-      async () => {
-        const states = [await ada.quiet(), await ben.quiet()];
-        return states.every(({ lastMotion, shown }) => shown > lastMotion + 60);
-      },
-      90_000,
-    );
-    const inBens = new Map((await ben.blocks()).map((block) => [block.id, block]));
-    const inAdas = await ada.blocks();
-    expect(inAdas.length).toBe(300);
-    let worstMetres = 0;
-    let worstDegrees = 0;
-    for (const { id, position, quaternion } of inAdas) {
-      const other = inBens.get(id)!;
-      const apart = Math.hypot(...position.map((coordinate, axis) => coordinate - other.position[axis]!));
-      const cosine = Math.abs(quaternion.reduce((sum, part, i) => sum + part * other.quaternion[i]!, 0));
-      worstMetres = Math.max(worstMetres, apart);
-      worstDegrees = Math.max(worstDegrees, (2 * Math.acos(Math.min(1, cosine)) * 180) / Math.PI);
-    }
+  it("agree on all 300 blocks, to 1 cm and 1°, once they sleep", async () => {
+    // A page that a busy machine holds back shows the last motion later than the other one.
+    const both = "both pages to show all blocks asleep, and in the same places";
+    const apart = await waitFor(both, () => asleep(ada, ben), 90_000);
     console.log(
-      `300 blocks: at most ${(worstMetres * 1000).toFixed(2)} mm and ${worstDegrees.toFixed(3)}° apart`,
+      `300 blocks: at most ${(apart.metres * 1000).toFixed(2)} mm and ${apart.degrees.toFixed(3)}° apart`,
     );
-    expect(worstMetres).toBeLessThan(0.01);
-    expect(worstDegrees).toBeLessThan(1);
   });
 
   it("chat, and their input stays text", async () => {
