@@ -74,10 +74,8 @@ fn build() -> anyhow::Result<PathBuf> {
     tools::require_c_compiler()?;
     client::build()?;
     let features = ["--no-default-features", "--features", "cluster"];
-    step::run(
-        &[&["cargo", "build", "--profile", "serve", "--package", "nowcast-cli"], &features[..]].concat(),
-    )?;
-    Ok(step::target_dir().join("serve/nowcast"))
+    step::run(&[&["cargo", "build", "--package", "nowcast-cli"], &features[..]].concat())?;
+    Ok(step::target_dir().join("debug/nowcast"))
 }
 
 fn start(

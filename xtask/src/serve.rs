@@ -1,7 +1,5 @@
 //! Builds the required programs and runs them.
 
-use anyhow::{Context as _, ensure};
-
 use crate::{client, step, tools};
 
 /// Arguments for `nowcast`.
@@ -38,30 +36,17 @@ pub(crate) fn sample_worlds() -> anyhow::Result<Vec<String>> {
     Ok(folders)
 }
 
-/// Builds the client, and a server (target/serve/nowcast). Such a build is the fastest way to a running world. The server is built
-/// with a separate profile. So its path differs from that of the release binary.
+/// Builds the client and an unoptimised server, which is the fastest way to a running world: two people in a sample world need less
+/// than a fifth of a core.
 pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     tools::require_c_compiler()?;
-    build_pages_beside_rooms()?;
-    let build = ["--profile", "serve", "--package", "nowcast-cli", "--no-default-features"];
-    let mut line = [&["cargo", "run"], &build[..], &["--", "serve"]].concat();
+    client::build()?;
+    let build = ["cargo", "run", "--package", "nowcast-cli", "--no-default-features"];
+    let mut line = [&build[..], &["--", "serve"]].concat();
     let says_which = |word: &String| word == "--world" || std::path::Path::new(word).is_dir();
     let samples = if args.rest.iter().any(says_which) { Vec::new() } else { sample_worlds()? };
     line.extend(args.rest.iter().chain(&samples).map(String::as_str));
     step::run(&line)
-}
-
-/// Builds the pages that the server embeds, and at the same time the crates below the server, which take longest.
-fn build_pages_beside_rooms() -> anyhow::Result<()> {
-    tools::require_node()?;
-    let line = ["cargo", "build", "--profile", "serve", "--package", "nowcast-room"];
-    let mut rooms = step::prepared(&line, &[])?.spawn().with_context(|| step::cannot_start(&line))?;
-    if let Err(error) = client::build() {
-        rooms.kill()?;
-        return Err(error);
-    }
-    ensure!(rooms.wait()?.success(), "`{}` failed", line.join(" "));
-    Ok(())
 }
 
 /// Builds the packages of TypeScript, which projects outside of the checkout install, and the self-contained binary.
