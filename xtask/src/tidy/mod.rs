@@ -2,25 +2,20 @@
 //!
 //! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
 //! - A crate that never has a socket links no crate that opens one (`sockets.rs`).
-//! - No files of a crate use each other in a circle. No TypeScript files of a package import each other in a circle
-//!   (`import_circles.rs`).
+//! - No files of a crate use each other in a circle (Biome's rule `noImportCycles` finds circles of TypeScript files).
 //! - Every test file belongs to a test program.
 //! - `unsafe` is used only in the listed crates.
 //! - The TypeScript SDK has no runtime dependency, and packages that draw with three.js do not bundle three.js.
 //! - The lock files name no download hosts.
-//! - No comment, page, message or test name begins with a relative clause (`sentences.rs`).
 
 mod circles;
-mod import_circles;
 mod rust_paths;
-mod sentences;
 mod sockets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use serde_json::Value;
 
 use crate::step::{self, root};
@@ -34,15 +29,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     let crates = check_dependencies(&mut complaints)?;
     circles::check(&root(), &crates, &mut complaints)?;
-    import_circles::check(&root(), &mut complaints)?;
     check_unsafe(&mut complaints)?;
     check_packages(&mut complaints)?;
     check_tests(&mut complaints)?;
     sockets::check(&root(), &mut complaints)?;
-    sentences::check(&root(), &mut complaints)?;
     if complaints.is_empty() {
         eprintln!(
-            "tidy: dependencies, circles, unsafe, packages, tests and sentences follow the rules of this repository"
+            "tidy: dependencies, circles, unsafe, packages and tests follow the rules of this repository"
         );
         return Ok(());
     }
@@ -209,16 +202,6 @@ fn check_packages(complaints: &mut Vec<String>) -> anyhow::Result<()> {
             .push("package-lock.json names download hosts; .npmrc should have kept them out".to_owned());
     }
     Ok(())
-}
-
-/// Returns the paths, relative to `root`, of the files that git tracks.
-fn tracked_files(root: &Path) -> anyhow::Result<Vec<String>> {
-    let output =
-        Command::new("git").arg("-C").arg(root).arg("ls-files").output().context("cannot run git")?;
-    if !output.status.success() {
-        bail!("git ls-files failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
 }
 
 /// Returns all files with this extension that are part of the source tree.
