@@ -76,6 +76,8 @@ pub(crate) struct Physics {
     pushed_in_step: Vec<RigidBodyHandle>,
     /// Number of ladders and waters.
     media: usize,
+    /// The bounding boxes of fixed obstacles.
+    fixed: Bvh,
 }
 
 impl Physics {
@@ -96,6 +98,7 @@ impl Physics {
             pushed: Vec::new(),
             pushed_in_step: Vec::new(),
             media: 0,
+            fixed: Bvh::new(),
         }
     }
 
@@ -105,7 +108,7 @@ impl Physics {
             self.placed = Bvh::new();
         }
         self.corrected_by_max = 0.0;
-        self.world.step_with_events(&Passing, &());
+        self.world.step_with_events(&Hooks { fixed: &self.fixed }, &());
         self.pushed_in_step.clear();
         self.pushed_in_step.append(&mut self.pushed);
         for handle in &self.pushed_in_step {
@@ -159,7 +162,7 @@ impl Physics {
 
     fn step_still(&mut self, seconds: f32) {
         self.world.integration_parameters.dt = seconds;
-        self.world.step_with_events(&Passing, &());
+        self.world.step_with_events(&Hooks { fixed: &self.fixed }, &());
         self.world.integration_parameters.dt = crate::STEP_SECONDS;
     }
 
@@ -239,7 +242,9 @@ impl Physics {
         if !hulls.is_empty() {
             self.hulls.insert(state.id, hulls);
         }
-        Handles { body, collider }
+        let handles = Handles { body, collider };
+        self.note_fixed(handles);
+        handles
     }
 
     fn shape(
@@ -399,16 +404,23 @@ impl Physics {
     }
 }
 
-/// Disables contacts between a body and the body that it passes through, and between a planned body and bodies that are not
-/// dynamic.
-struct Passing;
+/// Disables contacts between a body and the body that it passes through, between a planned body and bodies that are not
+/// dynamic, and with the inner edges of ground that consists of several boxes.
+struct Hooks<'a> {
+    /// The bounding boxes of fixed obstacles.
+    fixed: &'a Bvh,
+}
 
-impl PhysicsHooks for Passing {
+impl PhysicsHooks for Hooks<'_> {
     fn filter_contact_pair(&self, context: &PairFilterContext) -> Option<SolverFlags> {
         let PairFilterContext { colliders, bodies, collider1, collider2, .. } = context;
         let pair = [&colliders[*collider1], &colliders[*collider2]];
         let is_solved = !passes_each_other(pair) && !around::is_unsolved(bodies, pair);
         is_solved.then_some(SolverFlags::COMPUTE_RIGID_IMPULSES)
+    }
+
+    fn modify_solver_contacts(&self, context: &mut ContactModificationContext<'_>) {
+        inner_edges::remove(context, self.fixed);
     }
 }
 
@@ -419,10 +431,12 @@ fn groups(layers: Layers) -> InteractionGroups {
     InteractionGroups::new(own, admitted, InteractionTestMode::And)
 }
 
-/// The hook is enabled only for bodies that ignore contacts, because contacts are cheaper without it.
+/// Each hook is enabled only for the bodies that need it, because contacts are cheaper without it.
 fn hooks(tag: u128) -> ActiveHooks {
-    let ignores_contacts = tag & (PASSES_TAG | PLANNED_TAG) != 0;
-    if ignores_contacts { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
+    let mut hooks = ActiveHooks::empty();
+    hooks.set(ActiveHooks::FILTER_CONTACT_PAIRS, tag & (PASSES_TAG | PLANNED_TAG) != 0);
+    hooks.set(ActiveHooks::MODIFY_SOLVER_CONTACTS, tag & INNER_EDGES_TAG != 0);
+    hooks
 }
 
 const PASSES_TAG: u128 = 1 << 64;
@@ -431,8 +445,10 @@ const WATER_TAG: u128 = 1 << 66;
 const REPORTER_TAG: u128 = 1 << 67;
 /// The step of this body is planned ([`Physics::plan`]).
 const PLANNED_TAG: u128 = 1 << 68;
+/// This body is fixed, and another fixed body covers one of its sides ([`inner_edges`]).
+const INNER_EDGES_TAG: u128 = 1 << 69;
 /// The parts of the user data that stay if a body passes through another one.
-const LASTING_TAGS: u128 = LADDER_TAG | WATER_TAG | REPORTER_TAG | PLANNED_TAG;
+const LASTING_TAGS: u128 = LADDER_TAG | WATER_TAG | REPORTER_TAG | PLANNED_TAG | INNER_EDGES_TAG;
 
 /// The user data of a collider without its other tags: its entity and the entity that it passes through.
 fn tag(id: EntityId, passes: Option<EntityId>) -> u128 {
@@ -470,6 +486,7 @@ fn passes_each_other([a, b]: [&Collider; 2]) -> bool {
 
 mod around;
 mod crowd;
+mod inner_edges;
 
 #[cfg(test)]
 mod self_check;

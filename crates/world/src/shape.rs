@@ -1,5 +1,6 @@
 //! Shapes of bodies, for physics.
 
+use rapier3d::parry::shape::{HeightFieldFlags, TriMeshFlags};
 use rapier3d::parry::utils::Array2;
 use rapier3d::prelude::{Pose as RapierPose, Rotation, SharedShape, Vector};
 
@@ -229,13 +230,15 @@ impl ColliderShape {
             ColliderShape::ConvexHull { points } => SharedShape::convex_hull(&scaled(points))
                 .ok_or("the points have no convex hull with a volume")?,
             ColliderShape::TriangleMesh { vertices, triangles } => {
-                SharedShape::trimesh(scaled(vertices), triangles.clone())
+                let flags = TriMeshFlags::FIX_INTERNAL_EDGES_TWO_SIDED;
+                SharedShape::trimesh_with_flags(scaled(vertices), triangles.clone(), flags)
                     .map_err(|_| "the triangles are not a mesh")?
             }
             ColliderShape::HeightField { heights, columns, size } => {
                 let rows = heights.len() / columns;
                 let grid = Array2::new(rows, *columns, by_columns(heights, *columns));
-                SharedShape::heightfield(grid, Vector::new(size[0] * x, y, size[1] * z))
+                let size = Vector::new(size[0] * x, y, size[1] * z);
+                SharedShape::heightfield_with_flags(grid, size, HeightFieldFlags::FIX_INTERNAL_EDGES)
             }
             ColliderShape::Compound { .. } if !is_uniform => {
                 return Err("a compound needs one scale for all axes");

@@ -121,7 +121,11 @@ function build(form: Form, scale: Vec3): BuiltShape | undefined {
       const vertices = pointsOf(form.vertices, scale);
       const triangles = Uint32Array.from(form.triangles);
       return (
-        vertices && { half: halfOf(vertices), build: (rapier) => new rapier.TriMesh(vertices, triangles) }
+        vertices && {
+          half: halfOf(vertices),
+          build: (rapier) =>
+            new rapier.TriMesh(vertices, triangles, rapier.TriMeshFlags.FIX_INTERNAL_EDGES_TWO_SIDED),
+        }
       );
     }
     case "heights":
@@ -190,7 +194,11 @@ function buildHeights(
   }
   return {
     half: [wide / 2, highest * scale[1], deep / 2],
-    build: (rapier) => new rapier.Heightfield(rows - 1, columns - 1, grid, { x: wide, y: scale[1], z: deep }),
+    build: (rapier) => {
+      const size = { x: wide, y: scale[1], z: deep };
+      const flags = rapier.HeightFieldFlags.FIX_INTERNAL_EDGES;
+      return new rapier.Heightfield(rows - 1, columns - 1, grid, size, flags);
+    },
   };
 }
 

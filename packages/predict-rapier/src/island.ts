@@ -1,8 +1,9 @@
 /** The physics of a few bodies around an avatar, computed as on the server, and its recent steps. */
-import type { Collider, RigidBody, World } from "@dimforge/rapier3d-deterministic-compat";
+import type { Collider, EventQueue, RigidBody, World } from "@dimforge/rapier3d-deterministic-compat";
 import type { Gait, WalkerMotion } from "nowcast/extend";
 import type { Walker } from "nowcast/world";
 import { type BodyForm, capsuleForm } from "./form.js";
+import { InnerEdges } from "./inner-edges.js";
 import type { Rapier } from "./rapier.js";
 import { SPEED_MAX, shorten } from "./tracks.js";
 
@@ -48,22 +49,31 @@ export class Island {
   readonly #world: World;
   readonly #avatar: RigidBody;
   readonly #avatarCollider: Collider;
+  readonly #avatarReach: number;
   readonly #vector = { x: 0, y: 0, z: 0 };
   readonly #turn = { x: 0, y: 0, z: 0, w: 1 };
   fixedCount = 0;
   readonly #rapier: Rapier;
+  readonly #innerEdges: InnerEdges;
+  /** Stays empty. Rapier calls hooks only in a step with such a queue. */
+  readonly #events: EventQueue;
 
   constructor(rapier: Rapier, gait: Gait, walker: Walker | Gait) {
     this.#rapier = rapier;
     const { RigidBodyDesc } = rapier;
     this.#world = new rapier.World({ x: 0, y: -gait.gravity, z: 0 });
+    this.#innerEdges = new InnerEdges(rapier);
+    this.#events = new rapier.EventQueue(true);
     this.#avatar = this.#world.createRigidBody(RigidBodyDesc.dynamic().lockRotations().setCanSleep(false));
-    const desc = capsuleForm(walker).build(rapier).setCollisionGroups(AVATAR_GROUP);
+    const form = capsuleForm(walker);
+    this.#avatarReach = Math.hypot(...form.half);
+    const desc = form.build(rapier).setCollisionGroups(AVATAR_GROUP);
     this.#avatarCollider = this.#world.createCollider(desc, this.#avatar);
     this.#byCollider.set(this.#avatarCollider.handle, -1);
   }
 
   free(): void {
+    this.#events.free();
     this.#world.free();
   }
 
@@ -87,6 +97,7 @@ export class Island {
       const collider = this.#world.createCollider(shape, body);
       this.slots[slot] = { body, collider, form };
       this.#byCollider.set(collider.handle, slot);
+      this.#innerEdges.addMoving(collider, form.motion === "kinematic");
     } catch (error) {
       this.#world.removeRigidBody(body);
       throw error;
@@ -99,6 +110,7 @@ export class Island {
   remove(slot: number): void {
     const { body, collider } = this.slots[slot]!;
     this.#byCollider.delete(collider.handle);
+    this.#innerEdges.removeMoving(collider);
     this.#world.removeRigidBody(body);
     this.slots[slot] = undefined;
   }
@@ -111,7 +123,9 @@ export class Island {
       desc.setRotation({ x: pose[3]!, y: pose[4]!, z: pose[5]!, w: pose[6]! }),
     );
     try {
-      this.#world.createCollider(shape, body);
+      const collider = this.#world.createCollider(shape, body);
+      // A body that rests outside of the island is no ground for the server.
+      if (form.motion === "fixed") this.#innerEdges.addFixed(collider, Math.hypot(...form.half));
     } catch (error) {
       this.#world.removeRigidBody(body);
       throw error;
@@ -130,6 +144,7 @@ export class Island {
   }
 
   removeFixed(body: RigidBody): void {
+    this.#innerEdges.removeFixed(body.collider(0));
     this.#world.removeRigidBody(body);
     this.fixedCount--;
   }
@@ -183,7 +198,7 @@ export class Island {
 
   /** One step of 1/60 s. Returns false if a body got an invalid value; the body then keeps its position, at rest. */
   step(): boolean {
-    this.#world.step();
+    this.#step();
     let isSane = true;
     for (let slot = 0; slot < BODIES_MAX; slot++) {
       if (this.slots[slot] !== undefined && !this.#readState(slot)) isSane = false;
@@ -265,8 +280,23 @@ export class Island {
   #stepStill(seconds: number): void {
     const usual = this.#world.timestep;
     this.#world.timestep = seconds;
-    this.#world.step();
+    this.#step();
     this.#world.timestep = usual;
+  }
+
+  #step(): void {
+    // Bodies may have been set to other places since the last step.
+    this.#world.propagateModifiedBodyPositionsToColliders();
+    const { x, y, z } = this.#avatar.translation(this.#vector);
+    this.#innerEdges.examine(this.#avatarCollider, x, y, z, this.#avatarReach);
+    for (let slot = 0; slot < BODIES_MAX; slot++) {
+      const { collider, body, form } = this.slots[slot] ?? {};
+      if (collider === undefined || body!.isSleeping()) continue;
+      const at = slot * STRIDE;
+      const [bx, by, bz] = [this.states[at]!, this.states[at + 1]!, this.states[at + 2]!];
+      this.#innerEdges.examine(collider, bx, by, bz, Math.hypot(...form!.half));
+    }
+    this.#world.step(this.#events, this.#innerEdges);
   }
 
   /** In kilograms. */

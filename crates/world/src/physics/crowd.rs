@@ -27,11 +27,13 @@ impl Physics {
     pub(crate) fn note_placed(&mut self, handles: Handles) {
         let bounds = self.collider(handles).shape().compute_aabb(self.get(handles).position());
         self.placed.insert(bounds, index_of(handles.collider));
+        self.note_fixed(handles);
     }
 
     /// Forgets a body that is removed.
     pub(super) fn forget_placed(&mut self, handles: Handles) {
         self.placed.remove(index_of(handles.collider));
+        self.forget_fixed(handles);
     }
 
     /// Returns the bodies whose bounding boxes overlap a box, with their boxes. Which bodies are returned depends only on
@@ -61,6 +63,6 @@ impl Physics {
 }
 
 /// The index of a collider in the trees of bounding boxes.
-fn index_of(collider: ColliderHandle) -> u32 {
+pub(super) fn index_of(collider: ColliderHandle) -> u32 {
     collider.0.into_raw_parts().0
 }

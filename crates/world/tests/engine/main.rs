@@ -3,6 +3,7 @@
 mod bodies;
 mod commands;
 mod crowds;
+mod flat_ground;
 mod garden;
 mod layers;
 mod memory;
