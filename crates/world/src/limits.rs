@@ -90,9 +90,12 @@ pub const VALUE_DEPTH_MAX: usize = 16;
 /// Maximum length of a chain of parents.
 pub const PARENTS_DEPTH_MAX: usize = 8;
 
-/// The largest coordinate, in metres. At greater coordinates, 32-bit floats do not resolve millimetres well enough for
-/// physics.
+/// The largest coordinate, in metres.
 pub const POSITION_MAX: f32 = 100_000.0;
+
+/// Up to this coordinate, in metres, bodies that forces move and walkers go as far as at the origin, to a few thousandths. At greater
+/// coordinates, 32-bit floats round each step noticeably. Kinematic bodies go as far everywhere.
+pub const PRECISE_POSITION_MAX: f32 = 2_000.0;
 
 /// The largest speed that rules can set, in metres a second. The solver limits speeds to [`crate::SPEED_MAX`].
 pub const VELOCITY_MAX: f32 = 1_000.0;

@@ -140,6 +140,16 @@ impl Physics {
         self.awake = now;
     }
 
+    /// The kinematic bodies that moved in the last step without turning.
+    pub(crate) fn kinematic_moved(&self) -> impl Iterator<Item = (EntityId, &RigidBody)> {
+        let PhysicsWorld { islands, bodies, .. } = &self.world;
+        let active = islands.active_bodies().filter_map(|handle| bodies.get(handle));
+        let moving = |body: &&RigidBody| {
+            body.is_kinematic() && body.linvel() != Vector::ZERO && body.angvel() == Vector::ZERO
+        };
+        active.filter(moving).map(|body| (EntityId(body.user_data as u32), body))
+    }
+
     /// Prepares an empty world for many bodies at once ([`Physics::find_contacts`]). The first step of non-zero length
     /// searches for islands among all bodies and lets none of them sleep. So this first step is taken while there are no
     /// bodies.

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::Scene;
+use crate::STEP_HZ;
 use crate::contact::Contact;
 use crate::id::EntityId;
 use crate::math::yaw_rotation;
 use crate::pose::{Velocity, public_pose};
+
+/// A step that is longer than this many grains along an axis needs no correction ([`advanced`]).
+const GRAINS_MAX: f64 = 65_536.0;
 
 impl Scene {
     /// Computes the velocity of walkers from their input.
@@ -26,8 +30,25 @@ impl Scene {
     /// Steps physics and copies the results into the columns.
     pub(crate) fn move_bodies(&mut self) {
         self.physics.step();
+        self.advance_kinematic();
         self.settle_walkers();
         self.note_moved();
+    }
+
+    /// Corrects the positions of kinematic bodies that do not turn, where physics rounded them.
+    fn advance_kinematic(&mut self) {
+        let Scene { physics, entities, tick, .. } = self;
+        let moved = physics.kinematic_moved().filter_map(|(id, body)| {
+            let row = entities.row(id)?;
+            let (from, to) = (entities.poses[row].position, body.translation().to_array());
+            let velocity = body.linvel().to_array();
+            let exact = [0, 1, 2].map(|axis| advanced(from[axis], velocity[axis], *tick).unwrap_or(to[axis]));
+            Some((entities.handles[row]?, exact, velocity))
+        });
+        let moved: Vec<_> = moved.collect();
+        for (handles, position, velocity) in moved {
+            physics.place(handles, position, velocity);
+        }
     }
 
     /// Copies poses and velocities from physics.
@@ -88,4 +109,22 @@ impl Scene {
         contacts.sort_by_key(|contact| (contact.a, contact.b, contact.is_begin));
         contacts
     }
+}
+
+/// Returns a coordinate after one more step at this velocity, if the step is so short that rounding matters. A coordinate is a
+/// multiple of its grain, the distance to the next number. Far from the origin, a step is a few grains long or less, so the
+/// fractions of the steps are added up.
+fn advanced(from: f32, velocity: f32, tick: u64) -> Option<f32> {
+    let way = f64::from(velocity) / f64::from(STEP_HZ);
+    let to = f64::from(from) + way;
+    let size = to.abs() as f32;
+    let grain = f64::from(size.next_up()) - f64::from(size);
+    let grains = way / grain;
+    if grains.abs() > GRAINS_MAX {
+        return None;
+    }
+    // This sum over many steps has no error, because each term cancels a part of the one before it.
+    let tick = tick as f64;
+    let taken = ((tick + 1.0) * grains).floor() - (tick * grains).floor();
+    Some((f64::from(from) + taken * grain) as f32)
 }

@@ -175,3 +175,25 @@ fn a_path_of_too_many_places_or_too_many_paths_are_refused() {
     });
     assert!(world.entity(lift).is_some());
 }
+
+#[test]
+fn slow_kinematic_bodies_go_as_far_at_every_distance_from_the_origin() {
+    for from in [0.0, 500.0, 2_000.0, 10_000.0, 50_000.0, 99_000.0_f32] {
+        for speed in [0.1, -0.01, 3.0] {
+            let place = Pose { position: [from, 30.0, -from], ..Pose::IDENTITY };
+            let (mut world, lift) = with_lift(move |scene, lift| {
+                scene.set_pose(lift, place).expect("the place is in bounds");
+                let velocity = Velocity { linear: [speed, 0.0, -2.0 * speed], ..Velocity::default() };
+                scene.set_velocity(lift, velocity).expect("the body can move");
+            });
+            let before = position(&world, lift);
+            steps(&mut world, 3_600);
+            let way = [0, 1, 2].map(|axis| position(&world, lift)[axis] - before[axis]);
+            // The largest error of a position that is rounded, and of its start.
+            let most = 2e-3 + 2.0 * f32::EPSILON * from;
+            for (way, expected) in way.into_iter().zip([60.0 * speed, 0.0, -120.0 * speed]) {
+                assert!((way - expected).abs() <= most, "{speed} m/s from {from}: {way} for {expected}");
+            }
+        }
+    }
+}
