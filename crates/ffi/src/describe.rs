@@ -1,7 +1,7 @@
 //! Values and updates of a world as JSON.
 
 use nowcast_wire::Value;
-use nowcast_wire_tools::{from_json, write_json};
+use nowcast_wire_tools::{FromJson, write_json};
 use nowcast_world_client::Update;
 use nowcast_world_protocol::session::{FromWorld, Said};
 
@@ -18,8 +18,8 @@ pub(crate) fn json(value: Value) -> String {
 
 /// Parses JSON as a value.
 pub(crate) fn parse(text: &str) -> Result<Value, Failure> {
-    let json = serde_json::from_str(text).map_err(|error| Failure::argument(format!("not JSON: {error}")))?;
-    Ok(from_json(json))
+    let read = serde_json::from_str(text).map_err(|error| Failure::argument(format!("not JSON: {error}")));
+    read.map(|FromJson(value)| value)
 }
 
 fn representable(value: Value) -> Value {

@@ -4,14 +4,13 @@ use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 
 use serde::de::{DeserializeSeed, SeqAccess, Visitor};
-use serde_json::Value as Json;
 
 use nowcast_wire::any::{self, Value};
 use nowcast_wire::save::{FileReader, FileWriter, MAGIC, Options};
 use nowcast_wire::{Limits, infer};
 
 use crate::ToolError;
-use crate::json::{from_json, write_json};
+use crate::json::{FromJson, write_json};
 
 /// Number of rows in a chunk, if a list is written as a stream of values.
 const CHUNK_ROWS: usize = 4_096;
@@ -32,6 +31,7 @@ pub enum Format {
 impl Format {
     /// Determines the format of a file from its first bytes and its extension.
     pub fn detect(start: &[u8], extension: &str) -> Self {
+        let start = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
         let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
         match (extension, first) {
             _ if start.starts_with(&MAGIC[..start.len().clamp(4, 8)]) => Self::Save,
@@ -52,6 +52,9 @@ impl Format {
         }
     }
 }
+
+/// Editors on Windows write these bytes before a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A callback that is called repeatedly with the number of bytes read so far.
 pub type Progress<'p> = dyn FnMut(u64) + 'p;
@@ -110,6 +113,9 @@ fn each_value(
     each: &mut Each<'_>,
 ) -> Result<(), ToolError> {
     let mut input = BufReader::with_capacity(1 << 16, Counted { input, read: 0, progress });
+    if from == Format::Json && input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+        input.consume(BYTE_ORDER_MARK.len());
+    }
     match from {
         Format::Save => {
             let mut reader = FileReader::new(input, Limits::FILE)?;
@@ -146,8 +152,8 @@ fn each_value(
             Ok(json.end()?)
         }
         Format::Json => {
-            let json: Json = serde_json::from_reader(input)?;
-            each(Part::Whole(from_json(json)))
+            let FromJson(value) = serde_json::from_reader(input)?;
+            each(Part::Whole(value))
         }
     }
 }
@@ -184,8 +190,8 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while let Some(item) = items.next_element::<Json>()? {
-            if let Err(error) = (self.each)(Part::Item(from_json(item))) {
+        while let Some(FromJson(item)) = items.next_element()? {
+            if let Err(error) = (self.each)(Part::Item(item)) {
                 *self.failed = Err(error);
                 return Err(serde::de::Error::custom("writing failed"));
             }

@@ -1,5 +1,7 @@
 //! Differences between two values.
 
+use std::collections::HashMap;
+
 use nowcast_wire::Value;
 
 /// One difference.
@@ -25,14 +27,15 @@ fn walk(path: String, before: &Value, after: &Value, found: &mut Vec<Difference>
     match (before, after) {
         _ if same(before, after) => {}
         (Value::Map(old), Value::Map(new)) => {
+            let (in_old, in_new) = (Pairs::new(old), Pairs::new(new));
             for (key, value) in old {
                 let path = join(&path, key);
-                match find(new, key) {
+                match in_new.get(key) {
                     Some(now) => walk(path, value, now, found),
                     None => found.push(Difference { path, before: Some(value.clone()), after: None }),
                 }
             }
-            for (key, value) in new.iter().filter(|(key, _)| find(old, key).is_none()) {
+            for (key, value) in new.iter().filter(|(key, _)| in_old.get(key).is_none()) {
                 found.push(Difference { path: join(&path, key), before: None, after: Some(value.clone()) });
             }
         }
@@ -74,8 +77,23 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-fn find<'v>(pairs: &'v [(Value, Value)], key: &Value) -> Option<&'v Value> {
-    pairs.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+/// The pairs of a map, by key.
+struct Pairs<'v> {
+    texts: HashMap<&'v str, &'v Value>,
+    all: &'v [(Value, Value)],
+}
+
+impl<'v> Pairs<'v> {
+    fn new(all: &'v [(Value, Value)]) -> Self {
+        Pairs { texts: all.iter().filter_map(|(key, value)| Some((key.as_text()?, value))).collect(), all }
+    }
+
+    fn get(&self, key: &Value) -> Option<&'v Value> {
+        match key {
+            Value::Text(key) => self.texts.get(key.as_str()).copied(),
+            _ => self.all.iter().find(|(known, _)| known == key).map(|(_, value)| value),
+        }
+    }
 }
 
 fn join(path: &str, key: &Value) -> String {

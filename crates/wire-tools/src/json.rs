@@ -1,27 +1,82 @@
 //! Converts between JSON and values.
 
+use std::fmt;
 use std::io::Write;
 
-use serde_json::Value as Json;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use nowcast_wire::Value;
 
 use crate::ToolError;
 
-/// Converts a JSON value. Object keys keep their order.
-pub fn from_json(json: Json) -> Value {
-    match json {
-        Json::Null => Value::Nil,
-        Json::Bool(value) => Value::Bool(value),
-        Json::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
-            (Some(value), ..) => Value::Int(value),
-            (_, Some(value), _) => value.into(),
-            (_, _, value) => Value::F64(value.unwrap_or(f64::NAN)),
-        },
-        Json::String(text) => Value::Text(text),
-        Json::Array(items) => Value::List(items.into_iter().map(from_json).collect()),
-        Json::Object(object) => {
-            Value::Map(object.into_iter().map(|(key, value)| (Value::Text(key), from_json(value))).collect())
+/// A value as JSON gives it. Keys of an object keep their order, and an object with the same key twice is refused.
+///
+/// ```
+/// use nowcast_wire_tools::FromJson;
+///
+/// let FromJson(value) = serde_json::from_str(r#"{"gold": 5}"#)?;
+/// assert_eq!(value.get("gold"), Some(&5.into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub struct FromJson(pub Value);
+
+impl<'de> Deserialize<'de> for FromJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Values).map(FromJson)
+    }
+}
+
+struct Values;
+
+impl<'de> Visitor<'de> for Values {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value of JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Nil)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::F64(value))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(FromJson(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Value, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some((key, FromJson(value))) = object.next_entry::<String, FromJson>()? {
+            pairs.push((Value::Text(key), value));
+        }
+        let mut keys: Vec<_> = pairs.iter().filter_map(|(key, _)| key.as_text()).collect();
+        keys.sort_unstable();
+        match keys.windows(2).find(|two| two[0] == two[1]) {
+            Some(two) => Err(A::Error::custom(format_args!("an object has the key {:?} twice", two[0]))),
+            None => Ok(Value::Map(pairs)),
         }
     }
 }

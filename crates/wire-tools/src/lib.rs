@@ -18,7 +18,7 @@ pub mod typescript;
 
 pub use convert::{Format, Progress, convert, read_values};
 pub use diff::{Difference, diff};
-pub use json::{from_json, write_json};
+pub use json::{FromJson, write_json};
 pub use printable::{printable, printable_json};
 
 use std::io;

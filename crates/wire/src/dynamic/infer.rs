@@ -1,5 +1,7 @@
 //! Infers a shape from values, so that values can be written without a declared type.
 
+use std::collections::HashMap;
+
 use crate::any::Value;
 use crate::shape::{Definition, DefinitionKind, Field, NumberType, Shape, Type};
 
@@ -58,6 +60,8 @@ struct Object {
     rows: usize,
     /// The name, the number of occurrences, and the values seen so far.
     fields: Vec<(String, usize, Guess)>,
+    /// The index of each name in `fields`.
+    indices: HashMap<String, usize>,
 }
 
 impl Guess {
@@ -157,9 +161,10 @@ fn object(mut object: Object, pairs: &[(Value, Value)]) -> Kind {
         let name = key.as_text().unwrap_or_default();
         let known = match object.fields.get(index) {
             Some((known, ..)) if known == name => Some(index),
-            _ => object.fields.iter().position(|(known, ..)| known == name),
+            _ => object.indices.get(name).copied(),
         };
         let index = known.unwrap_or_else(|| {
+            object.indices.insert(name.to_owned(), object.fields.len());
             object.fields.push((name.to_owned(), 0, Guess::default()));
             object.fields.len() - 1
         });

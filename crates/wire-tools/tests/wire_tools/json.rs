@@ -1,0 +1,36 @@
+//! JSON that other programs write.
+
+use nowcast_wire::Value;
+use nowcast_wire::save::Options;
+use nowcast_wire_tools::{Format, convert, read_values};
+
+fn read(json: &str) -> Result<Vec<Value>, String> {
+    let shown = |error: &dyn std::error::Error| error.source().map_or(error.to_string(), ToString::to_string);
+    read_values(json.as_bytes(), Format::Json).map_err(|error| shown(&error))
+}
+
+#[test]
+fn an_object_with_a_key_twice_is_refused_at_any_depth() {
+    for json in [r#"{"a":1,"b":2,"a":3}"#, r#"[{"x":{"":1,"":1}}]"#] {
+        let refused = read(json).unwrap_err();
+        assert!(refused.contains("twice"), "{refused}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_json_is_skipped() {
+    let json = "\u{FEFF}{\"gold\":5}";
+    assert_eq!(Format::detect(json.as_bytes(), ""), Format::Json);
+    assert_eq!(read(json).unwrap(), read("{\"gold\":5}").unwrap());
+}
+
+#[test]
+fn keys_of_a_large_object_keep_their_order_through_a_save_file() {
+    let pairs: Vec<String> = (0..200_000u32).map(|i| format!("\"k{}\":{i}", i.wrapping_mul(7_919))).collect();
+    let json = format!("{{{}}}\n", pairs.join(","));
+    let to = |input: &[u8], from, to| {
+        convert(input, input.len() as u64, from, Vec::new(), to, Options::default(), &mut |_| {}).unwrap()
+    };
+    let saved = to(json.as_bytes(), Format::Json, Format::Save);
+    assert!(to(&saved, Format::Save, Format::Json) == json.as_bytes());
+}
