@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use nowcast::blocking::{self, AcceptError};
+use nowcast::blocking;
 use nowcast::{CommandId, Key, LaneId, ListenConfig, MessageKind, Received};
 use nowcast_ffi::abi::process::ParentsOnly;
-use nowcast_ffi::channel::{ChannelObject, Wait, block_on};
+use nowcast_ffi::channel::{ChannelObject, Wait};
 use nowcast_ffi::failure::{Failure, Status};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyConnectionError, PyValueError};
@@ -111,8 +111,8 @@ impl Message {
 #[pyclass(frozen, module = "nowcast")]
 pub(crate) struct Channel(pub(crate) ParentsOnly<Arc<ChannelObject>>);
 
-impl From<blocking::Channel> for Channel {
-    fn from(channel: blocking::Channel) -> Self {
+impl From<nowcast::Channel> for Channel {
+    fn from(channel: nowcast::Channel) -> Self {
         Self(ParentsOnly::new(Arc::new(channel.into())))
     }
 }
@@ -189,8 +189,8 @@ impl Channel {
         let put = |bytes: &[u8]| self.0.lane(lane).and_then(|lane| Ok(lane.try_state(key, bytes)?));
         match with_bytes(data, put)? {
             Err(failure) if failure.status == Status::TimedOut && timeout != Some(0.0) => {
-                let (bytes, lane) = (with_bytes(data, <[u8]>::to_vec)?, self.0.asynchronous().lane(lane));
-                wait(py, timeout, |wait| block_on(wait, lane.state(key, &bytes)))
+                let (bytes, lane) = (with_bytes(data, <[u8]>::to_vec)?, self.0.channel().lane(lane));
+                wait(py, timeout, |wait| wait.run(lane.state(key, &bytes)))
             }
             done => done.map_err(raise),
         }
@@ -203,8 +203,8 @@ impl Channel {
         let put = |bytes: &[u8]| self.0.lane(lane).and_then(|lane| Ok(lane.try_event(bytes)?));
         match with_bytes(data, put)? {
             Err(failure) if failure.status == Status::TimedOut && timeout != Some(0.0) => {
-                let (bytes, lane) = (with_bytes(data, <[u8]>::to_vec)?, self.0.asynchronous().lane(lane));
-                wait(py, timeout, |wait| block_on(wait, lane.event(&bytes)))
+                let (bytes, lane) = (with_bytes(data, <[u8]>::to_vec)?, self.0.channel().lane(lane));
+                wait(py, timeout, |wait| wait.run(lane.event(&bytes)))
             }
             done => done.map_err(raise),
         }
@@ -222,7 +222,8 @@ impl Channel {
         nowcast_ffi::abi::process::check().map_err(raise)?;
         let bytes = with_bytes(data, <[u8]>::to_vec)?;
         let timeout = seconds(timeout)?;
-        let reply = py.detach(|| Ok(self.0.lane(lane)?.command(&bytes, timeout)?)).map_err(raise)?;
+        let command = || Ok(blocking::wait(self.0.lane(lane)?.command(&bytes, timeout))?);
+        let reply = py.detach(command).map_err(raise)?;
         Ok(PyBytes::new(py, &reply))
     }
 
@@ -233,7 +234,7 @@ impl Channel {
         };
         let id = CommandId::from_parts(id.lane(), id.number());
         let bytes = with_bytes(data, <[u8]>::to_vec)?;
-        wait(py, None, |wait| block_on(wait, self.0.asynchronous().reply(id, &bytes)))
+        wait(py, None, |wait| wait.run(self.0.channel().reply(id, &bytes)))
     }
 
     /// Receives the next message. Raises TimeoutError after `timeout` seconds; None waits without a limit.
@@ -280,7 +281,7 @@ impl Channel {
     /// Waits until all messages put before have arrived at the peer.
     #[pyo3(signature = (timeout=None))]
     fn drained(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
-        wait(py, timeout, |wait| block_on(wait, self.0.asynchronous().drained()))
+        wait(py, timeout, |wait| wait.run(self.0.channel().drained()))
     }
 
     /// Closes the channel at once; messages that have not arrived are lost.
@@ -291,13 +292,13 @@ impl Channel {
                 "codes 1 to 63 belong to the protocol: use 0, or 64 and above",
             ));
         }
-        self.0.blocking().close(code, reason);
+        self.0.channel().close(code, reason);
         Ok(())
     }
 
     /// The status as a dictionary: carrier, is_open, rtt in seconds, loss, superseded, resent, resumed.
     fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let status = self.0.blocking().status();
+        let status = self.0.channel().status();
         let entries = PyDict::new(py);
         entries.set_item("carrier", status.carrier.map(|carrier| format!("{carrier:?}")))?;
         entries.set_item("is_open", status.is_open)?;
@@ -319,7 +320,7 @@ impl Channel {
         lane: u8,
     ) -> PyResult<()> {
         let (bytes, timeout) = (with_bytes(data, <[u8]>::to_vec)?, seconds(timeout)?);
-        let lane = self.0.asynchronous().lane(LaneId::new(lane));
+        let lane = self.0.channel().lane(LaneId::new(lane));
         Self::complete(event_loop, done, async move { lane.command(&bytes, timeout).await })
     }
 
@@ -333,7 +334,7 @@ impl Channel {
         lane: u8,
     ) -> PyResult<()> {
         let bytes = with_bytes(data, <[u8]>::to_vec)?;
-        let lane = self.0.asynchronous().lane(LaneId::new(lane));
+        let lane = self.0.channel().lane(LaneId::new(lane));
         Self::complete(event_loop, done, async move {
             match key {
                 Some(key) => lane.state(Key::from_raw(key), &bytes).await?,
@@ -345,7 +346,7 @@ impl Channel {
 
     /// Calls `done` in the loop when all messages put before have arrived.
     fn _drained(&self, event_loop: Py<PyAny>, done: Py<PyAny>) -> PyResult<()> {
-        let channel = self.0.asynchronous().clone();
+        let channel = self.0.channel().clone();
         Self::complete(event_loop, done, async move {
             channel.drained().await?;
             Ok(Vec::new())
@@ -381,7 +382,7 @@ pub(crate) fn connect(py: Python<'_>, address: &str, timeout: f64) -> PyResult<C
     nowcast_ffi::abi::process::check().map_err(raise)?;
     let deadline = Instant::now() + seconds(timeout)?;
     loop {
-        match py.detach(|| blocking::connect(address)) {
+        match py.detach(|| blocking::wait(nowcast::connect(address))) {
             Ok(channel) => return Ok(channel.into()),
             Err(error) => {
                 let failure = Failure::from(error);
@@ -397,7 +398,7 @@ pub(crate) fn connect(py: Python<'_>, address: &str, timeout: f64) -> PyResult<C
 
 /// An advertised name.
 #[pyclass(frozen, module = "nowcast")]
-pub(crate) struct Service(ParentsOnly<Mutex<blocking::Service>>);
+pub(crate) struct Service(ParentsOnly<Mutex<nowcast::Service>>);
 
 #[pymethods]
 impl Service {
@@ -405,11 +406,7 @@ impl Service {
     #[pyo3(signature = (timeout=None))]
     fn accept(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Channel> {
         let accepted = wait(py, timeout, |wait| {
-            let mut service = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            service.accept_within(wait.left()).map_err(|error| match error {
-                AcceptError::TimedOut => nowcast::Error::TimedOut.into(),
-                error => Failure::new(Status::ConnectFailed, error.to_string()),
-            })
+            wait.run(self.0.lock().unwrap_or_else(PoisonError::into_inner).accept())
         })?;
         Ok(accepted.into())
     }
@@ -425,7 +422,7 @@ pub(crate) fn advertise(name: &str) -> PyResult<Service> {
 
 /// An endpoint for other machines and browsers.
 #[pyclass(frozen, module = "nowcast")]
-pub(crate) struct Listener(ParentsOnly<blocking::Listener>);
+pub(crate) struct Listener(ParentsOnly<nowcast::Listener>);
 
 #[pymethods]
 impl Listener {
@@ -437,14 +434,14 @@ impl Listener {
 
     /// Advertises a name.
     fn advertise(&self, py: Python<'_>, name: &str) -> PyResult<Service> {
-        let service = py.detach(|| self.0.advertise(name));
+        let service = py.detach(|| blocking::wait(self.0.advertise(name)));
         let service = service.map_err(|error| PyConnectionError::new_err(error.to_string()))?;
         Ok(Service(ParentsOnly::new(Mutex::new(service))))
     }
 
     /// Publishes under a name for any number of subscribers, which call `connect`.
     fn publish(&self, py: Python<'_>, name: &str) -> PyResult<Publisher> {
-        let publisher = py.detach(|| self.0.publish(name));
+        let publisher = py.detach(|| blocking::wait(self.0.publish(name)));
         let publisher = publisher.map_err(|error| PyConnectionError::new_err(error.to_string()))?;
         Ok(Publisher(ParentsOnly::new(publisher)))
     }
@@ -458,7 +455,7 @@ pub(crate) fn listen(py: Python<'_>, host: &str, port: u16, anonymous: bool) -> 
     let host = host.parse::<std::net::IpAddr>().map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mut config = ListenConfig::on([host], port);
     config.entry.anonymous = anonymous;
-    let bound = py.detach(|| blocking::Listener::bind(config));
+    let bound = py.detach(|| blocking::wait(nowcast::Listener::bind(config)));
     let bound = bound.map_err(|error| PyConnectionError::new_err(error.to_string()))?;
     Ok(Listener(ParentsOnly::new(bound)))
 }

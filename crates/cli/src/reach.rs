@@ -88,8 +88,7 @@ impl Reach {
         if self.trust_announced {
             connector = connector.trust(Trust::Announced);
         }
-        let url = url(self.name())?;
-        match connector.connect(&url).await {
+        match connector.connect(self.name()).await {
             Ok(channel) => Ok(channel),
             Err(error @ ConnectError::NoSuchName { .. }) => {
                 bail!("{error}. `nowcast names` lists the known names")
@@ -103,20 +102,6 @@ impl Reach {
             }
             Err(error) => Err(error.into()),
         }
-    }
-}
-
-/// Converts the address of a service to a URL.
-fn url(service: &str) -> anyhow::Result<String> {
-    if service.contains("://") {
-        return Ok(service.to_owned());
-    }
-    match service.rsplit_once('/') {
-        None => Ok(format!("nowcast://localhost/{service}")),
-        Some((host, name)) if !host.is_empty() && !host.contains('/') => {
-            Ok(format!("nowcast://{host}/{name}"))
-        }
-        Some(_) => bail!("'{service}' is not a service: write NAME, HOST/NAME, or HOST:PORT/NAME"),
     }
 }
 
@@ -172,15 +157,6 @@ pub(crate) fn milliseconds(time: std::time::Duration) -> String {
 mod tests {
     use super::*;
     use std::time::Duration;
-
-    #[test]
-    fn services_are_written_short() {
-        assert_eq!(url("tracker").unwrap(), "nowcast://localhost/tracker");
-        assert_eq!(url("box.local/tracker").unwrap(), "nowcast://box.local/tracker");
-        assert_eq!(url("[::1]:7777/tracker").unwrap(), "nowcast://[::1]:7777/tracker");
-        assert_eq!(url("nowcast://a:1/b").unwrap(), "nowcast://a:1/b");
-        assert!(url("a/b/c").is_err() && url("/b").is_err());
-    }
 
     #[test]
     fn an_address_may_contain_a_token() {

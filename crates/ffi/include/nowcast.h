@@ -346,8 +346,7 @@ int64_t nowcast_now_ns(void);
 nowcast_status nowcast_free(uint64_t handle);
 
 // Connects to a service, and stores the handle in `channel`. The address is a name on this machine (`tracker`), or
-// `nowcast://HOST:PORT/NAME`. While the service is not there, the call tries again until the timeout; it tries at least once. The
-// service must accept at the same time, in another program or thread.
+// `nowcast://HOST:PORT/NAME`. While the service is not there, the call tries again until the timeout; it tries at least once.
 nowcast_status nowcast_connect(const char *address,
                                int64_t timeout_ms,
                                uint64_t *channel);

@@ -3,13 +3,12 @@
 use std::cell::Cell;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use nowcast::blocking::{Channel, Lane};
-use nowcast::{Error, LaneId, Message, Received};
+use nowcast::blocking::{self, wait_until};
+use nowcast::{Channel, Error, Lane, LaneId, Message, Received};
 
 use crate::failure::{Failure, Status};
 use crate::notify::Notify;
@@ -55,9 +54,29 @@ impl Wait {
             Self::Forever => Duration::MAX,
         }
     }
+
+    /// Returns the end of the wait, if it has one.
+    fn deadline(self) -> Option<Instant> {
+        match self {
+            Self::Never => Some(Instant::now()),
+            Self::Until(deadline) => Some(deadline),
+            Self::Forever => None,
+        }
+    }
+
+    /// Runs a future in this thread, at most for this wait.
+    ///
+    /// # Errors
+    /// [`Status::TimedOut`] at the end of the wait, and the failures of the future.
+    pub fn run<T, E>(self, future: impl Future<Output = Result<T, E>>) -> Result<T, Failure>
+    where
+        Failure: From<E>,
+    {
+        Ok(wait_until(self.deadline(), future).ok_or_else(timed_out)??)
+    }
 }
 
-pub(crate) fn timed_out() -> Failure {
+fn timed_out() -> Failure {
     Failure::from(Error::TimedOut)
 }
 
@@ -65,7 +84,6 @@ pub(crate) fn timed_out() -> Failure {
 pub struct ChannelObject {
     channel: Channel,
     lanes: [OnceLock<Lane>; LANES],
-    asynchronous: nowcast::Channel,
     /// A message that was larger than the buffer of the caller.
     held: Mutex<Option<(Received, Vec<u8>)>>,
     has_held: AtomicBool,
@@ -79,11 +97,9 @@ thread_local! {
 impl From<Channel> for ChannelObject {
     fn from(channel: Channel) -> Self {
         LazyLock::force(&BEGIN);
-        let asynchronous = channel.to_async();
         Self {
             channel,
             lanes: Default::default(),
-            asynchronous,
             held: Mutex::default(),
             has_held: AtomicBool::new(false),
             notify: OnceLock::new(),
@@ -92,14 +108,9 @@ impl From<Channel> for ChannelObject {
 }
 
 impl ChannelObject {
-    /// The channel for threads.
-    pub fn blocking(&self) -> &Channel {
+    /// The channel.
+    pub fn channel(&self) -> &Channel {
         &self.channel
-    }
-
-    /// The channel for async code.
-    pub fn asynchronous(&self) -> &nowcast::Channel {
-        &self.asynchronous
     }
 
     /// Returns a lane.
@@ -151,16 +162,10 @@ impl ChannelObject {
         }
         match wait {
             Wait::Never => self.armed(|waker| {
-                let mut receiving = pin!(self.asynchronous.receive_into(bytes));
+                let mut receiving = pin!(self.channel.receive_into(bytes));
                 receiving.as_mut().poll(&mut Context::from_waker(waker))
             }),
-            Wait::Forever => Ok(self.channel.receive_into(bytes)?),
-            Wait::Until(_) => {
-                let Message { lane, kind, bytes: own, produced_at, .. } =
-                    self.channel.receive_within(wait.left())?;
-                *bytes = own;
-                Ok(Received { lane, kind, produced_at })
-            }
+            _ => Ok(blocking::receive_into(&self.channel, bytes, wait.deadline())?),
         }
     }
 
@@ -173,11 +178,8 @@ impl ChannelObject {
             return Ok(message);
         }
         match wait {
-            Wait::Never => {
-                self.armed(|waker| self.asynchronous.poll_receive(&mut Context::from_waker(waker)))
-            }
-            Wait::Forever => Ok(self.channel.receive()?),
-            Wait::Until(_) => Ok(self.channel.receive_within(wait.left())?),
+            Wait::Never => self.armed(|waker| self.channel.poll_receive(&mut Context::from_waker(waker))),
+            _ => Ok(blocking::receive(&self.channel, wait.deadline())?),
         }
     }
 
@@ -209,33 +211,5 @@ impl ChannelObject {
         }
         let notify = self.notify.get().ok_or_else(|| Failure::new(Status::Internal, "no descriptor"))?;
         notify.descriptor()
-    }
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-/// Runs a future that needs no runtime, in this thread.
-///
-/// # Errors
-/// [`Failure`], with the status that `nowcast.h` states.
-pub fn block_on<T>(wait: Wait, future: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut context = Context::from_waker(&waker);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return Ok(output?);
-        }
-        match wait {
-            Wait::Forever => std::thread::park(),
-            _ if wait.left().is_zero() => return Err(timed_out()),
-            _ => std::thread::park_timeout(wait.left()),
-        }
     }
 }

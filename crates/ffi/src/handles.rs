@@ -7,8 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use nowcast::Publisher;
-use nowcast::blocking::{Listener, Service};
+use nowcast::{Listener, Publisher, Service};
 
 use crate::channel::ChannelObject;
 use crate::failure::{Failure, Status};

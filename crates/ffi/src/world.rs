@@ -74,7 +74,7 @@ impl World {
     /// # Errors
     /// [`Failure`], with the status that `nowcast.h` states.
     pub fn join(channel: Arc<ChannelObject>, join: Join, predicts: bool) -> Result<Self, Failure> {
-        let client = WorldClient::join(channel.asynchronous().clone(), join)?;
+        let client = WorldClient::join(channel.channel().clone(), join)?;
         let predictor = predicts.then(Predictor::default);
         let state = State { client, predictor, newest: Update::Unknown };
         Ok(Self { channel, state: Mutex::new(state) })

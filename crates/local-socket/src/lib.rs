@@ -8,9 +8,9 @@
 //!
 //! let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
 //! let name = format!("doc-socket-{}", std::process::id());
-//! let mut service = advertise(&name, &[Bounds::default()], runtime.handle())?;
+//! let service = advertise(&name, &[Bounds::default()], runtime.handle())?;
 //! let mut near = connect(&name, &[Bounds::default()], runtime.handle())?; // in life: in another process
-//! let mut far = service.accept(None)?;
+//! let mut far = runtime.block_on(service.accept())?;
 //! near.sender.put_on(0, Key::state(1), b"a pose", None)?;
 //! let mut value = Vec::new();
 //! assert_eq!(far.receiver.get_any(&mut value, None)?, (0, Key::state(1)));
@@ -50,7 +50,7 @@ use std::time::Duration;
 
 pub use ends::{QueueReceiver, QueueSender, Queues};
 pub use error::OpenError;
-pub use listener::{Listener, Welcome, advertise, advertised, connect, connect_until};
+pub use listener::{Listener, advertise, advertised, connect};
 pub use nowcast_names::{Advertised, NameError};
 
 /// Maximum number of messages of a lane in flight. A message is in flight from sending until it is received or replaced at the

@@ -33,6 +33,7 @@ use windows as system;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Maximum length of a name, in bytes.
@@ -126,7 +127,7 @@ impl Directory {
                 files.sign()?;
                 remove(&files.socket)?;
                 let (directory, name) = (self.path.clone(), name.to_owned());
-                return Ok(Claim { _lock: lock, directory, name, files });
+                return Ok(Claim { lock: Mutex::new(Some(lock)), directory, name, files });
             }
         }
     }
@@ -184,7 +185,7 @@ impl Directory {
 #[derive(Debug)]
 pub struct Claim {
     /// Held while the name is ours.
-    _lock: File,
+    lock: Mutex<Option<File>>,
     directory: PathBuf,
     name: String,
     files: Files,
@@ -202,15 +203,21 @@ impl Claim {
     pub fn socket_path(&self) -> &Path {
         &self.files.socket
     }
-}
 
-impl Drop for Claim {
-    fn drop(&mut self) {
+    /// Releases the name before the claim is dropped.
+    pub fn release(&self) {
+        let Some(_lock) = self.lock.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         // Done while the lock is held, so that no successor's files are removed. If it fails, the next process removes
         // them.
         if let Ok(_held) = system::hold(&self.directory) {
             let _ = self.files.remove_all();
         }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 

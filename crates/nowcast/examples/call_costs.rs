@@ -7,7 +7,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use nowcast::blocking::{self, Channel};
+use nowcast::Channel;
+use nowcast::blocking::{self, wait};
 
 const PARTS: u32 = 20;
 const VALUE: [u8; 80] = [7; 80];
@@ -21,8 +22,8 @@ fn round(
     begin: Instant,
 ) -> Result<(), nowcast::Error> {
     match mode {
-        "event" => left.event(&VALUE)?,
-        _ => left.state(1, &VALUE)?,
+        "event" => left.try_event(&VALUE)?,
+        _ => left.try_state(1, &VALUE)?,
     }
     if mode != "put" {
         let received = right.try_receive_into(bytes)?.expect("the message has arrived");
@@ -40,9 +41,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rounds: u32 = rounds.parse()?;
     let name = format!("rust-costs-{}", std::process::id());
     let mut service = blocking::advertise(&name)?;
-    let connecting = std::thread::spawn(move || blocking::connect(&name));
-    let left = service.accept_within(Duration::from_secs(10))?;
-    let right = connecting.join().expect("the thread connects")?;
+    let right = wait(nowcast::connect(&name))?;
+    let left = wait(service.accept())?;
 
     let begin = Instant::now();
     let (mut bytes, mut best) = (Vec::with_capacity(VALUE.len()), Duration::MAX);

@@ -27,7 +27,8 @@ use cluster::Endpoints;
 use error::Opening;
 use remote::Remote;
 
-/// Connects to the service at `nowcast://HOST:PORT/NAME`; see [`Connector`] for tokens and other options.
+/// Connects to the service at `nowcast://HOST:PORT/NAME`, or at `nowcast://HOST/NAME`, whose port a name server knows. The prefix
+/// may be omitted, and `NAME` alone means this machine. See [`Connector`] for tokens and other options.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,12 +43,6 @@ use remote::Remote;
 /// [`ConnectError`].
 pub async fn connect(url: &str) -> Result<Channel, ConnectError> {
     Connector::new().connect(url).await
-}
-
-/// Returns the name if the address means a program on this machine.
-pub(crate) fn name_here(url: &str) -> Option<String> {
-    let address = Address::parse(url).ok()?;
-    (address.port.is_none() && address.is_here()).then_some(address.name)
 }
 
 /// Options for connecting.

@@ -19,21 +19,21 @@
 //! A program with many receivers publishes. [`Listener::publish`] returns a [`Publisher`], and programs subscribe by [`connect`].
 //! In Zenoh, iceoryx2 and ROS this is called a topic.
 //!
-//! Threads without an async runtime use [`blocking`]. Between programs on one machine, it needs no other thread:
+//! Threads without an async runtime use [`blocking`]. Its [`wait`](blocking::wait) runs any call of this crate:
 //!
 //! ```
-//! use nowcast::blocking;
+//! use nowcast::blocking::{self, wait};
 //!
 //! # let name = &format!("doc-lib-{}", std::process::id());
 //! let mut service = blocking::advertise(name)?; // in one process
 //! # std::thread::scope(|scope| {
 //! # let renderer = scope.spawn(|| {
-//! let renderer = blocking::connect(name)?; // in another
-//! # Ok::<_, Box<dyn std::error::Error + Send + Sync>>(renderer.receive()?.decode::<[f32; 3]>()?)
+//! let renderer = wait(nowcast::connect(name))?; // in another
+//! # Ok::<_, Box<dyn std::error::Error + Send + Sync>>(blocking::receive(&renderer, None)?.decode::<[f32; 3]>()?)
 //! # });
-//! let tracker = service.accept()?;
+//! let tracker = wait(service.accept())?;
 //! let positions = tracker.lane(0).typed::<[f32; 3]>();
-//! positions.state(1, &[0.1, 1.7, -0.3])?; // replaces what the renderer has not seen yet
+//! wait(positions.state(1, &[0.1, 1.7, -0.3]))?; // replaces what the renderer has not seen yet
 //! # assert_eq!(renderer.join().unwrap().unwrap(), [0.1, 1.7, -0.3]);
 //! # Ok::<_, Box<dyn std::error::Error>>(()) })?;
 //! # Ok::<_, Box<dyn std::error::Error>>(())

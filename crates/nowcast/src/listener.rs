@@ -16,6 +16,7 @@ use crate::endpoint::{
     BindError, ConnectRequest, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all,
     is_name,
 };
+use crate::local::OpenError;
 use crate::names::{Advertisement, PORT};
 use crate::neighbours::Neighbours;
 
@@ -168,7 +169,9 @@ impl Listener {
             Slot::Occupied(_) => return Err(AdvertiseError::Taken(name.to_owned())),
             Slot::Vacant(slot) => slot.insert(acceptor.clone()),
         };
-        let neighbours = Neighbours::welcome(name, acceptor.queue());
+        let neighbours = Neighbours::welcome(name, acceptor.queue())
+            .inspect_err(|error| tracing::debug!(%error, "not advertised on this machine"))
+            .ok();
         let name_server = self.names.config.name_server;
         let advertisement = name_server.map(|server| Advertisement::start(server, name, self.port));
         let names = Arc::downgrade(&self.names);
@@ -215,6 +218,17 @@ pub struct Service {
 }
 
 impl Service {
+    /// Advertises a name on this machine alone. Must be called within a runtime.
+    ///
+    /// # Errors
+    /// If another process has the name, or if the machine does not support local names.
+    pub(crate) fn local(name: &str) -> Result<Self, OpenError> {
+        let (acceptor, accepted) = Acceptor::new(AcceptConfig::default());
+        let neighbours = Some(Neighbours::welcome(name, acceptor.queue())?);
+        let name = name.to_owned();
+        Ok(Self { name, names: Weak::new(), acceptor, accepted, advertisement: None, neighbours })
+    }
+
     /// Waits for the next program that connects.
     ///
     /// # Errors

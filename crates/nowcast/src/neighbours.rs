@@ -16,28 +16,31 @@ const SHORTAGE_PAUSE: Duration = Duration::from_millis(100);
 /// Accepts programs of this machine that connect to the name. Dropping it releases the name.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
+    welcome: Arc<Welcome>,
     task: JoinHandle<()>,
 }
 
 impl Neighbours {
-    /// Advertises the name on this machine. Returns `None` if another process has the name, or if the machine does not support
-    /// local names. All programs then connect over the network.
-    pub(crate) fn welcome(name: &str, ready: mpsc::Sender<Channel>) -> Option<Self> {
-        let welcome = backend::advertise(name, &LANES)
-            .and_then(backend::welcome)
-            .inspect_err(|error| tracing::debug!(%error, "not advertised on this machine"))
-            .ok()?;
-        Some(Self { task: tokio::spawn(accept_all(welcome, ready)) })
+    /// Advertises the name on this machine. Must be called within a runtime.
+    ///
+    /// # Errors
+    /// If another process has the name, or if the machine does not support local names.
+    pub(crate) fn welcome(name: &str, ready: mpsc::Sender<Channel>) -> Result<Self, OpenError> {
+        let welcome = Arc::new(backend::advertise(name, &LANES)?);
+        let task = tokio::spawn(accept_all(Arc::clone(&welcome), ready));
+        Ok(Self { welcome, task })
     }
 }
 
 impl Drop for Neighbours {
     fn drop(&mut self) {
+        // The task ends a moment later, and the name must be free at once.
+        self.welcome.release();
         self.task.abort();
     }
 }
 
-async fn accept_all(welcome: Welcome, ready: mpsc::Sender<Channel>) {
+async fn accept_all(welcome: Arc<Welcome>, ready: mpsc::Sender<Channel>) {
     loop {
         match welcome.accept().await {
             Ok(queues) => {
@@ -59,12 +62,8 @@ async fn accept_all(welcome: Welcome, ready: mpsc::Sender<Channel>) {
 /// Connects to the program that advertises the name on this machine, if there is one.
 pub(crate) async fn find(name: &str) -> Option<Channel> {
     let wanted = name.to_owned();
-    spawn_blocking(move || find_now(&wanted)).await.ok()?
-}
-
-/// Like [`find`], but blocks. The peer may take up to a second for its greeting.
-pub(crate) fn find_now(name: &str) -> Option<Channel> {
-    match backend::connect(name, &LANES) {
+    // The peer may take up to a second for its greeting.
+    match spawn_blocking(move || backend::connect(&wanted, &LANES)).await.ok()? {
         Ok(queues) => Some(Channel::new(Arc::new(LocalLink::new(queues, name)))),
         Err(OpenError::NotFound(_)) => None,
         Err(error) => {

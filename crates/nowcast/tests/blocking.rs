@@ -1,26 +1,28 @@
 //! Threads without a runtime, and the four verbs between them.
 
 use futures_util::StreamExt;
-use nowcast::blocking::{self, Channel};
+use nowcast::blocking::{self, wait, wait_until};
 use nowcast::session::{CloseCode, Closed, Refused};
-use nowcast::{Bounds, CarrierKind, Error, Key, ListenConfig, Message, MessageKind};
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use nowcast::{CarrierKind, Channel, Error, Key, ListenConfig, Listener, Message, MessageKind, Phase};
+use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_secs(20);
 
-/// Returns both sides of a channel with these bounds.
-fn channel(of: &str, bounds: Bounds) -> (Channel, Channel) {
+/// Returns both sides of a channel.
+fn channel(of: &str) -> (Channel, Channel) {
     let name = format!("blocking-{}-{of}", std::process::id());
-    let mut service = blocking::advertise_with(&name, &[bounds]).expect("the name is fresh");
-    std::thread::scope(|scope| {
-        let near =
-            scope.spawn(|| blocking::connect_local(&name, &[bounds], SOON).expect("the name is advertised"));
-        let far = service.accept_within(SOON).expect("somebody connects");
-        (near.join().expect("no panic"), far)
-    })
+    let mut service = blocking::advertise(&name).expect("the name is fresh");
+    let near = wait(nowcast::connect(&name)).expect("the name is advertised");
+    (near, soon(service.accept()))
+}
+
+/// Returns the result of a call that is soon ready.
+fn soon<T, E: std::fmt::Debug>(call: impl Future<Output = Result<T, E>>) -> T {
+    wait_until(Some(Instant::now() + SOON), call).expect("it takes no longer").expect("it succeeds")
+}
+
+fn received(channel: &Channel) -> Message {
+    blocking::receive(channel, Some(Instant::now() + SOON)).expect("open")
 }
 
 fn key_of(message: &Message) -> Option<u64> {
@@ -29,18 +31,17 @@ fn key_of(message: &Message) -> Option<u64> {
 
 #[test]
 fn the_newest_value_of_a_state_is_received_before_a_later_event() {
-    let (near, far) = channel("verbs", Bounds::default());
+    let (near, far) = channel("verbs");
     let (numbers, words) = (near.lane(0).typed::<u32>(), near.lane(0).typed::<String>());
     for turn in 0..100 {
-        numbers.state(1, &turn).expect("room");
+        wait(numbers.state(1, &turn)).expect("room");
     }
-    words.event(&"clicked".to_owned()).expect("room");
-    numbers.state(1, &100).expect("room");
-    let receive = || far.receive_within(SOON).expect("open");
-    let (mut states, mut last) = (0, receive());
+    wait(words.event(&"clicked".to_owned())).expect("room");
+    wait(numbers.state(1, &100)).expect("room");
+    let (mut states, mut last) = (0, received(&far));
     while key_of(&last) == Some(1) {
         states += 1;
-        let next = receive();
+        let next = received(&far);
         assert!(
             next.kind != MessageKind::Event || last.decode::<u32>() == Ok(99),
             "the newest value put before the event"
@@ -48,7 +49,7 @@ fn the_newest_value_of_a_state_is_received_before_a_later_event() {
         last = next;
     }
     assert_eq!(last.decode::<&str>(), Ok("clicked"));
-    let last = receive();
+    let last = received(&far);
     assert!(key_of(&last) == Some(1) && last.decode() == Ok(100_u32), "{last:?}");
     // Over a socket, the first values may be in flight before newer ones replace them.
     let most = if nowcast::local::CARRIER == CarrierKind::SharedMemory { 1 } else { 32 };
@@ -58,22 +59,22 @@ fn the_newest_value_of_a_state_is_received_before_a_later_event() {
 
 #[test]
 fn a_command_gets_its_own_reply_and_earlier_messages_are_received_afterwards() {
-    let (near, far) = channel("command", Bounds::default());
+    let (near, far) = channel("command");
     let server = std::thread::spawn(move || {
         let (texts, numbers) = (far.lane(0).typed::<String>(), far.lane(0).typed::<u8>());
-        while let Ok(message) = far.receive() {
+        while let Ok(message) = blocking::receive(&far, None) {
             if let MessageKind::Command(command) = message.kind {
                 let text: String = message.decode().expect("a text");
-                numbers.state(1, &1).expect("room");
-                numbers.event(&2).expect("room");
-                numbers.state(1, &3).expect("room");
-                texts.reply(command, &text.to_uppercase()).expect("room");
+                numbers.try_state(1, &1).expect("room");
+                numbers.try_event(&2).expect("room");
+                numbers.try_state(1, &3).expect("room");
+                wait(texts.reply(command, &text.to_uppercase())).expect("room");
             }
         }
     });
     let texts = near.lane(0).typed::<String>();
     for _ in 0..3 {
-        let reply: String = texts.call(&"hello".to_owned(), SOON).expect("a reply");
+        let reply: String = wait(texts.call(&"hello".to_owned(), SOON)).expect("a reply");
         assert_eq!(reply, "HELLO");
     }
     let kept = std::iter::from_fn(|| near.try_receive().expect("open"));
@@ -87,35 +88,35 @@ fn a_command_gets_its_own_reply_and_earlier_messages_are_received_afterwards() {
 
 #[test]
 fn a_command_ends_at_its_deadline_and_its_late_reply_is_counted() {
-    let (near, far) = channel("deadline", Bounds::default());
-    let reply = near.command(&[1], Duration::from_millis(10));
+    let (near, far) = channel("deadline");
+    let reply = wait(near.command(&[1], Duration::from_millis(10)));
     assert_eq!(reply, Err(Error::TimedOut));
-    let asked = far.receive_within(SOON).expect("open");
+    let asked = received(&far);
     let MessageKind::Command(command) = asked.kind else { panic!("a command was put: {asked:?}") };
-    far.reply(command, &[2]).expect("room");
-    far.event(&[3]).expect("room");
-    let next = near.receive_within(SOON).expect("open");
+    wait(far.reply(command, &[2])).expect("room");
+    wait(far.event(&[3])).expect("room");
+    let next = received(&near);
     assert_eq!(next.kind, MessageKind::Event, "nobody asks for the reply any more: {next:?}");
     assert_eq!(near.status().stats.dropped.late_replies, 1);
 }
 
 #[test]
 fn a_thread_that_receives_passes_on_the_reply_that_another_one_awaits() {
-    let (near, far) = channel("two-threads", Bounds::default());
+    let (near, far) = channel("two-threads");
     let server = std::thread::spawn(move || {
-        while let Ok(message) = far.receive() {
+        while let Ok(message) = blocking::receive(&far, None) {
             if let MessageKind::Command(command) = message.kind {
-                far.event(&message.bytes).expect("room");
-                far.reply(command, &message.bytes).expect("room");
+                wait(far.event(&message.bytes)).expect("room");
+                wait(far.reply(command, &message.bytes)).expect("room");
             }
         }
     });
     let receiver = std::thread::spawn({
         let near = near.clone();
-        move || (0..200_u32).map(|_| near.receive_within(SOON).expect("open").bytes).collect::<Vec<_>>()
+        move || (0..200_u32).map(|_| received(&near).bytes).collect::<Vec<_>>()
     });
     for number in 0..200_u32 {
-        assert_eq!(near.command(&number.to_le_bytes(), SOON), Ok(number.to_le_bytes().to_vec()));
+        assert_eq!(wait(near.command(&number.to_le_bytes(), SOON)), Ok(number.to_le_bytes().to_vec()));
     }
     let events = receiver.join().expect("no panic");
     assert!(events.into_iter().eq((0..200_u32).map(|number| number.to_le_bytes().to_vec())));
@@ -125,58 +126,61 @@ fn a_thread_that_receives_passes_on_the_reply_that_another_one_awaits() {
 
 #[test]
 fn a_reply_behind_more_events_than_are_kept_is_an_error_and_no_event_is_lost() {
-    let (near, far) = channel("behind", Bounds { entries_max: 4, bytes_max: 1000 });
+    let (near, far) = channel("behind");
     const EVENTS: u32 = 20_000;
     let server = std::thread::spawn(move || {
         for event in 0..EVENTS {
-            far.event(&event.to_le_bytes()).expect("the other side receives");
+            wait(far.event(&event.to_le_bytes())).expect("the other side receives");
         }
         far
     });
-    let reply = near.command(&[1], SOON);
+    let reply = wait(near.command(&[1], SOON));
     assert_eq!(reply, Err(Error::Behind));
     for event in 0..EVENTS {
-        assert_eq!(near.receive_within(SOON).expect("open").bytes, event.to_le_bytes());
+        assert_eq!(received(&near).bytes, event.to_le_bytes());
     }
     server.join().expect("no panic");
 }
 
 #[test]
 fn a_thread_waits_while_the_lane_is_full() {
-    let (near, far) = channel("full", Bounds { entries_max: 2, bytes_max: 1000 });
+    const EVENTS: u32 = 20_000;
+    let (near, far) = channel("full");
     let sender = std::thread::spawn(move || {
-        for event in 0..200_u8 {
-            near.event(&[event]).expect("the put waits for room");
+        for event in 0..EVENTS {
+            wait(near.event(&event.to_le_bytes())).expect("the put waits for room");
         }
-        let refused = (0..200_u8).find_map(|event| near.try_event(&[event]).err());
+        let refused = (0..EVENTS).find_map(|event| near.try_event(&event.to_le_bytes()).err());
         assert_eq!(refused, Some(Error::Refused(Refused::Full)), "this call never waits");
     });
-    for event in 0..200_u8 {
-        assert_eq!(far.receive_within(SOON).expect("open").bytes, [event]);
+    for event in 0..EVENTS {
+        assert_eq!(received(&far).bytes, event.to_le_bytes());
     }
     sender.join().expect("no panic");
 }
 
 #[test]
 fn an_error_names_the_bound_that_a_call_exceeds() {
-    let (near, _far) = channel("bounds", Bounds { entries_max: 2, bytes_max: 1000 });
-    assert_eq!(near.state(0, b"x"), Err(Error::Refused(Refused::KeyZero)));
-    assert_eq!(near.lane(1).event(b"x"), Err(Error::Refused(Refused::NoLane { lane: 1, lanes: 1 })));
-    let refused = near.state(1, &[0; 1001]);
-    assert_eq!(refused, Err(Error::Refused(Refused::TooLarge { bytes: 1001, bytes_max: 1000 })));
+    let (near, _far) = channel("bounds");
+    assert_eq!(wait(near.state(0, b"x")), Err(Error::Refused(Refused::KeyZero)));
+    assert_eq!(wait(near.lane(8).event(b"x")), Err(Error::Refused(Refused::NoLane { lane: 8, lanes: 8 })));
+    let (bytes, bytes_max) = (256 * 1_024 + 1, 256 * 1_024);
+    let refused = wait(near.lane(1).state(1, &vec![0; bytes]));
+    assert_eq!(refused, Err(Error::Refused(Refused::TooLarge { bytes, bytes_max })));
 }
 
 #[test]
 fn every_call_on_a_closed_channel_returns_the_same_reason() {
-    let (near, far) = channel("over", Bounds::default());
-    near.event(b"last").expect("room");
+    let (near, far) = channel("over");
+    wait(near.event(b"last")).expect("room");
     far.close(70, "enough");
-    let Err(Error::Closed(closed)) = far.receive() else { panic!("the channel is closed") };
+    let Err(Error::Closed(closed)) = blocking::receive(&far, None) else { panic!("the channel is closed") };
     assert_eq!((closed.code.0, closed.reason.as_str()), (70, "enough"));
     let over = Err(Error::Closed(closed.clone()));
-    assert_eq!([far.event(b"x"), far.state(1, b"x"), far.drained()], [over.clone(), over.clone(), over]);
-    assert_eq!(far.command(b"x", SOON), Err(Error::Closed(closed.clone())));
-    assert_eq!(far.ended(), Some(closed));
+    let calls = [wait(far.event(b"x")), wait(far.state(1, b"x")), wait(far.drained())];
+    assert_eq!(calls, [over.clone(), over.clone(), over]);
+    assert_eq!(wait(far.command(b"x", SOON)), Err(Error::Closed(closed.clone())));
+    assert_eq!(far.status().phase, Phase::Closed(closed));
 }
 
 fn named<T: Send + 'static>(
@@ -210,15 +214,15 @@ fn until_asleep(_name: &str) {
 
 #[test]
 fn a_thread_that_sleeps_wakes_when_its_own_side_closes() {
-    let (near, _far) = channel("asleep", Bounds::default());
+    let (near, _far) = channel("asleep");
     // Two threads wait for messages, and a third closes.
     let sleeper = named("sleeper", {
         let near = near.clone();
-        move || near.receive()
+        move || blocking::receive(&near, None)
     });
     let other = named("sleeper within", {
         let near = near.clone();
-        move || near.receive_within(SOON)
+        move || blocking::receive(&near, Some(Instant::now() + SOON))
     });
     until_asleep("sleeper");
     until_asleep("sleeper within");
@@ -233,15 +237,14 @@ fn a_thread_that_sleeps_wakes_when_its_own_side_closes() {
 
 #[test]
 fn messages_are_a_stream_for_any_executor_that_ends_when_the_peer_closes() {
-    let (near, far) = channel("stream", Bounds::default());
+    let (near, far) = channel("stream");
     let sender = std::thread::spawn(move || {
         for event in 0..50_u32 {
-            near.event(&event.to_le_bytes()).expect("room");
+            wait(near.event(&event.to_le_bytes())).expect("room");
         }
-        assert_eq!(near.command(&[21], SOON), Ok(vec![42]));
+        assert_eq!(wait(near.command(&[21], SOON)), Ok(vec![42]));
     });
-    let far = far.to_async();
-    let events = block_on(async {
+    let events = wait(async {
         let (mut events, mut messages) = (0, far.messages());
         while let Some(message) = messages.next().await {
             let message = message.expect("in order");
@@ -263,26 +266,34 @@ fn messages_are_a_stream_for_any_executor_that_ends_when_the_peer_closes() {
 
 #[test]
 fn threads_exchange_messages_over_a_network() {
-    let listener = blocking::Listener::bind(ListenConfig::loopback(0)).expect("loopback has free ports");
-    let mut service = listener.advertise("threads").expect("the name is free");
+    let listener = wait(Listener::bind(ListenConfig::loopback(0))).expect("loopback has free ports");
+    let mut service = wait(listener.advertise("threads")).expect("the name is free");
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let url = format!("nowcast://127.0.0.1:{}/threads", listener.port());
         let connector = nowcast::Connector::new().carriers([carrier]);
-        let near = blocking::connect_with(&connector, &url).expect("the endpoint admits every client");
-        let far = service.accept_within(SOON).expect("somebody connects");
+        let near = wait(connector.connect(&url)).expect("the endpoint admits every client");
+        let far = soon(service.accept());
         assert_eq!(near.status().carrier, Some(carrier));
         let server = std::thread::spawn(move || {
-            while let Ok(message) = far.receive() {
+            while let Ok(message) = blocking::receive(&far, None) {
                 if let MessageKind::Command(command) = message.kind {
-                    far.reply(command, &message.bytes).expect("room");
+                    wait(far.reply(command, &message.bytes)).expect("room");
                 }
             }
-            far.ended()
+            far.status().phase
         });
-        assert_eq!(near.command(b"echo", SOON), Ok(b"echo".to_vec()));
+        assert_eq!(wait(near.command(b"echo", SOON)), Ok(b"echo".to_vec()));
         drop(near);
         let ended = server.join().expect("no panic");
-        assert!(matches!(ended, Some(Closed { code: CloseCode::DONE, .. })), "{ended:?}");
+        assert!(matches!(ended, Phase::Closed(Closed { code: CloseCode::DONE, .. })), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_name_is_free_as_soon_as_its_service_is_dropped() {
+    let name = format!("blocking-{}-again", std::process::id());
+    for _ in 0..50 {
+        drop(blocking::advertise(&name).expect("the name is free"));
     }
 }
 
@@ -297,19 +308,26 @@ fn the_death_of_a_process_is_reported_after_its_messages_and_its_name_is_free() 
         .env(DOOMED, &name)
         .spawn()
         .expect("this program can be started again");
-    let near = blocking::connect_local(&name, &[Bounds::default()], SOON).expect("the name is advertised");
+    let deadline = Instant::now() + SOON;
+    let near = loop {
+        match wait(nowcast::connect(&name)) {
+            Ok(near) => break near,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+        std::thread::yield_now();
+    };
     assert_eq!(near.entry().process, Some(doomed.id()));
     let taken = blocking::advertise(&name).map(drop).expect_err("the other process still has the name");
     assert!(taken.to_string().contains(&format!("taken by process {}", doomed.id())), "{taken}");
     for event in 0..3_u8 {
-        assert_eq!(near.receive_within(SOON).expect("the other process still runs").bytes, [event]);
+        assert_eq!(received(&near).bytes, [event], "the other process still runs");
     }
     doomed.kill().expect("the child process runs");
     doomed.wait().expect("the child process can be waited for");
-    let missed = near.receive_within(SOON);
+    let missed = blocking::receive(&near, Some(deadline));
     let Err(Error::Closed(closed)) = missed else { panic!("the process is dead: {missed:?}") };
     assert_eq!(closed.code, CloseCode::GAVE_UP);
-    assert_eq!(near.event(b"x"), Err(Error::Closed(closed)), "the reason stays the same");
+    assert_eq!(wait(near.event(b"x")), Err(Error::Closed(closed)), "the reason stays the same");
     let listed = nowcast::local::advertised().expect("the directory is ours");
     assert!(listed.iter().all(|entry| entry.name != name || !entry.alive), "{listed:?}");
     blocking::advertise(&name).expect("the name of a dead process is free");
@@ -320,28 +338,10 @@ fn the_death_of_a_process_is_reported_after_its_messages_and_its_name_is_free() 
 fn the_doomed_process() {
     let Ok(name) = std::env::var(DOOMED) else { return };
     let mut service = blocking::advertise(&name).expect("the name is fresh");
-    let channel = service.accept_within(SOON).expect("somebody connects");
+    let channel = soon(service.accept());
     for event in 0..3_u8 {
-        channel.event(&[event]).expect("room");
+        wait(channel.event(&[event])).expect("room");
     }
     // This process receives nothing, and is killed while it waits.
-    let _ = channel.receive_within(SOON);
-}
-
-/// The smallest executor: parks the thread between polls.
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(std::thread::Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
-    }
+    let _ = blocking::receive(&channel, Some(Instant::now() + SOON));
 }

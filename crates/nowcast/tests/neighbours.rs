@@ -13,9 +13,11 @@ use std::task::{Context, Poll};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use nowcast::blocking;
+use nowcast::blocking::{self, wait};
 use nowcast::session::CloseCode;
-use nowcast::{Bounds, Error, Key, ListenConfig, Listener, MessageKind, PublicationBounds, Publisher};
+use nowcast::{
+    Bounds, Channel, Error, Key, ListenConfig, Listener, MessageKind, PublicationBounds, Publisher,
+};
 use nowcast_queue::conformance::publishers::{Implementation, Publish, Suite, check};
 use nowcast_queue::conformance::{Random, laws};
 use nowcast_queue::{Receiver, Refusal};
@@ -97,13 +99,13 @@ impl Publish for Station {
 
     fn subscribe(&mut self) -> Neighbour {
         let before = self.publisher.subscribers();
-        let channel = blocking::connect(self.publisher.name()).expect("the name is known");
+        let channel = wait(nowcast::connect(self.publisher.name())).expect("the name is known");
         self.until("the subscriber is here", |publisher| publisher.subscribers() > before);
         Neighbour(channel)
     }
 }
 
-struct Neighbour(blocking::Channel);
+struct Neighbour(Channel);
 
 fn refusal(error: Error) -> Refusal {
     match error {
@@ -123,8 +125,8 @@ impl Receiver for Neighbour {
     }
 
     fn get(&mut self, value: &mut Vec<u8>, deadline: Option<Instant>) -> Result<Key, Refusal> {
-        let left = deadline.map_or(DEADLINE, |deadline| deadline.saturating_duration_since(Instant::now()));
-        let message = self.0.receive_within(left).map_err(refusal)?;
+        let deadline = deadline.unwrap_or_else(|| Instant::now() + DEADLINE);
+        let message = blocking::receive(&self.0, Some(deadline)).map_err(refusal)?;
         let key = message.key().unwrap_or(Key::EVENT);
         *value = message.bytes;
         Ok(key)
@@ -241,10 +243,10 @@ fn listen(said: BufReader<ChildStdout>, newest: &AtomicUsize, here: &mpsc::Sende
 #[ignore = "the other tests start this test in a separate process"]
 fn the_neighbour() {
     let Ok(name) = std::env::var(NAME) else { return };
-    let channel = blocking::connect(&name).expect("the name is known");
+    let channel = wait(nowcast::connect(&name)).expect("the name is known");
     println!("neighbour: here");
     loop {
-        let Ok(message) = channel.receive() else {
+        let Ok(message) = blocking::receive(&channel, None) else {
             println!("neighbour: closed");
             return;
         };

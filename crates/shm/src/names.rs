@@ -86,6 +86,11 @@ impl Listener {
         self.claim.name()
     }
 
+    /// Releases the name before the listener is dropped.
+    pub fn release(&self) {
+        self.claim.release();
+    }
+
     /// Waits until a program connects, or until the deadline.
     ///
     /// # Errors

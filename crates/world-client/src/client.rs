@@ -16,8 +16,8 @@ const FORGET_STEPS: u32 = STEP_HZ;
 
 /// A client of a world on a channel.
 ///
-/// Sending never blocks: events and states wait in the channel until a packet carries them. A client of a blocking
-/// channel joins with [`to_async`](nowcast::blocking::Channel::to_async) and calls [`try_receive`](Self::try_receive).
+/// Sending never blocks: events and states wait in the channel until a packet carries them. A thread without
+/// a runtime calls [`try_receive`](Self::try_receive).
 pub struct WorldClient {
     channel: Channel,
     view: WorldView,

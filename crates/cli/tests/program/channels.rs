@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use nowcast::blocking::{advertise, wait_until};
 
 use crate::own;
 
@@ -149,11 +151,11 @@ fn a_client_without_a_token_is_refused() {
 #[test]
 fn watch_prints_a_line_for_each_message_without_a_terminal() {
     let name = format!("watched-{}", std::process::id());
-    let mut service = nowcast::blocking::advertise(&name).unwrap();
+    let mut service = advertise(&name).unwrap();
     let mut watching = Running::start(&["watch", &name]);
-    let channel = service.accept_within(DEADLINE).unwrap();
-    channel.state(3, &[7]).unwrap();
-    channel.event(b"hi").unwrap();
+    let channel = wait_until(Some(Instant::now() + DEADLINE), service.accept()).unwrap().unwrap();
+    channel.try_state(3, &[7]).unwrap();
+    channel.try_event(b"hi").unwrap();
     assert_eq!(watching.line(), "state 3: 0x07");
     assert_eq!(watching.line(), "event: hi");
 }

@@ -5,15 +5,15 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use nowcast::blocking::{self, AcceptError, Listener, Service};
+use nowcast::blocking::{self, wait};
 use nowcast::{
-    AdvertiseError, CarrierKind, CommandId, Key, LaneId, ListenConfig, MessageKind, Phase, Publisher,
-    Received,
+    AdvertiseError, CarrierKind, Channel, CommandId, Key, LaneId, ListenConfig, Listener, MessageKind, Phase,
+    Publisher, Received, Service,
 };
 
 use super::guard;
 use super::pointers::{Buffer, Out, input, text};
-use crate::channel::{BEGIN, ChannelObject, Wait, block_on, timed_out};
+use crate::channel::{BEGIN, ChannelObject, Wait};
 use crate::failure::{Failure, Status};
 use crate::handles::{self, Object};
 
@@ -106,13 +106,12 @@ fn connect_failed(error: impl std::fmt::Display) -> Failure {
     Failure::new(Status::ConnectFailed, error.to_string())
 }
 
-fn added(channel: nowcast::blocking::Channel) -> Result<u64, Failure> {
+fn added(channel: Channel) -> Result<u64, Failure> {
     handles::add(Object::Channel(Arc::new(channel.into())))
 }
 
 /// Connects to a service, and stores the handle in `channel`. The address is a name on this machine (`tracker`), or
-/// `nowcast://HOST:PORT/NAME`. While the service is not there, the call tries again until the timeout; it tries at least once. The
-/// service must accept at the same time, in another program or thread.
+/// `nowcast://HOST:PORT/NAME`. While the service is not there, the call tries again until the timeout; it tries at least once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nowcast_connect(
     address: *const c_char,
@@ -122,16 +121,16 @@ pub unsafe extern "C" fn nowcast_connect(
     guard(|| {
         // SAFETY: rule "Pointers" of the header.
         let (address, channel) = unsafe { (text("address", address)?, Out::new("channel", channel)?) };
-        let wait = Wait::of_ms(timeout_ms);
+        let patience = Wait::of_ms(timeout_ms);
         let connected = loop {
-            match blocking::connect(address) {
+            match wait(nowcast::connect(address)) {
                 Ok(connected) => break connected,
                 Err(error) => {
                     let failure = Failure::from(error);
-                    if failure.status != Status::ConnectFailed || wait.left().is_zero() {
+                    if failure.status != Status::ConnectFailed || patience.left().is_zero() {
                         return Err(failure);
                     }
-                    std::thread::sleep(RETRY.min(wait.left()));
+                    std::thread::sleep(RETRY.min(patience.left()));
                 }
             }
         };
@@ -173,7 +172,7 @@ pub unsafe extern "C" fn nowcast_listen(
             config.hosts = vec![host];
         }
         config.entry.anonymous = anonymous;
-        let bound = Listener::bind(config).map_err(connect_failed)?;
+        let bound = wait(Listener::bind(config)).map_err(connect_failed)?;
         listener.set(handles::add(Object::Listener(Arc::new(bound)))?);
         Ok(())
     })
@@ -209,7 +208,8 @@ pub unsafe extern "C" fn nowcast_listener_advertise(
     guard(|| {
         // SAFETY: rule "Pointers" of the header.
         let (name, service) = unsafe { (text("name", name)?, Out::new("service", service)?) };
-        let advertised = handles::get::<Listener>(listener)?.advertise(name).map_err(advertise_failed)?;
+        let listener = handles::get::<Listener>(listener)?;
+        let advertised = wait(listener.advertise(name)).map_err(advertise_failed)?;
         service.set(handles::add(Object::Service(Arc::new(Mutex::new(advertised))))?);
         Ok(())
     })
@@ -225,7 +225,8 @@ pub unsafe extern "C" fn nowcast_listener_publish(
     guard(|| {
         // SAFETY: rule "Pointers" of the header.
         let (name, publisher) = unsafe { (text("name", name)?, Out::new("publisher", publisher)?) };
-        let published = handles::get::<Listener>(listener)?.publish(name).map_err(advertise_failed)?;
+        let listener = handles::get::<Listener>(listener)?;
+        let published = wait(listener.publish(name)).map_err(advertise_failed)?;
         publisher.set(handles::add(Object::Publisher(Arc::new(published)))?);
         Ok(())
     })
@@ -240,16 +241,7 @@ pub unsafe extern "C" fn nowcast_service_accept(service: u64, timeout_ms: i64, c
         let channel = unsafe { Out::new("channel", channel) }?;
         let service = handles::get::<Mutex<Service>>(service)?;
         let mut service = service.lock().unwrap_or_else(PoisonError::into_inner);
-        let accepted = match Wait::of_ms(timeout_ms) {
-            Wait::Never => service.try_accept().and_then(|channel| channel.ok_or(AcceptError::TimedOut)),
-            Wait::Forever => service.accept(),
-            wait @ Wait::Until(_) => service.accept_within(wait.left()),
-        };
-        channel.set(added(accepted.map_err(|error| match error {
-            AcceptError::TimedOut => timed_out(),
-            AcceptError::Closed(error) => error.into(),
-            error => connect_failed(error),
-        })?)?);
+        channel.set(added(Wait::of_ms(timeout_ms).run(service.accept())?)?);
         Ok(())
     })
 }
@@ -297,12 +289,12 @@ fn put<F: Future<Output = Result<(), nowcast::Error>>>(
     channel: u64,
     timeout_ms: i64,
     attempt: impl FnOnce(&ChannelObject) -> Result<(), Failure>,
-    waiting: impl FnOnce(nowcast::Channel) -> F,
+    waiting: impl FnOnce(Channel) -> F,
 ) -> Result<(), Failure> {
     match handles::with::<ChannelObject, _>(channel, |channel| attempt(channel)) {
         Err(failure) if failure.status == Status::TimedOut && timeout_ms != 0 => {
-            let channel = handles::get::<ChannelObject>(channel)?.asynchronous().clone();
-            block_on(Wait::of_ms(timeout_ms), waiting(channel))
+            let channel = handles::get::<ChannelObject>(channel)?.channel().clone();
+            Wait::of_ms(timeout_ms).run(waiting(channel))
         }
         done => done,
     }
@@ -372,7 +364,7 @@ pub unsafe extern "C" fn nowcast_command(
         let (bytes, reply) =
             unsafe { (input("bytes", bytes, length)?, Buffer::new(reply, capacity, reply_length)?) };
         let channel = handles::get::<ChannelObject>(channel)?;
-        let answer = channel.lane(lane)?.command(bytes, Wait::of_ms(timeout_ms).left())?;
+        let answer = wait(channel.lane(lane)?.command(bytes, Wait::of_ms(timeout_ms).left()))?;
         reply.set(&answer)
     })
 }
@@ -472,7 +464,7 @@ pub unsafe extern "C" fn nowcast_channel_descriptor(channel: u64, descriptor: *m
 pub extern "C" fn nowcast_drained(channel: u64, timeout_ms: i64) -> Status {
     guard(|| {
         let channel = handles::get::<ChannelObject>(channel)?;
-        block_on(Wait::of_ms(timeout_ms), channel.asynchronous().drained())
+        Wait::of_ms(timeout_ms).run(channel.channel().drained())
     })
 }
 
@@ -486,7 +478,7 @@ pub unsafe extern "C" fn nowcast_channel_close(channel: u64, code: u32, reason: 
         if (1..64).contains(&code) {
             return Err(Failure::argument("codes 1 to 63 belong to the protocol: use 0, or 64 and above"));
         }
-        handles::get::<ChannelObject>(channel)?.blocking().close(code, reason);
+        handles::get::<ChannelObject>(channel)?.channel().close(code, reason);
         Ok(())
     })
 }
@@ -497,7 +489,7 @@ pub unsafe extern "C" fn nowcast_channel_status(channel: u64, status: *mut Chann
     guard(|| {
         // SAFETY: rule "Pointers" of the header.
         let place = unsafe { Out::new("status", status) }?;
-        let status = handles::get::<ChannelObject>(channel)?.blocking().status();
+        let status = handles::get::<ChannelObject>(channel)?.channel().status();
         let (phase, closed_code) = match status.phase {
             Phase::Connecting => (ChannelPhase::Connecting, 0),
             Phase::Open => (ChannelPhase::Open, 0),

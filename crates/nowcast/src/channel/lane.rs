@@ -125,7 +125,7 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// Like [`command`](Self::command), and [`Error::Invalid`] if the reply cannot be decoded as that type. The error names the
     /// field.
     pub async fn call<R: ReadOwned>(&self, value: &T, timeout: Duration) -> Result<R, Error> {
-        self.decode_reply(&self.command(value, timeout).await?)
+        self.link.decode_reply(&self.command(value, timeout).await?)
     }
 
     /// Answers a command, on its lane. Waits while the lane is full.
@@ -144,31 +144,22 @@ impl<T: Payload + ?Sized> Lane<T> {
         at_once(self.poll_reply(command, value, None))
     }
 
-    pub(crate) fn decode_reply<R: ReadOwned>(&self, reply: &[u8]) -> Result<R, Error> {
-        self.link.decode_reply(reply)
-    }
-
     #[inline]
-    pub(crate) fn poll_state(&self, key: Key, value: &T, waker: Option<&Waker>) -> Poll<Result<(), Error>> {
+    fn poll_state(&self, key: Key, value: &T, waker: Option<&Waker>) -> Poll<Result<(), Error>> {
         let shape = ready!(self.poll_shape(waker))?;
         value.with_bytes(shape, |bytes| {
             self.link.poll_put(self.id, Put::State(key, bytes), waker).map(|put| put.map(drop))
         })
     }
 
-    pub(crate) fn poll_event(&self, value: &T, waker: Option<&Waker>) -> Poll<Result<(), Error>> {
+    fn poll_event(&self, value: &T, waker: Option<&Waker>) -> Poll<Result<(), Error>> {
         let shape = ready!(self.poll_shape(waker))?;
         value.with_bytes(shape, |bytes| {
             self.link.poll_put(self.id, Put::Event(&as_event(bytes)), waker).map(|put| put.map(drop))
         })
     }
 
-    pub(crate) fn poll_reply(
-        &self,
-        command: CommandId,
-        value: &T,
-        waker: Option<&Waker>,
-    ) -> Poll<Result<(), Error>> {
+    fn poll_reply(&self, command: CommandId, value: &T, waker: Option<&Waker>) -> Poll<Result<(), Error>> {
         let CommandId { lane, number } = command;
         let head = T::type_shape().map(|type_shape| self.link.shapes().ours().head_of_reply(type_shape));
         let put = |bytes: &[u8]| self.link.poll_put(lane, Put::Reply(number, bytes), waker);
@@ -209,24 +200,19 @@ fn at_once<T>(put: Poll<Result<T, Error>>) -> Result<T, Error> {
 }
 
 /// A command with its reply. Dropping it abandons the reply.
-pub(crate) struct Asked<'a, T: ?Sized> {
+struct Asked<'a, T: ?Sized> {
     lane: &'a Lane<T>,
     command: Option<CommandId>,
     until: Instant,
 }
 
 impl<'a, T: Payload + ?Sized> Asked<'a, T> {
-    pub(crate) fn new(lane: &'a Lane<T>, timeout: Duration) -> Self {
+    fn new(lane: &'a Lane<T>, timeout: Duration) -> Self {
         Self { lane, command: None, until: Instant::now() + timeout.min(COMMAND_TIME_MAX) }
     }
 
-    /// The deadline of the command.
-    pub(crate) fn until(&self) -> Instant {
-        self.until
-    }
-
     /// Puts the command as soon as there is room, and then polls the reply.
-    pub(crate) fn poll(&mut self, value: &T, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
+    fn poll(&mut self, value: &T, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
         let Lane { link, id, .. } = self.lane;
         if self.command.is_none() {
             let left = self.until.saturating_duration_since(Instant::now());

@@ -42,7 +42,6 @@ pub use shapes::{ShapeId, TypeShape};
 pub use source::{PutBatch, RefusedPut, Source};
 pub use status::{Phase, Status, StatusChanges};
 
-pub(crate) use lane::Asked;
 pub(crate) use link::{Link, Put};
 pub(crate) use replies::Replies;
 pub(crate) use requeued::RequeuedMessages;
@@ -62,8 +61,8 @@ pub const LEAVE_TIME_MAX: Duration = Duration::from_secs(1).saturating_add(RETIR
 /// A channel is cheap to clone, and all handles are the same channel. When the last handle (or [lane](Lane)) is dropped, the
 /// channel closes after its messages have arrived, or after 5 s.
 ///
-/// `try_x` never waits; `x().await` may wait. Threads without a runtime use
-/// [`blocking::Channel`](crate::blocking::Channel).
+/// `try_x` never waits; `x().await` may wait. Threads without a runtime wait by
+/// [`blocking::wait`](crate::blocking::wait).
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

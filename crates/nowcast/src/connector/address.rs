@@ -1,4 +1,4 @@
-//! Addresses of services: `nowcast://HOST[:PORT]/NAME`.
+//! Addresses of services: `nowcast://HOST[:PORT]/NAME`, `HOST[:PORT]/NAME`, or `NAME` on this machine.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ pub(super) struct Address {
 
 /// The reason why a text is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is not an address: {cause}; write nowcast://HOST:PORT/NAME")]
+#[error("'{text}' is not an address: {cause}; write NAME, HOST/NAME, or nowcast://HOST:PORT/NAME")]
 pub struct BadAddress {
     text: String,
     cause: String,
@@ -26,7 +26,12 @@ pub struct BadAddress {
 impl Address {
     pub(super) fn parse(text: &str) -> Result<Self, BadAddress> {
         let bad = |cause: String| BadAddress { text: text.chars().take(200).collect(), cause };
-        let url = Url::parse(text).map_err(|error| bad(error.to_string()))?;
+        let url = match (text.contains("://"), text.contains('/')) {
+            (true, _) => Url::parse(text),
+            (false, true) => Url::parse(&format!("nowcast://{text}")),
+            (false, false) => Url::parse(&format!("nowcast://localhost/{text}")),
+        };
+        let url = url.map_err(|error| bad(error.to_string()))?;
         if url.scheme() != "nowcast" {
             return Err(bad(format!("the scheme is '{}'", url.scheme())));
         }
@@ -68,7 +73,11 @@ mod tests {
         assert_eq!(read("nowcast://[::1]:1/a.b"), ("::1".into(), Some(1), "a.b".into(), true));
         assert_eq!(read("nowcast:///tracker"), ("localhost".into(), None, "tracker".into(), true));
         assert_eq!(read("nowcast://127.0.0.1/x"), ("127.0.0.1".into(), None, "x".into(), true));
-        for bad in ["", "host", "http://host/a", "nowcast://host", "nowcast://host/a/b", "nowcast://host/.a"]
+        assert_eq!(read("tracker"), ("localhost".into(), None, "tracker".into(), true));
+        assert_eq!(read("box.local/tracker"), ("box.local".into(), None, "tracker".into(), false));
+        assert_eq!(read("[::1]:7777/tracker"), ("::1".into(), Some(7777), "tracker".into(), true));
+        for bad in
+            ["", ".a", "a/b/c", "http://host/a", "nowcast://host", "nowcast://host/a/b", "nowcast://host/.a"]
         {
             assert!(Address::parse(bad).is_err(), "{bad}");
         }

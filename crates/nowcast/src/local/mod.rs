@@ -3,7 +3,7 @@
 //! can connect. The feature `portable` also selects the socket on Linux.
 //!
 //! [`Listener::advertise`](crate::Listener::advertise) advertises a name here and on the network, and
-//! [`connect`](crate::connect) searches here first. Threads that need no network and no runtime use
+//! [`connect`](crate::connect) searches here first. Programs that need no network use
 //! [`blocking::advertise`](crate::blocking::advertise).
 
 mod link;

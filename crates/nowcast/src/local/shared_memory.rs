@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use nowcast_queue::Bounds;
 use tokio::net::UnixListener;
 use tokio::task::spawn_blocking;
 
@@ -9,21 +10,22 @@ use crate::carrier::CarrierKind;
 
 pub use nowcast_shm::{Advertised, NameError, OpenError, advertised};
 pub(crate) use nowcast_shm::{
-    Listener, ShmChannel as Queues, ShmReceiver as QueueReceiver, ShmSender as QueueSender,
+    ShmChannel as Queues, ShmReceiver as QueueReceiver, ShmSender as QueueSender, connect,
 };
-pub(crate) use nowcast_shm::{advertise, connect, connect_until};
 
 /// The carrier between two programs of this machine.
 pub const CARRIER: CarrierKind = CarrierKind::SharedMemory;
 
-/// Accepts programs within a runtime.
+/// An advertised name.
+#[derive(Debug)]
 pub(crate) struct Welcome {
-    listener: Arc<Listener>,
+    listener: Arc<nowcast_shm::Listener>,
     socket: UnixListener,
 }
 
-/// Accepts the programs that connect to the listener's name. Must be called within a runtime.
-pub(crate) fn welcome(listener: Listener) -> Result<Welcome, OpenError> {
+/// Advertises a name. Must be called within a runtime.
+pub(crate) fn advertise(name: &str, bounds: &[Bounds]) -> Result<Welcome, OpenError> {
+    let listener = nowcast_shm::advertise(name, bounds)?;
     let socket = UnixListener::from_std(listener.socket()?)?;
     Ok(Welcome { listener: Arc::new(listener), socket })
 }
@@ -36,6 +38,11 @@ impl Welcome {
         let host = Arc::clone(&self.listener);
         let greeted = spawn_blocking(move || host.greet(stream)).await;
         greeted.unwrap_or(Err(OpenError::Handshake("the runtime ends")))
+    }
+
+    /// Releases the name. Programs that have connected are still accepted.
+    pub(crate) fn release(&self) {
+        self.listener.release();
     }
 
     pub(crate) fn name(&self) -> &str {

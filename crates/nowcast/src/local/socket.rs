@@ -1,33 +1,21 @@
 //! Local names on systems without shared memory: the same queues over a local socket (`crates/local-socket`). The helper
 //! thread of this process moves their frames.
 
-use std::time::Instant;
-
 use nowcast_queue::Bounds;
 
 use crate::carrier::CarrierKind;
 use crate::helper::helper;
 
 pub use nowcast_local_socket::{Advertised, NameError, OpenError, advertised};
-pub(crate) use nowcast_local_socket::{Listener, QueueReceiver, QueueSender, Queues, Welcome};
+pub(crate) use nowcast_local_socket::{Listener as Welcome, QueueReceiver, QueueSender, Queues};
 
 /// The carrier between two programs of this machine.
 pub const CARRIER: CarrierKind = CarrierKind::LocalSocket;
 
-pub(crate) fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
+pub(crate) fn advertise(name: &str, bounds: &[Bounds]) -> Result<Welcome, OpenError> {
     nowcast_local_socket::advertise(name, bounds, helper()?.handle())
 }
 
 pub(crate) fn connect(name: &str, bounds: &[Bounds]) -> Result<Queues, OpenError> {
     nowcast_local_socket::connect(name, bounds, helper()?.handle())
-}
-
-pub(crate) fn connect_until(name: &str, bounds: &[Bounds], deadline: Instant) -> Result<Queues, OpenError> {
-    nowcast_local_socket::connect_until(name, bounds, deadline, helper()?.handle())
-}
-
-/// Accepts within a runtime.
-#[expect(clippy::unnecessary_wraps, reason = "in shared memory this can fail")]
-pub(crate) fn welcome(listener: Listener) -> Result<Welcome, OpenError> {
-    Ok(Welcome::new(listener))
 }

@@ -5,7 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use nowcast::{MessageKind, blocking};
+use nowcast::MessageKind;
+use nowcast::blocking::wait;
 use nowcast_examples::Pose;
 use nowcast_wire::Value;
 use nowcast_world::EntityId;
@@ -22,8 +23,8 @@ type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "nowcast://127.0.0.1:7777/robots".into());
-    let tracker = blocking::connect("tracker")?;
-    let world = blocking::connect(&address)?.to_async();
+    let tracker = wait(nowcast::connect("tracker"))?;
+    let world = wait(nowcast::connect(&address))?;
     let world = WorldClient::join(world, Join::new("tracker").program().network_hz(5))?;
     let mut bridge = Bridge { world, free: Vec::new(), owns: None };
     println!("The bridge is in {address}.");

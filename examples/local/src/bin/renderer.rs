@@ -5,13 +5,14 @@
 
 use std::time::{Duration, Instant};
 
-use nowcast::{MessageKind, blocking};
+use nowcast::MessageKind;
+use nowcast::blocking::wait;
 use nowcast_examples::{Button, Pose, now_ns};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5);
-    let tracker = blocking::connect("tracker")?;
-    let answer = tracker.command(b"recentre", Duration::from_secs(1))?;
+    let tracker = wait(nowcast::connect("tracker"))?;
+    let answer = wait(tracker.command(b"recentre", Duration::from_secs(1)))?;
     println!("The tracker says: {}.", String::from_utf8_lossy(&answer));
     let (mut ages, mut turned, mut bytes) = (Vec::new(), 0.0, Vec::new());
     let begin = Instant::now();
