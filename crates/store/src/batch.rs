@@ -175,14 +175,15 @@ pub(crate) struct Span {
 impl Span {
     /// Checks whether a store accepts a batch with this span, and whether a reader can replay it.
     pub(crate) fn check(&self) -> Result<(), BatchError> {
-        let ticks = self.through_tick.checked_sub(self.from_tick);
         let fits = self.through_tick <= TICK_MAX && self.time_ms <= TICK_MAX;
-        if fits && ticks.is_some_and(|ticks| ticks <= BATCH_TICKS_MAX) {
-            Ok(())
-        } else {
-            Err(BatchError::Ticks)
-        }
+        if fits && may_follow(self.from_tick, self.through_tick) { Ok(()) } else { Err(BatchError::Ticks) }
     }
+}
+
+/// Whether a tick may follow another one in a record. Time without changes is not recorded, but a snapshot follows much sooner than
+/// after [`BATCH_TICKS_MAX`]. A greater distance is damage, and its replay might never end.
+pub(crate) fn may_follow(before: u64, tick: u64) -> bool {
+    tick.checked_sub(before).is_some_and(|ticks| ticks <= BATCH_TICKS_MAX)
 }
 
 /// The largest tick that the database can store. Its integers have 64 bits with a sign.

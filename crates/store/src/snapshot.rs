@@ -4,7 +4,7 @@ use nowcast_wire::save::{Chunk, FileReader, FileWriter, Options, SaveError};
 use nowcast_wire::shape::{DefinitionKind, Type};
 use nowcast_wire::{Limits as WireLimits, Shape, Value, Wire};
 
-use crate::batch::{BATCH_BYTES_MAX, Batch, BatchError, Span, TICK_MAX};
+use crate::batch::{BATCH_BYTES_MAX, Batch, BatchError, Span, TICK_MAX, may_follow};
 use crate::once::{Numbers, Once};
 
 /// Maximum bytes of a world in a snapshot.
@@ -234,7 +234,7 @@ impl Parts {
         let batch = Batch::from_bytes(span, &row.bytes).map_err(|error| FileError::Batch { index, error })?;
         let before = self.batches.last().map(|before| before.through_tick);
         let before = before.or(self.head.as_ref().map(|head| head.tick));
-        if before.is_none_or(|before| batch.from_tick < before) {
+        if !before.is_some_and(|before| may_follow(before, batch.from_tick)) {
             return Err(FileError::Batch { index, error: BatchError::Ticks });
         }
         self.batches.push(batch);

@@ -7,7 +7,7 @@ use nowcast_world::World;
 use nowcast_world::journal::ReplayError;
 use rusqlite::{OptionalExtension, params};
 
-use crate::batch::{Batch, Span};
+use crate::batch::{Batch, Span, may_follow};
 use crate::error::{Problem, StoreError};
 use crate::name::WorldName;
 use crate::saved::{Moment, ReturnError, SavedWorld, Stretch};
@@ -348,10 +348,10 @@ impl SqliteReader {
                 return Ok(());
             }
         }
-        if place.tick < saved.tick {
+        if !may_follow(saved.tick, place.tick) {
             return Err(Problem::damaged(
                 "the table of worlds",
-                "a world's tick lies before its journal's end",
+                "a world's tick lies before its journal's end, or too long after it",
             ));
         }
         // Time without changes is not recorded in a batch.
@@ -503,6 +503,8 @@ impl SqliteReader {
         if unfinished.exists() {
             std::fs::remove_file(&unfinished)?;
         }
+        // `VACUUM INTO` accepts an empty file.
+        schema::create_private(&unfinished)?;
         let copied =
             self.database.connection.execute("VACUUM INTO ?", [text]).map_err(Problem::from).and_then(|_| {
                 std::fs::File::open(&unfinished)?.sync_all()?;
@@ -519,8 +521,11 @@ impl SqliteReader {
 }
 
 fn add(saved: &mut SavedWorld, batch: Batch, number: i64) -> Result<(), Problem> {
-    if batch.from_tick < saved.tick {
-        return Err(Problem::damaged(format!("batch {number}"), "it begins before the preceding batch ends"));
+    if !may_follow(saved.tick, batch.from_tick) {
+        return Err(Problem::damaged(
+            format!("batch {number}"),
+            "it begins before the preceding batch ends, or too long after it",
+        ));
     }
     saved.tick = batch.through_tick;
     saved.batches.push(batch);

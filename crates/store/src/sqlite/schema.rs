@@ -384,6 +384,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
             return Err(Problem::damaged("the folder", what));
         }
     }
+    create_private(&unfinished)?;
     let connection = Connection::open(&unfinished)?;
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -398,6 +399,16 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
         sync_folder(parent)?;
     }
     Ok(())
+}
+
+/// Creates an empty file that other users of the machine cannot read. SQLite gives the files next to a database the permissions of
+/// the database. On other systems than Unix, the folder's permissions apply.
+pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }
 
 /// The new name of a file is durable only after its folder is synced.

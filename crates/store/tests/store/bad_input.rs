@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use nowcast_store::{Moment, Options, Problem, SqliteReader, SqliteStore, Store, StoreError};
+use nowcast_store::{
+    Batch, Moment, Options, Problem, SqliteReader, SqliteStore, Store, StoreError, write_file,
+};
 use rusqlite::Connection;
 
 use super::garden::{self, Story};
@@ -168,6 +170,27 @@ fn a_changed_batch_is_reported_with_its_place_and_a_salvage_reads_up_to_it() {
         let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
         assert_eq!(garden::replay(&saved).hash(), story.world.hash());
     }
+}
+
+#[test]
+fn a_tick_that_no_replay_reaches_is_damage_and_a_salvage_ends_before_it() {
+    let folder = made();
+    tamper(&folder, "UPDATE worlds SET tick = 1 << 62;");
+    let store = folder.open();
+    let error = store.load(&name("plaza"), Moment::Last).unwrap_err().to_string();
+    assert!(error.contains("the table of worlds is damaged") && error.contains("too long after"), "{error}");
+    let saved = store.reader().unwrap().salvage(&name("plaza")).unwrap().unwrap();
+    assert!(
+        (390..=400).contains(&saved.tick) && saved.damage.len() == 1,
+        "{}: {:?}",
+        saved.tick,
+        saved.damage
+    );
+    assert_eq!(garden::replay(&saved).tick(), saved.tick);
+    let batch = Batch { from_tick: 1 << 62, through_tick: 1 << 62, ..Batch::default() };
+    let file = write_file("copy", &saved.snapshot, &[batch]).unwrap();
+    let error = store.import(&name("copy"), &file).unwrap_err().to_string();
+    assert!(error.contains("its ticks are not in order"), "{error}");
 }
 
 #[test]

@@ -95,3 +95,16 @@ fn a_folder_that_is_moved_away_and_back_keeps_worlds_again() {
     let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
     assert_eq!(garden::replay(&saved).hash(), story.world.hash());
 }
+
+#[test]
+fn only_the_owner_reads_the_files_of_a_new_store_and_of_its_copy() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("private");
+    let store = folder.open();
+    begin(&store);
+    store.reader().unwrap().backup(&folder.path().join("copy.db")).unwrap();
+    for name in ["worlds.db", "worlds.db-wal", "worlds.db-shm", "copy.db"] {
+        let mode = fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+}
