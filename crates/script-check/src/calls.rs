@@ -3,6 +3,8 @@
 use crate::resolver::Resolver;
 use crate::types::Type;
 use nowcast_script::{Token, TokenKind};
+use nowcast_world::Motion;
+use nowcast_world::limits::PRECISE_POSITION_MAX;
 
 /// The arguments of a call.
 pub(crate) struct Arguments {
@@ -10,6 +12,19 @@ pub(crate) struct Arguments {
     pub(crate) given: usize,
     /// Whether the last expression may yield any number of values.
     pub(crate) is_open: bool,
+    /// The first token of each argument.
+    pub(crate) begins: Vec<Token>,
+}
+
+/// The type of a value that its first token shows: a table, a function, a text or a number.
+fn literal(token: &Token) -> Option<&'static str> {
+    match token.kind {
+        TokenKind::Sign if token.text == "{" => Some("a table"),
+        TokenKind::Name if token.text == "function" => Some("a function"),
+        TokenKind::Text | TokenKind::Interpolated(_) => Some("a text"),
+        TokenKind::Number => Some("a number"),
+        _ => None,
+    }
 }
 
 impl Resolver<'_> {
@@ -30,10 +45,21 @@ impl Resolver<'_> {
             let message = format!("`{name}` is called with a dot, not with a colon: {module}.{name}(…)");
             return self.find(place, true, message);
         }
+        if arity.is_method && !has_colon && arguments.begins.first().is_some_and(|one| literal(one).is_some())
+        {
+            let message = format!("`{name}` is called with a colon, not with a dot: write :{name}(…)");
+            return self.find(place, true, message);
+        }
+        let subject_count = usize::from(arity.is_method && !has_colon);
+        let types = nowcast_script::parameter_types(of, name);
+        for (ty, begin) in types.iter().zip(arguments.begins.iter().skip(subject_count)) {
+            if let Some(message) = misfit(name, ty, begin) {
+                self.find(begin, true, message);
+            }
+        }
         // `Kind.spawn(kind, …)` passes the subject as the first argument.
-        let subjects = usize::from(arity.is_method && !has_colon);
-        let (least, greatest) = (arity.least + subjects, arity.greatest.saturating_add(subjects));
-        let Arguments { given, is_open } = *arguments;
+        let (least, greatest) = (arity.least + subject_count, arity.greatest.saturating_add(subject_count));
+        let Arguments { given, is_open, .. } = *arguments;
         let are =
             |count: usize| if count == 1 { "1 argument".to_owned() } else { format!("{count} arguments") };
         if given < least && !is_open {
@@ -45,6 +71,25 @@ impl Resolver<'_> {
             let message =
                 format!("`{name}` takes {most}{}, and {given} are given; the rest is ignored", are(greatest));
             self.find(place, self.is_strict, message);
+        }
+    }
+
+    /// Warns of a call that puts a body that forces move far from the origin. `tokens` begin with the arguments.
+    pub(crate) fn far_place(&mut self, function: &Type, tokens: &[Token]) {
+        let kinds = &self.version.definition.kinds;
+        let Type::Function(of, name) = function else { return };
+        let is_forced = match (of.as_ref(), name.as_str()) {
+            (Type::Kind(Some(kind)), "spawn") => {
+                kinds[*kind].body.as_ref().is_some_and(|body| body.motion == Motion::Dynamic)
+            }
+            (Type::Player, "spawn_avatar") => true,
+            _ => false,
+        };
+        if let Some(coordinate) = far_coordinate(tokens).filter(|_| is_forced) {
+            let message = format!(
+                "forces and walkers are exact within {PRECISE_POSITION_MAX} m of the origin; build the world around the origin"
+            );
+            self.find(coordinate, false, message);
         }
     }
 
@@ -65,6 +110,66 @@ impl Resolver<'_> {
         };
         self.find(place, false, problem);
     }
+}
+
+/// Returns the mistake if an argument that begins with this token cannot have the type of its parameter.
+fn misfit(function: &str, ty: &str, begin: &Token) -> Option<String> {
+    let found = literal(begin)?;
+    let ty = ty.trim_end_matches('?');
+    let expected = match ty {
+        "string" => "a text",
+        "number" => "a number",
+        _ if ty.starts_with('(') && ty.contains("->") => "a function",
+        _ => return None,
+    };
+    // A number is accepted as a text, and a text may hold a number.
+    let is_plain = |what| matches!(what, "a text" | "a number");
+    if expected == found || is_plain(expected) && is_plain(found) {
+        return None;
+    }
+    if matches!(function, "after" | "every") && found == "a function" {
+        return Some(format!(
+            "`{function}` takes the name of a timer, not a function: world.timer(\"name\", function(data) … end) declares one, and \
+             world.{function}(1, \"name\") sets it"
+        ));
+    }
+    Some(format!("`{function}` takes {expected} here, not {found}"))
+}
+
+/// Returns the coordinate in `at = vector.create(…)` of a table that is too far from the origin for exact physics, with its place.
+fn far_coordinate(tokens: &[Token]) -> Option<&Token> {
+    let mut depth = 0;
+    for (index, token) in tokens.iter().enumerate() {
+        let is_sign = token.kind == TokenKind::Sign;
+        match token.text.as_str() {
+            "{" | "(" | "[" if is_sign => depth += 1,
+            "}" | ")" | "]" if is_sign => depth -= 1,
+            "at" if token.kind == TokenKind::Name => {
+                let begins = ["=", "vector", ".", "create", "("];
+                let rest = &tokens[index + 1..];
+                if rest.len() > 5 && rest.iter().zip(begins).all(|(token, text)| token.text == text) {
+                    let arguments = rest[5..].iter().take_while(|token| token.text != ")");
+                    let is_far = |token: &&Token| {
+                        let value = token.text.replace('_', "").parse::<f32>();
+                        token.kind == TokenKind::Number
+                            && value.is_ok_and(|value| value > PRECISE_POSITION_MAX)
+                    };
+                    // Only plain numbers, because an operator may make a number small.
+                    let is_plain = |token: &Token| {
+                        token.kind == TokenKind::Number || [",", "-"].contains(&token.text.as_str())
+                    };
+                    if arguments.clone().all(is_plain) {
+                        return arguments.into_iter().find(is_far);
+                    }
+                }
+            }
+            _ => {}
+        }
+        if depth <= 0 {
+            break;
+        }
+    }
+    None
 }
 
 /// Returns the names of the fields of the table at the beginning of the tokens.

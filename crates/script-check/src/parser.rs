@@ -497,9 +497,11 @@ impl<'t> Parser<'t, '_, '_> {
         let begin = self.peek();
         let (mut word, mut second) = (None, None);
         let mut first = Type::Unknown;
-        let mut arguments = Arguments { given: 1, is_open: false };
+        let mut arguments = Arguments { given: 1, is_open: false, begins: vec![begin.clone()] };
+        let tokens = self.tokens;
+        self.resolver.far_place(function, &tokens[self.at..]);
         if self.take("(") {
-            arguments.given = 0;
+            (arguments.given, arguments.begins) = (0, Vec::new());
             let is_action =
                 matches!(function, Type::Function(of, name) if **of == Type::World && name == "action");
             let mut binding = None;
@@ -514,6 +516,7 @@ impl<'t> Parser<'t, '_, '_> {
                     3 => binding = Some(self.at),
                     _ => {}
                 }
+                arguments.begins.push(token.clone());
                 let value = self.argument(function, word)?;
                 if arguments.given == 0 {
                     first = value.ty;

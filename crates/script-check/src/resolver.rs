@@ -32,7 +32,7 @@ pub(crate) struct Use {
 /// Resolves the names of one module. [`crate::parser`] reads the text of the module and calls the resolver.
 pub(crate) struct Resolver<'a> {
     path: &'a str,
-    version: &'a Version<'a>,
+    pub(crate) version: &'a Version<'a>,
     pub(crate) is_strict: bool,
     scopes: Vec<BTreeMap<String, Type>>,
     /// Locals that are assigned somewhere, so that the text does not show their type.

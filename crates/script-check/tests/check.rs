@@ -95,6 +95,46 @@ fn unknown_fields_are_errors_where_the_type_of_the_value_is_known() {
 }
 
 #[test]
+fn arguments_that_cannot_have_the_type_of_their_parameter_are_errors() {
+    for (line, words) in [
+        ("Ball.spawn({ at = vector.zero })", "`spawn` is called with a colon, not with a dot"),
+        ("Ball.spawn { at = vector.zero }", "`spawn` is called with a colon, not with a dot"),
+        ("Ball:spawn {}.tag('hot')", "`tag` is called with a colon, not with a dot"),
+        ("world.after(1, function() end)", "`after` takes the name of a timer, not a function"),
+        ("world.every(1, function() end)", "`every` takes the name of a timer, not a function"),
+        ("world.after({}, 'boom')", "`after` takes a number here, not a table"),
+    ] {
+        let found = found(&format!("world.timer('boom', print) world.on('start', function() {line} end)"));
+        assert!(found.len() == 1 && found[0].starts_with("world.luau:5: error: "), "{line}: {found:?}");
+        assert!(found[0].contains(words), "{line}: {found:?}");
+    }
+    assert_eq!(found("world.on('start', function() Ball.spawn(Ball, { at = vector.zero }) end)"), [""; 0]);
+}
+
+#[test]
+fn bodies_that_forces_move_far_from_the_origin_are_warned_of() {
+    let crates = "local Crate = world.kind('crate', { body = { shape = 'box', size = vector.one } })";
+    let found = |line: &str| found(&format!("{crates} world.on('join', function(player) {line} end)"));
+    for line in [
+        "Crate:spawn { at = vector.create(0, 1, -3000) }",
+        "player:spawn_avatar(Person, { yaw = 1, at = vector.create(2500, 1, 0) })",
+    ] {
+        let found = found(line);
+        assert!(
+            found.len() == 1 && found[0].contains("warning: forces and walkers are exact within 2000 m"),
+            "{found:?}"
+        );
+    }
+    for line in [
+        "Crate:spawn { at = vector.create(0, 1, -2000) }",
+        "Ball:spawn { at = vector.create(0, 1, -3000) }",
+        "Crate:spawn { at = vector.create(0, 1, 3000 / 2) }",
+    ] {
+        assert_eq!(found(line), [""; 0], "{line}");
+    }
+}
+
+#[test]
 fn names_that_read_as_nil_are_warnings_and_errors_in_a_strict_module() {
     for (line, words) in [
         (

@@ -96,6 +96,14 @@ pub fn arguments_of(of: &str, name: &str) -> Option<Arity> {
     })
 }
 
+/// Returns the types of the parameters of a function of the API, without the subject of a method.
+pub fn parameter_types(of: &str, name: &str) -> Vec<&'static str> {
+    let entry = api_entries(of).iter().find(|entry| entry.name == name);
+    let Some(rest) = entry.and_then(|entry| entry.ty.strip_prefix('(')) else { return Vec::new() };
+    let named = parameters(rest).into_iter().filter_map(|parameter| parameter.split_once(": "));
+    named.filter(|(name, _)| *name != "self").map(|(_, ty)| ty).collect()
+}
+
 /// The number of arguments of a function of the API.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arity {

@@ -79,6 +79,8 @@ impl Declarations {
         kind.formerly = fields.names_of("formerly")?;
         if let Some(attributes) = fields.table_in("attributes")? {
             (kind.attributes, specials) = read_attributes(&attributes)?;
+            let entities = specials.iter().filter(|(_, special)| **special == Special::Entity);
+            kind.attributes = entities.fold(kind.attributes, |all, (name, _)| all.with_entity(name));
         }
         if let Some(owner) = fields.table_in("owner")? {
             kind.owner = read_owner(&owner)?;

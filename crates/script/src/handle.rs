@@ -108,7 +108,12 @@ impl FromLua for Handle {
             _ => None,
         };
         found.ok_or_else(|| {
-            mlua::Error::runtime(format!("an entity or a player is expected, not {}", value.type_name()))
+            let is_none = matches!(value, Value::Nil | Value::Table(_));
+            let hint = if is_none { "; methods are called with a colon, as in entity:despawn()" } else { "" };
+            mlua::Error::runtime(format!(
+                "an entity or a player is expected, not {}{hint}",
+                value.type_name()
+            ))
         })
     }
 }

@@ -80,7 +80,7 @@ mod suggest;
 
 pub use about::About;
 pub use absent::{absence, renamed};
-pub use api::{ApiEntry, Arity, TYPES, api_entries, arguments_of, names_of};
+pub use api::{ApiEntry, Arity, TYPES, api_entries, arguments_of, names_of, parameter_types};
 pub use assets::{
     ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind,
     Assets, asset_kind, missing_assets, unknown_names,

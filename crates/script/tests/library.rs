@@ -5,6 +5,7 @@ use std::path::Path;
 use nowcast_script::{LIBRARY, Limits, Live, Scenario, Script, Sources};
 use nowcast_world::{Command, PlayerId, Value};
 
+use crate::one_case;
 use crate::samples::sources_of;
 
 fn world_of(module: &str) -> Sources {
@@ -42,6 +43,19 @@ fn all_modules_of_the_library_fit_into_one_world() {
         assert!(text.lines().count() < 300, "{module}");
         assert!(text.starts_with(&format!("--!strict\n-- {module}: ")), "{module}");
     }
+}
+
+#[test]
+fn rounds_write_nothing_on_screens_unless_the_author_asks_for_it() {
+    let world = "require('@nowcast/rounds').setup { players = 2, countdown = 2, seconds = 5 }";
+    let case = "
+        test.join('Bo')
+        for _ = 1, 12 do
+            test.wait(1)
+            for _, place in { 'clock', 'message', 'prompt' } do test.equal(test.screen(place), nil, place) end
+        end
+        assert(require('@nowcast/rounds').number() > 0)";
+    assert_eq!(one_case::play(world, case), None);
 }
 
 #[test]

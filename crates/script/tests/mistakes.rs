@@ -53,6 +53,18 @@ fn a_misspelt_name_is_reported_with_the_nearest_known_name() {
         ),
         ("world.kind('b', { bdy = {} })", "did you mean `body`?"),
         ("Ball:spwan({})", "a kind has no \"spwan\"; did you mean `spawn`?"),
+        (
+            "world.on('start', function() Ball.spawn({ at = vector.zero }) end)",
+            "called with a colon, as in Kind:spawn",
+        ),
+        (
+            "world.on('start', function() local ball = Ball:spawn {} ball.despawn() end)",
+            "as in entity:despawn()",
+        ),
+        (
+            "world.on('start', function() world.after(1, function() end) end)",
+            "a timer has a name, so that it can be saved",
+        ),
         ("world.on('start', function() Ball:spawn({}).velocty = vector.one end)", "did you mean `velocity`?"),
         ("world.on('start', function() print(Ball:spawn({}).haet) end)", "did you mean `heat`?"),
         (

@@ -3,6 +3,51 @@
 use nowcast_script::{Console, FaultKind, Limits, Script, Sources};
 use nowcast_world::{Command, Event, PlayerId, Value, World};
 
+use crate::one_case;
+
+#[test]
+fn ends_and_default_of_a_range_are_as_exact_as_its_numbers() {
+    for [min, max, default] in [
+        [0.0, 1.0, 0.5],
+        [0.0, 1.0, 0.3],
+        [-1.0, 1.0, 0.1],
+        [0.1, 0.7, 0.2],
+        [-100.0, 250.0, 37.5],
+        [0.0, 3.0, 1.1],
+    ] {
+        let size = if default == 0.5 { 0.0 } else { 4.0 * f64::max(f64::abs(min), f64::abs(max)) };
+        let world = format!(
+            "local world = require('@nowcast/world')
+            local Note = world.kind('note', {{ tags = {{ 'note' }}, attributes = {{ n = {{ 'f32', min = {min}, max = {max}, default = {default} }} }} }})
+            world.on('start', function() Note:spawn {{}} end)
+            world.action('set', {{ n = 'f64' }}, function(_, set) Note:all()[1].n = set.n end, {{}})"
+        );
+        let case = format!(
+            "for _, n in {{ {default}, {min}, {max}, {default} }} do
+                test.act(ada, 'set', {{ n = n }})
+                test.near(world.tagged('note')[1].n, n, 1e-16 * {size})
+            end"
+        );
+        assert_eq!(one_case::play(&world, &case), None, "{min} {max} {default}");
+    }
+}
+
+#[test]
+fn attribute_of_an_entity_becomes_nil_when_the_entity_is_removed() {
+    let world = "local world = require('@nowcast/world')
+        local Lamp = world.kind('lamp', {})
+        local Person = world.kind('person', { walker = {}, attributes = { lamp = 'entity?', number = 'u32?' } })
+        world.on('join', function(player)
+            local lamp = Lamp:spawn {}
+            local person = player:spawn_avatar(Person, { at = vector.create(0, 1, 0) })
+            person.lamp, person.number = lamp, lamp.id
+        end)
+        world.action('break', {}, function(player) player.avatar.lamp:despawn() end, {})";
+    let case = "assert(ada.avatar.lamp.alive) test.act(ada, 'break')
+        test.equal(ada.avatar.lamp, nil) assert(ada.avatar.number ~= nil, 'a plain number stays')";
+    assert_eq!(one_case::play(world, case), None);
+}
+
 fn world_of(text: &str) -> (World, Console) {
     let text = format!("local world = require(\"@nowcast/world\")\n{text}");
     let script =

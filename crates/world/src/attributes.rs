@@ -32,6 +32,8 @@ pub struct Attributes {
     defaults: Vec<Value>,
     /// Names of earlier versions, and the indices of the attributes that take over their values.
     formerly: Vec<(String, usize)>,
+    /// The indices of the attributes that hold entities, and become nil when their entity is removed.
+    entities: Vec<usize>,
     out_of_range: OutOfRange,
     value_bytes_max: usize,
 }
@@ -65,6 +67,7 @@ impl Attributes {
             defaults,
             shape,
             formerly: Vec::new(),
+            entities: Vec::new(),
             out_of_range: OutOfRange::default(),
             value_bytes_max,
         })
@@ -115,7 +118,7 @@ impl Attributes {
     /// # Errors
     /// Fails if there is an attribute of this name, or for the reasons of [`Attributes::new`].
     pub fn with_field(self, field: Field) -> Result<Attributes, DefinitionError> {
-        let Attributes { mut shape, defaults, formerly, out_of_range, value_bytes_max } = self;
+        let Attributes { mut shape, defaults, formerly, entities, out_of_range, value_bytes_max } = self;
         let mut fields = shape.fields().map(<[Field]>::to_vec).unwrap_or_default();
         let place = fields.partition_point(|other| other.name < field.name);
         fields.insert(place, field);
@@ -131,9 +134,10 @@ impl Attributes {
         for (index, default) in defaults.into_iter().enumerate() {
             wider.defaults[index + usize::from(index >= place)] = default;
         }
-        let shifted = |(name, index): (String, usize)| (name, index + usize::from(index >= place));
-        let formerly = formerly.into_iter().map(shifted).collect();
-        Ok(Attributes { formerly, out_of_range, value_bytes_max, ..wider })
+        let shifted = |index: usize| index + usize::from(index >= place);
+        let formerly = formerly.into_iter().map(|(name, index)| (name, shifted(index))).collect();
+        let entities = entities.into_iter().map(shifted).collect();
+        Ok(Attributes { formerly, entities, out_of_range, value_bytes_max, ..wider })
     }
 
     /// Sets the treatment of numbers outside of their range.
@@ -157,6 +161,20 @@ impl Attributes {
         }
         self.formerly.push((former.to_owned(), index));
         Ok(self)
+    }
+
+    /// Declares that an attribute holds the id of an entity. When the entity is removed, the attribute becomes nil, if it may be
+    /// nil.
+    #[must_use]
+    pub fn with_entity(mut self, name: &str) -> Attributes {
+        let may_be_nil = |index: &usize| matches!(self.fields()[*index].ty, Type::Option(_));
+        self.entities.extend(self.index(name).filter(may_be_nil));
+        self
+    }
+
+    /// The indices of the attributes that become nil when their entity is removed.
+    pub(crate) fn entities(&self) -> &[usize] {
+        &self.entities
     }
 
     /// The shape, as clients receive it.

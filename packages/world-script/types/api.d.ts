@@ -179,7 +179,7 @@ declare module "@nowcast/world" {
     /** The player that owns it; nil for the server. Setting it changes the owner. */
     owner?: Player;
 
-    /** The entity whose pose it follows. Dynamic bodies other than walkers cannot have a parent; a walker with a parent sits there, and does not walk. Setting `position` changes the pose relative to the parent. */
+    /** The entity whose pose it follows. Dynamic bodies other than walkers cannot have a parent; a walker with a parent sits there, and does not walk. Setting `position` changes the pose relative to the parent. It is removed with its parent; if the parent is the avatar of a player that leaves, it stays, unless its kind has `owner = { leave = "despawn" }`. */
     parent?: Entity;
 
     /** A saved table of an entity or a player. Clients never receive it. */
@@ -808,8 +808,8 @@ declare module "@nowcast/rotation" {
 declare module "@nowcast/rounds" {
   import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer } from "@nowcast/world";
 
-  /** Declares the rounds, while modules are loaded: the `players` that a round needs (1), and the seconds of the `countdown` (3), of the round (`seconds`, 120; 0 for no limit) and of the `pause` after it (5). `ready` decides whether a round can run, instead of `players`. */
-  export function setup(this: void, options: { players?: number; countdown?: number; seconds?: number; pause?: number; ready?: (this: void) => boolean }): void;
+  /** Declares the rounds, while modules are loaded: the `players` that a round needs (1), and the seconds of the `countdown` (3), of the round (`seconds`, 120; 0 for no limit) and of the `pause` after it (5). `ready` decides whether a round can run, instead of `players`. With `shows`, every screen shows "clock", "message" (the countdown) and "prompt" (waiting). */
+  export function setup(this: void, options: { players?: number; countdown?: number; seconds?: number; pause?: number; ready?: (this: void) => boolean; shows?: boolean }): void;
 
   /** Calls `fn` at "wait" (), "countdown" (seconds left), "start" (number of the round), "second" (seconds left) or "stop" (why, result), while modules are loaded. `why` is "time", "players" (too few), or the text given to `stop`. */
   export function on(this: void, event: string, fn: (this: void, ...values: any[]) => void): void;

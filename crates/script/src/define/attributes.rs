@@ -110,7 +110,8 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
             let mut written = type_of(&ty).ok_or_else(|| wrong(&format!("\"{ty}\"")))?;
             let bounds = (inner.double("min")?, inner.double("max")?, inner.double("step")?);
             if let (Some(min), Some(max), step) = bounds {
-                let step = step.unwrap_or((max - min) / 65_535.0);
+                let middle = inner.double("default")?.unwrap_or(min);
+                let step = step.unwrap_or_else(|| default_step(min, max, middle));
                 let makes_sense = min < max && step > 0.0 && step <= max - min && (max - min) / step < 4.2e9;
                 if !makes_sense {
                     return Err(format!(
@@ -130,6 +131,20 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
         }
         other => Err(wrong(other.type_name())),
     }
+}
+
+/// Returns a step for a range without one, such that a number has two bytes, and that the upper end and the default are as near to a
+/// step as numbers of this size can be. The lower end is always exact.
+fn default_step(min: f64, max: f64, default: f64) -> f64 {
+    const STEPS_MAX: u32 = 65_535;
+    let step = |count: u32| (max - min) / f64::from(count);
+    let error = |count: &u32| {
+        let range = Range { low: min, high: max, step: step(*count) };
+        let error = |value: f64| (range.dequantise(range.quantise(value)) - value).abs();
+        error(max).max(error(default))
+    };
+    let counts = (STEPS_MAX / 2..=STEPS_MAX).rev();
+    step(counts.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(STEPS_MAX))
 }
 
 fn type_of(text: &str) -> Option<Type> {

@@ -1,7 +1,10 @@
 //! Fields and methods of entities and players.
 
+use std::cell::Cell;
+
 use mlua::{FromLua, Lua, Table, Value as Luau, Vector};
-use nowcast_world::{EntityId, Input, KindId, Pose, Scene, Spawn, Value, Velocity};
+use nowcast_world::limits::PRECISE_POSITION_MAX;
+use nowcast_world::{EntityId, Input, KindId, Motion, Pose, Scene, Spawn, Value, Velocity};
 
 use crate::convert::{Purpose, from_luau, with_article};
 use crate::define::PITCH;
@@ -109,6 +112,16 @@ impl FromLua for Place {
             Luau::Vector(given) => Ok(Place(position(given))),
             other => Err(mlua::Error::runtime(no_vector(&other))),
         }
+    }
+}
+
+/// The index of a kind. A call with a dot passes another value in the place of the kind, which has no index.
+struct Index(u16);
+
+impl FromLua for Index {
+    fn from_lua(given: Luau, lua: &Lua) -> mlua::Result<Index> {
+        let called = "a kind is expected: its functions are called with a colon, as in Kind:spawn { … }";
+        u16::from_lua(given, lua).map(Index).map_err(|_| mlua::Error::runtime(called))
     }
 }
 
@@ -402,11 +415,13 @@ fn set_tag(handle: Handle, tag: &str, is_set: bool) -> mlua::Result<()> {
 }
 
 fn add_making(host: &Namespace<'_>) -> mlua::Result<()> {
-    host.add("spawn", |_, (kind, player, fields): (u16, Option<Handle>, Table)| {
+    let has_warned = Cell::new(false);
+    host.add("spawn", move |lua, (Index(kind), player, fields): (Index, Option<Handle>, Table)| {
         charge(UNITS_A_BODY)?;
         let spawn = read_spawn(&fields)?;
         let tags = Fields::of(&fields, "spawn").texts("tags").map_err(mlua::Error::runtime)?;
-        with_scene(|scene| {
+        let place = spawn.pose.position;
+        let entity = with_scene(|scene| {
             charge((scene.parts_to_build(KindId(kind), spawn.scale) / BUILT_A_UNIT) as u64)?;
             let id = match player {
                 Some(player) => scene.spawn_avatar(player.player()?, KindId(kind), spawn),
@@ -416,7 +431,20 @@ fn add_making(host: &Namespace<'_>) -> mlua::Result<()> {
             let id = id.map_err(refused)?;
             tags.iter().try_for_each(|tag| scene.set_tag(id, tag, true)).map_err(refused)?;
             Ok(Handle::Entity(id))
-        })
+        })?;
+        let is_forced = |scene: &mut Scene| {
+            let body = scene.kind_of(KindId(kind)).body.as_ref();
+            Ok(body.is_some_and(|body| body.motion == Motion::Dynamic))
+        };
+        let is_far = place.iter().any(|part| part.abs() > PRECISE_POSITION_MAX);
+        if is_far && !has_warned.get() && with_scene(is_forced)? {
+            has_warned.set(true);
+            let text = format!(
+                "warning: {entity} is more than {PRECISE_POSITION_MAX} m from the origin, where forces and walkers are not exact"
+            );
+            lua.globals().get::<mlua::Function>("print")?.call::<()>(text)?;
+        }
+        Ok(entity)
     })?;
     host.add("despawn", |_, handle: Handle| {
         with_scene(|scene| {
@@ -424,14 +452,14 @@ fn add_making(host: &Namespace<'_>) -> mlua::Result<()> {
             scene.despawn(handle.only_entity()?).map_err(refused)
         })
     })?;
-    host.add("entities", |_, kind: u16| {
+    host.add("entities", |_, Index(kind): Index| {
         with_scene(|scene| {
             charge(scene.entities().len() as u64 / ENTITIES_A_UNIT)?;
             let of_kind = scene.entities().iter().filter(|entity| entity.kind == KindId(kind));
             Ok(of_kind.map(|entity| Handle::Entity(entity.id)).collect::<Vec<_>>())
         })
     })?;
-    host.add("count", |_, kind: u16| {
+    host.add("count", |_, Index(kind): Index| {
         with_scene(|scene| {
             charge(scene.entities().len() as u64 / ENTITIES_A_UNIT)?;
             Ok(scene.entities().iter().filter(|entity| entity.kind == KindId(kind)).count())

@@ -143,13 +143,7 @@ impl Scene {
     /// Fails if the entity is unknown.
     pub fn despawn(&mut self, id: EntityId) -> Result<(), SceneError> {
         let row = self.row(id)?;
-        let is_child = |child: &&EntityId| {
-            self.entities
-                .row(**child)
-                .and_then(|row| self.entities.parents[row])
-                .is_some_and(|on| on.id == id)
-        };
-        let children: Vec<EntityId> = self.entities.attached().iter().filter(is_child).copied().collect();
+        let children = self.attached_to(id);
         let joints = self.joints.iter().filter(|(_, bound)| bound.joint.a == id || bound.joint.b == id);
         for joint in joints.map(|(joint, _)| *joint).collect::<Vec<_>>() {
             self.part(joint)?;
@@ -172,6 +166,7 @@ impl Scene {
             if self.entities.passes[row] == Some(id) {
                 self.restore_collisions(row);
             }
+            self.forget_entity(row, id);
         }
         let (seated, children): (Vec<_>, Vec<_>) =
             children.into_iter().partition(|child| self.walkers.contains_key(child));
@@ -184,6 +179,26 @@ impl Scene {
         self.push_event(Event::Despawned(id));
         seated.into_iter().try_for_each(|walker| self.set_parent(walker, None))?;
         children.into_iter().try_for_each(|child| self.despawn(child))
+    }
+
+    /// Clears the attributes of a row that hold a removed entity.
+    fn forget_entity(&mut self, row: usize, id: EntityId) {
+        let next_tick = self.next_tick();
+        let Scene { entities, definition, .. } = self;
+        for index in definition.kinds[usize::from(entities.kinds[row].0)].attributes.entities() {
+            let value = &mut entities.attributes[row][*index];
+            if value.as_f64() == Some(f64::from(id.0)) {
+                *value = Value::Nil;
+                entities.changed_ticks[row] = next_tick;
+            }
+        }
+    }
+
+    /// Returns the entities whose parent is this entity.
+    pub(super) fn attached_to(&self, id: EntityId) -> Vec<EntityId> {
+        let parent = |child: EntityId| self.entities.parents[self.entities.row(child)?];
+        let is_child = |child: &&EntityId| parent(**child).is_some_and(|on| on.id == id);
+        self.entities.attached().iter().filter(is_child).copied().collect()
     }
 
     /// Returns an attribute; `None` if the entity does not exist or its kind has no such attribute.

@@ -175,6 +175,7 @@ impl Scene {
         self.release_kept(player.as_ref().map_or(0, |player| held_bytes(&player.private)));
         self.forget_account(player.as_ref());
         let avatar = player.and_then(|player| player.avatar);
+        avatar.into_iter().for_each(|avatar| self.drop_attached(avatar));
         // A player that controlled an entity of the world leaves its own body behind.
         let is_elsewhere = avatar.is_some_and(|avatar| !owned.contains(&avatar));
         for entity in owned {
@@ -200,6 +201,18 @@ impl Scene {
         });
         self.release_kept(freed);
         self.push_event(Event::Left(id));
+    }
+
+    /// Leaves the entities that are attached to an avatar where they are, unless the rules of their kind remove them with their
+    /// player.
+    fn drop_attached(&mut self, avatar: EntityId) {
+        for id in self.attached_to(avatar) {
+            let Some(row) = self.entities.row(id) else { continue };
+            if self.kind_of(self.entities.kinds[row]).owner.leave != OwnerLeaves::Despawn {
+                // An attached entity can be detached.
+                let _ = self.set_parent(id, None);
+            }
+        }
     }
 
     pub(crate) fn rename_player(&mut self, id: PlayerId, name: &str) -> Result<(), SceneError> {

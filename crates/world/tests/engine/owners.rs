@@ -527,3 +527,37 @@ fn a_further_attribute_keeps_the_order_of_names_and_the_defaults() {
     assert_eq!(wider.defaults(), [Value::Int(3), Value::Int(0), Value::Int(5)]);
     assert!(wider.with_field(Field::new("team", Type::Number(NumberType::U8))).is_err());
 }
+
+#[test]
+fn entities_on_an_avatar_stay_when_their_player_leaves_unless_their_kind_goes_with_it() {
+    let kind = |name: &str, leave| {
+        let owner = OwnerRules { leave, ..OwnerRules::default() };
+        Kind { owner, ..Kind::new(name) }
+    };
+    let mut definition = definition();
+    definition.kinds.extend([kind("lamp", OwnerLeaves::Release), kind("hat", OwnerLeaves::Despawn)]);
+    definition.kinds.push(Kind::new("flame"));
+    let dress = |scene: &mut Scene| {
+        if scene.tick() == 1 {
+            let person = scene.kind("person").expect("the definition has it");
+            let avatar = scene.spawn_avatar(ADA, person, Spawn::at([0.0, 0.9, 2.0])).expect("there is space");
+            let [lamp, hat, flame] = ["lamp", "hat", "flame"].map(|kind| spawn(scene, kind, [1.0, 1.0, 2.0]));
+            for (child, parent) in [(lamp, avatar), (hat, avatar), (flame, lamp)] {
+                scene.set_parent(child, Some(parent)).expect("both exist");
+            }
+        }
+    };
+    let mut world = world_with(definition, nothing, dress);
+    world.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("there is space");
+    steps(&mut world, 3);
+    let [avatar, lamp, hat, flame] = [1, 2, 3, 4].map(EntityId);
+    let at = |world: &World| world.scene().pose(lamp).expect("the lamp exists").position;
+    let before = at(&world);
+    assert_eq!(world.entity(lamp).expect("the lamp exists").parent, Some(avatar));
+    world.apply(Command::Leave { player: ADA }).expect("the player is in the world");
+    steps(&mut world, 2);
+    assert!(world.entity(avatar).is_none() && world.entity(hat).is_none());
+    assert_eq!(world.entity(lamp).expect("the lamp stays").parent, None);
+    assert_eq!(world.entity(flame).expect("the flame stays").parent, Some(lamp));
+    assert_eq!(at(&world), before);
+}
