@@ -3,6 +3,7 @@
 use crate::{Key, KeyMap, Put, Refusal, Refused};
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Holds the newest state of each key and every event, in order and within bounds. It has no threads, no clock and no IO.
@@ -23,7 +24,10 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct UpdatableQueue<V> {
     bounds: Bounds,
-    entries: VecDeque<(Key, V)>,
+    /// `None` is the place of a value that was taken ahead of its turn. The first entry is never one.
+    entries: VecDeque<(Key, Option<V>)>,
+    /// Number of places without a value.
+    taken: usize,
     /// The place of each key's newest entry. A place counts all entries from the first one ever. If the key no longer waits, its
     /// place is before `first`.
     places: KeyMap<u64>,
@@ -42,6 +46,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         UpdatableQueue {
             bounds,
             entries: VecDeque::new(),
+            taken: 0,
             places: KeyMap::default(),
             first: 0,
             barrier: 0,
@@ -70,9 +75,8 @@ impl<V: Weigh> UpdatableQueue<V> {
             let refusal = Refusal::TooLarge { bytes, bytes_max: self.bounds.bytes_max };
             return self.refuse(refusal, value);
         }
-        let place = self.first + self.entries.len() as u64;
-        let is_full =
-            self.entries.len() >= self.bounds.entries_max || self.bytes + bytes > self.bounds.bytes_max;
+        let place = self.places().end;
+        let is_full = self.len() >= self.bounds.entries_max || self.bytes + bytes > self.bounds.bytes_max;
         if key.is_event() {
             if is_full {
                 return self.refuse(Refusal::Full, value);
@@ -89,7 +93,7 @@ impl<V: Weigh> UpdatableQueue<V> {
             };
         }
         self.bytes += bytes;
-        self.entries.push_back((key, value));
+        self.entries.push_back((key, Some(value)));
         self.counters.queued += 1;
         Ok(None)
     }
@@ -97,15 +101,51 @@ impl<V: Weigh> UpdatableQueue<V> {
     /// Returns the message that [`pop`](Self::pop) would deliver.
     #[must_use]
     pub fn peek(&self) -> Option<(Key, &V)> {
-        self.entries.front().map(|(key, value)| (*key, value))
+        self.iter().next()
     }
 
     /// Delivers the oldest entry.
     pub fn pop(&mut self) -> Option<(Key, V)> {
-        let (key, value) = self.entries.pop_front()?;
-        self.first += 1;
+        let key = self.entries.front()?.0;
+        let value = self.deliver(0)?;
+        Some((key, value))
+    }
+
+    /// Delivers the value of `key` ahead of its turn, if no event waits. The next value of the key is appended.
+    ///
+    /// ```
+    /// use nowcast_queue::{Bounds, Key, UpdatableQueue};
+    ///
+    /// let mut queue = UpdatableQueue::new(Bounds::default());
+    /// (1..=3).for_each(|key| drop(queue.put(Key::state(key), vec![0])));
+    /// assert_eq!(queue.take(Key::state(2)), Some(vec![0]));
+    /// queue.put(Key::state(2), vec![1]).unwrap();
+    /// let rest: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+    /// assert_eq!(rest, [1, 3, 2].map(|key| (Key::state(key), vec![u8::from(key == 2)])));
+    /// ```
+    pub fn take(&mut self, key: Key) -> Option<V> {
+        let has_events = self.barrier > self.first;
+        let index = self.replaceable(key).filter(|_| !has_events)?;
+        let value = self.deliver(index)?;
+        self.places.remove(&key);
+        if self.taken > self.len() + STALE_MAX {
+            self.entries.retain(|(_, value)| value.is_some());
+            self.taken = 0;
+            self.places = (self.first..).zip(&self.entries).map(|(place, (key, _))| (*key, place)).collect();
+        }
+        Some(value)
+    }
+
+    /// Removes the value at an index, and then the places without a value at the front.
+    fn deliver(&mut self, index: usize) -> Option<V> {
+        let value = self.entries[index].1.take()?;
+        self.taken += 1;
         self.bytes -= value.bytes();
         self.counters.delivered += 1;
+        while self.entries.pop_front_if(|(_, value)| value.is_none()).is_some() {
+            self.first += 1;
+            self.taken -= 1;
+        }
         if self.entries.is_empty() {
             // New entries then reuse the memory of the old entries. This memory is still in the cache.
             self.entries.clear();
@@ -114,7 +154,7 @@ impl<V: Weigh> UpdatableQueue<V> {
             let first = self.first;
             self.places.retain(|_, place| *place >= first);
         }
-        Some((key, value))
+        Some(value)
     }
 
     /// Frees memory that more than `entries` waiting entries would need, if it is worth a new allocation. Memory of entries that
@@ -147,18 +187,24 @@ impl<V: Weigh> UpdatableQueue<V> {
     /// Returns the undelivered value that a put with this key would replace.
     #[must_use]
     pub fn newest(&self, key: Key) -> Option<&V> {
-        self.replaceable(key).map(|index| &self.entries[index].1)
+        self.replaceable(key).and_then(|index| self.entries[index].1.as_ref())
     }
 
     /// Returns the waiting entries, in the order of delivery.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Key, &V)> {
-        self.entries.iter().map(|(key, value)| (*key, value))
+    pub fn iter(&self) -> impl Iterator<Item = (Key, &V)> {
+        self.entries.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)))
+    }
+
+    /// Returns the range of places of the waiting entries. A place counts all entries from the first one ever.
+    #[must_use]
+    pub fn places(&self) -> Range<u64> {
+        self.first..self.first + self.entries.len() as u64
     }
 
     /// Number of waiting entries.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.len() - self.taken
     }
 
     /// Whether nothing waits.
@@ -192,13 +238,14 @@ impl<V: Weigh> UpdatableQueue<V> {
     }
 
     fn replace(&mut self, index: usize, value: V) -> Result<Option<V>, Refused<V>> {
-        let bytes = self.bytes - self.entries[index].1.bytes() + value.bytes();
+        let freed = self.entries[index].1.as_ref().map_or(0, Weigh::bytes);
+        let bytes = self.bytes - freed + value.bytes();
         if bytes > self.bounds.bytes_max {
             return self.refuse(Refusal::Full, value);
         }
         self.bytes = bytes;
         self.counters.replaced += 1;
-        Ok(Some(std::mem::replace(&mut self.entries[index].1, value)))
+        Ok(self.entries[index].1.replace(value))
     }
 
     fn refuse<T>(&mut self, refusal: Refusal, value: V) -> Result<T, Refused<V>> {
@@ -276,5 +323,28 @@ impl Weigh for &[u8] {
 impl Weigh for () {
     fn bytes(&self) -> usize {
         0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_taken_ahead_of_their_turn_need_no_memory_while_the_first_value_stays() {
+        let bounds = Bounds { entries_max: 3, bytes_max: 100 };
+        let mut queue = UpdatableQueue::new(bounds);
+        queue.put(Key::state(1), vec![0]).unwrap();
+        for number in 0..1_000_u64 {
+            let key = Key::state(2 + number % 7);
+            queue.put(key, vec![1]).unwrap();
+            assert_eq!((queue.len(), queue.newest(key)), (2, Some(&vec![1])));
+            assert_eq!(queue.take(key), Some(vec![1]));
+        }
+        assert!(queue.capacity() < 200, "{}", queue.capacity());
+        assert_eq!((queue.bytes(), queue.pop(), queue.pop()), (1, Some((Key::state(1), vec![0])), None));
+        queue.put(Key::state(1), vec![0]).unwrap();
+        queue.put(Key::EVENT, vec![]).unwrap();
+        assert_eq!(queue.take(Key::state(1)), None, "an event waits");
     }
 }

@@ -19,6 +19,12 @@ pub(crate) struct SentState {
     cost: u32,
     payload: Option<Handle>,
     pub(crate) parts: Option<Box<Parts>>,
+    /// No value of the key up to this stamp counts as lost: a later one arrived, or the interval began later.
+    arrived: u64,
+    /// Number of values lost in a row, at most [`OVERDUE_LOSSES`]. The key is then overdue until enough values arrived.
+    losses: u8,
+    /// Number of values that arrived in a row while the key is overdue.
+    arrivals: u8,
     /// Whether the value was lost and is not sent again, because a newer value of its key waits for the same interval.
     pub(crate) gave_way: bool,
     /// A newer value that waits because parts of this one are in flight. This case is rare, and the box keeps the usual slot
@@ -72,6 +78,8 @@ pub(crate) struct SentStates {
     slots: Vec<SentState>,
     free: Vec<u32>,
     newest: KeyMap<u32>,
+    /// The overdue keys of the open interval: the stamp of the last value that arrived, and the slot, in the order of the stamps.
+    overdue: Vec<(u64, u32)>,
     /// The sum of the last stamps of all keys of the open interval.
     pub(crate) sum: u64,
     /// The cost of the open interval.
@@ -80,6 +88,13 @@ pub(crate) struct SentStates {
     unacknowledged: usize,
 }
 
+/// A key is overdue after this number of its values was lost in a row.
+const OVERDUE_LOSSES: u8 = 2;
+/// A key is overdue until this number of its values arrived in a row. If a policer drops the end of each burst, keys that went ahead
+/// for a short time would be at the end again at once.
+const OVERDUE_ARRIVALS: u8 = 16;
+/// Maximum number of overdue keys. Each packet examines all of them.
+const OVERDUE_MAX: usize = 256;
 /// This number of unused slots is never freed.
 const SPARE_SLOTS: usize = 16;
 /// Above this number of keys, unused keys are removed at intervals.
@@ -144,6 +159,9 @@ impl SentStates {
                 cost,
                 payload: Some(value.payload),
                 parts: None,
+                arrived: stamp - 1,
+                losses: 0,
+                arrivals: 0,
                 gave_way: false,
                 deferred: None,
             });
@@ -159,6 +177,7 @@ impl SentStates {
             self.keys_in_interval += 1;
             state.interval = interval;
             state.cost = cost;
+            (state.arrived, state.losses, state.arrivals) = (stamp - 1, 0, 0);
         }
         state.stamp = stamp;
         state.at = value.at;
@@ -170,6 +189,55 @@ impl SentStates {
             None => self.unacknowledged += 1,
         }
         (slot, superseded.is_some())
+    }
+
+    /// Records that a whole value in this slot arrived. The value need not be the newest of its key.
+    pub(crate) fn note_arrival(&mut self, slot: u32, stamp: u64) {
+        let state = &mut self.slots[slot as usize];
+        if stamp <= state.arrived {
+            return;
+        }
+        let before = std::mem::replace(&mut state.arrived, stamp);
+        if state.losses < OVERDUE_LOSSES {
+            state.losses = 0;
+            return;
+        }
+        state.arrivals += 1;
+        if let Ok(index) = self.overdue.binary_search(&(before, slot)) {
+            self.overdue.remove(index);
+        }
+        if state.arrivals == OVERDUE_ARRIVALS {
+            (state.losses, state.arrivals) = (0, 0);
+        } else {
+            self.insert_overdue(stamp, slot);
+        }
+    }
+
+    /// Records that a whole value in this slot was lost.
+    pub(crate) fn note_loss(&mut self, slot: u32, stamp: u64, interval: u64) {
+        let state = &mut self.slots[slot as usize];
+        if state.interval != interval || stamp <= state.arrived {
+            return;
+        }
+        state.losses = (state.losses + 1).min(OVERDUE_LOSSES);
+        if state.losses == OVERDUE_LOSSES {
+            state.arrivals = 0;
+            let arrived = state.arrived;
+            self.insert_overdue(arrived, slot);
+        }
+    }
+
+    fn insert_overdue(&mut self, arrived: u64, slot: u32) {
+        if let Err(index) = self.overdue.binary_search(&(arrived, slot))
+            && self.overdue.len() < OVERDUE_MAX
+        {
+            self.overdue.insert(index, (arrived, slot));
+        }
+    }
+
+    /// Returns the overdue key at this index. The key whose last arrived value left first comes first.
+    pub(crate) fn overdue(&self, index: usize) -> Option<&SentState> {
+        self.overdue.get(index).map(|&(_, slot)| self.get(slot))
     }
 
     /// Records that the value has arrived. The slot of the value may be free afterwards.
@@ -190,6 +258,8 @@ impl SentStates {
         let was_used = std::mem::take(&mut self.keys_in_interval);
         self.sum = 0;
         self.cost = 0;
+        // The last values of a closed interval are sent until they arrive.
+        self.overdue.clear();
         if self.newest.len() > SWEEP_KEYS_MIN.max(4 * was_used) {
             self.sweep();
         }

@@ -127,9 +127,15 @@ export class UpdatableQueue<V> {
     return next;
   }
 
-  /** Whether a newer value of the key waits before the next event. */
-  replacesBeforeEvent(key: UInt64): boolean {
-    return this.#segments[this.#first]!.states.has(key);
+  /** Returns the state of a key without removing it, if it is before the next event. */
+  peekState(key: UInt64): StateEntry<V> | undefined {
+    const value = this.#segments[this.#first]!.states.get(key);
+    return value === undefined ? undefined : { kind: "state", key, value };
+  }
+
+  /** The keys of the states before the next event, in their order. */
+  firstKeys(): Iterable<UInt64> {
+    return this.#segments[this.#first]!.states.keys();
   }
 
   /**

@@ -95,6 +95,10 @@ pub(crate) struct SendLane {
     next_id: u64,
     states: SentStates,
     next_stamp: u64,
+    /// The first stamp of the present round. A round lasts until all messages that waited at its beginning have left the queue.
+    round: u64,
+    /// The end of the queue at the beginning of the round.
+    round_end: u64,
     events: VecDeque<SentEvent>,
     events_first: u64,
     jobs: VecDeque<Job>,
@@ -122,6 +126,8 @@ impl SendLane {
             next_id: 0,
             states: SentStates::default(),
             next_stamp: 1,
+            round: 1,
+            round_end: 0,
             events: VecDeque::new(),
             events_first: 0,
             jobs: VecDeque::new(),
@@ -248,19 +254,8 @@ impl SendLane {
         self.fill_retransmissions(context);
         self.fill_jobs(context);
         self.fill_deferred(context);
-        while let Some((key, &waiting)) = self.queue.peek() {
-            if key.is_event() {
-                if !self.take_event(&waiting, context) {
-                    break;
-                }
-                continue;
-            }
-            let newest = self.states.newest(key.raw());
-            let is_deferred = self.defer(newest, &waiting, context);
-            if !is_deferred && !self.bind_state(key.raw(), newest, &waiting, context) {
-                break;
-            }
-            self.queue.pop();
+        if self.fill_overdue(context) {
+            self.fill_in_order(context);
         }
         let used = before - context.builder.room();
         self.is_stuck = used == 0 && before >= context.whole_max + FRAME_BYTES_MAX;
@@ -323,6 +318,50 @@ impl SendLane {
                 self.deferred.remove(index);
             }
         }
+    }
+
+    /// Binds the waiting values of overdue keys ahead of their turn, so that no pattern of loss always hits the same keys. A key goes
+    /// ahead once in a round, so the other keys get their turns, too. Returns `false` if there is no room or no credit.
+    fn fill_overdue(&mut self, context: &mut SendContext<'_, '_>) -> bool {
+        let places = self.queue.places();
+        if places.start >= self.round_end {
+            (self.round, self.round_end) = (self.next_stamp, places.end);
+        }
+        let mut index = 0;
+        while self.events_waiting == 0
+            && let Some(state) = self.states.overdue(index)
+        {
+            index += 1;
+            let (key, is_next) = (state.key, state.stamp < self.round);
+            if is_next && let Some(&waiting) = self.queue.newest(Key::from_raw(key)) {
+                if !self.take_state(key, &waiting, context) {
+                    return false;
+                }
+                self.queue.take(Key::from_raw(key));
+            }
+        }
+        true
+    }
+
+    fn fill_in_order(&mut self, context: &mut SendContext<'_, '_>) {
+        while let Some((key, &waiting)) = self.queue.peek() {
+            if key.is_event() {
+                if !self.take_event(&waiting, context) {
+                    break;
+                }
+                continue;
+            }
+            if !self.take_state(key.raw(), &waiting, context) {
+                break;
+            }
+            self.queue.pop();
+        }
+    }
+
+    /// Binds or defers a waiting value. Returns `false` if there is no room or no credit.
+    fn take_state(&mut self, key: u64, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
+        let newest = self.states.newest(key);
+        self.defer(newest, waiting, context) || self.bind_state(key, newest, waiting, context)
     }
 
     fn take_event(&mut self, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {

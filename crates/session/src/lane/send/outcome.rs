@@ -9,6 +9,9 @@ use crate::store::Store;
 impl SendLane {
     /// Records that a packet with this value arrived.
     pub(crate) fn state_arrived(&mut self, slot: u32, stamp: u64, part: Option<u32>, store: &mut Store) {
+        if part.is_none() {
+            self.states.note_arrival(slot, stamp);
+        }
         if !self.states.is_wanted(slot, stamp) {
             return;
         }
@@ -27,6 +30,9 @@ impl SendLane {
     /// Records that a packet with this value was lost.
     pub(crate) fn state_lost(&mut self, slot: u32, stamp: u64, part: Option<u32>) {
         self.is_stuck = false;
+        if part.is_none() {
+            self.states.note_loss(slot, stamp, self.interval());
+        }
         if !self.states.is_wanted(slot, stamp) {
             return;
         }

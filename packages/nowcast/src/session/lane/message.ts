@@ -2,6 +2,7 @@ import type { UInt64 } from "../../queue/uint64.js";
 import { PART_BYTES } from "../limits.js";
 import type { EventKind } from "../packet/frames.js";
 import type { Sendable } from "../sent.js";
+import type { KeyHistory } from "./overdue.js";
 
 /** A bound message: it has its number or stamp, and is sent whole or in parts until it is acknowledged. */
 abstract class BoundMessage implements Sendable {
@@ -123,6 +124,7 @@ export class BoundState extends BoundMessage {
     readonly stamp: number,
     value: Uint8Array,
     readonly producedAtUs: number,
+    readonly history: KeyHistory,
     wholeBytesMax: number,
     onChange: (state: BoundState) => void,
   ) {

@@ -1,7 +1,7 @@
 /** The sending end of a lane: bound messages, and messages that must be sent again (sections 8 and 9). */
 
 import { addUInt64, subtractUInt64, type UInt64 } from "../../queue/uint64.js";
-import { UpdatableQueue } from "../../queue/updatable-queue.js";
+import { type QueueEntry, UpdatableQueue } from "../../queue/updatable-queue.js";
 import { PeerFault } from "../fault.js";
 import { type Limits, MESSAGE_COST } from "../limits.js";
 import type { PacketBuilder } from "../packet/builder.js";
@@ -9,6 +9,7 @@ import { EventKind } from "../packet/frames.js";
 import type { Item } from "../sent.js";
 import { Ledger } from "./ledger.js";
 import { BoundEvent, BoundState } from "./message.js";
+import { KeyHistory, OverdueKeys } from "./overdue.js";
 
 /** An event that waits for its number. */
 export interface PendingEvent {
@@ -67,6 +68,7 @@ export class SendLane {
    * key is bound.
    */
   readonly #slowKeys = new Map<UInt64, BoundState>();
+  readonly #overdue = new OverdueKeys();
   /** The number of the next event, which is also the number of the open interval. */
   #number = 0;
   #stamp = 0;
@@ -93,7 +95,11 @@ export class SendLane {
 
   /** Whether this lane has content that a packet could carry now. */
   hasMore(limits: Limits): boolean {
-    return this.#eventsToSend.size > 0 || this.#firstStateToSend() !== undefined || this.#canBind(limits);
+    return (
+      this.#eventsToSend.size > 0 ||
+      this.#firstStateToSend() !== undefined ||
+      this.#canBind(limits, this.#next())
+    );
   }
 
   /** Whether the first message is an unsent event of at most this many bytes. */
@@ -104,15 +110,23 @@ export class SendLane {
   }
 
   /**
-   * Fills a packet with lost events first, then with archived and lost states, then with the queue
-   * in order.
+   * Fills a packet with lost events first, then with archived and lost states, then with the states of overdue keys, then with
+   * the queue in order.
    */
   fill(context: SendContext, limits: Limits): void {
     for (const event of this.#inOrder()) if (!this.#sendEvent(event, context)) return;
     for (let state = this.#firstStateToSend(); state !== undefined; state = this.#firstStateToSend()) {
       if (!this.#sendState(state, context)) return;
     }
-    while (this.#canBind(limits)) if (!this.#bindNext(context, limits)) return;
+    const lastStampOf = (key: UInt64) => this.#intervals.get(this.#number)?.last.get(key)?.stamp ?? 0;
+    for (const key of this.#overdue.goAhead(this.queue.firstKeys(), this.#stamp + 1, lastStampOf)) {
+      const next = this.#slowKeys.has(key) ? undefined : this.queue.peekState(key);
+      if (next === undefined) continue;
+      if (!this.#canBind(limits, next) || !this.#bind(next, context, limits)) return;
+    }
+    for (let next = this.#next(); next !== undefined && this.#canBind(limits, next); next = this.#next()) {
+      if (!this.#bind(next, context, limits)) return;
+    }
   }
 
   /** Repeats an event if it is still needed. */
@@ -167,7 +181,7 @@ export class SendLane {
   #firstStateToSend(): BoundState | undefined {
     for (const state of this.#statesToSend) {
       const isReplaced =
-        state.interval === this.#number && state.isWhole && this.queue.replacesBeforeEvent(state.key);
+        state.interval === this.#number && state.isWhole && this.queue.peekState(state.key) !== undefined;
       if (isReplaced) this.#statesToSend.delete(state);
       else return state;
     }
@@ -178,8 +192,7 @@ export class SendLane {
    * Whether the next message may be bound: the peer's window must have room, and no value in parts
    * may block it.
    */
-  #canBind(limits: Limits): boolean {
-    const next = this.#next();
+  #canBind(limits: Limits, next: QueueEntry<Pending> | undefined): boolean {
     if (next === undefined) return false;
     if (next.kind === "event")
       return this.#ledger.total + next.value.value.length + MESSAGE_COST <= limits.windowBytes;
@@ -197,9 +210,8 @@ export class SendLane {
     return open > 0 && more > 0 && open + more > limits.windowBytes / 2;
   }
 
-  #bindNext(context: SendContext, limits: Limits): boolean {
-    const next = this.#next();
-    if (next === undefined) return false;
+  /** Binds the next message, or the waiting state of another key. */
+  #bind(next: QueueEntry<Pending>, context: SendContext, limits: Limits): boolean {
     if (next.kind === "event") {
       if (!this.#hasRoomFor(next.value.value.length, context)) return false;
       this.queue.pop();
@@ -225,6 +237,9 @@ export class SendLane {
     const interval = this.#interval(this.#number);
     this.#ledger.chargeState(this.#number, key, value.length);
     this.#stamp += 1;
+    this.#overdue.bound(key);
+    const superseded = interval.last.get(key);
+    const history = superseded?.history ?? new KeyHistory(key, this.#stamp - 1);
     const onChange = (changed: BoundState) => this.#stateChanged(changed);
     const state = new BoundState(
       this.#number,
@@ -232,10 +247,10 @@ export class SendLane {
       this.#stamp,
       value,
       producedAtUs,
+      history,
       context.builder.wholeBytesMax,
       onChange,
     );
-    const superseded = interval.last.get(key);
     if (superseded) {
       this.#statesToSend.delete(superseded);
       interval.sum = subtractUInt64(interval.sum, superseded.stamp);
@@ -272,6 +287,7 @@ export class SendLane {
     this.#events.set(number, event);
     this.#eventsToSend.add(event);
     this.#number += 1;
+    this.#overdue.clear();
     for (const [key, slow] of this.#slowKeys) if (slow.interval < this.#number) this.#slowKeys.delete(key);
     this.#forgetSettled(number);
     context.counters.eventsSent += 1;
@@ -342,6 +358,10 @@ export class SendLane {
   }
 
   #stateChanged(state: BoundState): void {
+    if (state.isWhole && state.interval === this.#number) {
+      if (state.isArrived) this.#overdue.arrived(state.history, state.stamp);
+      else this.#overdue.lost(state.history, state.stamp);
+    }
     const isLast = this.#intervals.get(state.interval)?.last.get(state.key) === state;
     if (state.isArrived) {
       if (this.#slowKeys.get(state.key) === state) this.#slowKeys.delete(state.key);
