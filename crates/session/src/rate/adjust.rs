@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::history::BeforeFalls;
+use super::history::{BeforeFalls, Peak};
+use super::policer::Verdict;
 use super::round::{Arrived, Round};
 use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, PACKET_BYTES_MIN, Rate};
 use crate::time::Time;
@@ -22,9 +23,6 @@ const FASTER: f64 = 1.3;
 /// On a carrier that sends lost packets again, all later packets wait for the lost packets. Such a delay passes, while a queue
 /// stays. A delay that is shorter than this value does not count as a queue.
 const RECOVERY_MAX: Duration = Duration::from_millis(500);
-/// If the lost bytes exceed `NOISE_SHARE` of a round and also `NOISE_BYTES`, the link is full and has no buffer.
-const NOISE_SHARE: f64 = 0.3;
-const NOISE_BYTES: f64 = 30_000.0;
 /// A full carrier itself holds no more than this number of bytes. The time for sending them is not a queue of the link.
 const CARRIER_BYTES: f64 = 8_000.0;
 /// The delivery rate is averaged over about this time.
@@ -42,8 +40,6 @@ impl Rate {
         self.queue = Duration::from_micros(round.queue_min.max(0.0) as u64);
         self.peak.note(now, delivered);
         self.mean += (span / MEAN_SECONDS).min(1.0) * (delivered - self.mean);
-        let lost = round.lost as f64;
-        let overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged as f64);
         // A carrier that was full held bytes itself. Their wait is no queue of the link.
         let own = if round.was_full { CARRIER_BYTES / self.mean.max(BYTES_PER_SECOND_MIN) } else { 0.0 };
         let has_queue = round.queue_min > self.queue_target() + own * 1e6;
@@ -54,7 +50,7 @@ impl Rate {
         match self.competitive.take() {
             Some(competitive) => self.competitive = self.compete(now, competitive, round, arrived, queue),
             None if self.drain.is_some() => {}
-            None if overflows => self.fall(now, round, arrived),
+            None if !is_reliable && self.police(now, round, has_queue) => {}
             // The carrier decides, because a rate below the carrier's own would only keep the carrier from finding the capacity
             // of the link.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
@@ -80,7 +76,31 @@ impl Rate {
                 }
             }
         }
-        self.bytes_per_second = self.bytes_per_second.clamp(BYTES_PER_SECOND_MIN, self.budget);
+        let allowed = self.policer.allowed(now).min(self.budget).max(BYTES_PER_SECOND_MIN);
+        self.bytes_per_second = self.bytes_per_second.clamp(BYTES_PER_SECOND_MIN, allowed);
+    }
+
+    /// Handles the loss of a round. Returns whether this loss, or a test for a policer, decides the rate.
+    fn police(&mut self, now: Time, round: &Round, has_queue: bool) -> bool {
+        match self.policer.note(now, round, has_queue, self.bytes_per_second) {
+            Verdict::None => return false,
+            Verdict::Stay => {}
+            Verdict::Test(delivered) => {
+                self.is_starting = false;
+                self.bytes_per_second = self.bytes_per_second.min(KEPT_SHARE * delivered);
+                if let Some(next) = &mut self.round {
+                    next.follows_fall = true;
+                }
+            }
+            Verdict::Limit(delivered) => {
+                self.capacity = Some(delivered);
+                // The bucket of the policer passed more for a short time.
+                self.peak = Peak::default();
+                self.probes = 0;
+            }
+            Verdict::NoLimit(rate) => self.bytes_per_second = self.bytes_per_second.max(rate),
+        }
+        true
     }
 
     /// The queueing delay that is always acceptable, µs. If a single packet takes longer than the usual target, a packet that

@@ -8,6 +8,7 @@ mod adjust;
 mod competitive;
 mod drain;
 mod history;
+mod policer;
 mod round;
 #[cfg(test)]
 mod vectors;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use self::competitive::{CompetitiveMode, Ended};
 use self::drain::{DRAINED_ALLOWANCE, Drain, GrowingQueue};
 use self::history::{BaseDelay, BeforeFalls, Noise, Peak, Rivals, Usual};
+use self::policer::Policer;
 pub(crate) use self::round::Arrived;
 use self::round::Round;
 use crate::time::Time;
@@ -60,6 +62,7 @@ pub(crate) struct Rate {
     /// Consecutive acknowledgements that saw a queue.
     growing: Option<GrowingQueue>,
     drain: Option<Drain>,
+    policer: Policer,
     /// The longest recent queueing delay, µs.
     usual: Usual,
     rivals: Rivals,
@@ -92,6 +95,7 @@ impl Rate {
             before_falls: BeforeFalls::default(),
             growing: None,
             drain: None,
+            policer: Policer::default(),
             usual: Usual::default(),
             rivals: Rivals::default(),
             probes: 0,
@@ -220,6 +224,7 @@ impl Rate {
             budget: self.budget,
             is_starting: self.is_starting,
             capacity: self.capacity,
+            policer: self.policer,
             peak: self.peak,
             noise: self.noise,
             mean: self.mean,

@@ -42,6 +42,7 @@ import {
   UNUSUAL_US,
 } from "./drain.js";
 import { BaseDelay, type BeforeFalls, Noise, Peak, Rivals, Usual } from "./history.js";
+import { Policer } from "./policer.js";
 import { type Arrived, Round } from "./round.js";
 import { Window } from "./window.js";
 
@@ -49,10 +50,7 @@ const INITIAL = 125_000;
 const LEAST = 2_000;
 const QUEUE_TARGET_US = 4_000;
 const QUEUE_TARGET_US_MAX = 20_000;
-/**
- * Without any queue, the least delay of a round may be up to this multiple of the noise. On a path that keeps
- * the order of packets, each packet waits for slower packets before it.
- */
+/** Without a queue, the least delay of a round may be this multiple of the noise, because packets wait for slower ones. */
 const QUEUE_NOISES = 3;
 /** Above this share of the found capacity, the rate grows slowly. */
 const NEAR_SHARE = 0.85;
@@ -62,10 +60,7 @@ const SURE_SHARE = 0.97;
 const KEPT_SHARE = 0.9;
 /** A link counts as faster if it delivered more than this multiple of the found capacity. */
 const FASTER = 1.3;
-/**
- * On a carrier that retransmits lost packets, all later packets wait for them. A delay counts as a queue only
- * if it lasts for this time, because the delay of a retransmission ends earlier.
- */
+/** A reliable carrier delays packets behind a lost one. Only a delay that lasts for this time counts as a queue. */
 const RECOVERY_US_MAX = 500_000;
 const BURST_US = 2_000;
 const FLIGHT_ALLOWANCE_US = 30_000;
@@ -78,18 +73,13 @@ const FLIGHT_ROUND_TRIPS_RELIABLE = 3;
 const PACKET_SECONDS = 0.005;
 /** Minimum size of a packet, because of the overhead of every packet. */
 const PACKET_BYTES_MIN = 600;
-/**
- * With the overhead of TLS and WebSocket, this fits into one TCP segment. More segments are lost more often.
- */
+/** With the overhead of TLS and WebSocket, this fits into one TCP segment. More segments are lost more often. */
 const SEGMENT_BYTES = 1_380;
 /** The delivery rate is averaged over about this time. */
 const MEAN_SECONDS = 0.5;
 const FALL = 3;
 /** A queue belongs to others if it stays although the rate fell this often. */
 const FALLS_MAX = 5 * FALL;
-/** If more than this share and this many bytes of a round are lost, a link without a buffer is full. */
-const NOISE_SHARE = 0.3;
-const NOISE_BYTES = 30_000;
 
 export class SendRate {
   bytesPerSecond: number;
@@ -103,6 +93,7 @@ export class SendRate {
   #beforeFalls: BeforeFalls = { delivered: 0, allowed: 0 };
   #growing: GrowingQueue | undefined;
   #drain: Drain | undefined;
+  #policer = new Policer();
   /** The longest recent queueing delay. */
   #usual = new Usual();
   readonly #rivals = new Rivals();
@@ -143,6 +134,7 @@ export class SendRate {
     const next = this.restarted(1);
     next.#isStarting = this.#isStarting;
     next.#capacity = this.#capacity;
+    next.#policer = this.#policer;
     next.#peak = this.#peak;
     next.#noise = this.#noise;
     next.#mean = this.#mean;
@@ -190,8 +182,8 @@ export class SendRate {
   }
 
   /**
-   * Handles a departing packet. For a silent peer, `silentShare` is the share of its earlier delivery rate.
-   * `hasRoomInFlight` is true if the bytes in flight leave room for more.
+   * Handles a departing packet. For a silent peer, `silentShare` is the share of its earlier delivery rate. `hasRoomInFlight`:
+   * whether the bytes in flight leave room for more.
    */
   spend(nowUs: number, bytes: number, silentShare: number | undefined, hasRoomInFlight: boolean): void {
     const isSilent = silentShare !== undefined;
@@ -265,9 +257,8 @@ export class SendRate {
   }
 
   /**
-   * The rate of the link that a delivery shows to a sender with this rate. Beside competitors, packets arrive
-   * only a little more slowly than they left. After a pause, they left slowly. In both cases the delivery
-   * rate does not show that the link became slower.
+   * The rate of the link that a delivery shows to a sender with this rate. Beside competitors, packets arrive only a little more
+   * slowly than they left. After a pause, they left slowly. Neither shows that the link became slower.
    */
   #shownBy(nowUs: number, delivery: Delivery, rate: number): number {
     const { rate: delivered, sentRate } = delivery;
@@ -372,17 +363,14 @@ export class SendRate {
     this.queueUs = Math.max(0, round.queueMinUs);
     this.#peak.note(nowUs, delivered);
     this.#mean += Math.min(1, span / MEAN_SECONDS) * (delivered - this.#mean);
-    const lost = round.lostBytes;
-    const overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged);
     const hasQueue = round.queueMinUs > this.#queueTargetUs;
     this.#queueSinceUs = hasQueue ? (this.#queueSinceUs ?? round.beganUs) : undefined;
     const recovers =
       isReliable && this.#queueSinceUs !== undefined && nowUs - this.#queueSinceUs < RECOVERY_US_MAX;
     if (this.#competitive !== undefined) this.#compete(nowUs, this.#competitive, round, arrived, queueUs);
-    else if (this.#drain !== undefined) {
-      // While the sender drains, the drain determines the rate.
-    } else if (overflows) this.#fall(nowUs, round, arrived);
-    else if (recovers || round.followsFall) return;
+    else if (this.#drain !== undefined || (!isReliable && this.#police(nowUs, round, hasQueue))) {
+      // A drain, the loss of the round, or a test for a policer determines the rate.
+    } else if (recovers || round.followsFall) return;
     else if (hasQueue) {
       if (isReliable && this.#isOfOthers(round)) this.#beginCompeting(nowUs, arrived);
       else if (!isReliable && round.wasHeldBack && this.#isLong(round.queueMinUs)) {
@@ -395,7 +383,25 @@ export class SendRate {
       this.#falls = Math.max(0, this.#falls - 1);
       if (round.wasHeldBack) this.#grow();
     }
-    this.bytesPerSecond = this.#clamp(this.bytesPerSecond);
+    this.bytesPerSecond = this.#clamp(Math.min(this.bytesPerSecond, this.#policer.allowed(nowUs)));
+  }
+
+  /** Handles the loss of a round. Returns whether this loss, or a test for a policer, determines the rate. */
+  #police(nowUs: number, round: Round, hasQueue: boolean): boolean {
+    const verdict = this.#policer.note(nowUs, round, hasQueue, this.bytesPerSecond);
+    if (verdict.kind === "test") {
+      this.#isStarting = false;
+      this.bytesPerSecond = Math.min(this.bytesPerSecond, KEPT_SHARE * verdict.bytesPerSecond);
+      if (this.#round !== undefined) this.#round.followsFall = true;
+    } else if (verdict.kind === "limit") {
+      this.#capacity = verdict.bytesPerSecond;
+      // The bucket of the policer passed more for a short time.
+      this.#peak = new Peak();
+      this.#probes = 0;
+    } else if (verdict.kind === "no limit") {
+      this.bytesPerSecond = Math.max(this.bytesPerSecond, verdict.bytesPerSecond);
+    }
+    return verdict.kind !== "none";
   }
 
   /**
@@ -439,8 +445,8 @@ export class SendRate {
   }
 
   /**
-   * Whether a long queue stayed although the rate fell before this round, on a carrier that competes by
-   * itself. The sign is that bytes arrive at the rate at which they are sent.
+   * Whether a long queue stayed although the rate fell before this round, on a carrier that competes by itself: bytes arrive at
+   * the rate at which they are sent.
    */
   #isOfOthers(round: Round): boolean {
     const isLower = this.bytesPerSecond < 0.9 * this.#beforeFalls.delivered;
@@ -484,9 +490,8 @@ export class SendRate {
   }
 
   /**
-   * Handles a round in which others keep the queue full. The rate or the window reacts to loss in the same
-   * way as other senders. At intervals the sender pauses, or lowers its rate for a trial. If that empties the
-   * queue, no competitor is left.
+   * Handles a round in which others keep the queue full. The rate or the window reacts to loss as other senders do. At
+   * intervals the sender pauses, or lowers its rate for a trial. If that empties the queue, no competitor is left.
    */
   #compete(
     nowUs: number,
@@ -561,9 +566,7 @@ export class SendRate {
     competitive.isStarting &&= round.lostBytes === 0;
   }
 
-  /**
-   * Judges a trial: if the lower rate emptied the queue, no competitor is left.
-   */
+  /** Judges a trial: if the lower rate emptied the queue, no competitor is left. */
   #goOnTrying(nowUs: number, competitive: CompetitiveMode, trial: Trial, round: Round): void {
     const { window, isStarting, nextLastsUs } = competitive;
     trial.rounds += 1;
