@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nowcast_lab::freshness::workload::{Outcome, Queueing, Workload, measure, quantile};
-use nowcast_sim::link::{Jitter, LinkConfig, Loss};
+use nowcast_sim::link::{Jitter, LinkConfig, Loss, Policer, Variation};
 
 const INTERVAL_MS: f32 = 16.667;
 
@@ -151,6 +151,46 @@ fn overtaken_packets_are_not_taken_for_lost_nor_sent_again() {
     let (missed, resent) = (outcome.packets_taken_for_lost, outcome.resent);
     assert!(missed * 200 < outcome.packets_sent, "{missed} of {}", outcome.packets_sent);
     assert!(resent < 20, "{resent} values and events");
+}
+
+/// Runs for 30 s behind a policer. Returns the 99th percentiles of age and of events in ms, and the mean age of the worst key,
+/// relative to all keys.
+fn policed(rate_bits: u64, bucket_bytes: usize, loss: Loss) -> [f32; 3] {
+    let policer = Policer { rate_bits, variation: Variation::Constant, bucket_bytes };
+    let link = LinkConfig { delay: ms(25), loss, policer: Some(policer), ..LinkConfig::default() };
+    let outcome = measure(&Workload { link, duration: Duration::from_secs(30), ..Workload::default() });
+    let figures =
+        [quantile(&outcome.ages, 0.99), quantile(&outcome.event_latencies, 0.99), outcome.unfairness()];
+    eprintln!("{rate_bits} bit/s, {bucket_bytes} bytes, {loss:?}: {figures:?}");
+    figures
+}
+
+/// Regression test: behind a policer, the same packets of each burst were dropped, and the keys in them waited for 40 s.
+#[test]
+fn behind_a_policer_no_key_starves_and_all_keys_are_fresh() {
+    let bounds = [
+        (2_000_000, 20_000, Loss::None, 120.0),
+        (2_000_000, 5_000, Loss::Random(0.05), 130.0),
+        (3_000_000, 100_000, Loss::None, 120.0),
+        (1_000_000, 100_000, Loss::None, 180.0),
+        (300_000, 5_000, Loss::None, 400.0),
+    ];
+    for (rate_bits, bucket_bytes, loss, age_max) in bounds {
+        let [age, event, unfairness] = policed(rate_bits, bucket_bytes, loss);
+        assert!(age <= age_max && event <= 60.0 && unfairness <= 1.5);
+    }
+}
+
+#[test]
+fn random_loss_is_not_taken_for_a_policer() {
+    for share in [0.05, 0.1, 0.2] {
+        let link = LinkConfig { delay: ms(25), loss: Loss::Random(share), ..LinkConfig::default() };
+        let outcome = measure(&Workload { link, duration: Duration::from_secs(30), ..Workload::default() });
+        // The load is 3.3 Mbit/s.
+        let sent_bits = outcome.session_bits / (1.0 - share);
+        assert!(sent_bits > 3_200_000.0, "{share}: {sent_bits} bit/s");
+        assert!(quantile(&outcome.ages, 0.99) < 80.0, "{share}: {}", quantile(&outcome.ages, 0.99));
+    }
 }
 
 #[test]

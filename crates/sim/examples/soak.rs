@@ -6,10 +6,14 @@ fn main() {
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<u64>().expect("a number"));
     let (first, count) = (args.next().unwrap_or(0), args.next().unwrap_or(100));
     let mut failed = 0;
+    let mut streams = 0;
     let mut total = std::time::Duration::ZERO;
     for seed in first..first + count {
         match scenario::check(seed) {
-            Ok(lived) => total += lived.time,
+            Ok(lived) => {
+                total += lived.time;
+                streams += lived.streams;
+            }
             Err(failure) => {
                 failed += 1;
                 println!("{failure}");
@@ -23,5 +27,5 @@ fn main() {
             println!("{lived} lives");
         }
     }
-    println!("{failed} failed, {total:?} of virtual time");
+    println!("{failed} failed, {streams} streams checked for fairness, {total:?} of virtual time");
 }

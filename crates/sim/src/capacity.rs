@@ -113,17 +113,17 @@ impl Capacity {
         }
     }
 
-    /// Returns the number of bits that could pass from `from` to `to`. The function works on its own copy of the capacity.
-    pub(crate) fn bits_between(mut self, from: Duration, to: Duration) -> f64 {
-        let (mut at, mut bits) = (Duration::ZERO, 0.0);
+    /// Returns the number of bits that can pass from `from` to `to`. `from` must not decrease from call to call.
+    pub(crate) fn bits_between(&mut self, from: Duration, to: Duration) -> f64 {
+        let (mut at, mut bits) = (from, 0.0);
         while at < to {
-            let end = self.ends.min(to);
-            bits += self.bits * end.saturating_sub(at.max(from)).as_secs_f64();
-            at = end;
-            if at < to {
+            while at >= self.ends {
                 self.segment += 1;
                 self.begin();
             }
+            let end = self.ends.min(to);
+            bits += self.bits * (end - at).as_secs_f64();
+            at = end;
         }
         bits
     }

@@ -4,9 +4,9 @@
 //! relay of the lab drives it in real time between the network stacks of real kernels. So a figure of the lab can be repeated in
 //! the simulation, and the reverse.
 //!
-//! A packet passes these stages in order: an outage, the buffer in front of the narrowest hop (tail drop), the rate of that hop,
-//! random loss, and the path with its delay and jitter. Every packet uses the same number of random values, even if it is lost.
-//! So the same seed treats the n-th packet in the same way in every run.
+//! A packet passes these stages in order: an outage, a policer, the buffer in front of the narrowest hop (tail drop), the rate of
+//! that hop, random loss, and the path with its delay and jitter. Every packet uses the same number of random values, even if it
+//! is lost. So the same seed treats the n-th packet in the same way in every run.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -14,6 +14,8 @@ use std::time::Duration;
 
 use crate::capacity::Capacity;
 pub use crate::capacity::Variation;
+pub use crate::policer::Policer;
+use crate::policer::TokenBucket;
 
 /// Time for which a reordered packet is held back, so that later packets overtake it.
 pub const REORDER_HOLD: Duration = Duration::from_millis(5);
@@ -34,6 +36,8 @@ pub struct LinkConfig {
     pub reorder: f64,
     /// The share of packets, 0 to 1, that arrive twice.
     pub duplicate: f64,
+    /// A limit that drops packets instead of delaying them.
+    pub policer: Option<Policer>,
     /// The highest capacity of the narrowest hop, in bits a second; `None` for a hop that never delays packets.
     pub rate_bits: Option<u64>,
     /// How that capacity changes with time.
@@ -54,6 +58,7 @@ impl Default for LinkConfig {
             loss: Loss::None,
             reorder: 0.0,
             duplicate: 0.0,
+            policer: None,
             rate_bits: None,
             variation: Variation::Constant,
             queue_bytes: 64 * 1024,
@@ -162,6 +167,8 @@ pub struct LinkCounters {
     pub delivered_bytes: u64,
     /// Packets lost at random.
     pub lost: u64,
+    /// Packets dropped by the policer.
+    pub policed: u64,
     /// Packets dropped in front of the narrowest hop.
     pub overflowed: u64,
     /// Packets lost to an outage.
@@ -182,6 +189,7 @@ pub struct LinkCounters {
 pub struct Link {
     config: LinkConfig,
     seed: u64,
+    bucket: Option<TokenBucket>,
     capacity: Option<Capacity>,
     random: Random,
     in_bad_state: bool,
@@ -198,6 +206,7 @@ impl Link {
     /// Makes a link at time zero.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         Self {
+            bucket: bucket(&config, seed),
             capacity: capacity(&config, seed),
             config,
             seed,
@@ -215,6 +224,9 @@ impl Link {
 
     /// Changes how later packets are treated, for instance because the path changes.
     pub fn reconfigure(&mut self, config: LinkConfig) {
+        if config.policer != self.config.policer {
+            self.bucket = bucket(&config, self.seed);
+        }
         self.capacity = capacity(&config, self.seed);
         self.config = config;
     }
@@ -222,7 +234,7 @@ impl Link {
     /// Returns the number of bits that fit through the narrowest hop between two times; `None` for a hop that never delays
     /// packets.
     pub fn capacity_bits(&self, from: Duration, to: Duration) -> Option<f64> {
-        capacity(&self.config, self.seed).map(|capacity| capacity.bits_between(from, to))
+        capacity(&self.config, self.seed).map(|mut capacity| capacity.bits_between(from, to))
     }
 
     /// Returns the configuration of this link.
@@ -252,6 +264,10 @@ impl Link {
         let impairments = self.draw_impairments();
         if self.config.outages.iter().any(|outage| outage.contains(&now)) {
             self.counters.cut += 1;
+            return;
+        }
+        if self.bucket.as_mut().is_some_and(|bucket| !bucket.passes(now, packet.len())) {
+            self.counters.policed += 1;
             return;
         }
         let Some(past_hop) = self.pass_hop(now, packet.len()) else {
@@ -342,6 +358,10 @@ impl Link {
             duplicated: duplicate < self.config.duplicate,
         }
     }
+}
+
+fn bucket(config: &LinkConfig, seed: u64) -> Option<TokenBucket> {
+    config.policer.map(|policer| TokenBucket::new(policer, seed))
 }
 
 fn capacity(config: &LinkConfig, seed: u64) -> Option<Capacity> {

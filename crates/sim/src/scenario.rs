@@ -19,6 +19,7 @@ use crate::link::LinkConfig;
 use crate::pair::{End, Pair};
 use crate::record::Direction;
 use crate::script::{COMMAND_LANE, Operation, Script};
+use crate::stream::{STREAM_EVERY, STREAM_LANE, Stream};
 use restarts::{Engine, Gone};
 
 /// A run that broke a law.
@@ -57,6 +58,8 @@ pub struct Lived {
     pub packets: u64,
     /// Messages shown to both applications.
     pub messages: u64,
+    /// Number of streams whose ages were checked (law 5).
+    pub streams: u64,
     /// Number of carriers that were killed.
     pub kills: u64,
     /// Number of processes that were killed, each with its carrier.
@@ -181,6 +184,9 @@ struct Life<'c> {
     /// The time at which a new carrier is attached, and its properties.
     joins_at: Option<(Duration, Carrier)>,
     gone: Option<Gone>,
+    /// The stream at present, and the end that gets it.
+    stream: Option<(End, Stream)>,
+    streams: u64,
     /// The state of durable actions, in runs that have them.
     engine: Option<Engine>,
     kills: u64,
@@ -213,6 +219,8 @@ impl<'c> Life<'c> {
             reads_at: READ_EVERY,
             joins_at: None,
             gone: None,
+            stream: None,
+            streams: 0,
             engine: script.is_durable().then(|| Engine::new(script.seed)),
             kills: 0,
             restarts: 0,
@@ -228,6 +236,7 @@ impl<'c> Life<'c> {
             packets: all.iter().map(|traffic| traffic.packets_sent).sum(),
             messages: all.iter().map(|traffic| traffic.messages_received).sum(),
             kills: self.kills,
+            streams: self.streams,
             restarts: self.restarts,
             acts: self.engine.as_ref().map_or(0, |engine| engine.acts),
         }
@@ -279,6 +288,11 @@ impl<'c> Life<'c> {
             match message.kind {
                 MessageKind::Reply { command } => self.directions[end as usize].ended(command)?,
                 _ if message.lane == DURABLE_LANE => self.got_act(end, message)?,
+                MessageKind::State { key } if message.lane == STREAM_LANE => {
+                    if let Some((_, stream)) = &mut self.stream {
+                        stream.got(key, &message.payload);
+                    }
+                }
                 _ => self.directions[end.peer() as usize].got(message)?,
             }
             if let MessageKind::Command { command } = message.kind {
@@ -290,6 +304,9 @@ impl<'c> Life<'c> {
                     return Err(format!("a reply was refused: {refused}"));
                 }
             }
+        }
+        if let Some((_, stream)) = self.stream.as_mut().filter(|(to, _)| *to == end) {
+            stream.sample(self.pair.now());
         }
         if has_to_begin_anew { self.begin_anew() } else { Ok(()) }
     }
@@ -312,6 +329,7 @@ impl<'c> Life<'c> {
             | Operation::Stall { end, .. }
             | Operation::Budget { end, .. }
             | Operation::Hostile { end, .. }
+            | Operation::Stream { end, .. }
                 if self.is_gone(*end) => {}
             Operation::Put { end, lane, key, bytes } => self.put(*end, *lane, *key, *bytes),
             Operation::Ask { end, millis } => {
@@ -336,6 +354,9 @@ impl<'c> Life<'c> {
                 self.pair.with(*end, |session, _| session.set_bytes_per_second_max(*bytes_per_second));
             }
             Operation::Hostile { end, number } => self.attack(*end, *number),
+            Operation::Stream { end, keys, bytes, millis } => {
+                return self.stream(*end, *keys, *bytes, *millis);
+            }
             Operation::Act => return self.act_durably(),
             Operation::Restart { end, is_reported, millis, is_commit_kept } => {
                 return self.restart(*end, *is_reported, *millis, *is_commit_kept);
@@ -355,6 +376,34 @@ impl<'c> Life<'c> {
             Ok(()) => direction.put(lane, key),
             Err(refused) if self.is_closing(&refused) => {}
             Err(refused) => assert_eq!(refused, Refused::Full, "puts have no other errors"),
+        }
+    }
+
+    /// Lets one end put a steady stream of values, and checks law 5 at the other end. Without a carrier there is no stream.
+    fn stream(&mut self, end: End, keys: u64, bytes: usize, millis: u64) -> Result<(), String> {
+        if !self.can_cut() {
+            return Ok(());
+        }
+        let until = self.pair.now() + Duration::from_millis(millis);
+        self.stalled_until[end.peer() as usize] = Duration::ZERO;
+        self.pair.with(end, |session, _| session.set_bytes_per_second_max(None));
+        self.stream = Some((end.peer(), Stream::new(self.pair.now(), keys)));
+        while self.can_cut() && self.pair.now() < until {
+            let now = self.pair.now();
+            let value = Stream::value(now, bytes);
+            for key in 1..=keys {
+                let put =
+                    self.pair.with(end, |session, clock| session.put_state(clock, STREAM_LANE, key, &value));
+                assert!(put.is_ok(), "few values wait at once: {put:?}");
+            }
+            self.pass(now + STREAM_EVERY)?;
+        }
+        match self.stream.take() {
+            Some((_, stream)) if self.can_cut() && stream.is_long() => {
+                self.streams += 1;
+                stream.check()
+            }
+            _ => Ok(()),
         }
     }
 

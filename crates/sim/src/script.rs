@@ -6,8 +6,9 @@ use std::time::Duration;
 use nowcast_queue::conformance::Random;
 use nowcast_session::Carrier;
 
-use crate::link::{Jitter, LinkConfig, Loss, Variation};
+use crate::link::{Jitter, LinkConfig, Loss, Policer, Variation};
 use crate::pair::End;
+use crate::stream::STREAM_EVERY;
 
 /// One operation of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +63,17 @@ pub enum Operation {
         /// Seed of the packet's bytes.
         number: u64,
     },
+    /// Puts a value of each key at a steady rate for a while, and measures the age of each key (law 5).
+    Stream {
+        /// The end that puts.
+        end: End,
+        /// Number of keys.
+        keys: u64,
+        /// Number of bytes of each value.
+        bytes: usize,
+        /// Duration.
+        millis: u64,
+    },
     /// The client sends a durable action.
     Act,
     /// Kills the process at one end. Its session and all its state except the disk are lost. A new process starts after a while.
@@ -97,6 +109,8 @@ pub const LAWFUL_LANES: u8 = 3;
 const CROWDED_PERCENT: u64 = 15;
 /// Maximum number of processes that are killed in one script.
 const RESTARTS_MAX: u64 = 5;
+/// Time before the stream at the end of each script. A carrier that was killed is replaced within this time.
+const STREAM_WAIT: Duration = Duration::from_secs(2);
 /// The lane of commands.
 pub const COMMAND_LANE: u8 = 3;
 
@@ -106,20 +120,32 @@ impl Script {
         let random = &mut Random::new(seed ^ 0x5C12_1175);
         let carrier = if random.percent(20) { Carrier::STREAM } else { Carrier::DATAGRAMS };
         let mut link = random_link(random);
-        // A separate generator is used, so that all other values of the script stay the same.
+        // Separate generators are used, so that all other values of the script stay the same.
         link.variation = random_variation(&mut Random::new(seed ^ 0x0CA9_AC17));
+        let policers = &mut Random::new(seed ^ 0x9011_CE25);
+        link.policer = random_policer(policers);
         let count = 20 + random.below(280);
         let keys_max = if random.percent(20) { 200 } else { 12 };
         let keys = 1 + random.below(keys_max);
         let pace = 1 + random.below(40);
         // A separate generator is used, so that all other values of the script stay the same.
         let is_crowded = Random::new(seed ^ 0xC20D_ED11).percent(CROWDED_PERCENT);
-        let operations = (0..count)
+        let mut operations: Vec<_> = (0..count)
             .map(|_| {
                 let wait = if random.percent(50) { 0 } else { random.below(pace * 1_000) };
-                (Duration::from_micros(wait), random_operation(random, keys, is_crowded))
+                let mut operation = random_operation(random, keys, is_crowded);
+                if let Operation::Relink(link) = &mut operation {
+                    link.policer = random_policer(policers);
+                }
+                (Duration::from_micros(wait), operation)
             })
             .collect();
+        let last = operations.iter().rev().find_map(|(_, operation)| match operation {
+            Operation::Relink(link) => Some(&**link),
+            _ => None,
+        });
+        let stream = random_stream(&mut Random::new(seed ^ 0x57EA_0005), last.unwrap_or(&link));
+        operations.push((STREAM_WAIT, stream));
         Self { seed, carrier, link, operations }
     }
 
@@ -229,6 +255,17 @@ fn random_operation(random: &mut Random, keys: u64, is_crowded: bool) -> Operati
     }
 }
 
+/// Returns a stream that needs up to twice the capacity of the link.
+fn random_stream(random: &mut Random, link: &LinkConfig) -> Operation {
+    let hop = link.rate_bits.map(|bits| link.variation.lowest(bits));
+    let policer = link.policer.map(|policer| policer.variation.lowest(policer.rate_bits));
+    let capacity = hop.into_iter().chain(policer).min().unwrap_or(1_000_000) as f64;
+    let keys = 4 + random.below(20);
+    let wanted = capacity / 8.0 * (0.5 + random.below(150) as f64 / 100.0);
+    let bytes = wanted * STREAM_EVERY.as_secs_f64() / keys as f64;
+    Operation::Stream { end: random_end(random), keys, bytes: bytes.min(1_000.0) as usize, millis: 3_000 }
+}
+
 fn random_link(random: &mut Random) -> LinkConfig {
     let percent = |random: &mut Random, max: u64| random.below(max) as f64 / 100.0;
     let loss = match random.below(3) {
@@ -244,6 +281,7 @@ fn random_link(random: &mut Random) -> LinkConfig {
         loss,
         reorder: if some(random) { percent(random, 20) } else { 0.0 },
         duplicate: if some(random) { percent(random, 20) } else { 0.0 },
+        policer: None,
         rate_bits: some(random).then(|| 200_000 + random.below(3_000_000)),
         variation: Variation::Constant,
         queue_bytes: 4_000 + random.below(60_000) as usize,
@@ -261,6 +299,15 @@ fn random_variation(random: &mut Random) -> Variation {
         2 => Variation::Walk { low_bits, every: ms(random, 500) },
         _ => Variation::Constant,
     }
+}
+
+/// Returns the policer of about a third of the links. The rate of half of these policers changes.
+fn random_policer(random: &mut Random) -> Option<Policer> {
+    random.percent(35).then(|| Policer {
+        rate_bits: 300_000 + random.below(4_700_000),
+        variation: random_variation(random),
+        bucket_bytes: 5_000 + random.below(95_000) as usize,
+    })
 }
 
 fn random_jitter(random: &mut Random) -> Jitter {
@@ -285,6 +332,21 @@ mod tests {
         assert!(share(|variation| matches!(variation, Variation::Sawtooth { .. })) > 20);
         assert!(share(|variation| matches!(variation, Variation::Walk { .. })) > 20);
         assert!(share(|variation| *variation == Variation::Constant) > 50);
+    }
+
+    #[test]
+    fn random_links_have_policers_at_first_and_later() {
+        let has_policer = |link: &LinkConfig| link.policer.is_some();
+        let (mut first, mut later) = (0, 0);
+        for script in (0..200).map(Script::random) {
+            first += usize::from(has_policer(&script.link));
+            let relinks = script
+                .operations
+                .iter()
+                .filter(|(_, operation)| matches!(operation, Operation::Relink(link) if has_policer(link)));
+            later += relinks.count();
+        }
+        assert!(first > 50 && later > 100, "{first}, {later}");
     }
 
     #[test]

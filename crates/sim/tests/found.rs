@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nowcast_session::Carrier;
-use nowcast_sim::link::LinkConfig;
+use nowcast_sim::link::{LinkConfig, Policer, Variation};
 use nowcast_sim::pair::End;
 use nowcast_sim::scenario::{self, Cast};
 use nowcast_sim::script::{Operation, Script};
@@ -37,6 +37,23 @@ fn a_stalled_reader_gets_one_value_of_a_key_despite_barriers() {
             .chain([put(1_000, 1, 80), put(0, 2, 80), put(1_000, 9, 80)])
             .collect(),
     );
+}
+
+/// A policer dropped the end of each turn, each turn had its keys in the same order, and a lost value was not sent again after a
+/// newer one. So the last keys never arrived (law 5).
+#[test]
+fn behind_a_policer_no_key_starves() {
+    let policer = Policer { rate_bits: 2_000_000, variation: Variation::Constant, bucket_bytes: 20_000 };
+    for (keys, bytes) in [(100, 64), (20, 900)] {
+        let link = LinkConfig { delay: 25 * MS, policer: Some(policer), ..LinkConfig::default() };
+        let stream = Operation::Stream { end: End::Acceptor, keys, bytes, millis: 10_000 };
+        let operations = vec![(1_000 * MS, stream)];
+        let script = Script { seed: 1, carrier: Carrier::DATAGRAMS, link, operations };
+        match scenario::run(&script, Cast::Rust) {
+            Ok(lived) => assert_eq!(lived.streams, 1),
+            Err(broken) => panic!("{broken}"),
+        }
+    }
 }
 
 /// A small value was lost with its carrier and was not sent again, because a large value of the same key

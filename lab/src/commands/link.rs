@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use nowcast_lab::link::{self, EmulatedLink, Jitter, LinkConfig, Loss, Variation, units};
+use nowcast_lab::link::{self, EmulatedLink, Jitter, LinkConfig, Loss, Policer, Variation, units};
 use nowcast_lab::report::Report;
 
 use crate::output;
@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Percentage of packets that arrive twice
     #[arg(long, default_value = "0", value_parser = units::share)]
     duplicate: f64,
+    /// A policer, which drops packets above a rate at once, as RATE/BUCKET: 2Mbit/20KB
+    #[arg(long, value_parser = units::policer)]
+    policer: Option<Policer>,
     /// Capacity of the narrowest hop a second: 10Mbit, 512kbit (default: unlimited)
     #[arg(long, value_parser = units::rate)]
     rate: Option<u64>,
@@ -103,6 +106,7 @@ fn config(args: &Args) -> LinkConfig {
         loss,
         reorder: args.reorder,
         duplicate: args.duplicate,
+        policer: args.policer,
         rate_bits: args.rate,
         variation: Variation::Constant,
         queue_bytes: args.queue,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::stream::{Received, Sent, WARM_UP};
 use super::{Ages, Stream};
-use crate::link::{Jitter, LinkConfig, Variation, loss_each_way};
+use crate::link::{Jitter, LinkConfig, Policer, Variation, loss_each_way};
 use crate::peers::Peer;
 use crate::report::Samples;
 use crate::trial::{self, Job, Outcome, Task, TrialError};
@@ -87,6 +87,7 @@ impl Case {
             ),
         ];
         cases.extend(Self::jittery());
+        cases.extend(Self::policed());
         cases.extend(Self::beside_bulk());
         cases.extend(Self::changing());
         cases
@@ -114,6 +115,26 @@ impl Case {
         ]
         .into_iter()
         .map(|(word, name, link)| Case { word, name, link, beside: None })
+    }
+
+    /// Returns links with a policer, as many operators and clouds have.
+    fn policed() -> impl Iterator<Item = Case> {
+        [
+            ("policer-2", "50 ms, a policer of 2 Mbit/s with a bucket of 20 KB", 2_000_000, 20_000, 0.0),
+            ("policer-1", "50 ms, a policer of 1 Mbit/s with a bucket of 100 KB", 1_000_000, 100_000, 0.0),
+            ("policer-05", "50 ms, a policer of 0.5 Mbit/s with a bucket of 10 KB", 500_000, 10_000, 0.0),
+            ("policer-2-5", "50 ms, 5 % loss, a policer of 2 Mbit/s, 20 KB", 2_000_000, 20_000, 0.05),
+        ]
+        .into_iter()
+        .map(|(word, name, rate_bits, bucket_bytes, loss)| {
+            let link = LinkConfig {
+                delay: Duration::from_millis(25),
+                policer: Some(Policer { rate_bits, variation: Variation::Constant, bucket_bytes }),
+                loss: loss_each_way(loss),
+                ..LinkConfig::default()
+            };
+            Case { word, name, link, beside: None }
+        })
     }
 
     /// Returns links with changing capacity, such as mobile links and Wi-Fi.
@@ -215,7 +236,7 @@ impl Measured {
 
 impl Plan {
     /// The names of the links.
-    pub const LINKS: [&str; 25] = [
+    pub const LINKS: [&str; 29] = [
         "clean",
         "50-1",
         "50-5",
@@ -229,6 +250,10 @@ impl Plan {
         "overtaking",
         "normal",
         "spikes",
+        "policer-2",
+        "policer-1",
+        "policer-05",
+        "policer-2-5",
         "cubic-10",
         "bbr-10",
         "cubic-5",

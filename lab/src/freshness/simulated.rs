@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nowcast_sim::link::{Jitter, LinkConfig, Loss, SPIKE_MAX};
+use nowcast_sim::link::{Jitter, LinkConfig, Loss, Policer, SPIKE_MAX, Variation};
 
 use super::tcp::Control;
 use super::workload::{Outcome, Queueing, Workload, measure, quantile};
@@ -33,6 +33,9 @@ const SHARED: [(&str, u64, usize); 5] = [
 ];
 /// Minimum duration for the two senders to find their shares, and for measuring these shares.
 const SHARED_MIN: Duration = Duration::from_secs(30);
+
+/// The index of the case with a policer.
+const POLICED: usize = 10;
 
 /// One link.
 struct Case {
@@ -145,6 +148,8 @@ impl Simulated {
         };
         let mut overtaking = jittery("50 ms, each way ± 10 ms, overtaking", 15, 35, Loss::None);
         overtaking.link.overtakes = true;
+        let policer = Policer { rate_bits: 2_000_000, variation: Variation::Constant, bucket_bytes: 20_000 };
+        let policed = LinkConfig { policer: Some(policer), ..link(25, Loss::None) };
         let spikes = LinkConfig { jitter: Jitter::Spikes { per_10_000: 50 }, ..link(25, Loss::None) };
         vec![
             case("50 ms, no loss", link(25, Loss::None), 25.0),
@@ -161,6 +166,7 @@ impl Simulated {
             jittery("80 ms, each way ± 20 ms in order, 1 % loss", 20, 60, Loss::Random(0.005)),
             overtaking,
             case("50 ms and spikes of 20 to 60 ms", spikes, 25.0 + SPIKE_MAX.as_secs_f64() * 1e3),
+            case("50 ms, a policer of 2 Mbit/s with a bucket of 20 KB", policed, 25.0),
         ]
     }
 
@@ -273,6 +279,11 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
                 at_least("use of the link", "%", 85.0, outcome.utilisation),
             ]
         }
+        POLICED => vec![
+            at_most("age of values, p99", "ms", 120.0, age(0.99)),
+            at_most("latency of events, p99", "ms", 60.0, event(0.99)),
+            at_most("mean age of the worst key, relative to all keys", "", 1.5, outcome.unfairness().into()),
+        ],
         // Jitter may add only the additional delay of the slowest packet.
         _ => vec![
             at_most("age of values, p99", "ms", intervals(1.0) + 1.0, age(0.99)),

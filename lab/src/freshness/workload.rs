@@ -68,6 +68,8 @@ pub struct Outcome {
     pub ages: Vec<f32>,
     /// The 99th percentile of the age of each key, in ms.
     pub age_p99_by_key: Vec<f32>,
+    /// The mean age of each key, in ms.
+    pub age_mean_by_key: Vec<f32>,
     /// Times from the put of an event to its arrival, sorted, in ms.
     pub event_latencies: Vec<f32>,
     /// Events put.
@@ -170,6 +172,14 @@ pub fn measure(workload: &Workload) -> Outcome {
     run.finish(end)
 }
 
+impl Outcome {
+    /// Returns the mean age of the worst key, relative to the mean age of all keys (law 5).
+    pub fn unfairness(&self) -> f32 {
+        let worst = self.age_mean_by_key.iter().copied().fold(0.0, f32::max);
+        worst / mean(&self.age_mean_by_key)
+    }
+}
+
 impl<'a> Run<'a> {
     fn new(workload: &'a Workload) -> Self {
         let bounds = Bounds { entries_max: 1 << 22, bytes_max: 1 << 30 };
@@ -226,8 +236,7 @@ impl<'a> Run<'a> {
         };
         let mut payload = [0; 32];
         payload[..8].copy_from_slice(&(self.pair.now().as_micros() as u64).to_le_bytes());
-        let put =
-            self.pair.with(End::Initiator, |session, clock| session.put_event(clock, lane, &payload));
+        let put = self.pair.with(End::Initiator, |session, clock| session.put_event(clock, lane, &payload));
         self.outcome.events_put += u64::from(put.is_ok());
     }
 
@@ -326,7 +335,7 @@ impl<'a> Run<'a> {
         outcome.overhead_bytes_per_packet =
             (stats.bytes_sent as f64 - payload - 3.0 * values - 8.0 * events) / packets;
         outcome.packets_sent = counters.sent;
-        outcome.packets_lost = counters.lost + counters.overflowed + counters.cut;
+        outcome.packets_lost = counters.lost + counters.policed + counters.overflowed + counters.cut;
         if let Some(bits) = self.pair.link(End::Initiator).capacity_bits(Duration::ZERO, end) {
             outcome.utilisation = counters.delivered_bytes as f64 * 800.0 / bits;
         }
@@ -339,6 +348,7 @@ impl<'a> Run<'a> {
         for ages in &mut self.by_key {
             ages.sort_unstable_by(f32::total_cmp);
             outcome.age_p99_by_key.push(quantile(ages, 0.99));
+            outcome.age_mean_by_key.push(mean(ages));
         }
         outcome.ages = self.by_key.into_iter().flatten().collect();
         outcome.ages.sort_unstable_by(f32::total_cmp);
@@ -398,6 +408,10 @@ impl Rival {
 
 fn millis(duration: Duration) -> f32 {
     duration.as_secs_f32() * 1e3
+}
+
+fn mean(figures: &[f32]) -> f32 {
+    figures.iter().sum::<f32>() / figures.len().max(1) as f32
 }
 
 /// Returns the `fraction` quantile of sorted figures; 0 if there are no figures.

@@ -36,7 +36,7 @@ use std::time::Duration;
 
 pub use command::{CommandError, run};
 pub use hosts::{HOSTS_MAX, Host, HostError, MTU, become_able, enter_new_network};
-pub use nowcast_sim::link::{Jitter, LinkConfig, LinkCounters, Loss, Variation};
+pub use nowcast_sim::link::{Jitter, LinkConfig, LinkCounters, Loss, Policer, Variation};
 pub use process::HostProcess;
 pub use summary::{Lateness, Summary};
 pub use sys::kill_with_starter;

@@ -69,13 +69,14 @@ impl fmt::Display for Summary {
         for (index, c) in self.toward.iter().enumerate() {
             writeln!(
                 f,
-                "toward host {}: {} packets sent, {} delivered ({} bytes), {} lost, {} overflowed, {} in outages, \
+                "toward host {}: {} packets sent, {} delivered ({} bytes), {} lost, {} policed, {} overflowed, {} in outages, \
                  {} reordered, {} doubled; at most {} bytes queued",
                 index + 1,
                 c.sent,
                 c.delivered,
                 c.delivered_bytes,
                 c.lost,
+                c.policed,
                 c.overflowed,
                 c.cut,
                 c.reordered,

@@ -1,9 +1,9 @@
-//! Parses quantities in command-line notation: `25ms`, `0.5%`, `1Mbit`, `64KB`, `10s+2s`.
+//! Parses quantities in command-line notation: `25ms`, `0.5%`, `1Mbit`, `64KB`, `2Mbit/20KB`, `10s+2s`.
 
 use std::ops::Range;
 use std::time::Duration;
 
-use super::Jitter;
+use super::{Jitter, Policer, Variation};
 
 /// Maximum time that a setting may have.
 const DURATION_MAX_S: f64 = 86_400.0;
@@ -77,6 +77,21 @@ pub fn bytes(text: &str) -> Result<usize, String> {
     Ok(bytes as usize)
 }
 
+/// Parses a policer as its rate and the size of its bucket: `2Mbit/20KB`.
+///
+/// # Errors
+/// One line with the expected form.
+pub fn policer(text: &str) -> Result<Policer, String> {
+    let (rate_bits, bucket_bytes) = text
+        .split_once('/')
+        .ok_or_else(|| format!("`{text}` is not a policer; write RATE/BUCKET, as in 2Mbit/20KB"))?;
+    Ok(Policer {
+        rate_bits: rate(rate_bits)?,
+        variation: Variation::Constant,
+        bucket_bytes: bytes(bucket_bytes)?,
+    })
+}
+
 /// Parses an outage as its start and its length: `10s+2s`.
 ///
 /// # Errors
@@ -112,6 +127,8 @@ mod tests {
         assert_eq!(jitter("spikes:0.5").unwrap(), Jitter::Spikes { per_10_000: 50 });
         assert_eq!(rate("10mbit").unwrap(), 10_000_000);
         assert_eq!(bytes("64KiB").unwrap(), 65_536);
+        let policer = policer("2Mbit/20KB").unwrap();
+        assert_eq!((policer.rate_bits, policer.bucket_bytes), (2_000_000, 20_000));
         assert_eq!(outage("10s+2s").unwrap(), Duration::from_secs(10)..Duration::from_secs(12));
     }
 
@@ -123,5 +140,6 @@ mod tests {
         assert!(share("101").is_err() && share("-1%").is_err());
         assert!(rate("0").is_err() && rate("fast").is_err());
         assert!(outage("10s").unwrap_err().contains("10s+2s"));
+        assert!(policer("2Mbit").unwrap_err().contains("2Mbit/20KB"));
     }
 }
