@@ -25,7 +25,7 @@ pub(crate) struct DocumentFiles {
 }
 
 impl DocumentFiles {
-    /// Lists the files of a built site.
+    /// Lists the files of a built site, except hidden ones.
     ///
     /// # Errors
     ///
@@ -47,7 +47,11 @@ impl DocumentFiles {
             let broken = |error| format!("the documents in {} cannot be read: {error}", folder.display());
             for entry in std::fs::read_dir(&folder).map_err(broken)? {
                 let entry = entry.map_err(broken)?;
-                let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+                let name = entry.file_name();
+                if name.as_encoded_bytes().starts_with(b".") {
+                    continue;
+                }
+                let path = format!("{prefix}{}", name.to_string_lossy());
                 let kind = entry.file_type().map_err(broken)?;
                 if kind.is_dir() {
                     folders.push((entry.path(), path + "/"));

@@ -18,6 +18,10 @@ impl Site {
         std::fs::create_dir_all(folder.join("assets")).expect("the folder can be made");
         std::fs::write(folder.join("index.html"), index).expect("the page can be written");
         std::fs::write(folder.join("assets/app.1.js"), "export {};").expect("the script can be written");
+        std::fs::create_dir_all(folder.join(".git")).expect("the folder can be made");
+        for hidden in [".env", ".git/config", "assets/.secret"] {
+            std::fs::write(folder.join(hidden), "secret").expect("the file can be written");
+        }
         Self(folder)
     }
 }
@@ -46,7 +50,9 @@ async fn documents_are_served_below_their_address_and_nothing_outside_of_their_f
     let tag = script.lines().find_map(|line| line.strip_prefix("etag: ")).expect("the answer has a tag");
     let known = server.get_with("/docs/assets/app.1.js", &format!("If-None-Match: {tag}\r\n")).await;
     assert!(known.starts_with("HTTP/1.1 304"), "{known}");
-    for path in ["/docs/nothing.html", "/docs/../Cargo.toml", "/docs/%2e%2e/index.html", "/docs/assets"] {
+    let outside = ["/docs/nothing.html", "/docs/../Cargo.toml", "/docs/%2e%2e/index.html", "/docs/assets"];
+    let hidden = ["/docs/.env", "/docs/.git/config", "/docs/assets/.secret"];
+    for path in outside.into_iter().chain(hidden) {
         let answer = server.get(path).await;
         assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
     }
