@@ -33,6 +33,8 @@ pub struct Metrics {
     pub(crate) snapshots_superseded: Counter,
     /// Lines of chat dropped for a client that had not read the earlier ones.
     pub lines_missed: Counter,
+    /// Memory of the events that wait for clients on sessions, in bytes.
+    pub event_bytes: Gauge,
     pub(crate) players_resumed: Counter,
     durable: Family<Outcomes, Counter>,
     turns: Family<Outcomes, Counter>,
@@ -105,6 +107,11 @@ impl Metrics {
                 own,
                 "chat_lines_missed",
                 "Lines of chat dropped for a client that had not read the earlier ones; the client is sent their number",
+            ),
+            event_bytes: register_metric(
+                own,
+                "session_event_bytes",
+                "Memory of the events that wait for clients on sessions, in bytes",
             ),
             players_resumed: register_metric(
                 own,

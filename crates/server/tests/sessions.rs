@@ -9,6 +9,7 @@ use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
 use nowcast_server::ServiceConfig;
 use nowcast_wire::{Value, encode_to_vec};
 use nowcast_world::Input;
+use nowcast_world_client::Join;
 use nowcast_world_protocol::session::{
     CHAT_LANE, CONTROLS_KEY, Controls, Line, PROTOCOL, STEPS_KEY, Step, Steps, ToWorld, VIEW_KEY, View,
 };
@@ -309,4 +310,30 @@ async fn an_embedding_program_serves_names_beside_the_rooms() {
         };
         assert!(error.to_string().contains("choose another name"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn session_that_reads_nothing_is_closed_before_its_events_take_much_memory() {
+    let world = "local world = require('@nowcast/world')
+        local Person = world.kind('person', { walker = {} })
+        world.event('noise', { text = 'text' })
+        world.on('join', function(player) player:spawn_avatar(Person, { at = vector.create(0, 1, 0) }) end)
+        world.on('step', function()
+            for _ = 1, 8 do world.emit('noise', { text = string.rep('x', 4000) }) end
+        end)";
+    let server = TestServer::with(|config| config.worlds = vec![common::script("loud", world)]).await;
+    let channel = Guest::open(&server, "loud", CarrierKind::WebSocket).await.expect("the room has space");
+    let guest = Guest::introduce(channel, Join::new("Ada"));
+    let (held, mut most) = ("nowcast_session_event_bytes", 0.0_f64);
+    let reading_nothing = async {
+        while !server.handle.metrics().contains("reason=\"too_slow\"") {
+            most = most.max(server.metric(held));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, reading_nothing).await.expect("the client is closed");
+    assert!((100_000.0..1_500_000.0).contains(&most), "{most} bytes waited");
+    server.until_metric(held, |bytes| bytes == 0.0).await;
+    drop(guest);
+    server.stop().await;
 }

@@ -79,6 +79,7 @@ pub struct PutBatch {
     bytes: Vec<u8>,
     refused: Vec<RefusedPut>,
     closing: Option<(u32, String)>,
+    event_bytes: usize,
 }
 
 /// A state with its key and time, or an event.
@@ -124,6 +125,12 @@ impl PutBatch {
         std::mem::take(&mut self.refused)
     }
 
+    /// Memory of the events that waited in the channel after the previous call, in bytes.
+    #[must_use]
+    pub fn event_bytes(&self) -> usize {
+        self.event_bytes
+    }
+
     /// Closes the channel as [`Channel::close`](super::Channel::close) does. If this method is called several times, the first
     /// call counts.
     pub fn close(&mut self, code: u32, reason: &str) {
@@ -152,6 +159,7 @@ impl PutBatch {
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_BYTES);
         self.puts.shrink_to(KEPT_BYTES / size_of::<FedPut>());
+        self.event_bytes = session.event_bytes();
         self.refused.is_empty()
     }
 

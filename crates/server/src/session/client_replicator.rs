@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::replication_figures::ReplicationFigures;
+use super::{EVENT_BYTES_OF_ALL_MAX, EVENT_SHARE_BYTES};
 use nowcast::session::{PacketOutcome, Refused, Replication};
 use nowcast::{PutBatch, RefusedPut, Source};
 use nowcast_replication::{InterestChange, InterestSet, Viewer};
@@ -40,6 +41,8 @@ pub(super) struct ClientReplicator {
     missed: u32,
     /// Whether the current value of `missed` was sent to the client.
     is_missed_sent: bool,
+    /// Memory of the events that wait for the client, as last added to the gauge of all clients.
+    event_bytes: i64,
 }
 
 /// The part of the world that a client receives.
@@ -64,7 +67,16 @@ impl ClientReplicator {
         metrics: Arc<Metrics>,
         figures: Arc<ReplicationFigures>,
     ) -> Self {
-        Self { receiver, ahead: None, metrics, figures, view: None, missed: 0, is_missed_sent: true }
+        Self {
+            receiver,
+            ahead: None,
+            metrics,
+            figures,
+            view: None,
+            missed: 0,
+            is_missed_sent: true,
+            event_bytes: 0,
+        }
     }
 
     /// Reads the deliveries, and begins a round if one is due.
@@ -216,6 +228,16 @@ impl ClientReplicator {
         }
     }
 
+    /// Counts the events that wait for the client. If the events of all clients use up their budget, returns whether this client has
+    /// more than its share.
+    fn has_too_many_events(&mut self, batch: &PutBatch) -> bool {
+        let bytes = batch.event_bytes() as i64;
+        let before = self.metrics.event_bytes.inc_by(bytes - self.event_bytes);
+        let of_all = before + bytes - self.event_bytes;
+        self.event_bytes = bytes;
+        of_all > EVENT_BYTES_OF_ALL_MAX as i64 && bytes > EVENT_SHARE_BYTES as i64
+    }
+
     /// Handles the messages that the session refused. If the client must be removed, returns the reason.
     fn take_refused(&mut self, refused: Vec<RefusedPut>) -> Option<Closing> {
         for RefusedPut { lane, key, why } in refused {
@@ -262,6 +284,12 @@ impl Drop for View {
     }
 }
 
+impl Drop for ClientReplicator {
+    fn drop(&mut self) {
+        self.metrics.event_bytes.dec_by(self.event_bytes);
+    }
+}
+
 impl Replication for ClientReplicator {
     fn has_more(&self, lane: u8) -> bool {
         lane == REPLICATION_LANE && self.view.as_ref().is_some_and(|view| view.viewer.has_more())
@@ -289,10 +317,12 @@ impl Source for ClientReplicator {
     }
 
     fn feed(&mut self, batch: &mut PutBatch) {
+        let has_too_many_events = self.has_too_many_events(batch);
         if let Some(closing) = self.receiver.closing() {
             return batch.close(closing.session_code(), &closing.reason());
         }
-        match self.take_refused(batch.take_refused()) {
+        let refused = self.take_refused(batch.take_refused());
+        match refused.or(has_too_many_events.then_some(Closing::TooSlow)) {
             Some(closing) => batch.close(closing.session_code(), &closing.reason()),
             None => self.deliver(batch),
         }

@@ -39,6 +39,16 @@ const WAITING: [Bounds; 3] = [
     Bounds { entries_max: 1, bytes_max: 1_024 },
 ];
 
+/// Budget for the events that wait for one client: what a fast link sends in a few seconds. A client that leaves more unread is
+/// closed.
+pub(crate) const EVENT_BYTES_MAX: usize = 1 << 20;
+
+/// Budget for the events that wait for all clients. While it is used up, a client is closed that has more than
+/// [`EVENT_SHARE_BYTES`] and gets more.
+pub(crate) const EVENT_BYTES_OF_ALL_MAX: usize = 256 << 20;
+pub(crate) const EVENT_SHARE_BYTES: usize = 64 << 10;
+
+const _: () = assert!(EVENT_SHARE_BYTES < EVENT_BYTES_MAX && EVENT_BYTES_MAX < EVENT_BYTES_OF_ALL_MAX);
 const _: () = assert!(MESSAGE_BYTES_MAX <= WINDOW_BYTES as usize / 4);
 
 /// The configuration of a server's sessions: events and descriptions go first, then chat, then movement. A session that
@@ -47,6 +57,7 @@ pub(crate) fn session_config(resume_timeout: Duration) -> nowcast::session::Conf
     let lane = |class: u8| LaneConfig {
         class,
         bounds: WAITING[usize::from(class)],
+        event_bytes_max: EVENT_BYTES_MAX,
         has_source: class == REPLICATION_LANE,
         ..LaneConfig::default()
     };

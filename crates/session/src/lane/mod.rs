@@ -20,6 +20,9 @@ pub struct LaneConfig {
     pub weight: u16,
     /// Limits of the messages that wait to be sent.
     pub bounds: Bounds,
+    /// Budget for the events, commands and replies that wait to be sent, in bytes of memory. A put is refused while more is used. A
+    /// message uses [`EVENT_BYTES`] and its payload, but at most a quarter of the budget.
+    pub event_bytes_max: usize,
     /// Maximum average rate of a bulk lane; `None` for other lanes.
     pub bytes_per_second_max: Option<u32>,
     /// Whether a [`crate::Replication`] source feeds this lane besides its queue.
@@ -32,11 +35,15 @@ impl Default for LaneConfig {
             class: 1,
             weight: 1,
             bounds: Bounds { entries_max: 16_384, bytes_max: 16 << 20 },
+            event_bytes_max: 16 << 20,
             bytes_per_second_max: None,
             has_source: false,
         }
     }
 }
+
+/// Memory of a waiting event besides its payload: an entry of the queue, which doubles when it grows, and a buffer.
+pub const EVENT_BYTES: usize = 192;
 
 /// The token bucket that limits a bulk lane.
 #[derive(Clone, Copy, Debug, Default)]

@@ -509,6 +509,11 @@ impl Lanes {
         self.outgoing.iter().flatten().map(|lane| lane.waiting_bytes()).sum()
     }
 
+    /// Memory of the events that wait to be sent for the first time.
+    pub(super) fn event_bytes(&self) -> usize {
+        self.outgoing.iter().flatten().map(|lane| lane.event_bytes).sum()
+    }
+
     /// The messages that wait to be sent for the first time.
     pub(super) fn waiting_messages(&self, now: Time) -> impl Iterator<Item = WaitingMessage> {
         self.outgoing.iter().flatten().flat_map(move |lane| lane.waiting_messages(now))

@@ -257,6 +257,11 @@ impl Session {
         self.lanes.waiting() > 0
     }
 
+    /// Memory of the events that wait to be sent for the first time, in bytes.
+    pub fn event_bytes(&self) -> usize {
+        self.lanes.event_bytes()
+    }
+
     /// The messages that wait to be sent for the first time, lane by lane.
     pub fn waiting_messages(&self, now: Time) -> impl Iterator<Item = WaitingMessage> {
         self.lanes.waiting_messages(now)

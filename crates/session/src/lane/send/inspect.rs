@@ -34,3 +34,47 @@ impl SendLane {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nowcast_queue::Bounds;
+
+    use super::super::{EVENT_BYTES, LaneConfig, SendLane, Store};
+    use crate::error::Refused;
+    use crate::packet::EventKind;
+    use crate::stats::Stats;
+    use crate::time::Time;
+
+    fn put(lane: &mut SendLane, store: &mut Store, length: usize) -> Result<u64, Refused> {
+        lane.put_event(Time::from_millis(0), EventKind::Event, &vec![0; length], None, store)
+    }
+
+    #[test]
+    fn events_that_nobody_reads_use_at_most_their_budget() {
+        let bounds = Bounds { entries_max: usize::MAX, bytes_max: usize::MAX };
+        let event_bytes_max = 64 << 10;
+        for length in [0, 10, 100, 1_000, 10_000] {
+            let used = allocation_counter::measure(|| {
+                let mut store = Store::default();
+                let mut lane =
+                    SendLane::new(0, LaneConfig { bounds, event_bytes_max, ..LaneConfig::default() });
+                while put(&mut lane, &mut store, length).is_ok() {}
+                assert!(lane.event_bytes > event_bytes_max && lane.event_bytes < event_bytes_max + 20_000);
+                let state =
+                    lane.put_state(Time::from_millis(0), 1, &[1; 8], &mut store, &mut Stats::default());
+                assert_eq!(state, Ok(()), "states have bounds of their own");
+            });
+            assert!(used.bytes_max < 2 * event_bytes_max as u64, "{length}: {}", used.bytes_max);
+        }
+    }
+
+    #[test]
+    fn one_large_event_leaves_room_for_others() {
+        let mut store = Store::default();
+        let mut lane = SendLane::new(0, LaneConfig { event_bytes_max: 1 << 16, ..LaneConfig::default() });
+        let large = |lane: &mut SendLane, store: &mut Store| put(lane, store, 1 << 20);
+        assert!((0..4).all(|_| large(&mut lane, &mut store).is_ok()));
+        assert_eq!(large(&mut lane, &mut store), Err(Refused::Full));
+        assert_eq!(lane.event_bytes, 4 * ((1 << 20) + EVENT_BYTES));
+    }
+}

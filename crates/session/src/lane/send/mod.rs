@@ -12,7 +12,7 @@ use nowcast_queue::{Key, UpdatableQueue};
 pub use self::inspect::WaitingMessage;
 use super::states::{Parts, SentStates};
 use super::waiting::Waiting;
-use super::{Bucket, LaneConfig};
+use super::{Bucket, EVENT_BYTES, LaneConfig};
 use crate::builder::Builder;
 use crate::error::Refused;
 use crate::limits::{Limits, MESSAGE_COST, PART_BYTES};
@@ -92,6 +92,10 @@ pub(crate) struct SendLane {
     /// The largest number of messages that waited since the last call of [`shrink`](Self::shrink).
     waiting_peak: usize,
     events_waiting: usize,
+    /// The part of the budget for events that is used.
+    events_cost: usize,
+    /// Memory of the events that wait.
+    pub(crate) event_bytes: usize,
     next_id: u64,
     states: SentStates,
     next_stamp: u64,
@@ -123,6 +127,8 @@ impl SendLane {
             queue: UpdatableQueue::new(config.bounds),
             waiting_peak: 0,
             events_waiting: 0,
+            events_cost: 0,
+            event_bytes: 0,
             next_id: 0,
             states: SentStates::default(),
             next_stamp: 1,
@@ -185,6 +191,9 @@ impl SendLane {
         expires: Option<Time>,
         store: &mut Store,
     ) -> Result<u64, Refused> {
+        if self.events_cost > self.config.event_bytes_max {
+            return Err(Refused::Full);
+        }
         let waiting = Waiting {
             payload: store.insert(payload),
             length: payload.len() as u32,
@@ -200,8 +209,15 @@ impl SendLane {
         self.is_stuck = false;
         self.waiting_peak = self.waiting_peak.max(self.queue.len());
         self.events_waiting += 1;
+        self.events_cost += self.event_cost(payload.len());
+        self.event_bytes += payload.len() + EVENT_BYTES;
         self.next_id += 1;
         Ok(waiting.id)
+    }
+
+    /// The part of the budget for events that an event uses.
+    fn event_cost(&self, length: usize) -> usize {
+        length.min(self.config.event_bytes_max / 4) + EVENT_BYTES
     }
 
     /// Whether this lane would put something into a packet with room.
@@ -379,8 +395,10 @@ impl SendLane {
     }
 
     fn pop_event(&mut self) {
-        self.queue.pop();
+        let length = self.queue.pop().map_or(0, |(_, waiting)| waiting.length as usize);
         self.events_waiting -= 1;
+        self.events_cost -= self.event_cost(length);
+        self.event_bytes -= length + EVENT_BYTES;
     }
 
     /// Defers a value if a large earlier value of the same interval, in slot `newest`, has not arrived. Returns `false` if there
