@@ -26,6 +26,19 @@ const KEPT: usize = 16;
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 const SLOPE_TOLERANCE_MICROS: u64 = 1_000;
 const SLOPE_SPAN_MIN: Duration = Duration::from_secs(5);
+/// Error of rounded times.
+const ROUNDING_MICROS: u64 = 1_000;
+/// The maximum difference in speed of two running clocks, as a share.
+const DRIFT_MAX: f64 = 0.001;
+
+impl Sample {
+    /// Whether both samples can be true of clocks that ran between them. Each offset is exact to half of its round trip.
+    fn agrees(&self, newer: &Sample) -> bool {
+        let drift = (newer.at.since(self.at).as_micros() as f64 * DRIFT_MAX) as u64;
+        let round_trips = self.round_trip.saturating_add(newer.round_trip);
+        newer.offset.wrapping_sub(self.offset).unsigned_abs() <= round_trips / 2 + ROUNDING_MICROS + drift
+    }
+}
 
 impl Clock {
     pub(crate) fn new() -> Self {
@@ -39,14 +52,23 @@ impl Clock {
     }
 
     /// Takes a sample of four times: a packet left at `sent` and arrived at the peer at `arrived`. The answer left at `answered`
-    /// and arrived here at `now`. `arrived` and `answered` are by the peer's clock.
+    /// and arrived here at `now`. `arrived` and `answered` are by the peer's clock. If a clock stood still, for example while a
+    /// computer slept, the sample contradicts older ones. The older ones are discarded.
     pub(crate) fn sample(&mut self, sent: Time, arrived: i64, answered: i64, now: Time) {
         let out = arrived.wrapping_sub(sent.as_micros() as i64);
         let back = answered.wrapping_sub(now.as_micros() as i64);
         let held = answered.wrapping_sub(arrived).max(0) as u64;
-        let round_trip = (now.since(sent).as_micros() as u64).saturating_sub(held);
+        let elapsed = now.since(sent).as_micros() as u64;
+        // Our clock stood still while the peer held the packet, so no offset is right for all four times.
+        if held > elapsed.saturating_add(ROUNDING_MICROS) {
+            return;
+        }
+        let round_trip = elapsed.saturating_sub(held);
         let offset = (out >> 1).wrapping_add(back >> 1);
         let sample = Sample { at: now, offset, round_trip };
+        for older in self.kept.iter_mut().chain([&mut self.second]) {
+            older.take_if(|older| !older.agrees(&sample));
+        }
         match &mut self.second {
             Some(second) if now.since(second.at) < KEEP_EVERY => {
                 if round_trip < second.round_trip {
@@ -100,8 +122,9 @@ impl Clock {
             span = (span.0.min(sample.at), span.1.max(sample.at));
         }
         let spread = count * sum_xx - sum_x * sum_x;
-        if span.1.since(span.0) >= SLOPE_SPAN_MIN && spread > 0.0 {
-            self.drift = (count * sum_xy - sum_x * sum_y) / spread;
+        let slope = (count * sum_xy - sum_x * sum_y) / spread;
+        if span.1.since(span.0) >= SLOPE_SPAN_MIN && slope.abs() <= DRIFT_MAX {
+            self.drift = slope;
         }
     }
 }
@@ -131,6 +154,38 @@ mod tests {
         let error = clock.offset_micros(now).unwrap() - (peer_at(now) - now.as_micros() as i64);
         assert!(error.abs() < 500, "wrong by {error} µs");
         assert!((clock.drift * 1e6 - 80.0).abs() < 30.0, "{} ppm", clock.drift * 1e6);
+    }
+
+    /// Samples each 50 ms over 16 s. After 4 s, our clock or the peer's stands still for `slept`.
+    fn sleep(ours: bool, slept: Duration) {
+        let mut clock = Clock::new();
+        let (mut now, mut peer) = (Time::from_millis(1_000), Time::from_millis(9_000));
+        for step in 0..320u64 {
+            // The sleep begins at another place of the round trip in each of these packets.
+            let (out, held, back) = (10, 2, 10 + step % 5);
+            let (sent, mut times) = (now, Vec::new());
+            for (leg, millis) in [out, held, back, 50 - out - held - back].into_iter().enumerate() {
+                let passed = Duration::from_millis(millis);
+                let asleep = if step == 80 + leg as u64 { slept } else { Duration::ZERO };
+                (now, peer) = (now + passed, peer + passed);
+                if ours { peer += asleep } else { now += asleep }
+                times.push((now, peer));
+            }
+            clock.sample(sent, times[0].1.as_micros() as i64, times[1].1.as_micros() as i64, times[2].0);
+            if !(80..104).contains(&step) {
+                let error = clock.offset_micros(now).unwrap() - (peer.as_micros() as i64 - now.as_micros() as i64);
+                assert!(error.abs() < 100_000, "wrong by {error} µs at {step}");
+                assert!((clock.drift * 1e6).abs() < 1_500.0, "{} ppm at {step}", clock.drift * 1e6);
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_that_stood_still_is_right_within_a_second() {
+        for slept in [1, 20, 40].map(Duration::from_secs) {
+            sleep(true, slept);
+            sleep(false, slept);
+        }
     }
 
     #[test]

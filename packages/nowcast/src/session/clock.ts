@@ -3,6 +3,10 @@ const KEPT = 16;
 const KEEP_EVERY_US = 1_000_000;
 const SLOPE_TOLERANCE_US = 1_000;
 const SLOPE_SPAN_US_MIN = 5_000_000;
+/** Error of rounded times. */
+const ROUNDING_US = 1_000;
+/** The maximum difference in speed of two running clocks, as a share. */
+const DRIFT_MAX = 0.001;
 
 export const WIRE_UNIT_US = 16;
 const WIRE_TIME_MODULUS = 2 ** 24;
@@ -14,7 +18,7 @@ interface Sample {
 }
 
 export class PeerClock {
-  readonly #kept: Sample[] = [];
+  #kept: Sample[] = [];
   #second: Sample | undefined;
   #fallbackUs = 0;
   #best: Sample | undefined;
@@ -30,16 +34,23 @@ export class PeerClock {
 
   /**
    * Adds a sample: the time at which we sent, the times at which the peer received and answered by its clock, and the
-   * current time.
+   * current time. If a clock stood still, for example while a computer slept, the sample contradicts older ones. The
+   * older ones are discarded.
    */
   sample(sentUs: number, arrivedUs: number, answeredUs: number, nowUs: number): void {
-    const roundTripUs = Math.max(0, nowUs - sentUs - Math.max(0, answeredUs - arrivedUs));
+    const heldUs = Math.max(0, answeredUs - arrivedUs);
+    // Our clock stood still while the peer held the packet, so no offset is right for all four times.
+    if (heldUs > nowUs - sentUs + ROUNDING_US) return;
+    const roundTripUs = Math.max(0, nowUs - sentUs - heldUs);
     const offsetUs = (arrivedUs - sentUs + answeredUs - nowUs) / 2;
+    const sample: Sample = { atUs: nowUs, offsetUs, roundTripUs };
+    this.#kept = this.#kept.filter((older) => agree(older, sample));
+    if (this.#second && !agree(this.#second, sample)) this.#second = undefined;
     const second = this.#second;
     if (second === undefined || nowUs - second.atUs >= KEEP_EVERY_US) {
       if (second) this.#kept.push(second);
       if (this.#kept.length > KEPT) this.#kept.shift();
-      this.#second = { atUs: nowUs, offsetUs, roundTripUs };
+      this.#second = sample;
     } else if (roundTripUs < second.roundTripUs) {
       this.#second = { atUs: second.atUs, offsetUs, roundTripUs };
     }
@@ -85,8 +96,14 @@ export class PeerClock {
     const [meanTime, meanOffset] = [mean(times), mean(offsets)];
     const covariance = mean(times.map((time, index) => (time - meanTime) * (offsets[index]! - meanOffset)));
     const variance = mean(times.map((time) => (time - meanTime) ** 2));
-    if (variance > 0) this.#drift = covariance / variance;
+    if (variance > 0 && Math.abs(covariance / variance) <= DRIFT_MAX) this.#drift = covariance / variance;
   }
+}
+
+/** Whether both samples can be true of clocks that ran between them. Each offset is exact to half of its round trip. */
+function agree(older: Sample, newer: Sample): boolean {
+  const errorUs = (older.roundTripUs + newer.roundTripUs) / 2 + ROUNDING_US;
+  return Math.abs(newer.offsetUs - older.offsetUs) <= errorUs + DRIFT_MAX * (newer.atUs - older.atUs);
 }
 
 /** Converts a time to the form in packets. */

@@ -244,6 +244,27 @@ describe("interpolation", () => {
     expect(seen.size).toBe(2);
   });
 
+  it.each([
+    1, 20, 45,
+  ])("shows the present again within a second after its clock stood still for %i s", (sleptS) => {
+    const world = new RecordedWorld();
+    const interpolator = createInterpolator(world, RECORDED);
+    world.welcome(0);
+    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    const delays: number[] = [];
+    for (let sent = 0; sent < 150; sent++) {
+      const nowMs = sent * 100;
+      // The page sleeps after 5 s: 60 steps pass for each second of its sleep.
+      const tick = sent * 6 + (sent < 50 ? 0 : sleptS * 60);
+      world.snapshot(tick, nowMs);
+      interpolator.sample(nowMs);
+      interpolator.pose(world.body.id, pose);
+      if (sent >= 60) delays.push(((tick / 60) * 3 - pose.position[0]!) / 3);
+    }
+    expect(Math.min(...delays)).toBeGreaterThan(0);
+    expect(Math.max(...delays)).toBeLessThan(0.15);
+  });
+
   it("extrapolates for a tenth of a second without data, reports its age, and then stops", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world, RECORDED);

@@ -21,6 +21,8 @@ const STALL_OVER_MS = 50;
  * has changed.
  */
 const STALL_ARRIVALS_MS_MAX = 1_500;
+/** If a snapshot is earlier than expected by more than this, the local clock stood still, or a long queue emptied. */
+const EARLY_MS = 100;
 /** Margin for a late frame, in addition to the measured need. */
 const MARGIN_MS = 5;
 
@@ -86,6 +88,10 @@ export class SnapshotTimeline {
     if (this.#isOfStall(arrivalMs - expectedMs, readMs)) {
       this.#lastServerMs = serverMs;
       return;
+    }
+    if (arrivalMs < expectedMs - EARLY_MS) {
+      this.#arrivals = 0;
+      this.#needCount = 0;
     }
     const offsetMs = arrivalMs - serverMs;
     this.#arrivals++;
