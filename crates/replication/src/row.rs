@@ -11,6 +11,9 @@ use crate::transform::Transform;
 /// Numbers in a row.
 pub(crate) const WIDTH: usize = 7;
 
+/// The greatest number of a jump.
+const JUMP_MAX: u8 = 7;
+
 /// Position x, y and z, the index of the quaternion's largest component, and the three other components, in the steps
 /// of a [`Quantization`].
 pub type Row = [i32; WIDTH];
@@ -24,6 +27,8 @@ pub struct Quantization {
     rotation_bits: u8,
     /// Whether frames hold motion rows.
     is_motion: bool,
+    /// The number of the jump that brought the entities to their places a short time ago; 0 without a jump.
+    jump: u8,
 }
 
 impl Default for Quantization {
@@ -33,6 +38,7 @@ impl Default for Quantization {
             position_bits: Self::POSITION_BITS_MAX,
             rotation_bits: Self::ROTATION_BITS_MAX,
             is_motion: false,
+            jump: 0,
         }
     }
 }
@@ -56,27 +62,34 @@ impl Quantization {
             let coarser = Self::ROTATION_BITS_MIN..finest.rotation_bits;
             coarser.into_iter().find(|bits| off(*bits) <= part).unwrap_or(finest.rotation_bits)
         });
-        Self { position_bits, rotation_bits, is_motion: false }
+        Self { position_bits, rotation_bits, ..finest }
     }
 
     /// Returns the number that stands for this quantization in payloads (`spec/WORLD.md`, section 4).
     pub fn to_number(self) -> u32 {
-        u32::from(self.is_motion) << 8 | u32::from(self.position_bits) << 4 | u32::from(self.rotation_bits)
+        let (jump, is_motion) = (u32::from(self.jump) << 9, u32::from(self.is_motion) << 8);
+        jump | is_motion | u32::from(self.position_bits) << 4 | u32::from(self.rotation_bits)
     }
 
     /// Inverts [`Quantization::to_number`]; `None` for any other number.
     pub fn of_number(number: u32) -> Option<Self> {
-        let is_motion = number >> 8 == 1;
-        let position_bits = u8::try_from(number >> 4 & !(u32::from(is_motion) << 4)).ok()?;
-        let rotation_bits = number as u8 & 15;
+        let (is_motion, jump) = (number >> 8 & 1 == 1, u8::try_from(number >> 9).ok()?);
+        let (position_bits, rotation_bits) = (number as u8 >> 4, number as u8 & 15);
         let is_sound = position_bits <= Self::POSITION_BITS_MAX
-            && (Self::ROTATION_BITS_MIN..=Self::ROTATION_BITS_MAX).contains(&rotation_bits);
-        is_sound.then_some(Self { position_bits, rotation_bits, is_motion })
+            && (Self::ROTATION_BITS_MIN..=Self::ROTATION_BITS_MAX).contains(&rotation_bits)
+            && jump <= if is_motion { 0 } else { JUMP_MAX };
+        is_sound.then_some(Self { position_bits, rotation_bits, is_motion, jump })
     }
 
     /// Number of steps in a metre.
     pub fn steps_per_metre(self) -> f32 {
         (1u32 << self.position_bits) as f32
+    }
+
+    /// The same precision, for entities that jumped a short time ago: `jump` is the number of the jump, 1 to 7, or 0 without a
+    /// jump. Entities with another jump are in other groups, so a viewer that sees another number shows no path.
+    pub fn jumped(self, jump: u8) -> Self {
+        Self { jump: jump.min(JUMP_MAX), ..self }
     }
 
     /// The same precision, for frames with motion rows.
@@ -204,9 +217,11 @@ mod tests {
         assert_eq!(bits(Quantization::within(None, Some(0.0001))), (10, 12));
         assert_eq!(bits(Quantization::within(Some(9.0), Some(9.0))), (0, 4));
         assert_eq!(bits(Quantization::within(Some(f32::NAN), Some(-1.0))), (10, 12));
-        for number in [11 << 4 | 12, 10 << 4 | 13, 3, u32::MAX] {
+        for number in [11 << 4 | 12, 10 << 4 | 13, 3, 1 << 9 | 1 << 8 | 172, 8 << 9 | 172, u32::MAX] {
             assert_eq!(Quantization::of_number(number), None, "{number}");
         }
+        let jumped = Quantization::default().jumped(3);
+        assert_eq!((jumped.to_number(), Quantization::of_number(3 << 9 | 172)), (3 << 9 | 172, Some(jumped)));
     }
 
     #[test]

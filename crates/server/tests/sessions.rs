@@ -233,7 +233,7 @@ async fn a_client_without_a_valid_name_or_room_receives_the_cause() {
     let closed = timeout(PATIENCE, other.closed()).await.expect("the session ends");
     assert!(
         closed.code.0 == 5
-            && closed.reason.contains("version 1 of the world's protocol, this server speaks 6"),
+            && closed.reason.contains("version 1 of the world's protocol, this server speaks 7"),
         "{closed}"
     );
 

@@ -7,7 +7,7 @@ use nowcast_world::{EntityId, PlayerId, Pose, Velocity};
 use serde::{Deserialize, Serialize};
 
 /// The version of `spec/WORLD.md`.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// Actions, events of the world, and descriptions of its state.
 pub const WORLD_LANE: u8 = 0;

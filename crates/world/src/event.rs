@@ -13,8 +13,6 @@ pub enum Event {
     Spawned(EntityId),
     /// An entity was removed. Its id is never used again.
     Despawned(EntityId),
-    /// An entity was teleported: do not interpolate across the jump.
-    Teleported(EntityId),
     /// A player joined.
     Joined(PlayerId),
     /// A player left.

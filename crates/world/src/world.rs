@@ -140,6 +140,7 @@ impl World {
         self.scene.entities.sweep();
         self.scene.remember_places();
         self.scene.tick += 1;
+        self.scene.jumps.sweep(self.scene.tick);
     }
 
     /// The next event, oldest first.

@@ -267,7 +267,7 @@ export class Member {
       acknowledged[1]! - before[1]!,
       acknowledged[2]! - before[2]!,
     );
-    if (way > TELEPORT_M + (SPEED_MAX * Math.max(1, apart)) / 60) {
+    if (track.entity.hasJumped || way > TELEPORT_M + (SPEED_MAX * Math.max(1, apart)) / 60) {
       this.#isTeleported = true;
       this.touchedStep = Number.NEGATIVE_INFINITY;
       corrected.fill(0, 7);

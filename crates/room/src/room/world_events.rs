@@ -121,7 +121,6 @@ impl Step {
                 Event::Refused { player, refusal } => step.refused.push((player, refusal)),
                 Event::Spawned(_)
                 | Event::Despawned(_)
-                | Event::Teleported(_)
                 | Event::Joined(_)
                 | Event::Left(_)
                 | Event::Renamed { .. }

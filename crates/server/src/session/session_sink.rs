@@ -301,6 +301,10 @@ fn moving(world: &World, interest_grid: &InterestGrid) -> impl Iterator<Item = M
         while placed.next_if(|(placed, _)| placed.id < id.0).is_some() {}
         let (placed, section) = placed.next_if(|(placed, _)| placed.id == id.0)?;
         let Placed { size, quantization, rates, .. } = *placed;
+        let jump = world.scene().jump(id);
+        let quantization = quantization.jumped(jump);
+        // Rows of an entity that jumped are not motion rows, whose quantization has no jump.
+        let flight = flight.filter(|_| jump == 0);
         let flight = flight.map(|FreeMotion { velocity, spin, inertia }| Flight { velocity, spin, inertia });
         let transform = transform_of(pose);
         Some(Moving { id: id.0, transform, section: section?, size, quantization, rates, flight })

@@ -4,7 +4,6 @@ use rapier3d::prelude::Vector;
 
 use super::{Scene, SceneError};
 use crate::body::Motion;
-use crate::event::Event;
 use crate::id::EntityId;
 use crate::input::{Input, quantise_yaw};
 use crate::limits::VELOCITY_MAX;
@@ -28,9 +27,9 @@ impl Scene {
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
         self.check_teleport(row, &pose)?;
         self.end_move(id);
+        self.jumps.put(id, self.tick, self.entities.poses[row].position, pose.position);
         self.put(row, pose);
         self.attach_at_current_pose(row);
-        self.push_event(Event::Teleported(id));
         Ok(())
     }
 

@@ -7,6 +7,7 @@ mod entities;
 mod error;
 mod events;
 mod joints;
+mod jumps;
 mod moves;
 mod owners;
 mod players;
@@ -108,6 +109,8 @@ pub struct Scene {
     pub(crate) moves: BTreeMap<EntityId, PlannedMove>,
     /// The moves along paths that are under way. An entity has a planned move or a path, never both.
     pub(crate) paths: BTreeMap<EntityId, PlannedPath>,
+    /// The positions that the rules have set in the last steps.
+    pub(crate) jumps: jumps::Jumps,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) timers: Timers,
     pub(crate) state: BTreeMap<String, Value>,
@@ -161,6 +164,7 @@ impl Scene {
             holds: BTreeMap::new(),
             moves: BTreeMap::new(),
             paths: BTreeMap::new(),
+            jumps: jumps::Jumps::default(),
             players: BTreeMap::new(),
             timers: Timers::default(),
             state: BTreeMap::new(),

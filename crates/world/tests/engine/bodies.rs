@@ -320,7 +320,7 @@ fn a_body_passes_through_another_until_it_may_touch_it_again() {
 }
 
 #[test]
-fn a_teleported_entity_is_reported_as_a_jump_and_velocities_are_bounded() {
+fn a_teleported_entity_is_normalised_and_velocities_are_bounded() {
     let mut world = world_with(
         ground_and_cubes(),
         |scene| {
@@ -336,6 +336,55 @@ fn a_teleported_entity_is_reported_as_a_jump_and_velocities_are_bounded() {
         nothing,
     );
     let id = world.entities().ids()[0];
-    assert_eq!(drain(&mut world), [Event::Spawned(id), Event::Teleported(id)]);
+    assert_eq!(drain(&mut world), [Event::Spawned(id)]);
     assert_eq!(world.entity(id).unwrap().pose.rotation, [0.0, 1.0, 0.0, 0.0]);
+}
+
+/// Sets the position of a cube, and of what is attached to it, to `at` of the step, or leaves it there. Returns the numbers of
+/// its jumps after each step.
+fn jumps(at: impl Fn(u64) -> Option<f32> + 'static) -> Vec<u8> {
+    let mut world = world_with(
+        ground_and_cubes(),
+        |scene| {
+            let cube = spawn(scene, "cube", [0.0, 0.5, 0.0]);
+            let rider = spawn(scene, "ground", [0.0, 5.0, 0.0]);
+            scene.set_parent(rider, Some(cube)).unwrap();
+        },
+        move |scene| {
+            let (cube, mut pose) = (EntityId(1), scene.pose(EntityId(1)).unwrap());
+            if let Some(x) = at(scene.tick()) {
+                pose.position[0] = x;
+                scene.set_pose(cube, pose).unwrap();
+            }
+        },
+    );
+    let number = |world: &World| [1, 2].map(|id| world.scene().jump(EntityId(id)));
+    (0..120)
+        .map(|_| {
+            world.step();
+            let [cube, rider] = number(&world);
+            assert_eq!(cube, rider, "what is attached jumps, too");
+            cube
+        })
+        .collect()
+}
+
+#[test]
+fn an_entity_that_the_rules_put_elsewhere_jumps_for_a_second() {
+    for metres in [0.5, 3.9, 15.0] {
+        let seen = jumps(move |tick| (tick == 10).then_some(metres));
+        assert_eq!((seen[9], seen[10], seen[60], seen[75]), (0, 1, 1, 0));
+        // The entity is set again in the following steps.
+        let seen = jumps(move |tick| (10..20).contains(&tick).then_some(metres + tick as f32 * 0.001));
+        assert!(seen[9] == 0 && seen[11..60].iter().all(|number| *number > 0), "{seen:?}");
+    }
+    let seen = jumps(|tick| (tick % 20 == 0).then_some(tick as f32));
+    assert_eq!((seen[0], seen[20], seen[40], seen[60]), (0, 1, 2, 3), "each jump has another number");
+}
+
+#[test]
+fn an_entity_whose_position_is_set_in_every_step_moves() {
+    assert!(jumps(|tick| Some(tick as f32 * 0.1)).iter().all(|number| *number == 0));
+    let fast = jumps(|tick| Some((tick as f32 * 0.02).sin() * 30.0));
+    assert_eq!(fast[119], 0, "only the beginning of a fast movement is a jump");
 }

@@ -53,6 +53,9 @@ class LiveEntity implements Entity {
   readonly rotation: [number, number, number, number];
   tick: number;
   stillTick: number | undefined = undefined;
+  hasJumped = false;
+  /** The number of the newest jump (`spec/WORLD.md`, section 4). */
+  jump = 0;
   path: EntityPath | undefined = undefined;
 
   constructor(spawned: SpawnedEntity, tick: number) {
@@ -130,6 +133,7 @@ export class EntityTable {
     put(live, position, rotation);
     live.tick = tick;
     live.stillTick = undefined;
+    live.hasJumped = false;
     live.path = undefined;
     return true;
   }

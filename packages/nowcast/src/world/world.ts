@@ -139,6 +139,8 @@ export interface Entity {
   readonly tick: number;
   /** World step up to which the entity kept its earlier pose, if known (only sessions report this step). */
   readonly stillTick?: number | undefined;
+  /** Whether the rules put the entity elsewhere in the last received change of its pose: there is no path between. */
+  readonly hasJumped?: boolean;
   /** The path since a change of the motion that arrived late; otherwise `undefined`. */
   readonly path?: EntityPath | undefined;
 }

@@ -219,6 +219,36 @@ describe("interpolation", () => {
     expect(pose.position[0]).toBe(100);
   });
 
+  const jumps = [0.5, 1, 3.9, 8, 15].flatMap((metres) =>
+    [3, 6, 15].flatMap((ticks) => [false, true].map((isLossy) => ({ metres, ticks, isLossy }))),
+  );
+  it.each(jumps)("shows no place between those of a jump: %o", ({ metres, ticks, isLossy }) => {
+    const world = new RecordedWorld();
+    const interpolator = createInterpolator(world, RECORDED);
+    world.welcome(0);
+    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    const seen = new Set<boolean>();
+    let hasJumped = false;
+    for (let tick = 0; tick < 600; tick++) {
+      // With loss, the snapshots around the jump at step 300 are lost, and the display waits for the next one.
+      if (tick % ticks === 0 && !(isLossy && Math.abs(tick - 300) <= 2 * ticks)) {
+        const [isThere, wasThere] = [tick >= 300, hasJumped];
+        hasJumped = isThere;
+        // The entity is set again in the steps that follow.
+        place(world.body, tick, isThere ? metres + tick * 0.001 : 0);
+        (world.body as Mutable<Entity>).hasJumped = isThere && !wasThere;
+        const moved = [world.body];
+        world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved, ackedInputSequence: 0 });
+      }
+      interpolator.sample(tick * STEP_MS);
+      interpolator.pose(world.body.id, pose);
+      const x = pose.position[0]!;
+      expect(x === 0 || x >= metres, `${x} m is between`).toBe(true);
+      seen.add(x === 0);
+    }
+    expect(seen.size).toBe(2);
+  });
+
   it("does not slide to where something was put far away", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world, RECORDED);

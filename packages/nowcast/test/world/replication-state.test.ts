@@ -345,6 +345,23 @@ describe("a scene", () => {
     expect(x()).toBe(7);
   });
 
+  it("reports each jump of an entity once, whatever the order of groups and lost payloads", () => {
+    const { scene, state } = new Play(1);
+    scene.define({ version: 9, kinds: [kind("sheep", {})], actions: [], events: [], assets: [] });
+    scene.put(5, entity({}));
+    const at = (tick: number, group: number, jump: number, x: number): boolean | undefined => {
+      scene.apply(payload(tick, 0, [{ group, tick, jump, rows: new Map([[5, [x, 0, 0]]]) }]));
+      return state.entities.get(5 as EntityId)?.hasJumped;
+    };
+    expect(at(110, 1, 3, 1), "it jumped before it was known").toBe(false);
+    expect(at(116, 1, 3, 2)).toBe(false);
+    expect(at(122, 2, 4, 9)).toBe(true);
+    expect(at(128, 2, 4, 10)).toBe(false);
+    expect(at(134, 3, 0, 11), "the jump is over").toBe(false);
+    expect(at(140, 4, 6, 20), "the rows of a jump were lost").toBe(true);
+    expect(() => at(146, 5, 8, 0)).toThrow(/quantization|grain/);
+  });
+
   it("holds at most 65,536 entities, placed or only described", () => {
     for (const place of [null, { position: [0, 0, 0], rotation: [0, 0, 0, 1] } as Place]) {
       const { scene, state } = new Play(1);

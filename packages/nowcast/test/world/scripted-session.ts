@@ -109,7 +109,7 @@ export class ScriptedSession {
 }
 
 export const WELCOME = {
-  protocol: 6,
+  protocol: 7,
   player: 5,
   room: ROOM,
   world: "sheep",

@@ -57,17 +57,19 @@ export interface Group {
   readonly group: number;
   readonly tick: number;
   readonly rows: ReadonlyMap<number, readonly [number, number, number]>;
+  /** The number of the jump that brought the entities there. */
+  readonly jump?: number;
 }
 
 /** A replication payload with whole groups. */
 export function payload(tick: number, sequence: number, groups: readonly Group[]): Uint8Array {
   const bytes = [...little(tick, 4), ...little(sequence, 2)];
-  for (const { group, tick: at, rows } of groups) {
+  for (const { group, tick: at, rows, jump = 0 } of groups) {
     const ids = [...rows.keys()].sort((a, b) => a - b);
     const numbers = ids.flatMap((id) => [...rows.get(id)!.map((metres) => metres * 1024), ...UPRIGHT]);
     const frame = { tick: at, ids: Uint32Array.from(ids), values: Int32Array.from(numbers) };
     const delta = writeWholeFrame(COLUMNS, frame);
-    const head = [group * 16, tick - at, FINEST, delta.length];
+    const head = [group * 16, tick - at, FINEST + 512 * jump, delta.length];
     bytes.push(...head.flatMap(varint), ...delta);
   }
   return Uint8Array.from(bytes);

@@ -204,8 +204,8 @@ const TELEPORT_M_MIN = 1;
 const SAMPLES_MAX = 64;
 /** Entities that never moved need a single sample. The buffer grows with the first motion. */
 const SAMPLES_MIN = 1;
-/** Numbers of a sample: position and quaternion. */
-const STRIDE = 7;
+/** Numbers of a sample: position, quaternion, and 1 if the entity jumped there. */
+const STRIDE = 8;
 /** An entity is shown at most this many steps later than entities that are sent more often. */
 const LAG_MAX = 15;
 /**
@@ -232,7 +232,7 @@ interface Moment {
   stepHz: number;
 }
 
-type Sample = Pick<Entity, "position" | "rotation" | "tick">;
+type Sample = Pick<Entity, "position" | "rotation" | "tick" | "hasJumped">;
 
 /** The recent poses of one entity. New poses overwrite the oldest. */
 class PoseTrack {
@@ -290,6 +290,10 @@ class PoseTrack {
     // A single late update may follow a lost packet. The display does not wait for lost packets.
     this.#lagNeeded = Math.max(0, Math.min(late, this.#lateBefore), this.#lagNeeded - LAG_DECAY);
     this.#lateBefore = late;
+    if (entity.hasJumped) {
+      this.#heldAt = undefined;
+      this.#glideTick = Number.NEGATIVE_INFINITY;
+    }
     if (entity.path !== undefined) this.#correct(entity.path);
     if (entity.tick < last) this.#dropSince(entity.tick);
     if (entity.tick <= this.newestTick) return this.#write(this.#newest, entity);
@@ -423,6 +427,7 @@ class PoseTrack {
   /** Whether the entity was teleported between two samples. */
   #isJump(before: number, after: number, stepHz: number): boolean {
     const [a, b] = [before * STRIDE, after * STRIDE];
+    if (this.#poses[b + 7] === 1) return true;
     const dx = this.#poses[b]! - this.#poses[a]!;
     const dy = this.#poses[b + 1]! - this.#poses[a + 1]!;
     const dz = this.#poses[b + 2]! - this.#poses[a + 2]!;
@@ -436,13 +441,14 @@ class PoseTrack {
     for (let i = 0; i < 4; i++) out.quaternion[i] = this.#poses[at + 3 + i]!;
   }
 
-  #write(slot: number, { position, rotation, tick }: Sample): void {
+  #write(slot: number, { position, rotation, tick, hasJumped }: Sample): void {
     const at = slot * STRIDE;
     this.#ticks[slot] = tick;
     this.#poses[at] = position[0];
     this.#poses[at + 1] = position[1];
     this.#poses[at + 2] = position[2];
     for (let part = 0; part < 4; part++) this.#poses[at + 3 + part] = rotation[part]!;
+    this.#poses[at + 7] = hasJumped ? 1 : 0;
   }
 
   #repeatNewest(tick: number): void {

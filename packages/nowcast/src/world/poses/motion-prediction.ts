@@ -205,7 +205,7 @@ export class MotionPrediction {
     const jump = distance(this.#before, this.#known);
     for (let axis = 0; axis < 3; axis++) {
       const change = this.#before.position[axis]! - this.#known.position[axis]!;
-      this.#offset[axis] = jump > TELEPORT_M ? 0 : this.#offset[axis]! + change;
+      this.#offset[axis] = entity.hasJumped || jump > TELEPORT_M ? 0 : this.#offset[axis]! + change;
     }
   }
 }

@@ -77,7 +77,8 @@ export class CollisionWorld {
           const met = this.#met.get(entity.id);
           if (met === undefined) continue;
           place(met, entity);
-          met.motion?.moved(tick, entity.position, TURN);
+          if (entity.hasJumped) met.motion?.jumped(tick, entity.position, TURN);
+          else met.motion?.moved(tick, entity.position, TURN);
         }
         for (const { motion } of this.#moved) motion?.quiet(tick);
       }),

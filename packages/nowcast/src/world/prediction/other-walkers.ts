@@ -333,12 +333,18 @@ export class OtherWalkers {
     }
   }
 
-  #record(other: Other, { position }: Entity, tick: number): void {
+  #record(other: Other, { position, hasJumped }: Entity, tick: number): void {
+    if (hasJumped) {
+      other.since = undefined;
+      other.weight = 0;
+      other.motion.jumped(tick, position, UPRIGHT);
+    } else {
+      other.motion.moved(tick, position, UPRIGHT);
+    }
     other.before.set(other.acknowledged);
     other.apart = other.acknowledgedTick < 0 ? 0 : tick - other.acknowledgedTick;
     other.acknowledged.set(position);
     other.acknowledgedTick = tick;
-    other.motion.moved(tick, position, UPRIGHT);
   }
 
   #compare(other: Other, step: number, tick: number): boolean {

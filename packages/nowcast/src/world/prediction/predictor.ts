@@ -455,8 +455,8 @@ class StepPredictor implements Predictor {
       y - this.#acknowledged[1]!,
       z - this.#acknowledged[2]!,
     );
-    const isTeleport =
-      this.#acknowledgedTick >= 0 && way > TELEPORT_M + (SPEED_MAX * Math.max(1, passed)) / 60;
+    const isFar = way > TELEPORT_M + (SPEED_MAX * Math.max(1, passed)) / 60;
+    const isTeleport = (isMoved && entity.hasJumped) || (this.#acknowledgedTick >= 0 && isFar);
     this.errorM = this.#history.distance(step, x, y, z);
     const toleranceM = this.#others.isTouched(step) ? TOLERANCE_TOUCHING_M : TOLERANCE_M;
     const isElsewhere = this.errorM > (this.#coupling?.toleranceM(step) ?? toleranceM);

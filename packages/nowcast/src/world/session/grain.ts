@@ -15,6 +15,9 @@ const POSITION_COLUMNS = 3;
 
 /** The bit of a number in a payload that marks motion rows. */
 const MOTION = 256;
+/** The first bit of the number of a jump, and the greatest such number. */
+const JUMP = 512;
+const JUMP_MAX = 7;
 
 /** Numbers of a row. */
 export const ROW_WIDTH = 7;
@@ -53,6 +56,8 @@ export class Grain {
     positionBits: number,
     rotationBits: number,
     isMotion: boolean,
+    /** The number of the jump that brought the entities to their places a short time ago; 0 without a jump. */
+    readonly jump: number,
   ) {
     const columns = columnsOf([
       { kind: "number" },
@@ -77,12 +82,13 @@ export class Grain {
   static of(number: number): Grain | undefined {
     const known = Grain.#all.get(number);
     if (known !== undefined) return known;
-    const isMotion = Math.floor(number / MOTION) === 1;
-    const positionBits = Math.floor(number / 16) - (isMotion ? MOTION / 16 : 0);
-    const rotationBits = number % 16;
-    if (positionBits > POSITION_BITS_MAX) return undefined;
+    const jump = Math.floor(number / JUMP);
+    const isMotion = (number & MOTION) !== 0;
+    const positionBits = (number >> 4) & 15;
+    const rotationBits = number & 15;
+    if (jump > (isMotion ? 0 : JUMP_MAX) || positionBits > POSITION_BITS_MAX) return undefined;
     if (rotationBits < ROTATION_BITS_MIN || rotationBits > ROTATION_BITS_MAX) return undefined;
-    const grain = new Grain(number, positionBits, rotationBits, isMotion);
+    const grain = new Grain(number, positionBits, rotationBits, isMotion, jump);
     Grain.#all.set(number, grain);
     return grain;
   }

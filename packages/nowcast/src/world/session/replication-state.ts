@@ -114,6 +114,9 @@ export class ReplicationState implements Movement {
     row.grain.readPose(row, entity);
     entity.tick = this.#unfold(row.tick);
     entity.stillTick = this.#unfold(stillTick);
+    const { jump } = row.grain;
+    entity.hasJumped = jump !== 0 && jump !== entity.jump;
+    entity.jump = jump;
     const { path } = row;
     entity.path =
       path === undefined
@@ -166,6 +169,7 @@ export class ReplicationState implements Movement {
     }
     const { kind, scale, parent, attributes, owner } = described;
     this.#world.spawn([{ id, kind, scale, parent, attributes, owner, ...this.#pose }], tick);
+    this.#world.table.entities.get(id)!.jump = row?.grain.jump ?? 0;
   }
 
   /** The pose that another description gives to an entity in the world; `undefined` if it gives none. */

@@ -38,7 +38,7 @@ import { ReplicationState } from "./replication-state.js";
 import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
 
 /** The version of `spec/WORLD.md` that this SDK speaks. */
-const PROTOCOL = 6;
+const PROTOCOL = 7;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
 /** The number that is added to an entity's id to get the key of its target pose. */
