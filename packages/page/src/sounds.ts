@@ -2,6 +2,7 @@
  * Sounds of a world: its event `sound`, from a file of the world, or synthesised here from the word in the file's name.
  */
 import { AssetCache, AssetError, type Assets, isFields, readVector, type Vector } from "@nowcast/three";
+import { atSoundChances, resume } from "./audio.js";
 import { Loops } from "./loops.js";
 
 /** A sound that a world plays: the payload of the event `sound`. */
@@ -70,6 +71,7 @@ export class Sounds {
   #master: GainNode | undefined;
   readonly #recordings: AssetCache<AudioBuffer>;
   readonly #assets: Assets;
+  readonly #abort = new AbortController();
   /** The sounds that repeat until the world stops them. */
   readonly loops = new Loops({
     output: () => {
@@ -87,6 +89,14 @@ export class Sounds {
       () => undefined,
       (error) => console.warn(error.message),
     );
+    atSoundChances(() => this.#begin(), this.#abort.signal);
+  }
+
+  /** Ends all sounds. */
+  dispose(): void {
+    this.#abort.abort();
+    this.loops.clear();
+    this.setOn(false);
   }
 
   /** Sets the files of the world after they changed. */
@@ -103,7 +113,7 @@ export class Sounds {
     if (isOn === this.#isOn) return;
     this.#isOn = isOn;
     if (isOn) this.#begin();
-    else void this.#context?.suspend();
+    else this.#context?.suspend().catch(() => undefined);
   }
 
   /** Sets the volume of all sounds, 0 to 1. */
@@ -114,14 +124,9 @@ export class Sounds {
 
   /** Browsers allow sound only after a user's input. */
   #begin(): void {
-    if (navigator.userActivation?.hasBeenActive === false) {
-      for (const type of ["pointerup", "keydown"]) {
-        window.addEventListener(type, () => this.#isOn && this.#begin(), { once: true });
-      }
-      return;
-    }
+    if (!this.#isOn || navigator.userActivation?.hasBeenActive === false) return;
     this.#context ??= new AudioContext();
-    void this.#context.resume();
+    resume(this.#context);
   }
 
   /** Moves the listener to the pose of the camera. */
@@ -141,9 +146,8 @@ export class Sounds {
     const context = this.#context;
     if (!this.#isOn || !context || this.#voices >= VOICES_MAX) return;
     if (context.state !== "running") {
-      // A phone call or another page may have interrupted the audio. Sounds that were due in the meantime are
-      // dropped.
-      void context.resume();
+      // Sounds that are due during an interruption are dropped.
+      resume(context);
       return;
     }
     if (RECORDED.test(sound.file) && this.#assets.find(sound.file)) void this.#playFile(context, sound);

@@ -29,6 +29,8 @@ export const pageTexts = {
   introTouch: "Left thumb: walk, and run at the rim. Right thumb: look around. Two fingers: zoom.",
   button: (label: string) => `“${label}”`,
   mouseButtons: { left: "the mouse button", right: "the right mouse button" },
+  unknownPad: (name: string) =>
+    `The buttons of this game pad are not known: ${name}. Use the keyboard, or another pad.`,
   touchControls: { run: "the stick at its rim", jump: "the button with the arrow" },
   emoteNames: { wave: "wave", point: "point", cheer: "cheer", dance: "dance", nod: "nod", bow: "bow" },
 

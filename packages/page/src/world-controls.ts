@@ -11,6 +11,7 @@ import { InputCollector } from "./input/input-collector.js";
 import { type AvatarWorld, LocalAvatar } from "./local-avatar.js";
 import { PitchSender, pitchBehind } from "./pitch.js";
 import type { Actor } from "./targets.js";
+import { pageTexts } from "./texts.js";
 import type { Headset } from "./xr/headset.js";
 
 export interface WorldControlsOptions {
@@ -64,6 +65,7 @@ export class WorldControls {
     });
     this.devices = new Devices(canvas, this.inputs, hud?.stick, hud?.knob);
     const { inputs, devices } = this;
+    devices.onUnknownPad = (name) => hud?.say(pageTexts.unknownPad(name));
     const controls = this;
     this.#connection = { world, poses, pose: (id, out) => view.pose(id, out) };
     this.avatar = new LocalAvatar({

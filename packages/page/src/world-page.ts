@@ -159,9 +159,8 @@ export class WorldPage {
     this.controls.dispose();
     this.hud?.dispose();
     this.ui?.dispose();
-    this.sounds.loops.clear();
+    this.sounds.dispose();
     this.lights.clear();
-    this.sounds.setOn(false);
     this.#sky.dispose();
     this.weather.dispose();
     this.view.dispose();

@@ -2,6 +2,7 @@ import { errorText, StudioApi, StudioError } from "./api/studio-api.js";
 import type { Session } from "./api/types.js";
 import { button, field, make } from "./dom.js";
 import { Shell, type TabEntry } from "./shell.js";
+import { tabTexts } from "./storage.js";
 
 const STORED_TOKEN = "nowcast-studio-token";
 
@@ -34,10 +35,10 @@ async function main(): Promise<void> {
 /** Returns the token of the address (`#token=…`) and removes it from the address. Without one, returns the token of this tab's session. */
 function takeToken(): string | undefined {
   const given = /^#token=([^&]+)$/.exec(window.location.hash)?.[1];
-  if (given === undefined) return window.sessionStorage.getItem(STORED_TOKEN) ?? undefined;
+  if (given === undefined) return tabTexts.getItem(STORED_TOKEN) ?? undefined;
   window.history.replaceState(null, "", window.location.pathname + window.location.search);
   const token = decodeURIComponent(given);
-  window.sessionStorage.setItem(STORED_TOKEN, token);
+  tabTexts.setItem(STORED_TOKEN, token);
   return token;
 }
 
@@ -67,7 +68,7 @@ function ask(reason: string, forToken: boolean, earlier: string | undefined): Pr
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (!forToken) return resolve(earlier);
-      window.sessionStorage.setItem(STORED_TOKEN, input.value);
+      tabTexts.setItem(STORED_TOKEN, input.value);
       resolve(input.value);
     });
     document.body.replaceChildren(make("main", {}, form));

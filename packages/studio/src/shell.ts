@@ -3,6 +3,7 @@ import type { Rooms, Session } from "./api/types.js";
 import type { Context, Jumps, Tab } from "./context.js";
 import { choice, make, setText } from "./dom.js";
 import { Poll } from "./poll.js";
+import { browserTexts } from "./storage.js";
 import { makeThemeSwitch } from "./theme.js";
 
 const ROOMS_INTERVAL_MS = 5_000;
@@ -68,7 +69,7 @@ export class Shell implements Context {
       list,
       make("label", { class: "room-choice" }, make("span", {}, "Room"), this.#roomChoice),
       make("span", { class: "role", title: "The role of your token" }, this.session.role),
-      makeThemeSwitch(window.localStorage),
+      makeThemeSwitch(browserTexts),
     );
     const foot = make("footer", { class: "foot" }, this.#message, this.#facts);
     root.replaceChildren(header, this.#fault, this.#body, foot);

@@ -1,10 +1,11 @@
 import { button } from "./dom.js";
+import type { KeptTexts } from "./storage.js";
 
 const STORED = "nowcast-studio-theme";
 type Theme = "dark" | "light";
 
 /** A button that switches between dark and light. Without a choice, the system's setting applies. */
-export function makeThemeSwitch(storage: Pick<Storage, "getItem" | "setItem">): HTMLButtonElement {
+export function makeThemeSwitch(storage: KeptTexts): HTMLButtonElement {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const stored = storage.getItem(STORED);
   let chosen: Theme | undefined = stored === "dark" || stored === "light" ? stored : undefined;

@@ -12,6 +12,7 @@ import {
   People,
   PeopleList,
   PitchSender,
+  pageTexts,
   ScreenTexts,
   Sounds,
   VoiceToggle,
@@ -113,6 +114,7 @@ export class Viewer implements EventParts {
       leave: () => this.listener.present(),
     });
     this.devices = new Devices(canvas, this.inputs, ...elements.stickElements());
+    this.devices.onUnknownPad = (name) => this.hud.say(pageTexts.unknownPad(name));
     this.touchPad = new TouchPad(canvas, this.inputs, this.devices, () => this.intro.update());
     this.gyroscope = new GyroscopeToggle(this.inputs, (text) => this.hud.say(text));
     this.actions = createActions(this, canvas);

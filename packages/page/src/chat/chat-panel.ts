@@ -1,4 +1,4 @@
-import { cssColor } from "../dom.js";
+import { cssColor, onEscape } from "../dom.js";
 import { pageTexts } from "../texts.js";
 
 const LINES_MAX = 80;
@@ -35,8 +35,7 @@ export class ChatPanel {
       if (text !== "") onSay(text);
       onDone();
     });
-    this.#input.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
+    onEscape(this.#input, (event) => {
       event.stopPropagation();
       onDone();
     });

@@ -10,6 +10,8 @@ const TURN_PER_SECOND = 2.2;
 
 /** Keyboard, mouse, touch screen and gamepads of a page, whose input an {@link InputCollector} sums up. */
 export class Devices {
+  /** Called with the name of a gamepad whose buttons this page does not know. */
+  onUnknownPad: ((name: string) => void) | undefined;
   /** Called when the user changes from touch to other devices, or back. */
   onTouching: (() => void) | undefined;
   readonly #inputs: InputCollector;
@@ -30,9 +32,9 @@ export class Devices {
     this.#inputs = inputs;
     this.#keyboard = new Keyboard(inputs);
     this.#mouse = new Mouse(canvas, inputs);
-    this.#gamepad = new GamepadInput(inputs);
-    this.#touch = new Touch(canvas, inputs, stick, knob);
     const { signal } = this.#abort;
+    this.#gamepad = new GamepadInput(inputs, signal, (name) => this.onUnknownPad?.(name));
+    this.#touch = new Touch(canvas, inputs, stick, knob);
     window.addEventListener("pointerdown", (event) => this.#noteTouch(event), { capture: true, signal });
   }
 

@@ -5,45 +5,57 @@ const LOOK_PER_SECOND = 2.6;
 
 /**
  * The standard mapping: left stick walks, right stick looks, A jumps, B or L3 runs, and the other buttons are the
- * world's actions.
+ * world's actions. Of several gamepads the one that was used last counts.
  */
 export class GamepadInput {
-  readonly #down = new Set<number>();
+  /** The pressed buttons and their triggers. */
+  readonly #down = new Map<number, string>();
   #connected = false;
+  /** The place of the used gamepad in the browser's list. */
+  #used: number | undefined;
   readonly #inputs: InputCollector;
 
-  constructor(inputs: InputCollector) {
+  /** `onUnknown` is called with the name of a gamepad whose buttons this page does not know. */
+  constructor(inputs: InputCollector, signal: AbortSignal, onUnknown: (name: string) => void) {
     this.#inputs = inputs;
-    window.addEventListener("gamepadconnected", () => {
+    const connect = ({ gamepad }: GamepadEvent): void => {
       this.#connected = true;
-    });
+      if (gamepad.mapping !== "standard") onUnknown(gamepad.id);
+    };
+    window.addEventListener("gamepadconnected", connect, { signal });
   }
 
   poll(seconds: number): void {
     // Each query makes the browser allocate a list, so gamepads are queried only after one has connected.
     if (!this.#connected) return;
-    const pad = firstPad();
+    const pad = this.#choose(navigator.getGamepads?.() ?? []);
     const { gamepad } = this.#inputs;
-    if (!pad) {
-      gamepad.forward = gamepad.right = 0;
-      gamepad.run = gamepad.jump = false;
-      return;
-    }
-    gamepad.right = axis(pad, 0);
-    gamepad.forward = -axis(pad, 1);
+    gamepad.right = pad ? axis(pad, 0) : 0;
+    gamepad.forward = pad ? -axis(pad, 1) : 0;
     gamepad.jump = isDown(pad, 0);
     gamepad.run = isDown(pad, 1) || isDown(pad, 10);
     const look = LOOK_PER_SECOND * seconds;
-    if (look > 0) this.#inputs.look(axis(pad, 2), axis(pad, 3), look);
-    for (const [button, trigger] of this.#inputs.padTriggers) {
-      if (isDown(pad, button) === this.#down.has(button)) continue;
-      if (this.#down.delete(button)) {
-        this.#inputs.lift(trigger);
-      } else {
-        this.#down.add(button);
-        this.#inputs.press(trigger);
-      }
+    if (pad && look > 0) this.#inputs.look(axis(pad, 2), axis(pad, 3), look);
+    const { padTriggers } = this.#inputs;
+    for (const [button, trigger] of this.#down) {
+      if (isDown(pad, button) && padTriggers.get(button) === trigger) continue;
+      this.#down.delete(button);
+      this.#inputs.lift(trigger);
     }
+    for (const [button, trigger] of padTriggers) {
+      if (!isDown(pad, button) || this.#down.has(button)) continue;
+      this.#down.set(button, trigger);
+      this.#inputs.press(trigger);
+    }
+  }
+
+  /** Returns the gamepad that is used now, or was used last. */
+  #choose(pads: readonly (Gamepad | null)[]): Gamepad | undefined {
+    const known = pads.filter((pad) => pad !== null && pad.connected && pad.mapping === "standard");
+    const last = known.find(({ index }) => index === this.#used);
+    const pad = last && isUsed(last) ? last : (known.find(isUsed) ?? last ?? known[0]);
+    this.#used = pad?.index;
+    return pad;
   }
 }
 
@@ -63,9 +75,8 @@ export function shareOutButtons(
   return shared;
 }
 
-function firstPad(): Gamepad | undefined {
-  for (const pad of navigator.getGamepads?.() ?? []) if (pad?.mapping === "standard") return pad;
-  return undefined;
+function isUsed(pad: Gamepad): boolean {
+  return pad.buttons.some(({ pressed }) => pressed) || pad.axes.some((value) => Math.abs(value) >= DEAD);
 }
 
 function axis(pad: Gamepad, index: number): number {
@@ -73,6 +84,6 @@ function axis(pad: Gamepad, index: number): number {
   return Math.abs(value) < DEAD ? 0 : value;
 }
 
-function isDown(pad: Gamepad, index: number): boolean {
-  return pad.buttons[index]?.pressed ?? false;
+function isDown(pad: Gamepad | undefined, index: number): boolean {
+  return pad?.buttons[index]?.pressed ?? false;
 }

@@ -1,4 +1,5 @@
 import type { World } from "nowcast/world";
+import { onEscape } from "../dom.js";
 import { textOf } from "../hud/screen-text.js";
 import { ANCHORS, type Anchor, type Panel, type PanelPart, PRESS_ACTION, readPanels } from "./panels.js";
 import { UI_STYLE } from "./ui-style.js";
@@ -256,10 +257,8 @@ function inputPart(part: PanelPart, press: (text: string) => void): Part {
   send.setAttribute("aria-label", `${part.label || part.name}: ↵`);
   element.append(line, send);
   for (const type of ["keydown", "keyup"] as const)
-    line.addEventListener(type, (event) => {
-      event.stopPropagation();
-      if (event.key === "Escape") line.blur();
-    });
+    line.addEventListener(type, (event) => event.stopPropagation());
+  onEscape(line, () => line.blur());
   element.addEventListener("submit", (event) => {
     event.preventDefault();
     press(line.value.slice(0, part.max));

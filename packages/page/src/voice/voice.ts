@@ -46,6 +46,7 @@ interface Choice {
 /** Plays the voices of near players at their places, and sends the local player's voice once the microphone is on. */
 export class Voice {
   readonly #context = new AudioContext();
+  readonly #abort = new AbortController();
   readonly #peers = new Map<number, Peer>();
   /** Players to whom this page has announced its voice. */
   readonly #greeted = new Set<number>();
@@ -67,6 +68,7 @@ export class Voice {
     this.#host = host;
     this.#iceServers = iceServers;
     this.#sharesAddresses = sharesAddresses;
+    atSoundChances(() => resume(this.#context), this.#abort.signal);
   }
 
   /** Whether this browser supports voices. */
@@ -80,7 +82,7 @@ export class Voice {
 
   /** Requests or releases the microphone: while muted, the browser does not record at all. */
   async setMuted(isMuted: boolean): Promise<MicrophoneState> {
-    void this.#context.resume();
+    resume(this.#context);
     let state: MicrophoneState = "on";
     if (isMuted) {
       for (const track of this.#stream?.getTracks() ?? []) track.stop();
@@ -172,6 +174,7 @@ export class Voice {
   }
 
   close(): void {
+    this.#abort.abort();
     for (const player of this.#peers.keys()) this.#say(player, { type: "bye" });
     for (const player of [...this.#peers.keys()]) this.#drop(player);
     for (const track of this.#stream?.getTracks() ?? []) track.stop();

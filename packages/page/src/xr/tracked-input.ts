@@ -43,9 +43,6 @@ interface HandFrame {
 
 interface OwnHand extends HandInput {
   size: number;
-  /** State of the session's events, for hands without buttons. */
-  selects: boolean;
-  squeezes: boolean;
 }
 
 /** Reads a headset: the poses of head and hands in the room, and pressed buttons. */
@@ -57,6 +54,9 @@ export class TrackedInput {
   isTracked = false;
   readonly #hands: Readonly<Record<Side, OwnHand>>;
   readonly #matrices = new Float32Array(HAND_JOINTS * 16);
+  /** The sources of which the session has reported the begin of a pinch or a grip, but not the end. */
+  readonly #selecting = new Set<XRInputSource>();
+  readonly #squeezing = new Set<XRInputSource>();
   readonly #session: XRSession;
   readonly #space: () => XRReferenceSpace | null;
 
@@ -66,15 +66,10 @@ export class TrackedInput {
     this.#hands = { left: createHand("left"), right: createHand("right") };
     this.left = this.#hands.left;
     this.right = this.#hands.right;
-    const says = (type: "select" | "squeeze", isDown: boolean) => (event: XRInputSourceEvent) => {
-      const { handedness } = event.inputSource;
-      if (handedness === "none") return;
-      this.#hands[handedness][type === "select" ? "selects" : "squeezes"] = isDown;
-    };
-    session.addEventListener("selectstart", says("select", true));
-    session.addEventListener("selectend", says("select", false));
-    session.addEventListener("squeezestart", says("squeeze", true));
-    session.addEventListener("squeezeend", says("squeeze", false));
+    session.addEventListener("selectstart", ({ inputSource }) => this.#selecting.add(inputSource));
+    session.addEventListener("selectend", ({ inputSource }) => this.#selecting.delete(inputSource));
+    session.addEventListener("squeezestart", ({ inputSource }) => this.#squeezing.add(inputSource));
+    session.addEventListener("squeezeend", ({ inputSource }) => this.#squeezing.delete(inputSource));
   }
 
   read(frame: XRFrame): void {
@@ -82,20 +77,31 @@ export class TrackedInput {
     const viewer = space ? frame.getViewerPose(space) : undefined;
     this.isTracked = viewer !== undefined;
     if (viewer) takeTransform(viewer.transform, this.head);
-    this.left.isTracked = this.right.isTracked = false;
+    letGo(this.#hands.left);
+    letGo(this.#hands.right);
+    const sources = [...this.#session.inputSources];
+    // A source that is gone, because a controller was laid down or changed, may never end its pinch.
+    for (const held of [this.#selecting, this.#squeezing]) {
+      for (const source of held) if (!sources.includes(source)) held.delete(source);
+    }
     if (!space) return;
-    for (const source of this.#session.inputSources) {
-      if (source.handedness === "none") continue;
-      this.#readHand(frame, space, source, this.#hands[source.handedness]);
+    for (const source of sources) {
+      // A single controller, and a pinch that no hand is known for, act as the right hand.
+      this.#readHand(frame, space, source, this.#hands[source.handedness === "left" ? "left" : "right"]);
     }
   }
 
+  /** Adds a source to a hand. A pinch may be a source of its own beside the tracked hand, and has the better ray. */
   #readHand(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource, hand: OwnHand): void {
-    hand.hasJoints = source.hand !== undefined && this.#readJoints(frame, space, source.hand, hand);
-    hand.isTracked = hand.hasJoints || readGrip(frame, space, source, hand);
+    const isFirst = !hand.isTracked;
+    if (isFirst) {
+      hand.hasJoints = source.hand !== undefined && this.#readJoints(frame, space, source.hand, hand);
+      hand.isTracked = hand.hasJoints || readGrip(frame, space, source, hand);
+    }
     const ray = frame.getPose(source.targetRaySpace, space);
-    if (ray) takeTransform(ray.transform, hand.ray);
-    readButtons(source.gamepad, hand);
+    if (ray && (isFirst || source.targetRayMode === "transient-pointer"))
+      takeTransform(ray.transform, hand.ray);
+    readButtons(source.gamepad, hand, this.#selecting.has(source), this.#squeezing.has(source));
   }
 
   /** Reads the joints relative to the wrist. Returns false if a joint is unknown. */
@@ -135,21 +141,27 @@ function readGrip(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource
   return true;
 }
 
-/** Buttons and axes as the standard mapping of WebXR has them (`xr-standard`). */
-function readButtons(gamepad: Gamepad | undefined, hand: OwnHand): void {
+/** Forgets the input of the last frame. */
+function letGo(hand: OwnHand): void {
+  hand.isTracked = hand.trigger = hand.squeeze = hand.stickPressed = hand.first = hand.second = false;
+  hand.grip = hand.stickX = hand.stickY = 0;
+}
+
+/** Adds buttons and axes as the standard mapping of WebXR has them (`xr-standard`), and the session's events. */
+function readButtons(gamepad: Gamepad | undefined, hand: OwnHand, selects: boolean, squeezes: boolean): void {
   const value = (button: number): number => gamepad?.buttons[button]?.value ?? 0;
   const axis = (number: number): number => {
     const at = gamepad?.axes[number] ?? 0;
     return Math.abs(at) < DEAD ? 0 : at;
   };
-  hand.trigger = value(0) > PRESSED || hand.selects;
-  hand.squeeze = value(1) > PRESSED || hand.squeezes;
-  hand.grip = Math.min(1, Math.max(value(0) * 0.6, value(1), hand.squeezes ? 1 : 0));
-  hand.stickPressed = gamepad?.buttons[3]?.pressed ?? false;
-  hand.first = gamepad?.buttons[4]?.pressed ?? false;
-  hand.second = gamepad?.buttons[5]?.pressed ?? false;
-  hand.stickX = axis(2);
-  hand.stickY = axis(3);
+  hand.trigger ||= value(0) > PRESSED || selects;
+  hand.squeeze ||= value(1) > PRESSED || squeezes;
+  hand.grip = Math.min(1, Math.max(hand.grip, value(0) * 0.6, value(1), squeezes ? 1 : 0));
+  hand.stickPressed ||= gamepad?.buttons[3]?.pressed ?? false;
+  hand.first ||= gamepad?.buttons[4]?.pressed ?? false;
+  hand.second ||= gamepad?.buttons[5]?.pressed ?? false;
+  hand.stickX ||= axis(2);
+  hand.stickY ||= axis(3);
 }
 
 function createHand(side: Side): OwnHand {
@@ -169,8 +181,6 @@ function createHand(side: Side): OwnHand {
     stickPressed: false,
     stickX: 0,
     stickY: 0,
-    selects: false,
-    squeezes: false,
   };
 }
 

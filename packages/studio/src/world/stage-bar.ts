@@ -1,4 +1,5 @@
 import { button, make } from "../dom.js";
+import { browserTexts } from "../storage.js";
 import type { Layers } from "./room-view.js";
 
 const STORED = "nowcast-studio-layers";
@@ -31,7 +32,7 @@ export class StageBar {
     const layer = (name: keyof Layers, label: string, title: string): HTMLButtonElement => {
       const made = button(label, () => {
         this.layers = { ...this.layers, [name]: !this.layers[name] };
-        window.localStorage.setItem(STORED, JSON.stringify(this.layers));
+        browserTexts.setItem(STORED, JSON.stringify(this.layers));
         show();
         listener.layers(this.layers);
       });
@@ -94,7 +95,7 @@ function indexOf(mode: "translate" | "rotate"): number {
 function readLayers(): Layers {
   const standard = { shapes: false, relations: true, grid: false };
   try {
-    const stored: unknown = JSON.parse(window.localStorage.getItem(STORED) ?? "{}");
+    const stored: unknown = JSON.parse(browserTexts.getItem(STORED) ?? "{}");
     const isOn = (name: keyof Layers): boolean => {
       const value = (stored as Record<string, unknown> | null)?.[name];
       return typeof value === "boolean" ? value : standard[name];

@@ -63,6 +63,8 @@ export class ValueEditor {
     };
     input.addEventListener("keydown", (event) => {
       if (!(event instanceof KeyboardEvent)) return;
+      // Enter and Escape belong to the conversion of an input method. Safari marks its last key only by the code 229.
+      if (event.isComposing || event.keyCode === 229) return;
       if (event.key === "Escape") end(true);
       if (event.key !== "Enter" || (isLong && !event.ctrlKey && !event.metaKey)) return;
       event.preventDefault();
