@@ -61,8 +61,13 @@ function check(url: string, address: Address): Address {
 }
 
 function misuse(url: string): NowcastError {
-  const what = `"${url}" is not an address such as nowcast://localhost:7777/tracker`;
+  const what = `"${withoutQuery(url)}" is not an address such as nowcast://localhost:7777/tracker`;
   return new NowcastError("misuse", `${what}; a name has 1 to 64 of a–z A–Z 0–9 . _ -, and no dot first`);
+}
+
+/** An address as errors may show it: the query may hold a token. */
+export function withoutQuery(url: string | URL): string {
+  return String(url).replace(/[?#].*$/s, "");
 }
 
 /** The URL of the name at an endpoint, with a scheme of HTTP or WebSocket. */

@@ -44,6 +44,11 @@ export class Emitter<Events extends object> {
     return off;
   }
 
+  /** Whether an event of this type would call a listener. */
+  hears(type: keyof Events): boolean {
+    return (this.#listeners.get(type) ?? []).length > 0;
+  }
+
   emit<K extends keyof Events>(type: K, event: Events[K]): void {
     for (const entry of this.#listeners.get(type) ?? []) {
       if (!entry.isOn) continue;

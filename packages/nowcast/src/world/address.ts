@@ -1,4 +1,4 @@
-import { readAddress } from "../connect/address.js";
+import { readAddress, withoutQuery } from "../connect/address.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 
 /** The name of a room. An optional suffix, a dot and a moment, selects the room's past (`docs/SERVER.md`). */
@@ -8,22 +8,20 @@ const FIRST_ROOM = "plaza";
 
 /**
  * Returns the address of a world's session: `http://HOST/nowcast/ROOM`. Accepts the address of a server's first page, and
- * `http://HOST/r/ROOM`. In a page, a path is enough. An address `nowcast://HOST/ROOM` is returned unchanged.
+ * `http://HOST/r/ROOM`. In a page, a path is enough. An address `nowcast://HOST/ROOM` stays as it is, without its query.
  */
 export function sessionUrl(url: string | URL): string {
-  if (/^nowcast:/i.test(String(url))) return String(url);
+  const shown = withoutQuery(url);
+  if (/^nowcast:/i.test(shown)) return shown;
   const base = typeof location === "undefined" ? undefined : location.href;
   let parsed: URL;
   try {
     parsed = new URL(url, base);
   } catch {
-    throw new NowcastError(
-      "misuse",
-      `"${String(url)}" is not an address such as nowcast://localhost:7777/plaza`,
-    );
+    throw new NowcastError("misuse", `"${shown}" is not an address such as nowcast://localhost:7777/plaza`);
   }
   if (/^wss?:$/.test(parsed.protocol)) {
-    throw new NowcastError("misuse", `"${parsed.href}" is an address of the plain protocol`, {
+    throw new NowcastError("misuse", `"${shown}" is an address of the plain protocol`, {
       cure: "use nowcast://HOST:PORT/ROOM",
     });
   }
@@ -31,10 +29,16 @@ export function sessionUrl(url: string | URL): string {
   if (!/^https?:$/.test(parsed.protocol) || room === undefined) {
     throw new NowcastError(
       "misuse",
-      `"${parsed.href}" names no room: use nowcast://HOST:PORT/ROOM with 1 to 32 of a–z 0–9 - _`,
+      `"${shown}" names no room: use nowcast://HOST:PORT/ROOM with 1 to 32 of a–z 0–9 - _`,
     );
   }
   return `${parsed.origin}/nowcast/${room}`;
+}
+
+/** Returns the token in the address of an invitation, such as `https://HOST/r/ROOM?token=…`. */
+export function tokenIn(url: string | URL): string | undefined {
+  const query = /\?([^#]*)/.exec(String(url))?.[1];
+  return new URLSearchParams(query).get("token") ?? undefined;
 }
 
 /** Returns the origin of the server of an address that {@link sessionUrl} returned. */

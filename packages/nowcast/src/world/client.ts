@@ -85,6 +85,9 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   readonly #runTimer = setInterval(() => this.#silence.ran(performance.now()), RUN_INTERVAL_MS);
   #waitingChat: string[] = [];
   #welcomes = 0;
+  /** The room of the newest welcome. */
+  #room = "";
+  #hasWarned = false;
   #unknownMessages = 0;
   #unsentActions = 0;
   /** Returns the current step of a client that counts steps. */
@@ -108,7 +111,15 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
     this.#sentName = this.name;
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
-    this.ready = this.#waiting.wait(undefined, (resolve) => this.emitter.on("define", () => resolve()));
+    this.ready = this.#waiting.wait(undefined, (resolve) => {
+      const check = (): void => {
+        if (this.#isThere) resolve();
+      };
+      const releases = (["define", "player"] as const).map((type) => this.emitter.on(type, check));
+      return () => {
+        for (const release of releases) release();
+      };
+    });
     // This prevents an unhandled rejection: programs that do not await the promise learn of the end
     // by the event `error`.
     this.ready.catch(() => {});
@@ -235,7 +246,8 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     const { definition } = this.state;
     const bounded = boundedArguments(args, action);
     const declared = definition?.actions.find(({ name }) => name === action);
-    if (definition !== undefined && declared === undefined) {
+    // Names that begin with @ belong to the server, and need no declaration (`spec/WORLD.md`, section 8).
+    if (definition !== undefined && declared === undefined && !action.startsWith("@")) {
       const known = definition.actions.map(({ name }) => name).join(", ");
       throw new NowcastError("misuse", `the world has no action "${action}"`, {
         cure: known === "" ? "it declares none" : `it has ${known}`,
@@ -380,6 +392,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     this.#ownership.restart(new NowcastError("network", "the connection was lost before the answer came"));
     this.state.restart(welcome.playerId);
     this.#welcomes++;
+    this.#room = welcome.room;
     this.#stepHz = welcome.stepHz;
     this.#clock.restart();
     this.#changeStatus("open");
@@ -422,11 +435,32 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     this.#ownership.restart(error);
     if (retryInMs === undefined) this.#ended();
     else if (this.#welcomes > 0) this.#changeStatus("reconnecting");
+    this.#warn(error, retryInMs);
     this.emitter.emit("error", { error, retryInMs });
     if (retryInMs !== undefined) return;
     this.emitter.end();
     this.#durable.end(error);
     this.#waiting.end(error);
+  }
+
+  /**
+   * Whether the players of the world have arrived. The server sends them after the definition, a new one last. A room's past
+   * has no player of this client.
+   */
+  get #isThere(): boolean {
+    const { playerId, definition, players } = this;
+    const isInList = playerId !== undefined && (this.#room.includes(".") || players.has(playerId));
+    return definition !== undefined && isInList;
+  }
+
+  /** Says once that there is no server yet, to a program that does not listen for it. */
+  #warn(error: NowcastError, retryInMs: number | undefined): void {
+    if (retryInMs === undefined || this.#welcomes > 0 || this.#hasWarned || this.emitter.hears("error"))
+      return;
+    this.#hasWarned = true;
+    console.warn(
+      `nowcast: ${error.message}. The world at ${this.serverOrigin} is tried again until it answers.`,
+    );
   }
 
   /** A resumed player keeps its name, even if the connection requested another name. */

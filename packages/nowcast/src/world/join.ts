@@ -1,4 +1,4 @@
-import { serverOrigin, sessionUrl } from "./address.js";
+import { serverOrigin, sessionUrl, tokenIn } from "./address.js";
 import { WorldClient } from "./client.js";
 import { beginConnectAttempt } from "./session/connect-session.js";
 import type { WorldOf, WorldTypes } from "./typed-world.js";
@@ -22,8 +22,9 @@ export function joinWorld(url: string | URL, options?: JoinOptions): World;
  * `joinWorld<Football>(address)`.
  */
 export function joinWorld<T extends WorldTypes>(url: string | URL, options?: JoinOptions): WorldOf<T>;
-export function joinWorld(address: string | URL, options: JoinOptions = {}): World {
+export function joinWorld(address: string | URL, given: JoinOptions = {}): World {
   const url = sessionUrl(address);
+  const options = { ...given, token: given.token ?? tokenIn(address) };
   // The decoder of a world is loaded while the session begins, which takes several round trips. Messages that arrive
   // earlier wait in the session, where newer values replace older ones.
   const opening = import("./session/session-adapter.js").then(

@@ -392,8 +392,8 @@ export interface JoinOptions {
   /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
   readonly WebSocket?: WebSocketConstructor | undefined;
   /**
-   * The token for a server that requires one (`spec/CARRIERS.md`, section 7). The player then has the name in the
-   * token.
+   * The token for a server that requires one (`spec/CARRIERS.md`, section 7); by default the one in the address
+   * (`?token=…`). The player then has the name in the token.
    */
   readonly token?: string | undefined;
   /**
@@ -425,7 +425,10 @@ export interface World {
    * reports it.
    */
   readonly connection: Connection;
-  /** Fulfilled with the first welcome and definition. Rejected if the world ends earlier. */
+  /**
+   * Fulfilled when the first welcome, the definition and the players are there. Rejected if the world ends earlier. While no server answers, the world tries again, and says so on the console
+   * once if nothing listens to `error`.
+   */
   readonly ready: Promise<void>;
   /**
    * Fulfilled with the local avatar when it is first in {@link World.entities}; rejected if the world ends earlier.
@@ -521,7 +524,7 @@ export interface World {
    * ```ts
    * world.onEntity("ball", (ball) => {
    *   const mesh = addBall(ball);
-   *   return () => mesh.remove();
+   *   return () => mesh.removeFromParent();
    * });
    * ```
    */

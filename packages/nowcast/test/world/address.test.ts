@@ -1,6 +1,6 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { NowcastError } from "../../src/index.js";
-import { sessionUrl } from "../../src/world/address.js";
+import { sessionUrl, tokenIn } from "../../src/world/address.js";
 import { joinWorld } from "../../src/world/index.js";
 
 it.each([
@@ -19,6 +19,44 @@ it("the_address_of_a_page_leads_to_its_room_and_to_a_moment_of_its_past", () => 
   expect(sessionUrl("http://127.0.0.1:9/r/barn?name=Ada#x")).toBe("http://127.0.0.1:9/nowcast/barn");
   const past = "plaza.20261123T100000.250Z";
   expect(sessionUrl(`http://127.0.0.1:9/r/${past}`)).toBe(`http://127.0.0.1:9/nowcast/${past}`);
+});
+
+it("the_token_of_an_invitation_is_used_and_no_error_shows_it", () => {
+  for (const invitation of [
+    "https://example.org/r/barn?token=secret.x#y",
+    "nowcast://h/barn?a=b&token=secret.x",
+  ]) {
+    expect(tokenIn(invitation)).toBe("secret.x");
+    expect(sessionUrl(invitation)).not.toContain("secret");
+  }
+  expect(tokenIn("nowcast://h/barn")).toBe(undefined);
+  for (const broken of [
+    "http://h/x/?token=secret",
+    "ws://h/ws/a?token=secret",
+    "plaza?token=secret",
+    "nowcast://?token=secret",
+  ]) {
+    const join = (): unknown => joinWorld(broken).close();
+    expect(join).toThrow(NowcastError);
+    expect(join).not.toThrow("secret");
+  }
+});
+
+it("a_join_without_a_server_says_so_once_unless_the_program_listens", async () => {
+  const warned: string[] = [];
+  vi.spyOn(console, "warn").mockImplementation((text) => void warned.push(text));
+  const failures = { count: 0 };
+  const nobody = "nowcast://127.0.0.1:1/plaza";
+  const quiet = joinWorld(nobody);
+  const heard = joinWorld(nobody);
+  await new Promise<void>((resolve) => {
+    heard.on("error", () => ++failures.count === 2 && resolve());
+  });
+  await vi.waitUntil(() => warned.length > 0, { timeout: 10_000 });
+  expect(warned).toEqual([expect.stringContaining("The world at http://127.0.0.1:1 is tried again")]);
+  quiet.close();
+  heard.close();
+  vi.restoreAllMocks();
 });
 
 it("an_address_without_a_room_or_of_another_protocol_is_a_misuse", () => {

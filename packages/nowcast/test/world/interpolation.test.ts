@@ -232,11 +232,11 @@ describe("interpolation", () => {
     for (let tick = 0; tick < 600; tick++) {
       // With loss, the snapshots around the jump at step 300 are lost, and the display waits for the next one.
       if (tick % ticks === 0 && !(isLossy && Math.abs(tick - 300) <= 2 * ticks)) {
-        const [isThere, wasThere] = [tick >= 300, hasJumped];
-        hasJumped = isThere;
+        const isThere = tick >= 300;
         // The entity is set again in the steps that follow.
         place(world.body, tick, isThere ? metres + tick * 0.001 : 0);
-        (world.body as Mutable<Entity>).hasJumped = isThere && !wasThere;
+        (world.body as Mutable<Entity>).hasJumped = isThere && !hasJumped;
+        hasJumped = isThere;
         const moved = [world.body];
         world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved, ackedInputSequence: 0 });
       }

@@ -14,8 +14,10 @@ import {
   toWorldCodec,
   viewCodec,
 } from "../../src/world/session/generated/messages.js";
+import { player } from "./server-words.js";
 
 const [WORLD_LANE, CHAT_LANE, REPLICATION_LANE] = [0, 1, 2];
+const PLAYERS_KEY = 2 ** 32;
 const VIEW_KEY = 3;
 const ROOM = "test";
 
@@ -119,10 +121,11 @@ export const WELCOME = {
   resumed: false,
 };
 
-/** Sends the welcome and the definition of an empty world, as a server does. */
+/** Sends the welcome, the definition and the player of an empty world, as a server does. */
 export function greeting(definition: Definition): (server: ScriptedSession) => void {
   return (server) => {
     server.say({ Welcome: WELCOME });
     server.say({ Define: { definition } });
+    server.put(PLAYERS_KEY + WELCOME.player, player({ name: "Ada", avatar: null }));
   };
 }

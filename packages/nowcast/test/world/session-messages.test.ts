@@ -110,6 +110,35 @@ describe("messages of a server on a session", () => {
     });
   });
 
+  it("is ready when its players are there, too", async () => {
+    const server = await serve((server) => {
+      server.say({ Welcome: WELCOME });
+      server.say({ Define: { definition: DEFINITION } });
+    });
+    const world = join(server);
+    let seen: readonly string[] | undefined;
+    void world.ready.then(() => {
+      seen = [...world.players.values()].map(({ name }) => name);
+    });
+    await waitFor("the definition", () => world.definition !== undefined);
+    await Promise.resolve();
+    expect(seen).toBe(undefined);
+    server.put(PLAYERS_KEY + 3, player({ name: "Ben", avatar: null }));
+    server.put(PLAYERS_KEY + 5, player({ name: "Ada", avatar: null }));
+    await world.ready;
+    expect(seen).toEqual(["Ben", "Ada"]);
+  });
+
+  it("hands in a portal's ticket to a world that declares no arrivals", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    await world.act("@arrive", { ticket: "t" });
+    await waitFor("the ticket", () => server.received.length === 2);
+    expect(server.received[1]).toMatchObject({ Act: { action: "@arrive", arguments: { ticket: "t" } } });
+    expect(() => world.act("arrive")).toThrow('the world has no action "arrive"');
+  });
+
   it("adds an entity when it has a description and a place, or a description and a row", async () => {
     const server = await serve();
     const world = join(server);
@@ -400,6 +429,7 @@ describe("messages of a client on a session", () => {
     const server = await serve((server) => {
       server.say({ Welcome: { ...WELCOME, resumed: server.channels.length > 1 } });
       server.say({ Define: { definition: DEFINITION } });
+      server.put(PLAYERS_KEY + 5, player({ name: "Ada", avatar: null }));
     });
     const world = join(server, { name: "Ada" });
     await world.ready;

@@ -51,7 +51,7 @@ export class GamepadInput {
 
   /** Returns the gamepad that is used now, or was used last. */
   #choose(pads: readonly (Gamepad | null)[]): Gamepad | undefined {
-    const known = pads.filter((pad) => pad !== null && pad.connected && pad.mapping === "standard");
+    const known = pads.filter((pad): pad is Gamepad => pad?.connected === true && pad.mapping === "standard");
     const last = known.find(({ index }) => index === this.#used);
     const pad = last && isUsed(last) ? last : (known.find(isUsed) ?? last ?? known[0]);
     this.#used = pad?.index;

@@ -1,3 +1,4 @@
+import { atSoundChances, resume } from "../audio.js";
 import { isOwnNetwork, withoutHostAddresses } from "./candidates.js";
 import { Peer } from "./peer.js";
 import { readSignal, type Signal, writeSignal } from "./signals.js";
