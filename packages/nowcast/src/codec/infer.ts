@@ -124,7 +124,8 @@ function widenObject(guess: Guess, value: WireValue & object, depth: number): Gu
 function widenItems(guess: Guess, tag: "list" | "map", items: readonly WireValue[], depth: number): Guess {
   const before = guess.tag === tag ? guess.item : NOTHING;
   let item = before;
-  for (const value of items) item = widen(item, value, depth + 1);
+  // In a list, nothing can be left out: a hole is null.
+  for (const value of items) item = widen(item, value ?? null, depth + 1);
   return guess.tag === tag && item === before ? guess : { tag, item };
 }
 

@@ -39,3 +39,13 @@ export class MsgpackTimestamp {
 
 /** Default limit of nested arrays and maps. */
 export const DEPTH_MAX = 128;
+
+/** Whether an object holds named values. A `Date`, a `Set` and other objects of the language keep theirs elsewhere. */
+export function holdsNamedValues(value: object): boolean {
+  return Object.prototype.toString.call(value) === "[object Object]";
+}
+
+/** The name of an object's class, for errors. */
+export function className(value: object): string {
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
+}

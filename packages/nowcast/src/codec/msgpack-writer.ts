@@ -1,5 +1,12 @@
 import { NowcastError } from "../errors/nowcast-error.js";
-import { DEPTH_MAX, MsgpackExtension, MsgpackTimestamp, type MsgpackValue } from "./msgpack-value.js";
+import {
+  className,
+  DEPTH_MAX,
+  holdsNamedValues,
+  MsgpackExtension,
+  MsgpackTimestamp,
+  type MsgpackValue,
+} from "./msgpack-value.js";
 
 /** Encodes a value in its shortest form into a new array. */
 export function encodeMsgpack(value: MsgpackValue): Uint8Array<ArrayBuffer> {
@@ -68,6 +75,12 @@ export class MsgpackWriter {
 
   /** A key with the value `undefined` is omitted, as in JSON. */
   #record(value: { readonly [key: string]: MsgpackValue | undefined }): void {
+    if (!holdsNamedValues(value)) {
+      throw new NowcastError("misuse", `MessagePack has no ${className(value)}`, {
+        cause: "its values would be lost",
+        cure: "convert it to a list, a map, a number or a text",
+      });
+    }
     const keys = Object.keys(value).filter((key) => value[key] !== undefined);
     this.#collection(keys.length, 0x80, 0xde);
     for (const key of keys) {
@@ -198,7 +211,7 @@ export class MsgpackWriter {
   }
 }
 
-/** Length in UTF-8; throws for a lone surrogate, which has none. */
+/** Length in UTF-8. A lone surrogate counts as U+FFFD, which is written for it. */
 export function utf8Length(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {
@@ -209,9 +222,7 @@ export function utf8Length(text: string): number {
     length++;
     if (unit < 0xd800 || unit > 0xdfff) continue;
     const next = text.charCodeAt(i + 1);
-    if (unit > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) {
-      throw new NowcastError("misuse", `a lone surrogate at index ${i} has no UTF-8 form`);
-    }
+    if (unit > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) continue;
     // A pair of surrogates stands for four bytes. All four are counted already: two as units, one
     // because the first unit is at least 0x80, and one because it is at least 0x800.
     i++;

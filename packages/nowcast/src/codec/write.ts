@@ -1,5 +1,6 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { type BlockLayout, layoutOf, layoutOfFields, PLAIN_ROWS_MAX } from "./block.js";
+import { className, holdsNamedValues } from "./msgpack-value.js";
 import { encodeMsgpack } from "./msgpack-writer.js";
 import { KINDS, type NumberColumn, type NumberKind, U8, U16, U32, unsignedKind } from "./numbers.js";
 import { WireOutput } from "./output.js";
@@ -164,7 +165,7 @@ class Planner {
     return (output, rows) => {
       const lists = mapColumn(output, rows, asList);
       writeLengths(output, lists);
-      writeBlock(plan, output, lists.flat() as Column);
+      writeBlock(plan, output, concatenate(lists));
     };
   }
 
@@ -175,7 +176,7 @@ class Planner {
       for (const list of lists) {
         if (list.length !== count) output.fail(`${list.length} values for an array of ${count}`);
       }
-      writeBlock(plan, output, lists.flat() as Column);
+      writeBlock(plan, output, concatenate(lists));
     };
   }
 
@@ -267,6 +268,13 @@ function unplanned(): never {
   throw new Error("a plan was used before it was made");
 }
 
+/** Returns the items of all lists. Unlike `flat`, keeps holes, as `undefined`. */
+function concatenate(lists: readonly (readonly WireValue[])[]): WireValue[] {
+  const all: WireValue[] = [];
+  for (const list of lists) for (const item of list) all.push(item);
+  return all;
+}
+
 type Take<T> = (value: WireValue | undefined, output: BodyOutput) => T;
 
 function mapColumn<T>(output: BodyOutput, rows: Column, take: Take<T>): T[] {
@@ -311,14 +319,15 @@ function itemAt(index: number): Take<WireValue> {
 }
 
 function isRecord(value: unknown): value is { readonly [key: string]: WireValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Map);
+  return typeof value === "object" && value !== null && holdsNamedValues(value);
 }
 
 function inWords(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null || typeof value === "boolean" || typeof value === "number") return String(value);
   if (typeof value === "bigint") return `${value}n`;
-  return Array.isArray(value) ? "a list" : `a ${typeof value}`;
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? `an object of class ${className(value)}` : `a ${typeof value}`;
 }
 
 function writeBools({ blocks }: BodyOutput, values: readonly boolean[], block: OpenBlock): void {

@@ -176,8 +176,28 @@ describe("MessagePack", () => {
     expect(() => decodeMsgpack(bytes("a3 ed a0 80"))).toThrow("not UTF-8");
   });
 
-  it("refuses to write a lone surrogate and a value that contains itself", () => {
-    expect(() => encodeMsgpack("a\ud800b")).toThrow("lone surrogate at index 1");
+  it("writes a lone surrogate as U+FFFD", () => {
+    for (const lone of ["a\ud800b", "\udc00", `${"x".repeat(40)}\ud83d`]) {
+      expect(decodeMsgpack(encodeMsgpack([lone, "b"]))).toEqual([lone.toWellFormed(), "b"]);
+    }
+  });
+
+  it("refuses objects whose values it would lose, by name", () => {
+    for (const [lost, name] of [
+      [new Date(), "Date"],
+      [new Set([1]), "Set"],
+      [/a/, "RegExp"],
+      [new WeakMap(), "WeakMap"],
+    ] as const) {
+      expect(() => encodeMsgpack({ lost } as never)).toThrow(`MessagePack has no ${name}`);
+    }
+    class Named {
+      readonly name = "Ann";
+    }
+    expect(decodeMsgpack(encodeMsgpack(new Named() as never))).toEqual({ name: "Ann" });
+  });
+
+  it("refuses to write a value that contains itself", () => {
     const loop: MsgpackValue[] = [];
     loop.push(loop);
     expect(() => encodeMsgpack(loop)).toThrow("does the value contain itself?");

@@ -55,6 +55,26 @@ describe("kept save files", () => {
 });
 
 describe("written save files", () => {
+  it("read a hole of a list as null", () => {
+    // biome-ignore lint/suspicious/noSparseArray: a hole is what is tested.
+    const holes = [1, , 3] as WireValue;
+    const values = [holes, { list: holes, empty: new Array(2) }] as readonly WireValue[];
+    for (const value of values) {
+      expect(readSave(writeSave([value])).values).toEqual([JSON.parse(JSON.stringify(value))]);
+    }
+  });
+
+  it("refuse values that they would lose, by name, and keep maps", () => {
+    for (const lost of [new Date(), new Set([1])]) {
+      const name = lost.constructor.name;
+      expect(() => writeSave([{ lost } as never])).toThrow(name);
+      expect(() => writeSave([{ lost: { a: 1 } }, { lost } as never])).toThrow(name);
+      expect(() => writeSave([new Map([["lost", lost]]) as never])).toThrow(name);
+    }
+    const map = new Map([["a", 1]]);
+    expect(readSave(writeSave([{ map, text: "\ud800" }])).values).toEqual([{ map, text: "\ufffd" }]);
+  });
+
   it("hold the values that were written", () => {
     const random = new Random(11);
     for (let round = 0; round < 60; round++) {

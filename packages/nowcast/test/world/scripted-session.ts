@@ -1,5 +1,5 @@
 import type { Channel } from "../../src/index.js";
-import { type Listener, listen } from "../../src/node/index.js";
+import { type Listener, type ListenOptions, listen } from "../../src/node/index.js";
 import {
   type Controls,
   controlsCodec,
@@ -40,8 +40,11 @@ export class ScriptedSession {
   }
 
   /** `greet` is called with each client's `Join`. */
-  static async start(greet: (server: ScriptedSession) => void): Promise<ScriptedSession> {
-    return new ScriptedSession(await listen({ port: 0 }), greet);
+  static async start(
+    greet: (server: ScriptedSession) => void,
+    options: ListenOptions = {},
+  ): Promise<ScriptedSession> {
+    return new ScriptedSession(await listen({ port: 0, ...options }), greet);
   }
 
   get url(): string {

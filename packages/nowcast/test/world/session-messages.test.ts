@@ -401,6 +401,19 @@ describe("messages of a client on a session", () => {
     await Promise.all([hat, shoe]);
   });
 
+  it("joins a server that was busy as soon as there is room", async () => {
+    const server = await ScriptedSession.start(greeting(DEFINITION), { sessionsMax: 1 });
+    cleanups.push(() => server.stop());
+    const first = join(server);
+    await first.ready;
+    const second = join(server);
+    const errors = collect(second, "error");
+    await waitFor("a refusal", () => errors.length > 0);
+    expect(errors[0]).toMatchObject({ error: { code: "full" }, retryInMs: expect.any(Number) });
+    first.close();
+    await second.ready;
+  });
+
   it("stays closed when the same client joined elsewhere", async () => {
     const server = await serve();
     const world = join(server);
