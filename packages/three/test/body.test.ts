@@ -78,6 +78,11 @@ describe("the form of an entity", () => {
     expect(seen).toMatchObject({ isSolid: false, isFixed: true, appearance: { opacity: 0.2 } });
   });
 
+  it("moves if it has no body, because rules may move it", () => {
+    const marker = describeBody(entity({ body: undefined, look: { shape: "sphere", radius: 0.6 } }));
+    expect(marker).toMatchObject({ isSolid: false, isFixed: false });
+  });
+
   it("may be a label alone", () => {
     expect(looks({ body: undefined, look: { label: "This way" } })).toMatchObject({
       form: undefined,

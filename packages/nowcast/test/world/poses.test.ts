@@ -5,6 +5,7 @@ import type { AvatarMotion, Pose } from "../../src/world/index.js";
 import { createPoses, type Poses, type PosesOptions, type PosesSource } from "../../src/world/poses/poses.js";
 import type { Entity, EntityId, Input, PlayerId, WorldEvents } from "../../src/world/world.js";
 import { entityOf, kind, STILL } from "./prediction-rig.js";
+import { mulberry32 } from "./random.js";
 
 const [AVATAR, BLOCK, BALL, FLAG] = [1, 2, 3, 4] as EntityId[] as [EntityId, EntityId, EntityId, EntityId];
 const STEP_MS = 1000 / 60;
@@ -251,5 +252,50 @@ it("a new avatar keeps the direction in which the world placed it until the page
   poses.input({ ...STILL, yaw: -2 });
   poses.sample(performance.now() + 3 * STEP_MS);
   expect(world.newest?.[1].yaw).toBeCloseTo(-2, 2);
+  poses.close();
+});
+
+it.each([21, 70])("a rider is drawn on its cart at %i m/s, whichever of their updates are lost", (speed) => {
+  const world = new FakeWorld();
+  // The cart carries the block, and the block carries the ball.
+  const [cart, block, ball] = [AVATAR, BLOCK, BALL].map((id) => world.entities.get(id)!) as [
+    Mutable<Entity>,
+    Mutable<Entity>,
+    Mutable<Entity>,
+  ];
+  block.parent = AVATAR;
+  ball.parent = BLOCK;
+  const random = mulberry32(3);
+  const poses = posesOf(world, { predict: false });
+  let worst = 0;
+  for (let tick = 3; tick < 900; tick += 3) {
+    const yaw = tick / 60;
+    const moved = [cart, block, ball].filter(() => tick < 30 || random() > 0.05);
+    for (const entity of moved) {
+      const beside = (entity.id - AVATAR) * 1.5;
+      entity.rotation = [0, Math.sin(yaw / 2), 0, Math.cos(yaw / 2)];
+      entity.position = [(tick / 60) * speed + beside * Math.cos(yaw), 1, -beside * Math.sin(yaw)];
+      entity.tick = tick;
+    }
+    const snapshot = { tick, receivedAtMs: tick * STEP_MS, moved, ackedInputSequence: 0 };
+    world.emitter.emit("snapshot", snapshot);
+    for (let frame = 0; frame < 3; frame++) {
+      poses.sample((tick + frame) * STEP_MS);
+      if (tick < 60) continue;
+      const at = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+      poses.pose(AVATAR, at);
+      const [x, , z] = at.position as [number, number, number];
+      const turn = 2 * Math.atan2(at.quaternion[1]!, at.quaternion[3]!);
+      for (const id of [BLOCK, BALL]) {
+        const beside = (id - AVATAR) * 1.5;
+        const [dx, , dz] = placeOf(poses, id) as [number, number, number];
+        worst = Math.max(
+          worst,
+          Math.hypot(dx - x - beside * Math.cos(turn), dz - z + beside * Math.sin(turn)),
+        );
+      }
+    }
+  }
+  expect(worst).toBeLessThan(0.05);
   poses.close();
 });

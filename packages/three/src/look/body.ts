@@ -70,7 +70,7 @@ export function describeBody(entity: DrawnEntity): Body {
     scale,
     appearance: lookOf(entity),
     isSolid: !isSensor,
-    isFixed: parent === undefined && (isSensor || motion === "fixed"),
+    isFixed: parent === undefined && (motion === "sensor" || motion === "fixed"),
     isLoose: motion === "dynamic",
     gait: gaitOf(kind),
     holding: typeof holding === "number" ? holding : undefined,

@@ -1,10 +1,10 @@
-/** The poses of entities that are attached to the local avatar, relative to it. */
+/** The poses of attached entities, relative to the entities to which they are attached. */
 import type { Pose } from "../interpolation/interpolation.js";
 import { multiplyRotations, rotateVector } from "../interpolation/rotation.js";
 import type { Entity, EntityId, World } from "../world.js";
 
 /**
- * An entity whose place differs from the mean by more than this, in metres, moves relative to the avatar. Positions are rounded to
+ * An entity whose place differs from the mean by more than this, in metres, moves relative to its parent. Positions are rounded to
  * 1/1,024 m, and rotations to 1/8,192.
  */
 const STEADY_M = 0.005;
@@ -12,9 +12,7 @@ const STEADY_TURN = 0.004;
 /** Number of received places in a row that make an entity steady; then the weight of a new place in the mean. */
 const STEADY_COUNT = 3;
 const MEAN_SHARE = 1 / 32;
-/** Longest chain of parents that is followed from an entity to the avatar. */
-const PARENTS_MAX = 16;
-const ENTITIES_MAX = 256;
+const ENTITIES_MAX = 4_096;
 
 interface Attachment {
   readonly position: Float64Array;
@@ -28,17 +26,16 @@ const PLACE = new Float64Array(3);
 const TURN = new Float64Array(4);
 
 /**
- * Stores the mean poses of entities that are attached to the local avatar and do not move relative to it. Interpolated poses
- * of such an entity and of the avatar do not fit together while the avatar turns, because each of them is interpolated on a
- * straight line.
+ * Stores the mean poses of attached entities that do not move relative to their parents. Interpolated poses of such an
+ * entity and of its parent do not fit together: the parent may be shown at another moment, and each of them is interpolated
+ * on a straight line while the parent turns.
  */
 export class Attachments {
-  readonly #world: Pick<World, "on" | "entities" | "avatarId">;
+  readonly #world: Pick<World, "on" | "entities">;
   readonly #known = new Map<EntityId, Attachment>();
   readonly #releases: readonly (() => void)[];
-  #avatar: EntityId | undefined;
 
-  constructor(world: Pick<World, "on" | "entities" | "avatarId">) {
+  constructor(world: Pick<World, "on" | "entities">) {
     this.#world = world;
     this.#releases = [
       world.on("snapshot", ({ moved }) => this.#onSnapshot(moved)),
@@ -56,28 +53,24 @@ export class Attachments {
     this.#known.clear();
   }
 
-  /** Writes the pose of an entity that is attached to an avatar with the pose `avatar`. Returns false if its place on the avatar is not steady. */
-  place(id: EntityId, avatar: Pose, out: Pose): boolean {
-    const known = this.#known.get(id);
-    if (known === undefined || known.count < STEADY_COUNT) return false;
-    rotateVector(avatar.quaternion, known.position, PLACE);
-    for (let axis = 0; axis < 3; axis++) out.position[axis] = avatar.position[axis]! + PLACE[axis]!;
-    multiplyRotations(avatar.quaternion, known.quaternion, out.quaternion);
-    return true;
+  /** Whether the place of an entity on its parent is known and steady. */
+  has(id: EntityId): boolean {
+    return (this.#known.get(id)?.count ?? 0) >= STEADY_COUNT;
+  }
+
+  /** Writes the pose of an entity of which {@link has} is true, on a parent with this pose. */
+  place(id: EntityId, parent: Pose, out: Pose): void {
+    const { position, quaternion } = this.#known.get(id)!;
+    rotateVector(parent.quaternion, position, PLACE);
+    for (let axis = 0; axis < 3; axis++) out.position[axis] = parent.position[axis]! + PLACE[axis]!;
+    multiplyRotations(parent.quaternion, quaternion, out.quaternion);
   }
 
   #onSnapshot(moved: readonly Entity[]): void {
-    const { avatarId, entities } = this.#world;
-    if (avatarId !== this.#avatar) {
-      this.#avatar = avatarId;
-      this.#known.clear();
-    }
-    const avatar = avatarId === undefined ? undefined : entities.get(avatarId);
-    if (avatar === undefined) return;
     for (const entity of moved) {
-      // Poses of different steps do not determine the pose relative to the avatar.
-      const isComparable = entity.parent !== undefined && entity.tick === avatar.tick;
-      if (isComparable && this.#hangsOn(avatar.id, entity)) this.#record(avatar, entity);
+      const parent = entity.parent === undefined ? undefined : this.#world.entities.get(entity.parent);
+      // Poses of different steps do not determine the pose relative to the parent.
+      if (parent !== undefined && entity.tick === parent.tick) this.#record(parent, entity);
     }
   }
 
@@ -110,18 +103,9 @@ export class Attachments {
     const length = Math.sqrt(dot(known.quaternion, known.quaternion));
     for (let part = 0; part < 4; part++) known.quaternion[part]! /= length;
   }
-
-  #hangsOn(avatar: EntityId, { parent }: Entity): boolean {
-    let at = parent;
-    for (let depth = 0; depth < PARENTS_MAX && at !== undefined; depth++) {
-      if (at === avatar) return true;
-      at = this.#world.entities.get(at)?.parent;
-    }
-    return false;
-  }
 }
 
-/** Whether the place in `PLACE` and `TURN` is that of an entity that stays where it was on the avatar. */
+/** Whether the place in `PLACE` and `TURN` is that of an entity that stays where it was on its parent. */
 function isNear({ position, quaternion }: Attachment, sign: number): boolean {
   for (let axis = 0; axis < 3; axis++) {
     if (Math.abs(PLACE[axis]! - position[axis]!) > STEADY_M) return false;

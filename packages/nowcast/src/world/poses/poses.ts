@@ -95,21 +95,21 @@ class WorldPoses implements Poses {
   readonly interpolator: Interpolator;
   readonly predictor: Predictor | undefined;
   readonly #motion: MotionPrediction | undefined;
-  readonly #attachments: Attachments | undefined;
+  readonly #attachments: Attachments;
+  /** The poses of parents, by the length of the chain from the entity that is placed. */
+  readonly #parents: { readonly position: Float64Array; readonly quaternion: Float64Array }[] = [];
   readonly #world: PosesSource;
   readonly #interpolated = { position: new Float64Array(3), quaternion: new Float64Array(4) };
   readonly #predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
   /** Turns the interpolated avatar into the predicted one. */
   readonly #turn = new Float64Array([0, 0, 0, 1]);
-  /** The avatar as it is shown: at its predicted position, and turned as above. */
-  readonly #shown = { position: this.#predicted.position, quaternion: new Float64Array(4) };
   #wasMotion = false;
 
   constructor(world: PosesSource, { predict = true, motions, interpolation }: PosesOptions) {
     this.#world = world;
     this.interpolator = createInterpolator(world, interpolation);
     this.predictor = predict ? createPredictor(world) : undefined;
-    this.#attachments = predict ? new Attachments(world) : undefined;
+    this.#attachments = new Attachments(world);
     this.#motion = predict && motions ? new MotionPrediction(world, motions) : undefined;
   }
 
@@ -158,13 +158,32 @@ class WorldPoses implements Poses {
       turn[3] = interpolated.quaternion[3]!;
       multiplyRotations(predicted.quaternion, turn, turn);
     }
-    multiplyRotations(turn, interpolated.quaternion, this.#shown.quaternion);
   }
 
   pose(id: EntityId, out: Pose): boolean {
+    return this.#pose(id, out, 0);
+  }
+
+  #pose(id: EntityId, out: Pose, depth: number): boolean {
     if (!this.interpolator.pose(id, out)) return false;
-    if (id !== this.#world.avatarId && this.bodies?.place(id, out)) return true;
-    if (this.isPredicted) this.#predict(id, out);
+    const isAvatar = id === this.#world.avatarId;
+    if (!isAvatar && this.bodies?.place(id, out)) return true;
+    const isAttached = !(isAvatar && this.isPredicted) && this.#attach(id, out, depth);
+    if (this.isPredicted) {
+      if (!isAttached) this.#predict(id, out);
+      this.predictor?.place(id, out.position);
+    }
+    return true;
+  }
+
+  /** Places an attached entity on its parent as the parent is shown. Returns false if its place there is not known. */
+  #attach(id: EntityId, out: Pose, depth: number): boolean {
+    if (depth >= PARENTS_MAX || !this.#attachments.has(id)) return false;
+    const parentId = this.#world.entities.get(id)?.parent;
+    this.#parents[depth] ??= { position: new Float64Array(3), quaternion: new Float64Array(4) };
+    const parent = this.#parents[depth];
+    if (parentId === undefined || !this.#pose(parentId, parent, depth + 1)) return false;
+    this.#attachments.place(id, parent, out);
     return true;
   }
 
@@ -172,7 +191,7 @@ class WorldPoses implements Poses {
     this.interpolator.close();
     this.predictor?.close();
     this.#motion?.close();
-    this.#attachments?.close();
+    this.#attachments.close();
     this.bodies = undefined;
   }
 
@@ -189,9 +208,7 @@ class WorldPoses implements Poses {
   #predict(id: EntityId, out: Pose): void {
     const [from, to] = [this.#interpolated.position, this.#predicted.position];
     const { position } = out;
-    if (id !== this.#world.avatarId && this.#attachments?.place(id, this.#shown, out)) {
-      // It is attached to the avatar, and its relative pose is known.
-    } else if (this.#isAttached(id)) {
+    if (this.#isAttached(id)) {
       for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! - from[axis]!;
       rotateVector(this.#turn, position, position);
       for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + to[axis]!;
@@ -199,7 +216,6 @@ class WorldPoses implements Poses {
     } else if (this.#isHeld(id)) {
       for (let axis = 0; axis < 3; axis++) position[axis]! += to[axis]! - from[axis]!;
     }
-    this.predictor?.place(id, position);
   }
 
   /** Whether an entity is the local avatar or has it among its parents. */
