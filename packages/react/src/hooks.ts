@@ -24,8 +24,15 @@ function useWorldValue<T>(events: readonly EventName[], read: (world: World) => 
   return useSyncExternalStore(subscribe, snapshot, snapshot);
 }
 
-/** A list or record that is computed again after some events. Between these events it stays the same object. */
-function useWorldList<T>(events: readonly EventName[], read: (world: World) => T): T {
+/**
+ * A list or record that is computed again after some events, of which `concerns` selects some. Between these events it stays
+ * the same object.
+ */
+function useWorldList<T, K extends EventName>(
+  events: readonly K[],
+  read: (world: World) => T,
+  concerns: (event: WorldEvents[K]) => boolean = always,
+): T {
   const world = useWorld();
   const kept = useRef<{ world: World; read: unknown; value: T; isStale: boolean } | undefined>(undefined);
   const key = events.join(" ");
@@ -35,14 +42,17 @@ function useWorldList<T>(events: readonly EventName[], read: (world: World) => T
         if (kept.current) kept.current.isStale = true;
         changed();
       };
-      const releases = key.split(" ").map((event) => world.on(event as EventName, note));
+      const heard = (event: WorldEvents[K]): void => {
+        if (concerns(event)) note();
+      };
+      const releases = key.split(" ").map((event) => world.on(event as K, heard));
       // The world may have changed between the render and this effect.
       note();
       return () => {
         for (const release of releases) release();
       };
     },
-    [world, key],
+    [world, key, concerns],
   );
   const snapshot = (): T => {
     const { current } = kept;
@@ -55,6 +65,8 @@ function useWorldList<T>(events: readonly EventName[], read: (world: World) => T
   };
   return useSyncExternalStore(subscribe, snapshot, snapshot);
 }
+
+const always = (): boolean => true;
 
 const statusOf = ({ status }: World): WorldStatus => status;
 
@@ -116,12 +128,20 @@ export function useEntity(id: EntityId | undefined): Entity | undefined {
 }
 
 /**
- * The entities of a kind. The component renders again when an entity enters, leaves, or changes an attribute, but not
- * when an entity moves.
+ * The entities of a kind. The component renders again when an entity of this kind enters, leaves, or changes an attribute,
+ * but not when an entity moves.
  */
 export function useEntities(kind: string): readonly Entity[] {
   const read = useCallback((world: World) => [...world.entitiesOf(kind)], [kind]);
-  return useWorldList(["spawn", "despawn", "change"], read);
+  const concerns = useCallback(
+    (event: WorldEvents["spawn" | "despawn" | "change"]) => {
+      // An entity may have become another kind, or have been of this kind before.
+      if ("entity" in event) return event.entity.kind.name === kind || event.parts.includes("kind");
+      return event.entities.some((entity) => entity.kind.name === kind);
+    },
+    [kind],
+  );
+  return useWorldList(["spawn", "despawn", "change"], read, concerns);
 }
 
 /** An attribute of an entity. The component renders again when the attribute changes. */

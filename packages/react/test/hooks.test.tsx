@@ -199,3 +199,28 @@ it("a hook outside of a provider names the cure", () => {
   const lost = createRoot(document.createElement("div"));
   expect(() => act(() => lost.render(<Lost />))).toThrow("<WorldProvider>");
 });
+
+it("a list of a kind is not rendered for changes of other kinds", async () => {
+  let renders = 0;
+  function Flock(): ReactNode {
+    renders++;
+    return useEntities("sheep").length;
+  }
+  world.add(1, "sheep", { wool: 1 });
+  world.add(2, "ball", { hits: 0 });
+  await render(<Flock />);
+  const rendered = async (change: () => void): Promise<number> => {
+    const before = renders;
+    await act(async () => change());
+    return renders - before;
+  };
+  expect(await rendered(() => world.set(2, { hits: 1 }))).toBe(0);
+  expect(await rendered(() => world.add(3, "ball", {}))).toBe(0);
+  expect(await rendered(() => world.set(1, { wool: 2 }))).toBeGreaterThan(0);
+  expect(await rendered(() => world.add(4, "sheep", {}))).toBeGreaterThan(0);
+  expect(text()).toBe("2");
+  const became = world.entities.get(4 as EntityId)!;
+  Object.assign(became, { kind: { name: "ball" } });
+  await act(async () => world.emitter.emit("change", { entity: became, names: [], parts: ["kind"] }));
+  expect(text()).toBe("1");
+});

@@ -90,6 +90,8 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   #hasWarned = false;
   #unknownMessages = 0;
   #unsentActions = 0;
+  /** Receives the input of a client that predicts. */
+  #takeInput: ((input: Input) => void) | undefined;
   /** Returns the current step of a client that counts steps. */
   #step: (() => number | undefined) | undefined;
   #viewDelayMs = 0;
@@ -211,15 +213,18 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   }
 
   input(input: Input): void {
-    this.#inputs.set(input);
+    if (this.#takeInput) this.#takeInput(input);
+    else this.#inputs.set(input);
   }
 
   inputAtStep(number: number, changes: readonly InputChange[]): boolean {
     return this.#session?.inputAtStep(number, changes) ?? false;
   }
 
-  forgetInput(): void {
-    this.#inputs.forget();
+  passInput(take: (input: Input) => void, isOn: boolean): void {
+    if (isOn) this.#inputs.forget();
+    if (isOn) this.#takeInput = take;
+    else if (this.#takeInput === take) this.#takeInput = undefined;
   }
 
   countSteps(step: (() => number | undefined) | undefined): void {

@@ -22,8 +22,11 @@ export interface StepSink {
    * next call reuses the objects.
    */
   inputAtStep(number: number, changes: readonly InputChange[]): boolean;
-  /** Forgets the input of `World.input`, because input is sent by steps from now on. */
-  forgetInput(): void;
+  /**
+   * From now on input is sent by steps, so `World.input` passes its input to `take`. With `isOn` false this ends, unless
+   * another receiver has been set.
+   */
+  passInput(take: (input: Input) => void, isOn: boolean): void;
   /**
    * Sets a function that returns this client's current step, while it counts steps. `World.act` then sends the step of
    * an action, and the server applies the steps up to it before the action.

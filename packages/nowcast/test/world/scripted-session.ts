@@ -9,7 +9,9 @@ import {
   lineCodec,
   missedCodec,
   type Said,
+  type Steps,
   saidCodec,
+  stepsCodec,
   type ToWorld,
   toWorldCodec,
   viewCodec,
@@ -18,6 +20,7 @@ import { player } from "./server-words.js";
 
 const [WORLD_LANE, CHAT_LANE, REPLICATION_LANE] = [0, 1, 2];
 const PLAYERS_KEY = 2 ** 32;
+const STEPS_KEY = 2;
 const VIEW_KEY = 3;
 const ROOM = "test";
 
@@ -26,6 +29,7 @@ export class ScriptedSession {
   readonly channels: Channel[] = [];
   readonly received: ToWorld[] = [];
   readonly controls: Controls[] = [];
+  readonly steps: Steps[] = [];
   readonly views: number[] = [];
   readonly lines: string[] = [];
   readonly #listener: Listener;
@@ -109,6 +113,7 @@ export class ScriptedSession {
 
   #take(key: number, value: Uint8Array): void {
     if (key === VIEW_KEY) this.views.push(viewCodec.decode(value).delay_ms);
+    else if (key === STEPS_KEY) this.steps.push(stepsCodec.decode(value));
     else this.controls.push(controlsCodec.decode(value));
   }
 }

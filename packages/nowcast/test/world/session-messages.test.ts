@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { types } from "../../src/codec/index.js";
 import { NowcastError } from "../../src/index.js";
 import {
+  createPoses,
   type EntityId,
   type JoinOptions,
   joinWorld,
@@ -302,6 +303,31 @@ describe("messages of a client on a session", () => {
       [103, 1],
       [106, 2],
     ]);
+  });
+
+  it("sends the input of a program that predicts by steps, whichever input it calls", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    server.put(SHEEP, entity({ kind: 1 }));
+    server.replicate(payload(110, 0, [{ group: 0, tick: 109, rows: new Map([[SHEEP, [0, 0, 0]]]) }]));
+    server.put(PLAYERS_KEY + 5, player({ name: "Ada", avatar: SHEEP }));
+    await waitFor("the avatar", () => world.avatar !== undefined);
+    const poses = createPoses(world);
+    const frame = (): void => poses.sample(performance.now());
+    frame();
+    expect(poses.isPredicted).toBe(true);
+    const goes = (): boolean => {
+      frame();
+      return server.steps.some(({ steps }) => steps.some(({ forward }) => forward === 1));
+    };
+    world.input({ ...STILL, forward: 1 });
+    await waitFor("steps with the input", goes);
+    expect(server.controls).toEqual([]);
+    poses.close();
+    world.input({ ...STILL, right: 1 });
+    await waitFor("the input without steps", () => server.controls.length > 0);
+    expect(server.controls[0]).toMatchObject({ right: 1 });
   });
 
   it("sends declared actions in order, and its requests", async () => {

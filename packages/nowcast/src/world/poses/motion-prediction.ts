@@ -68,7 +68,7 @@ export class MotionPrediction {
   constructor(world: MotionSource, motions: AvatarMotions) {
     this.#world = world;
     this.#motions = motions;
-    this.#sender = new StepInputSender(this.#history, stepSinkOf(world));
+    this.#sender = new StepInputSender(this.#history, stepSinkOf(world), (input) => this.input(input));
     this.#releases = [
       world.on("welcome", () => {
         this.#avatar = undefined;
@@ -87,6 +87,7 @@ export class MotionPrediction {
   close(): void {
     for (const release of this.#releases) release();
     this.#motion = undefined;
+    this.#sender.end();
   }
 
   input(input: Input): void {
@@ -103,6 +104,7 @@ export class MotionPrediction {
     const entity = avatarId === undefined ? undefined : entities.get(avatarId);
     const name = entity?.kind.name ?? "";
     if (entity === undefined || !Object.hasOwn(this.#motions, name)) {
+      if (this.#motion !== undefined) this.#sender.end();
       this.#motion = this.#avatar = undefined;
       return;
     }

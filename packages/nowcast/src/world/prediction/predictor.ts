@@ -139,7 +139,7 @@ class StepPredictor implements Predictor {
     this.#world = world;
     this.#sink = stepSinkOf(world);
     this.#now = nowMs;
-    this.#sender = new StepInputSender(this.#history, this.#sink);
+    this.#sender = new StepInputSender(this.#history, this.#sink, (input) => this.input(input));
     this.#collisionWorld = new CollisionWorld(world, 70);
     this.#others = new OtherWalkers(world);
     this.#launches = new PredictedLaunches(world);
@@ -149,7 +149,7 @@ class StepPredictor implements Predictor {
     );
     this.#releases = [
       world.on("welcome", () => {
-        this.#walks = undefined;
+        this.#endSteps();
       }),
       world.on("snapshot", ({ tick, ackedInputSequence: sequence, moved }) =>
         this.#onSnapshot(tick, sequence, moved),
@@ -270,10 +270,17 @@ class StepPredictor implements Predictor {
   close(): void {
     for (const release of this.#releases) release();
     this.#coupling = undefined;
+    this.#endSteps();
     this.#sink.countSteps?.(undefined);
     this.#heldItems.close();
     this.#others.close();
     this.#collisionWorld.close();
+  }
+
+  /** Ends the prediction of an avatar. `World.input` sends its input again. */
+  #endSteps(): void {
+    if (this.#walks !== undefined) this.#sender.end();
+    this.#walks = undefined;
   }
 
   /** Starts with another avatar, or after the kind of the avatar changed. */
@@ -283,7 +290,7 @@ class StepPredictor implements Predictor {
     const walker = entity && walkerOf(entity.kind);
     // A seated walker follows the entity on which it sits.
     if (entity === undefined || walker === undefined || entity.parent !== undefined) {
-      this.#walks = undefined;
+      this.#endSteps();
       return;
     }
     if (this.#kind !== entity.kind) {

@@ -40,17 +40,25 @@ export class StepInputSender {
   #restEndedStep = Number.NEGATIVE_INFINITY;
   readonly #history: StepHistory;
   readonly #sink: Partial<StepSink>;
+  readonly #take: (input: Input) => void;
 
-  constructor(history: StepHistory, sink: Partial<StepSink>) {
+  /** `take` receives the input that a program gives to the world. */
+  constructor(history: StepHistory, sink: Partial<StepSink>, take: (input: Input) => void) {
     this.#history = history;
     this.#sink = sink;
+    this.#take = take;
   }
 
   /** Sends the input of the first step. Returns false if there is no connection that takes steps. */
   begin(step: number, input: Input): boolean {
     if (!this.#sink.inputAtStep?.(step & 0xffff, [{ ago: 0, ...input }])) return false;
-    this.#sink.forgetInput?.();
+    this.#sink.passInput?.(this.#take, true);
     return true;
+  }
+
+  /** Ends sending by steps. */
+  end(): void {
+    this.#sink.passInput?.(this.#take, false);
   }
 
   /** Starts again for a new connection, whose first change is the input of `step`. */
