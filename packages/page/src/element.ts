@@ -1,13 +1,17 @@
 /** Registers the custom element `<nowcast-world>`. */
+import { ARRIVE_ACTION, PORTAL_EVENT, type Portal, readPortal } from "nowcast/world";
 import { WorldPage } from "./world-page.js";
 
 /**
  * A world as an element: `<nowcast-world src="/r/football" name="Ada"></nowcast-world>`. It joins while it is in a
- * document. Attributes: `src` (the address of the room), `name`, `token`, `sky`, and `hud="off"`.
+ * document. Attributes: `src` (the address of the room), `name`, `token`, `sky`, and `hud="off"`. A portal of the world
+ * sets `src`.
  */
 export class NowcastWorldElement extends HTMLElement {
   static readonly observedAttributes = ["src", "name", "token", "sky", "hud"];
   #page: WorldPage | undefined;
+  /** The portal through which the page goes to another room. */
+  #portal: Portal | undefined;
 
   /** The page while the element is in a document and has a `src`. Its `world` is a `World` of the SDK. */
   get page(): WorldPage | undefined {
@@ -34,13 +38,30 @@ export class NowcastWorldElement extends HTMLElement {
     this.#leave();
     const src = this.getAttribute("src");
     if (src === null) return;
-    this.#page = new WorldPage(this, new URL(src, document.baseURI), {
+    const page = new WorldPage(this, new URL(src, document.baseURI), {
       name: this.getAttribute("name") ?? undefined,
       token: this.getAttribute("token") ?? undefined,
       sky: this.getAttribute("sky") ?? undefined,
       hud: this.getAttribute("hud") !== "off",
     });
-    this.dispatchEvent(new CustomEvent("join", { detail: this.#page }));
+    this.#page = page;
+    const { world } = page;
+    const ticket = this.#portal?.ticket;
+    this.#portal = undefined;
+    if (ticket !== undefined) {
+      void world.ready.then(() => world.act(ARRIVE_ACTION, { ticket })).catch(() => undefined);
+    }
+    world.on(`event:${PORTAL_EVENT}`, ({ payload }) => {
+      const portal = readPortal(payload);
+      // The world calls this while it handles a message. It is closed afterwards.
+      if (portal) queueMicrotask(() => this.#page === page && this.#travel(page, portal));
+    });
+    this.dispatchEvent(new CustomEvent("join", { detail: page }));
+  }
+
+  #travel(page: WorldPage, portal: Portal): void {
+    this.#portal = portal;
+    this.setAttribute("src", new URL(`/r/${portal.room}`, page.world.serverOrigin).href);
   }
 
   #leave(): void {

@@ -16,6 +16,7 @@ import {
   createPoses,
   type JoinOptions,
   joinWorld,
+  type PlayerId,
   type Poses,
   type World,
 } from "nowcast/world";
@@ -80,6 +81,7 @@ export class WorldPage {
   readonly rig = new Group();
   readonly #comfort: HeadsetComfort;
   readonly #labels = document.createElement("div");
+  readonly #stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   readonly #sun = new Sun();
   readonly #sky: SkyBackdrop;
   readonly #observer: ResizeObserver;
@@ -115,7 +117,8 @@ export class WorldPage {
     world.on("define", () => this.sounds.define(), { signal });
     world.on("screen", ({ place }) => this.#showPlace(place), { signal });
     world.on("event:burst", ({ payload }) => this.#burst(payload), { signal });
-    world.on("event:shake", ({ payload }) => this.controls.camera.shake(readShake(payload)), { signal });
+    world.on("event:shake", ({ payload }) => this.#shake(payload), { signal });
+    world.on("chat", ({ from, text }) => this.#speak(from, text), { signal });
     world.on("event:sound", ({ payload }) => this.#play(payload), { signal });
     this.sounds.setOn(sound);
     this.scene.background = new Color(sky);
@@ -184,7 +187,9 @@ export class WorldPage {
     this.#sun.aim(camera, x, y, z);
     camera.getWorldPosition(EARS);
     camera.getWorldDirection(AHEAD);
-    this.weather.update(seconds, EARS);
+    // For users who prefer reduced motion, nothing falls.
+    this.weather.group.visible = !this.#stillness.matches;
+    if (!this.#stillness.matches) this.weather.update(seconds, EARS);
     this.lights.update((id, out) => view.pose(id, out), EARS);
     sounds.loops.update((id) => (view.pose(id, POSE) ? POSE : undefined));
     sounds.listenAt(EARS.x, EARS.y, EARS.z, AHEAD.x, AHEAD.y, AHEAD.z);
@@ -230,6 +235,16 @@ export class WorldPage {
     if (place === SKY_PLACE) return this.#sky.set(value);
     if (place === WEATHER_PLACE) return this.weather.set(value);
     if (!this.lights.set(place, value)) this.sounds.loops.set(place, value);
+  }
+
+  #shake(payload: unknown): void {
+    if (!this.#stillness.matches) this.controls.camera.shake(readShake(payload));
+  }
+
+  /** Shows a line of chat over the avatar of its player. */
+  #speak(from: PlayerId, text: string): void {
+    const avatar = this.world.players.get(from)?.avatarId;
+    if (avatar !== undefined) this.view.scene.labels.say(avatar, text, performance.now());
   }
 
   #burst(payload: unknown): void {

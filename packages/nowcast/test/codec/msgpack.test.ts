@@ -178,7 +178,10 @@ describe("MessagePack", () => {
 
   it("writes a lone surrogate as U+FFFD", () => {
     for (const lone of ["a\ud800b", "\udc00", `${"x".repeat(40)}\ud83d`]) {
-      expect(decodeMsgpack(encodeMsgpack([lone, "b"]))).toEqual([lone.toWellFormed(), "b"]);
+      expect(decodeMsgpack(encodeMsgpack([lone, "b"]))).toEqual([
+        new TextDecoder().decode(new TextEncoder().encode(lone)),
+        "b",
+      ]);
     }
   });
 
