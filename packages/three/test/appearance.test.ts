@@ -14,6 +14,7 @@ import {
 } from "../src/people/outfit.js";
 import { createPose } from "../src/pose.js";
 import { Obstacles } from "../src/scene/obstacles.js";
+import { createProp } from "../src/scene/prop.js";
 
 const PARTS = Object.keys(OUTFIT_CHOICES) as OutfitPart[];
 
@@ -135,4 +136,43 @@ describe("a driver", () => {
     expect(vehicle({ driver: null }).driver).toBeUndefined();
     expect(isShown(["driver"])).toBe(true);
   });
+});
+
+it("a passenger who stands on a moving boat does not run, and one who walks on it walks", () => {
+  const [crowd, obstacles] = [new Crowd(), new Obstacles()];
+  const boatKind: DrawnKind = {
+    name: "boat",
+    body: { motion: "kinematic", shape: "box", size: [8, 0.5, 3] },
+    walker: undefined,
+    look: undefined,
+  };
+  const describe = (id: number, kind: DrawnKind) =>
+    describeBody({ id, kind, scale: [1, 1, 1], parent: undefined, attributes: {} });
+  const boat = createProp(
+    describe(1, boatKind),
+    { shape: "box", size: [8, 0.5, 3] },
+    { ...createPose(), y: 1 },
+  );
+  obstacles.add(boat);
+  const person: DrawnKind = { name: "person", body: undefined, walker: {}, look: undefined };
+  for (const id of [2, 3]) crowd.add(describe(id, person), createPose());
+  const [stands, walks] = [crowd.get(2)!, crowd.get(3)!];
+  for (let frame = 0; frame < 120; frame++) {
+    const x = (frame / 60) * 5;
+    boat.x = x;
+    const y = 1.25 + stands.halfHeight;
+    crowd.place(2, { ...createPose(), x, y });
+    crowd.place(3, { ...createPose(), x: x - 2 + frame / 60, y });
+    crowd.update(1 / 60, obstacles, undefined);
+  }
+  expect(stands.motion.speed).toBeLessThan(0.1);
+  expect(walks.motion.speed).toBeCloseTo(1, 1);
+  boat.y = -9;
+  crowd.place(2, { ...createPose(), x: 10, y: 1.25 + stands.halfHeight });
+  for (let frame = 0; frame < 60; frame++) {
+    crowd.place(2, { ...createPose(), x: 10 + (frame / 60) * 5, y: 1.25 + stands.halfHeight });
+    crowd.update(1 / 60, obstacles, undefined);
+  }
+  expect(stands.motion.speed, "without a boat").toBeGreaterThan(4);
+  crowd.dispose();
 });

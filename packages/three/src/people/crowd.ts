@@ -12,6 +12,7 @@ import { ease, wrapAngle } from "../angle.js";
 import type { Body } from "../look/body.js";
 import { copyPose, type Pose, yawOf } from "../pose.js";
 import type { Obstacles } from "../scene/obstacles.js";
+import type { Prop } from "../scene/prop.js";
 import { type Emote, emoteOf, emoteSeconds, poseEmote } from "./emotes.js";
 import { type FacePose, poseFace } from "./face.js";
 import { createJointAngles, legsToward, type Motion, phaseStep, poseBody, smooth } from "./gait.js";
@@ -30,6 +31,8 @@ const WIDTHS = [1, 0.88, 1.14] as const;
 const EYE_M = 0.7;
 /** A movement farther than this in one frame is a teleport, not a step. */
 const TELEPORT_M = 3;
+/** Greatest distance from the feet to a body on which they stand, in metres. */
+const GROUND_M = 0.3;
 
 /** A drawn person, moved by a player or by the world. */
 export interface Member extends Pose {
@@ -62,6 +65,10 @@ export interface Member extends Pose {
   lastX: number;
   lastY: number;
   lastZ: number;
+  /** What it stood on in the previous frame, if that may move, and where that was. */
+  ground: Prop | undefined;
+  groundX: number;
+  groundZ: number;
 }
 
 /** Bends the bodies of players with tracked heads and hands. */
@@ -298,6 +305,7 @@ function createMember(body: Body, pose: Pose): Member {
     lastX: pose.x,
     lastY: pose.y,
     lastZ: pose.z,
+    ...{ ground: undefined, groundX: 0, groundZ: 0 },
     motion: {
       phase: (body.id * 1.7) % 6.28,
       speed: 0,
@@ -332,6 +340,13 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): void {
   member.lastX = member.x;
   member.lastY = member.y;
   member.lastZ = member.z;
+  const { ground, groundX, groundZ } = member;
+  standOn(member, obstacles);
+  if (member.ground !== undefined && member.ground === ground) {
+    // A passenger who stands on a boat does not walk.
+    dx -= ground.x - groundX;
+    dz -= ground.z - groundZ;
+  }
   if (Math.abs(dx) + Math.abs(dy) + Math.abs(dz) > TELEPORT_M) {
     dx = 0;
     dz = 0;
@@ -359,6 +374,13 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): void {
   motion.landing *= Math.exp(-8 * seconds);
   motion.carry += ((member.body.holding === undefined ? 0 : 1) - motion.carry) * ease(10, seconds);
   motion.fling *= Math.exp(-7 * seconds);
+}
+
+/** Remembers the moving body under the feet. */
+function standOn(member: Member, obstacles: Obstacles): void {
+  member.ground = obstacles.looseBelow(member.x, member.y, member.z, member.halfHeight + GROUND_M);
+  member.groundX = member.ground?.x ?? 0;
+  member.groundZ = member.ground?.z ?? 0;
 }
 
 /** The protocol does not state on which body a player stands, so the ground under the feet is searched. */

@@ -16,18 +16,37 @@ export interface Cast {
 /** The obstacles for bodies. The camera, the feet and the eyes test rays against them. */
 export class Obstacles {
   readonly #props: Prop[] = [];
+  /** Those of them that may move. */
+  readonly #loose: Prop[] = [];
 
   add(prop: Prop): void {
     this.#props.push(prop);
+    if (!prop.body.isFixed) this.#loose.push(prop);
   }
 
   remove(prop: Prop): void {
-    const index = this.#props.indexOf(prop);
-    if (index >= 0) this.#props.splice(index, 1);
+    for (const list of [this.#props, this.#loose]) {
+      const index = list.indexOf(prop);
+      if (index >= 0) list.splice(index, 1);
+    }
   }
 
   clear(): void {
-    this.#props.length = 0;
+    this.#props.length = this.#loose.length = 0;
+  }
+
+  /** The obstacle that may move and is below a point, at most this far. */
+  looseBelow(x: number, y: number, z: number, reach: number): Prop | undefined {
+    let below: Prop | undefined;
+    let nearest = reach;
+    for (let i = 0; i < this.#loose.length; i++) {
+      const prop = this.#loose[i]!;
+      const distance = castAt(prop, 0, x, y, z, 0, -1, 0, nearest);
+      if (distance >= nearest) continue;
+      below = prop;
+      nearest = distance;
+    }
+    return below;
   }
 
   /** Obstacles that do not move. */
