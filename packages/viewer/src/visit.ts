@@ -22,10 +22,10 @@ export class Visit {
 
   constructor(page: VisitParts) {
     this.#page = page;
-    // A session outlives its carrier. Unless the page closes the session, the avatar stays until the server removes it.
-    window.addEventListener("pagehide", () => this.connection?.close());
-    window.addEventListener("pageshow", (event) => {
-      if (event.persisted && this.connection) this.rejoin();
+    // A session outlives its carrier. Unless the page closes the session, the avatar stays until the server removes it. A
+    // page that the browser keeps may come back before that, and is then the same player.
+    window.addEventListener("pagehide", ({ persisted }) => {
+      if (!persisted) this.connection?.close();
     });
   }
 
