@@ -168,12 +168,17 @@ mod tests {
                 let passed = Duration::from_millis(millis);
                 let asleep = if step == 80 + leg as u64 { slept } else { Duration::ZERO };
                 (now, peer) = (now + passed, peer + passed);
-                if ours { peer += asleep } else { now += asleep }
+                if ours {
+                    peer += asleep
+                } else {
+                    now += asleep
+                }
                 times.push((now, peer));
             }
             clock.sample(sent, times[0].1.as_micros() as i64, times[1].1.as_micros() as i64, times[2].0);
             if !(80..104).contains(&step) {
-                let error = clock.offset_micros(now).unwrap() - (peer.as_micros() as i64 - now.as_micros() as i64);
+                let error =
+                    clock.offset_micros(now).unwrap() - (peer.as_micros() as i64 - now.as_micros() as i64);
                 assert!(error.abs() < 100_000, "wrong by {error} µs at {step}");
                 assert!((clock.drift * 1e6).abs() < 1_500.0, "{} ppm at {step}", clock.drift * 1e6);
             }

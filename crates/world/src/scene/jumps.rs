@@ -81,7 +81,8 @@ impl Scene {
             if number > 0 {
                 return number;
             }
-            above = self.entities.row(id).and_then(|row| self.entities.parents[row]).map(|Parent { id, .. }| id);
+            above =
+                self.entities.row(id).and_then(|row| self.entities.parents[row]).map(|Parent { id, .. }| id);
         }
         0
     }
