@@ -97,6 +97,7 @@ class WorldPoses implements Poses {
   readonly #motion: MotionPrediction | undefined;
   readonly #attachments: Attachments;
   /** The poses of parents, by the length of the chain from the entity that is placed. */
+  #depth = 0;
   readonly #parents: { readonly position: Float64Array; readonly quaternion: Float64Array }[] = [];
   readonly #world: PosesSource;
   readonly #interpolated = { position: new Float64Array(3), quaternion: new Float64Array(4) };
@@ -161,29 +162,27 @@ class WorldPoses implements Poses {
   }
 
   pose(id: EntityId, out: Pose): boolean {
-    return this.#pose(id, out, 0);
-  }
-
-  #pose(id: EntityId, out: Pose, depth: number): boolean {
+    if (this.#attachments.has(id) && this.#attach(id, out)) return true;
     if (!this.interpolator.pose(id, out)) return false;
-    const isAvatar = id === this.#world.avatarId;
-    if (!isAvatar && this.bodies?.place(id, out)) return true;
-    const isAttached = !(isAvatar && this.isPredicted) && this.#attach(id, out, depth);
-    if (this.isPredicted) {
-      if (!isAttached) this.#predict(id, out);
-      this.predictor?.place(id, out.position);
-    }
+    if (id !== this.#world.avatarId && this.bodies?.place(id, out)) return true;
+    if (this.isPredicted) this.#predict(id, out);
     return true;
   }
 
-  /** Places an attached entity on its parent as the parent is shown. Returns false if its place there is not known. */
-  #attach(id: EntityId, out: Pose, depth: number): boolean {
-    if (depth >= PARENTS_MAX || !this.#attachments.has(id)) return false;
-    const parentId = this.#world.entities.get(id)?.parent;
-    this.#parents[depth] ??= { position: new Float64Array(3), quaternion: new Float64Array(4) };
-    const parent = this.#parents[depth];
-    if (parentId === undefined || !this.#pose(parentId, parent, depth + 1)) return false;
+  /** Places an attached entity on its parent as the parent is shown. Returns false if something else places it. */
+  #attach(id: EntityId, out: Pose): boolean {
+    const { avatarId, entities } = this.#world;
+    const parentId = entities.get(id)?.parent;
+    const isOwn = this.isPredicted && id === avatarId;
+    if (parentId === undefined || isOwn || this.#depth >= PARENTS_MAX) return false;
+    this.#parents[this.#depth] ??= { position: new Float64Array(3), quaternion: new Float64Array(4) };
+    const parent = this.#parents[this.#depth]!;
+    this.#depth++;
+    const isThere = this.pose(parentId, parent);
+    this.#depth--;
+    if (!isThere) return false;
     this.#attachments.place(id, parent, out);
+    if (this.isPredicted) this.predictor?.place(id, out.position);
     return true;
   }
 
@@ -216,6 +215,7 @@ class WorldPoses implements Poses {
     } else if (this.#isHeld(id)) {
       for (let axis = 0; axis < 3; axis++) position[axis]! += to[axis]! - from[axis]!;
     }
+    this.predictor?.place(id, position);
   }
 
   /** Whether an entity is the local avatar or has it among its parents. */
