@@ -83,15 +83,15 @@ export class InnerEdges implements PhysicsHooks {
   /** Whether a covered side pushes in the nearest contact of a body with a box. */
   #isCovered(moving: Collider, box: Collider): boolean {
     const contact = box.contactCollider(moving, PREDICTION_M);
-    if (contact === null) return false;
+    const halfExtents = box.halfExtents();
+    if (contact === null || halfExtents === null) return false;
     const { x, y, z, w } = box.rotation();
     const turn = [x, y, z, w];
     const at = box.translation();
     const { point1, normal1 } = contact;
     seenFrom(turn, 0, point1.x - at.x, point1.y - at.y, point1.z - at.z, POINT);
     seenFrom(turn, 0, normal1.x, normal1.y, normal1.z, NORMAL);
-    const { x: hx, y: hy, z: hz } = box.halfExtents();
-    const half = [hx, hy, hz];
+    const half = [halfExtents.x, halfExtents.y, halfExtents.z];
     const depth = Math.min(DEPTH_M, ...half);
     for (let axis = 0; axis < 3; axis++) BACK[axis] = -turn[axis]!;
     BACK[3] = w;
