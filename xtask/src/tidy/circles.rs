@@ -14,7 +14,7 @@ use super::rust_paths::{Scanned, scan};
 /// The files of one crate by the path of their module, such as `["lane", "send"]`. The path of the root is empty.
 type Crate = BTreeMap<Vec<String>, Scanned>;
 /// For each module, the modules that it uses, and the names that it uses from each of them.
-type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
+pub(super) type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
 
 /// Reports every circle in a crate.
 pub(super) fn check(root: &Path, crates: &[String], complaints: &mut Vec<String>) -> anyhow::Result<()> {
@@ -108,7 +108,7 @@ fn defining<'a>(files: &'a Crate, path: &[String], depth: usize) -> Option<(&'a 
 }
 
 /// Returns every group of modules that reach each other, as one line for each group.
-fn circles(arrows: &Arrows<'_>) -> Vec<String> {
+pub(super) fn circles(arrows: &Arrows<'_>) -> Vec<String> {
     let reach: BTreeMap<&[String], BTreeSet<&[String]>> =
         arrows.keys().map(|module| (*module, reachable(arrows, module))).collect();
     let reaches = |from: &[String], to: &[String]| reach.get(from).is_some_and(|all| all.contains(to));
