@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Connector};
-use nowcast_cluster::Name;
+use nowcast_cluster::{ControlRequest, Name};
 use nowcast_dev_nats::{Cluster, free_ports, install};
-use nowcast_jetstream::{ControlRequest, Link, LinkOptions};
+use nowcast_jetstream::{Link, LinkOptions, send};
 use nowcast_wire::Value;
 use nowcast_world_client::{FollowingClient, Join, Update};
 use tokio::time::sleep;
@@ -91,9 +91,9 @@ async fn measure(program: &Path, people: usize, bodies: usize, moves: usize) -> 
         let target = (owner + 1) % SERVERS.len();
         clients.iter().for_each(|(received, _)| lock(received).longest = Duration::ZERO);
         clients.iter().take(COUNTING).for_each(|(_, count)| _ = count.send(number as u32));
-        let order = ControlRequest::Move { room: ROOM.into(), target: SERVERS[target].into() };
-        let server = Name::new(SERVERS[owner]).map_err(|error| error.to_string())?;
-        let text = match order.send(&link, server).await?.into_result() {
+        let name = |text| Name::new(text).map_err(|error| error.to_string());
+        let order = ControlRequest::Move { room: name(ROOM)?, target: name(SERVERS[target])? };
+        let text = match send(&link, name(SERVERS[owner])?, &order).await?.into_result() {
             Ok(text) => text,
             // The servers may not have seen each other yet.
             Err(cause) => {

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use nowcast_cluster::{Name, Release, ServerEntry, ServerPhase, choose};
-use nowcast_jetstream::{ControlAnswer, ControlRequest, Directory, Link, LinkOptions, drain};
+use nowcast_cluster::{ControlAnswer, ControlRequest, Name, Release, ServerEntry, ServerPhase, choose};
+use nowcast_jetstream::{Directory, Link, LinkOptions, drain, send};
 
 use crate::output;
 
@@ -69,14 +69,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         match args.command {
             Command::Status { nats } => show(&Directory::read(&nats.connect().await?).await?),
             Command::Move { room, server, nats } => {
+                let target =
+                    Name::new(&server).with_context(|| format!("'{server}' is not a valid server name"))?;
                 let link = nats.connect().await?;
                 let directory = Directory::read(&link).await?;
                 let found = directory.rooms.iter().find(|(name, _)| name.as_str() == room);
-                let Some((_, entry)) = found.filter(|(_, entry)| !entry.is_released) else {
+                let Some((room, entry)) = found.filter(|(_, entry)| !entry.is_released) else {
                     bail!("no server owns room {room}: `nowcast cluster status` lists the rooms");
                 };
-                let request = ControlRequest::Move { room, target: server };
-                print(request.send(&link, entry.owner.name).await?)
+                let request = ControlRequest::Move { room: *room, target };
+                print(send(&link, entry.owner.name, &request).await?)
             }
             Command::Drain { server, nats } => {
                 let name =

@@ -3,62 +3,105 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::mutant::Mutant;
+use crate::mutant::{Faults, Mutant};
 use crate::name::Name;
 use crate::release::Release;
 
 /// The configuration of a server in a cluster.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// The name of the server. No other running server of the cluster may have it.
+    pub name: Name,
+    /// The address to which clients move, as the origin of a URL: `http://10.0.0.1:7777`.
+    pub client_address: Arc<str>,
+    /// The tags of the server.
+    pub tags: Arc<[Name]>,
+    /// The tags that servers of rooms must have, as pairs of a name and a tag: of the room with the name, and of the rooms whose
+    /// names begin with it and `-`. All servers of a cluster must have the same pairs.
+    pub requires: Arc<[(String, Name)]>,
     /// The release of the program.
     pub release: Release,
     /// The duration of the server's lease. A dead server's rooms are taken after this time, and a server that cannot reach the
     /// directory stops to act after it. Renewals are sent four times as often.
     pub lease: Duration,
-    /// The address of the server's end of links between servers.
-    pub link_address: Arc<str>,
-    /// The address to which clients may move; empty if there is none.
-    pub client_address: Arc<str>,
-    /// The tags of the server.
-    pub tags: Arc<[Name]>,
-    /// Maximum duration of a hand-over until the source stops.
-    pub hand_over_max: Duration,
-    /// Maximum duration for which the source of a hand-over stays stopped, until it asks the journal whether it continues.
-    pub freeze_max: Duration,
-    /// Number of batches after which the owner asks for a snapshot.
-    pub snapshot_batches: usize,
-    /// The deliberate fault, if a test wants one.
-    #[cfg(feature = "mutants")]
-    pub mutant: Option<Mutant>,
+    /// The time limits.
+    pub times: Times,
+    /// The deliberate faults.
+    pub faults: Faults,
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config {
-            release: Release::CURRENT,
-            lease: Duration::from_secs(2),
-            link_address: "".into(),
-            client_address: "".into(),
-            tags: [].into(),
-            hand_over_max: Duration::from_secs(10),
-            freeze_max: Duration::from_millis(500),
-            snapshot_batches: 256,
-            #[cfg(feature = "mutants")]
-            mutant: None,
+/// The time limits of a server's work for its rooms.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Time for which a room is taken again and again while the directory does not answer, or until the server has a lease again.
+    pub take: Duration,
+    /// Pause before a room is taken again.
+    pub take_pause: Duration,
+    /// Maximum time to find a room's owner. Without an answer, the client is served here or refused.
+    pub locate: Duration,
+    /// Maximum time of each step of a departing room: to announce the move, to store a snapshot, and to stop.
+    pub leave: Duration,
+    /// Maximum time until a server answers that it expects a room.
+    pub expect: Duration,
+    /// Maximum time for which a room waits until its clients have connected to the server to which it moves.
+    pub gather: Duration,
+    /// Maximum time in which the target restores the world of a room.
+    pub prepare: Duration,
+    /// Maximum time until a room runs at its new owner.
+    pub begin: Duration,
+    /// Maximum time for which a room that is expected waits for its turn.
+    pub turn: Duration,
+    /// Maximum time for which a move waits for the correction of the directory. Afterwards the correction goes on.
+    pub correct: Duration,
+    /// Time by which a requesting server waits longer than the answering one.
+    pub slack: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Times {
+        Times {
+            take: Duration::from_secs(10),
+            take_pause: Duration::from_millis(100),
+            locate: Duration::from_secs(1),
+            leave: Duration::from_secs(15),
+            expect: Duration::from_secs(2),
+            gather: Duration::from_secs(3),
+            prepare: Duration::from_secs(2),
+            begin: Duration::from_secs(10),
+            turn: Duration::from_secs(20),
+            correct: Duration::from_secs(2),
+            slack: Duration::from_secs(1),
         }
     }
 }
 
 impl Config {
-    /// Whether a test wants this fault. It is always false without the feature `mutants`.
-    pub(crate) fn has(&self, mutant: Mutant) -> bool {
-        #[cfg(feature = "mutants")]
-        let has = self.mutant == Some(mutant);
-        #[cfg(not(feature = "mutants"))]
-        let has = {
-            let _ = mutant;
-            false
+    /// Makes the configuration of a server with a name, and the default for everything else.
+    #[must_use]
+    pub fn new(name: Name) -> Config {
+        Config {
+            name,
+            client_address: "".into(),
+            tags: [].into(),
+            requires: [].into(),
+            release: Release::CURRENT,
+            lease: Duration::from_secs(2),
+            times: Times::default(),
+            faults: Faults::default(),
+        }
+    }
+
+    /// The tags that a server of a room must have.
+    #[must_use]
+    pub fn required_tags(&self, room: Name) -> Vec<Name> {
+        let is_of = |rooms: &str| {
+            let rest = room.as_str().strip_prefix(rooms);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
-        has
+        self.requires.iter().filter(|(rooms, _)| is_of(rooms)).map(|(_, tag)| *tag).collect()
+    }
+
+    pub(crate) fn has(&self, mutant: Mutant) -> bool {
+        self.faults.has(mutant)
     }
 }

@@ -1,217 +1,193 @@
-//! Reading a journal: the state that a new owner restores.
+//! The fence: how a frame is appended to a journal exactly once, and how a server becomes the owner of a journal.
+//!
+//! Both types say what to do next ([`Append::next`], [`Claim::next`]), and the driver reports the answer of JetStream.
 
-use crate::frame::{Batch, Frame, SnapshotRef};
-use crate::name::{Epoch, Sequence};
+use crate::frame::{Frame, Head};
+use crate::mutant::{Faults, Mutant};
+use crate::name::{Epoch, Sequence, ServerId};
+use crate::release::Release;
 
-/// A part of a journal stream.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct JournalPage {
-    /// The sequence of the first message that the stream still has; one more than the last one if it has none.
-    pub first: Sequence,
-    /// The last sequence of the stream.
-    pub last: Sequence,
-    /// The frames after the requested sequence, in order. A page may end before the last sequence.
-    pub frames: Vec<(Sequence, Frame)>,
+/// Attempts to become the owner of a journal to which others write at the same time.
+const CLAIM_TRIES: u32 = 16;
+
+/// The outcome of an update or an append.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stored<T> {
+    /// It is stored, with this number.
+    Yes(T),
+    /// It is not stored, because the expected number is not the last one.
+    Refused,
+    /// No answer came in time, or the answer was another error, which the text names. It may be stored, now or later.
+    Unknown(String),
 }
 
-/// The reason why a journal cannot be restored. Nothing is written to such a journal.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum JournalError {
-    /// Frames are missing before the oldest one, and no snapshot replaces them.
-    #[error(
-        "the journal begins at sequence {first} without a snapshot: somebody purged the stream. Restore the stream, or delete the room"
-    )]
-    Purged {
-        /// The first sequence.
-        first: Sequence,
-    },
-    /// A frame is missing.
-    #[error("sequence {found} follows sequence {after}: somebody deleted messages of the stream")]
-    Hole {
-        /// The sequence before the hole.
-        after: Sequence,
-        /// The sequence after the hole.
-        found: Sequence,
-    },
-    /// A frame has an epoch that does not fit.
-    #[error("a frame of epoch {found} stands in epoch {expected}: another program writes into the stream")]
-    Epoch {
-        /// The epoch of the last head.
-        expected: Epoch,
-        /// The epoch of the frame.
-        found: Epoch,
-    },
-    /// A batch has a number or a step that does not fit.
-    #[error("batch {found} stands where batch {expected} belongs")]
-    Batch {
-        /// The expected number.
-        expected: u64,
-        /// The found number.
-        found: u64,
-    },
+/// One frame on its way into a journal. The append states the expected last sequence, and it is never sent with another one. So
+/// the frame is stored at most once, and only directly behind the frames that its owner knows.
+#[derive(Clone, Debug)]
+pub struct Append {
+    expected: Sequence,
+    next: AppendStep,
+    faults: Faults,
 }
 
-/// The state of a room as its journal describes it: the newest snapshot, and the batches after it.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Recovery {
-    /// The last sequence that was read.
-    pub last: Sequence,
-    /// The newest epoch.
-    pub epoch: Epoch,
-    /// The newest snapshot.
-    pub snapshot: Option<SnapshotRef>,
-    /// The batches after the snapshot, in order, each with its sequence.
-    pub batches: Vec<(Sequence, Batch)>,
-    first: Option<Sequence>,
+/// The next step of an append.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AppendStep {
+    /// Publish the frame with this expected last sequence, and report [`Append::handle_published`].
+    Publish(Sequence),
+    /// Read the frame with this sequence, and report [`Append::handle_frame`].
+    Read(Sequence),
+    /// Read the first and the last sequence of the journal, and report [`Append::handle_bounds`].
+    ReadBounds,
+    /// The frame is stored with this sequence.
+    Stored(Sequence),
+    /// Another owner has appended a frame.
+    Fenced,
+    /// The journal does not end where it should, and nothing stands behind that place. Either a reader's answer is old, or the
+    /// expected sequence is wrong. [`Append::retry`] asks again.
+    Elsewhere(Sequence),
+    /// The journal did not answer, and the text says why. The frame may be stored. [`Append::retry`] asks again.
+    Failed(String),
 }
 
-impl Recovery {
-    /// Adds the next page. The caller requested the frames after [`last`](Recovery::last).
-    ///
-    /// # Errors
-    /// Fails if the frames do not follow each other.
-    pub fn read(&mut self, page: JournalPage) -> Result<(), JournalError> {
-        for (sequence, frame) in page.frames {
-            let is_first = *self.first.get_or_insert(sequence) == sequence;
-            if !is_first && sequence != self.last.next() {
-                return Err(JournalError::Hole { after: self.last, found: sequence });
-            }
-            self.last = sequence;
-            self.add(sequence, frame)?;
-        }
-        Ok(())
-    }
-
-    /// Checks the whole journal, after its last frame was added. `page_last` is the last sequence of the stream.
-    ///
-    /// # Errors
-    /// Fails if something is missing before the frames.
-    pub fn check(&self, page_last: Sequence) -> Result<(), JournalError> {
-        let first = self.first.unwrap_or(page_last.next());
-        match self.snapshot {
-            Some(snapshot) if snapshot.sequence.next() >= first => {}
-            None if first == Sequence(1) => {}
-            _ => return Err(JournalError::Purged { first }),
-        }
-        let expected = self.snapshot.map_or(1, |snapshot| snapshot.batch_number + 1);
-        match self.batches.first() {
-            Some((_, batch)) if batch.number != expected => {
-                Err(JournalError::Batch { expected, found: batch.number })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The number of the last batch; 0 if there is none.
+impl Append {
+    /// Begins to append a frame behind this sequence.
     #[must_use]
-    pub fn batch_number(&self) -> u64 {
-        let in_snapshot = self.snapshot.map_or(0, |snapshot| snapshot.batch_number);
-        self.batches.last().map_or(in_snapshot, |(_, batch)| batch.number)
+    pub fn new(expected: Sequence) -> Append {
+        Append { expected, next: AppendStep::Publish(expected), faults: Faults::default() }
     }
 
-    /// The step at which the last batch ends; 0 if there is none.
+    /// Plants deliberate faults.
     #[must_use]
-    pub fn step(&self) -> u64 {
-        let in_snapshot = self.snapshot.map_or(0, |snapshot| snapshot.step);
-        self.batches.last().map_or(in_snapshot, |(_, batch)| batch.through_step)
+    pub fn with(self, faults: Faults) -> Append {
+        Append { faults, ..self }
     }
 
-    fn add(&mut self, sequence: Sequence, frame: Frame) -> Result<(), JournalError> {
-        let found = frame.epoch();
-        let fits = match &frame {
-            Frame::Head(_) => found > self.epoch,
-            // The head of the first remaining frames may be purged.
-            _ => found == self.epoch || self.epoch == Epoch(0),
+    /// The next step.
+    #[must_use]
+    pub fn next(&self) -> &AppendStep {
+        &self.next
+    }
+
+    /// Handles the answer to [`AppendStep::Publish`].
+    pub fn handle_published(&mut self, stored: Stored<Sequence>) {
+        let place = self.expected.next();
+        self.next = match stored {
+            Stored::Yes(sequence) => AppendStep::Stored(sequence),
+            // An earlier attempt whose answer was lost may have stored the frame.
+            Stored::Refused => AppendStep::Read(place),
+            Stored::Unknown(_) if self.faults.has(Mutant::TrustUnknownAppend) => AppendStep::Stored(place),
+            Stored::Unknown(cause) => AppendStep::Failed(cause),
         };
-        if !fits {
-            return Err(JournalError::Epoch { expected: self.epoch, found });
-        }
-        self.epoch = found;
-        match frame {
-            Frame::Head(_) | Frame::Resume(_) => {}
-            Frame::Batch(batch) => {
-                if let Some((_, last)) = self.batches.last()
-                    && (last.number + 1, last.through_step) != (batch.number, batch.from_step)
-                {
-                    return Err(JournalError::Batch { expected: last.number + 1, found: batch.number });
-                }
-                self.batches.push((sequence, batch));
+    }
+
+    /// Handles the answer to [`AppendStep::Read`]: whether the frame there is this one, or `None` if there is no frame. No two
+    /// owners write equal frames, because each frame has the epoch of its owner.
+    pub fn handle_frame(&mut self, found: Result<Option<bool>, String>) {
+        let place = self.expected.next();
+        self.next = match found {
+            Ok(Some(true)) => AppendStep::Stored(place),
+            Ok(Some(false)) if self.faults.has(Mutant::NoFence) => AppendStep::ReadBounds,
+            Ok(Some(false)) if self.faults.has(Mutant::TrustForeignFrame) => AppendStep::Stored(place),
+            Ok(Some(false)) => AppendStep::Fenced,
+            Ok(None) => AppendStep::ReadBounds,
+            Err(cause) => AppendStep::Failed(cause),
+        };
+    }
+
+    /// Handles the answer to [`AppendStep::ReadBounds`].
+    pub fn handle_bounds(&mut self, bounds: Result<(Sequence, Sequence), String>) {
+        self.next = match bounds {
+            Ok((_, last)) if self.faults.has(Mutant::NoFence) => {
+                self.expected = last;
+                AppendStep::Publish(last)
             }
-            Frame::Snapshot(snapshot) => {
-                self.batches.retain(|(_, batch)| batch.number > snapshot.batch_number);
-                self.snapshot = Some(snapshot);
-            }
-        }
-        Ok(())
+            // The frame was purged, so another owner has appended it.
+            Ok((first, _)) if first > self.expected.next() => AppendStep::Fenced,
+            // One of the answers comes from an old leader.
+            Ok((_, last)) => AppendStep::Elsewhere(last),
+            Err(cause) => AppendStep::Failed(cause),
+        };
+    }
+
+    /// Publishes the same frame again, after a failure.
+    pub fn retry(&mut self) {
+        self.next = AppendStep::Publish(self.expected);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::frame::Head;
-    use crate::name::tests::server;
-    use crate::release::Release;
+/// A server on its way to become the owner of a journal: it appends its head directly behind the last frame. From then on, no
+/// append of an earlier owner has the expected last sequence.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    owner: ServerId,
+    epoch: Option<Epoch>,
+    tries: u32,
+    next: ClaimStep,
+}
 
-    fn head(epoch: u64) -> Frame {
-        let owner = server("a", epoch);
-        Frame::Head(Head { epoch: Epoch(epoch), owner, release: Release::CURRENT, hand_over: None })
-    }
+/// The next step of a claim.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ClaimStep {
+    /// Read the last sequence of the journal and the frame with it, and report [`Claim::handle_end`].
+    ReadEnd,
+    /// Append the head behind this sequence, and report [`Claim::handle_appended`].
+    Append(Head, Sequence),
+    /// The journal belongs to the server, and this is the sequence of its head.
+    Owned(Head, Sequence),
+    /// A later owner has claimed the journal.
+    Fenced,
+    /// The journal cannot be claimed now. The text says why.
+    Failed(String),
+}
 
-    fn batch(epoch: u64, number: u64) -> Frame {
-        let (from_step, through_step) = ((number - 1) * 3, number * 3);
-        Frame::Batch(Batch { epoch: Epoch(epoch), number, from_step, through_step, bytes: [].into() })
-    }
-
-    fn snapshot(epoch: u64, sequence: u64, batch_number: u64) -> Frame {
-        Frame::Snapshot(SnapshotRef {
-            epoch: Epoch(epoch),
-            sequence: Sequence(sequence),
-            batch_number,
-            step: batch_number * 3,
-            hash: 0,
-            digest: [0; 32],
-            bytes: 0,
-        })
-    }
-
-    fn recover(first: u64, frames: Vec<Frame>) -> Result<Recovery, JournalError> {
-        let last = Sequence(first + frames.len() as u64 - 1);
-        let frames = (first..).map(Sequence).zip(frames).collect();
-        let mut recovery = Recovery::default();
-        recovery.read(JournalPage { first: Sequence(first), last, frames })?;
-        recovery.check(last)?;
-        Ok(recovery)
-    }
-
-    #[test]
-    fn a_purged_journal_is_restored_from_its_snapshot() {
-        let frames =
-            vec![head(1), batch(1, 1), batch(1, 2), batch(1, 3), snapshot(1, 3, 2), head(2), batch(2, 4)];
-        let whole = recover(1, frames.clone()).unwrap();
-        let purged = recover(4, frames[3..].to_vec()).unwrap();
-        for recovery in [whole, purged] {
-            assert_eq!((recovery.epoch, recovery.last), (Epoch(2), Sequence(7)));
-            assert_eq!((recovery.batch_number(), recovery.step()), (4, 12));
-            assert_eq!(recovery.batches.iter().map(|(_, batch)| batch.number).collect::<Vec<_>>(), [3, 4]);
+impl Claim {
+    /// Begins to claim a journal. Without an epoch, the one after that of the last owner is taken. `after` is the last frame of an
+    /// owner that ended the journal for this server.
+    #[must_use]
+    pub fn new(owner: ServerId, epoch: Option<Epoch>, after: Option<Sequence>) -> Claim {
+        let head = epoch.map(|epoch| head(owner, epoch));
+        Claim {
+            owner,
+            epoch,
+            tries: CLAIM_TRIES,
+            next: head.zip(after).map_or(ClaimStep::ReadEnd, |(head, after)| ClaimStep::Append(head, after)),
         }
     }
 
-    #[test]
-    fn a_journal_that_somebody_purged_or_wrote_into_is_refused_by_name() {
-        assert_eq!(recover(3, vec![batch(1, 2)]), Err(JournalError::Purged { first: Sequence(3) }));
-        assert_eq!(recover(5, vec![]), Err(JournalError::Purged { first: Sequence(5) }));
-        let late = recover(5, vec![batch(1, 4), snapshot(1, 3, 2)]);
-        assert_eq!(late, Err(JournalError::Purged { first: Sequence(5) }));
-        let stale = recover(1, vec![head(2), head(2)]);
-        assert_eq!(stale, Err(JournalError::Epoch { expected: Epoch(2), found: Epoch(2) }));
-        let foreign = recover(1, vec![head(2), batch(1, 1)]);
-        assert_eq!(foreign, Err(JournalError::Epoch { expected: Epoch(2), found: Epoch(1) }));
-        let skipped = recover(1, vec![head(1), batch(1, 1), batch(1, 3)]);
-        assert_eq!(skipped, Err(JournalError::Batch { expected: 2, found: 3 }));
-        let mut recovery = Recovery::default();
-        let frames = vec![(Sequence(1), head(1)), (Sequence(3), batch(1, 1))];
-        let hole = recovery.read(JournalPage { first: Sequence(1), last: Sequence(3), frames });
-        assert_eq!(hole, Err(JournalError::Hole { after: Sequence(1), found: Sequence(3) }));
+    /// The next step.
+    #[must_use]
+    pub fn next(&self) -> &ClaimStep {
+        &self.next
     }
+
+    /// Handles the answer to [`ClaimStep::ReadEnd`].
+    pub fn handle_end(&mut self, last: Sequence, newest: Option<&Frame>) {
+        let newest_epoch = newest.map_or(Epoch(0), Frame::epoch);
+        let head = head(self.owner, self.epoch.unwrap_or(newest_epoch.next()));
+        self.next = if newest.is_some_and(|newest| matches!(newest, Frame::Head(found) if *found == head)) {
+            // An earlier attempt has appended this head.
+            ClaimStep::Owned(head, last)
+        } else if head.epoch <= newest_epoch {
+            ClaimStep::Fenced
+        } else {
+            ClaimStep::Append(head, last)
+        };
+    }
+
+    /// Handles the end of an append of the head.
+    pub fn handle_appended(&mut self, outcome: &AppendStep) {
+        let ClaimStep::Append(head, _) = &self.next else { return };
+        self.tries -= 1;
+        self.next = match outcome {
+            AppendStep::Stored(sequence) => ClaimStep::Owned(head.clone(), *sequence),
+            AppendStep::Failed(cause) if self.tries == 0 => ClaimStep::Failed(cause.clone()),
+            _ if self.tries == 0 => ClaimStep::Failed("others claim it at the same time".to_owned()),
+            _ => ClaimStep::ReadEnd,
+        };
+    }
+}
+
+fn head(owner: ServerId, epoch: Epoch) -> Head {
+    Head { epoch, owner, release: Release::CURRENT, hand_over: None }
 }

@@ -25,10 +25,17 @@ pub fn choose<'a>(
     Some(better.id)
 }
 
+/// A number of a room, by which all servers choose the same candidates (FNV-1a).
+pub(crate) fn number_of(room: Name) -> u64 {
+    let mix = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
+    let hash = room.as_str().bytes().fold(0xCBF2_9CE4_8422_2325, mix);
+    hash ^ (hash >> 29)
+}
+
 impl ServerEntry {
     /// Whether the server may take a new room that requires these tags.
     #[must_use]
-    pub fn may_take(&self, requires: &[Name]) -> bool {
+    pub(crate) fn may_take(&self, requires: &[Name]) -> bool {
         self.phase == ServerPhase::Serving && requires.iter().all(|tag| self.tags.contains(tag))
     }
 }

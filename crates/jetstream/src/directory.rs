@@ -40,6 +40,12 @@ pub(crate) fn room_bytes(entry: &RoomEntry) -> Vec<u8> {
     bytes
 }
 
+pub(crate) fn server_bytes(entry: &ServerEntry) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    entry.encode(&mut bytes);
+    bytes
+}
+
 pub(crate) fn read_server(bytes: &[u8]) -> Result<ServerEntry, ClusterError> {
     ServerEntry::decode(bytes)
         .map_err(|error| ClusterError::request("an entry of the bucket of servers", error))

@@ -11,7 +11,9 @@ use async_nats::jetstream::stream::{
 };
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use nowcast_cluster::{Epoch, FRAME_BYTES_MAX, Frame, Head, Release, ServerId, SnapshotRef};
+use nowcast_cluster::{
+    Append, AppendStep, ClaimStep, Epoch, FRAME_BYTES_MAX, Frame, Sequence, ServerId, SnapshotRef, Stored,
+};
 use nowcast_store::{Problem, WorldName};
 
 use crate::bucket::{from_hex, hex};
@@ -22,9 +24,6 @@ const READ_AHEAD: usize = 32;
 
 /// Maximum number of messages of one journal that are remembered.
 const KNOWN_MAX: usize = 4_096;
-
-/// Attempts to become the owner of a journal to which others write at the same time.
-const CLAIM_TRIES: u32 = 16;
 
 /// Bytes of a message besides its payload.
 const HEADER_BYTES: usize = 1_024;
@@ -77,19 +76,6 @@ pub(crate) struct Note {
     pub(crate) since: (u64, u64),
     /// Number of accounts whose data belongs to the snapshot.
     pub(crate) accounts: u64,
-}
-
-/// The reason why a message was not appended.
-#[derive(Debug)]
-pub(crate) enum AppendError {
-    /// Another owner has appended a message.
-    Fenced,
-    /// The message is larger than NATS accepts.
-    TooLarge,
-    /// The journal does not end with the expected message, and has no message after it.
-    Elsewhere(String),
-    /// NATS did not answer, or cannot write. The message may have been appended.
-    Failed(String),
 }
 
 /// A message with its sequence number.
@@ -229,7 +215,7 @@ impl Journal {
     }
 
     /// Appends the note of a snapshot.
-    pub(crate) async fn append_note(&self, note: &Note, last: u64) -> Result<u64, AppendError> {
+    pub(crate) async fn append_note(&self, note: &Note, last: u64) -> Option<AppendStep> {
         let mut headers =
             vec![(TIME_HEADER, note.time_ms), (BYTES_HEADER, note.since.0), (BATCHES_HEADER, note.since.1)];
         if note.accounts > 0 {
@@ -239,18 +225,17 @@ impl Journal {
     }
 
     /// Appends a frame without further data.
-    pub(crate) async fn append(&self, frame: &Frame, last: u64) -> Result<u64, AppendError> {
+    pub(crate) async fn append(&self, frame: &Frame, last: u64) -> Option<AppendStep> {
         self.publish(frame, last, &[]).await
     }
 
-    /// Appends a message, if `last` is the number of the last message. Returns the number of the new one. If the message
-    /// itself was appended by an earlier attempt, that counts as success. No two owners write equal messages, because each
-    /// message has the epoch of its owner.
-    async fn publish(&self, frame: &Frame, last: u64, headers: &[(&str, u64)]) -> Result<u64, AppendError> {
+    /// Appends a message behind the message `last`, as [`Append`] decides. Returns its last step; `None` if the message is larger
+    /// than NATS accepts.
+    async fn publish(&self, frame: &Frame, last: u64, headers: &[(&str, u64)]) -> Option<AppendStep> {
         let mut bytes = Vec::new();
         frame.encode(&mut bytes);
         if bytes.len() > FRAME_BYTES_MAX || bytes.len() + HEADER_BYTES > self.link.payload_bytes_max() {
-            return Err(AppendError::TooLarge);
+            return None;
         }
         let kind = match frame {
             Frame::Snapshot(_) => "snapshot",
@@ -258,111 +243,114 @@ impl Journal {
             Frame::Head(_) | Frame::Resume(_) => "head",
         };
         let payload = Bytes::from(bytes);
-        let mut message = PublishMessage::build()
-            .payload(payload.clone())
-            .expected_stream(&self.name)
-            .expected_last_sequence(last);
-        for (name, number) in headers {
-            message = message.header(*name, number.to_string().as_str());
-        }
-        let failed = |error: &dyn std::fmt::Display| AppendError::Failed(format!("{}: {error}", self.name));
-        let sent = self.link.context().send_publish(format!("{}.{kind}", self.subject), message).await;
-        match sent.map_err(|error| failed(&error))?.await {
-            Ok(ack) => Ok(ack.sequence),
-            Err(error) => match error.kind() {
-                PublishErrorKind::WrongLastSequence => self.find_own(&payload, last.saturating_add(1)).await,
-                PublishErrorKind::MaxPayloadExceeded => Err(AppendError::TooLarge),
-                _ => Err(failed(&error)),
-            },
+        let mut append = Append::new(Sequence(last));
+        loop {
+            match append.next().clone() {
+                AppendStep::Publish(expected) => {
+                    let mut message = PublishMessage::build()
+                        .payload(payload.clone())
+                        .expected_stream(&self.name)
+                        .expected_last_sequence(expected.0);
+                    for (name, number) in headers {
+                        message = message.header(*name, number.to_string().as_str());
+                    }
+                    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.name);
+                    let subject = format!("{}.{kind}", self.subject);
+                    let sent = match self.link.context().send_publish(subject, message).await {
+                        Ok(ack) => ack.await,
+                        Err(error) => Err(error),
+                    };
+                    append.handle_published(match sent {
+                        Ok(ack) => Stored::Yes(Sequence(ack.sequence)),
+                        Err(error) => match error.kind() {
+                            PublishErrorKind::WrongLastSequence => Stored::Refused,
+                            PublishErrorKind::MaxPayloadExceeded => return None,
+                            _ => Stored::Unknown(failed(&error)),
+                        },
+                    });
+                }
+                AppendStep::Read(sequence) => {
+                    let found = self.found(self.stream.get_raw_message(sequence.0).await);
+                    let is_own = found.map(|found| found.map(|found| found.payload == payload));
+                    append.handle_frame(is_own.map_err(|problem| problem.to_string()));
+                }
+                AppendStep::ReadBounds => {
+                    let bounds = self.bounds().await.map_err(|problem| problem.to_string());
+                    append.handle_bounds(bounds.map(|(first, last)| (Sequence(first), Sequence(last))));
+                }
+                end => return Some(end),
+            }
         }
     }
 
-    /// Decides whether the message with a number is this one, which an earlier attempt appended.
-    async fn find_own(&self, payload: &Bytes, sequence: u64) -> Result<u64, AppendError> {
-        match self.found(self.stream.get_raw_message(sequence).await) {
-            Ok(Some(found)) if found.payload == *payload => Ok(sequence),
-            Ok(Some(_)) => Err(AppendError::Fenced),
-            Ok(None) => match self.bounds().await {
-                // The message was purged, so another owner has appended it.
-                Ok((_, newest)) if newest >= sequence => Err(AppendError::Fenced),
-                // The answer may come from an old leader that does not have the message yet.
-                Ok((_, newest)) => Err(AppendError::Elsewhere(format!(
-                    "{}: the last message is {newest}, and {sequence} cannot be read yet",
-                    self.name
-                ))),
-                Err(problem) => Err(AppendError::Failed(problem.to_string())),
-            },
-            Err(problem) => Err(AppendError::Failed(problem.to_string())),
-        }
-    }
-
-    /// Appends the head of a new owner, so that the previous owner cannot append any more. Without an epoch, the one after that
-    /// of the last owner is taken. Returns the newest note of a snapshot, too.
+    /// Makes a server the owner of the journal, as [`nowcast_cluster::Claim`](nowcast_cluster::Claim) decides. `after` are the note of
+    /// the newest known snapshot, and the message with which the previous owner has ended the journal for this server. Then the
+    /// messages between them are read while the head is appended. Returns the newest note of a snapshot, too, and whether the
+    /// journal ended after that message.
     pub(crate) async fn claim(
         &self,
         owner: ServerId,
         epoch: Option<Epoch>,
-    ) -> Result<(Claim, Option<Note>), Problem> {
-        let mut why = "others claim it at the same time".to_owned();
-        for _ in 0..CLAIM_TRIES {
-            let ((_, last), note) = tokio::try_join!(self.bounds(), self.last_snapshot())?;
-            let newest = match last {
-                0 => None,
-                last => Some(self.frame(last).await?.ok_or_else(|| self.missing(last))?),
-            };
-            let newest_epoch = newest.as_ref().map_or(Epoch(0), Frame::epoch);
-            let epoch = epoch.unwrap_or(newest_epoch.next());
-            let head = Head { epoch, owner, release: Release::CURRENT, hand_over: None };
-            // An attempt before may have appended this head.
-            let is_ours = newest.as_ref() == Some(&Frame::Head(head.clone()));
-            if !is_ours && epoch <= newest_epoch {
-                return Err(Problem::Fenced);
-            }
-            let claim = Claim { epoch, ..self.claim_after(last, newest, note.is_some()).await? };
-            if is_ours {
-                return Ok((claim, note));
-            }
-            match self.append(&Frame::Head(head), last).await {
-                Ok(last) => return Ok((Claim { last, ..claim }, note)),
-                Err(AppendError::Failed(cause) | AppendError::Elsewhere(cause)) => why = cause,
-                Err(AppendError::Fenced | AppendError::TooLarge) => {}
+        after: Option<(Note, u64)>,
+    ) -> Result<(Claim, Option<Note>, bool), Problem> {
+        let mut claim =
+            nowcast_cluster::Claim::new(owner, epoch, after.as_ref().map(|(_, last)| Sequence(*last)));
+        let (mut direct, mut state) = (after, None);
+        loop {
+            match claim.next().clone() {
+                ClaimStep::ReadEnd => {
+                    direct = None;
+                    let read = self.read_end().await?;
+                    claim.handle_end(Sequence(read.0), read.1.as_ref());
+                    // Nothing is written to a damaged journal.
+                    state = Some((self.claim_after(read.0, read.1, read.2.is_some()).await?, read.2));
+                }
+                ClaimStep::Append(head, last) => {
+                    let frame = Frame::Head(head);
+                    let appended = match &direct {
+                        Some((note, after)) => {
+                            let read = self.read(note.sequence + 1, *after);
+                            let (appended, read) = tokio::join!(self.append(&frame, last.0), read);
+                            state = read
+                                .ok()
+                                .and_then(|frames| Some((claim_of(note, &frames)?, Some(note.clone()))));
+                            appended
+                        }
+                        None => self.append(&frame, last.0).await,
+                    };
+                    if let (Some(AppendStep::Stored(sequence)), Some(known)) = (&appended, &self.known) {
+                        lock(known).insert(sequence.0, frame);
+                    }
+                    claim.handle_appended(&appended.unwrap_or(AppendStep::Fenced));
+                }
+                ClaimStep::Owned(head, last) => {
+                    let is_direct = direct.is_some() && state.is_some();
+                    let (state, note) = match state {
+                        Some(state) => state,
+                        // The messages could not be read, or have a newer snapshot.
+                        None => {
+                            let (last, newest, note) = self.read_end().await?;
+                            (self.claim_after(last, newest, note.is_some()).await?, note)
+                        }
+                    };
+                    return Ok((Claim { epoch: head.epoch, last: last.0, ..state }, note, is_direct));
+                }
+                ClaimStep::Fenced => return Err(Problem::Fenced),
+                ClaimStep::Failed(why) => {
+                    return Err(Problem::Unreachable(format!("{} cannot be claimed: {why}", self.name)));
+                }
             }
         }
-        Err(Problem::Unreachable(format!("{} cannot be claimed: {why}", self.name)))
     }
 
-    /// Appends the head of a new owner directly after the message `last`, with which the previous owner has ended the journal. The
-    /// note is that of the newest known snapshot. Reads the messages after it meanwhile. Returns `None` if the journal does not
-    /// end there, or has a newer snapshot. Then [`claim`](Self::claim) decides.
-    pub(crate) async fn claim_at(
-        &self,
-        owner: ServerId,
-        epoch: Epoch,
-        note: &Note,
-        last: u64,
-    ) -> Result<Option<Claim>, Problem> {
-        let head = Frame::Head(Head { epoch, owner, release: Release::CURRENT, hand_over: None });
-        let (appended, read) = tokio::join!(self.append(&head, last), self.read(note.sequence + 1, last));
-        let head_sequence = match appended {
-            Ok(sequence) => sequence,
-            // An equal append would fail again.
-            Err(AppendError::Fenced | AppendError::TooLarge | AppendError::Elsewhere(_)) => return Ok(None),
-            Err(AppendError::Failed(cause)) => return Err(Problem::Unreachable(cause)),
+    /// Reads the last message of the journal, and the newest note of a snapshot.
+    async fn read_end(&self) -> Result<(u64, Option<Frame>, Option<Note>), Problem> {
+        let ((_, last), note) = tokio::try_join!(self.bounds(), self.last_snapshot())?;
+        let newest = match last {
+            0 => None,
+            last => Some(self.frame(last).await?.ok_or_else(|| self.missing(last))?),
         };
-        // If the messages cannot be read now, `claim` finds the head.
-        let Ok(frames) = read else { return Ok(None) };
-        if let Some(known) = &self.known {
-            lock(known).insert(head_sequence, head);
-        }
-        let (mut batch_number, mut tick) = (note.snapshot.batch_number, note.snapshot.step);
-        for (_, frame) in frames {
-            match frame {
-                Frame::Batch(batch) => (batch_number, tick) = (batch.number, batch.through_step),
-                Frame::Snapshot(_) => return Ok(None),
-                Frame::Head(_) | Frame::Resume(_) => {}
-            }
-        }
-        Ok(Some(Claim { epoch, last: head_sequence, batch_number, tick, has_snapshot: true }))
+        Ok((last, newest, note))
     }
 
     /// Returns the state of the journal after its last message, as the newest batch or snapshot records it.
@@ -410,6 +398,19 @@ impl Journal {
     fn failed(&self, what: &str, error: &dyn std::fmt::Display) -> Problem {
         Problem::Unreachable(format!("{} {what}: {error}", self.name))
     }
+}
+
+/// The state of a journal after the messages behind a snapshot; `None` if they have a newer snapshot.
+fn claim_of(note: &Note, frames: &[Numbered]) -> Option<Claim> {
+    let (mut batch_number, mut tick) = (note.snapshot.batch_number, note.snapshot.step);
+    for (_, frame) in frames {
+        match frame {
+            Frame::Batch(batch) => (batch_number, tick) = (batch.number, batch.through_step),
+            Frame::Snapshot(_) => return None,
+            Frame::Head(_) | Frame::Resume(_) => {}
+        }
+    }
+    Some(Claim { epoch: Epoch(0), last: 0, batch_number, tick, has_snapshot: true })
 }
 
 fn lock(known: &Mutex<BTreeMap<u64, Frame>>) -> MutexGuard<'_, BTreeMap<u64, Frame>> {

@@ -25,7 +25,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 
 /// Time for which requests at the start are repeated. A new stream has no leader for a moment.
-const START_WITHIN: Duration = Duration::from_secs(20);
+pub(crate) const START_WITHIN: Duration = Duration::from_secs(20);
 
 /// Time for which a lack of servers is not final. Servers that start at the same time find each other first.
 const PEERS_WITHIN: Duration = Duration::from_secs(5);

@@ -1,101 +1,43 @@
-//! A server's membership in a cluster: its lease, the rooms that it owns, and the servers that own the others.
+//! A server's membership in a cluster: carries out what [`Node`] decides, and passes the answers of JetStream back.
 
-mod life;
-mod rooms;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
-use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
+use bytes::Bytes;
 use nowcast_cluster::{
-    Epoch, LEASE_MAX, Load, Name, ReleasesApart, ServerEntry, ServerId, ServerPhase, choose,
+    Action, Answer, Claimed, Config, ControlAnswer, ControlRequest, Departure, Epoch, Event, LEASE_MAX, Load,
+    Name, Node, Outcome, Revision, RoomEntry, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError,
+    Turn,
 };
+use nowcast_store::{Problem, StoreError, WorldName};
 use tokio::runtime::Runtime;
-use tokio::task::JoinHandle;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::spawn_blocking;
 
-use crate::directory::read_room;
-use crate::leases::Leases;
-use crate::link::at_start;
-use crate::{Bucket, ClusterError, Link, clock};
-
-/// Attempts to change an entry that others change at the same time.
-const TRIES: u32 = 16;
-
-/// Time for which a room is taken again and again while NATS does not answer, or until this server has a lease again.
-const TAKE_WITHIN: Duration = Duration::from_secs(10);
-
-/// Pause before a room is taken again.
-const TAKE_PAUSE: Duration = Duration::from_millis(100);
+use crate::control::{answer_requests, send_within};
+use crate::directory::{read_room, read_server, room_bytes, server_bytes};
+use crate::link::{START_WITHIN, at_start};
+use crate::{Bucket, ChangeError, ClusterError, JetStreamStore, Link, StoreOptions, clock};
 
 /// Maximum time of the entry that ends a server's life.
 const END_WITHIN: Duration = Duration::from_secs(1);
 
-/// Settings of a member.
-#[derive(Clone, Debug)]
-pub struct MemberOptions {
-    /// The name of the server. No other running server of the cluster may have it.
-    pub name: Name,
-    /// The address to which clients move, as the origin of a URL: `http://10.0.0.1:7777`.
-    pub client_address: String,
-    /// The tags of the server, which rooms may require.
-    pub tags: Arc<[Name]>,
-    /// Duration of the lease. After this time without renewal, other servers take the rooms.
-    pub lease: Duration,
-}
+/// The rooms of a server, as far as its membership needs them.
+pub trait Host: Send + Sync {
+    /// Whether the thread of a room runs or waits, and the number of clients that wait for it.
+    fn look_at(&self, room: &str) -> (bool, usize);
 
-/// Whether this server may step a room now.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RoomLease {
-    /// The lease covers this moment.
-    Held,
-    /// The lease is over, and no other server has taken the room yet, as far as is known. The room must wait.
-    Waiting,
-    /// Another server owns the room, or may own it. The room must end.
-    Lost,
-}
+    /// Starts the thread of a room that comes to this server, if it does not run, and keeps the room open until its clients have
+    /// come.
+    ///
+    /// # Errors
+    /// Fails with the reason for the operator.
+    fn open(&self, room: &str) -> Result<(), String>;
 
-/// The place of a room in the cluster.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// This server owns the room.
-    Here,
-    /// A living server owns the room, and has this address for clients.
-    At(String),
-    /// No living server owns the room.
-    Nowhere,
-}
-
-/// The reason why a room was not taken.
-#[derive(Debug, thiserror::Error)]
-pub enum TakeError {
-    /// Another server owns the room.
-    #[error("the server {owner} owns the room")]
-    Elsewhere {
-        /// The owner.
-        owner: ServerId,
-    },
-    /// This server has no lease now.
-    #[error(
-        "this server's lease is over, because NATS does not answer in time or another process has its name"
-    )]
-    NoLease,
-    /// The room's name is not one of the cluster.
-    #[error("the room's name has other characters than a-z, 0-9, '-' and '_'")]
-    Name,
-    /// This server lacks tags that the room requires.
-    #[error("this server has no tag {}, which the room requires (--cluster-require, --cluster-tag)", .0.iter().map(|tag| tag.as_str()).collect::<Vec<_>>().join(", "))]
-    Tags(Vec<Name>),
-    /// A living server of the cluster has a release that is not a neighbour of this one's.
-    #[error("this server takes no rooms: {0}")]
-    Release(#[from] ReleasesApart),
-    /// No such server is alive.
-    #[error("the server {0} is not alive in the cluster. `nowcast cluster status` lists the servers")]
-    NoServer(Name),
-    /// NATS did not answer.
-    #[error(transparent)]
-    Failed(#[from] ClusterError),
+    /// Handles an event of the membership, for metrics and the log.
+    fn note(&self, event: Event);
 }
 
 /// A server's membership. Dropping it stops the renewals; the lease then ends by itself.
@@ -106,285 +48,229 @@ pub struct Member {
 }
 
 struct Inner {
+    link: Link,
     servers: Bucket,
     rooms: Bucket,
-    options: MemberOptions,
+    store: Arc<JetStreamStore>,
     state: Mutex<State>,
+    /// Notified when a room may have its turn.
+    changed: Condvar,
+    /// Notified when a timeout may have changed.
+    woken: Notify,
+    host: OnceLock<Arc<dyn Host>>,
+    handle: tokio::runtime::Handle,
 }
 
+/// Gets the outcome of a task, and must not call the member.
+type Waiter = Box<dyn FnOnce(Outcome) + Send>;
+
 struct State {
-    id: ServerId,
-    /// The revision of this server's entry.
-    revision: u64,
-    leases: Leases,
-    phase: ServerPhase,
-    load: Load,
-    owned: BTreeSet<Name>,
-    lost: BTreeSet<Name>,
-    /// The rooms that other servers have handed to this one, with their epochs, until they are taken.
-    received: BTreeMap<Name, Epoch>,
+    node: Node,
+    waiters: BTreeMap<u64, Waiter>,
+    joined: Option<oneshot::Sender<bool>>,
 }
 
 impl Member {
-    /// Enters the directory with the next incarnation of the server's name, and keeps renewing the lease.
+    /// Enters the directory with the next incarnation of the server's name, and keeps renewing the lease. Opens the store.
     ///
     /// # Errors
     /// Fails if the buckets cannot be opened, if NATS does not answer, or if a running server has the name.
-    pub async fn join(link: &Link, options: MemberOptions) -> Result<Member, ClusterError> {
+    pub async fn join(link: &Link, config: Config, options: StoreOptions) -> Result<Member, ClusterError> {
         let servers = at_start(|| Bucket::open(link, "servers")).await?;
         let rooms = at_start(|| Bucket::open(link, "rooms")).await?;
-        let options = MemberOptions { lease: options.lease.min(LEASE_MAX), ..options };
-        let now = clock::now();
-        let state = State {
-            id: ServerId { name: options.name, incarnation: 0 },
-            revision: 0,
-            leases: Leases::new(options.lease, now),
-            phase: ServerPhase::Serving,
-            load: Load::default(),
-            owned: BTreeSet::new(),
-            lost: BTreeSet::new(),
-            received: BTreeMap::new(),
-        };
-        let inner = Arc::new(Inner { servers, rooms, options, state: Mutex::new(state) });
-        at_start(|| inner.wait_for_last_life()).await?;
-        at_start(|| inner.enter()).await?;
-        at_start(|| inner.look()).await?;
+        let store = Arc::new(JetStreamStore::open(link.clone(), options).await?);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("nowcast-lease")
             .enable_all()
             .build()
             .map_err(|error| ClusterError::request("cannot start a thread", error))?;
-        runtime.spawn(Arc::clone(&inner).renew());
-        runtime.spawn(Arc::clone(&inner).watch());
-        Ok(Member { inner, runtime: Some(runtime) })
-    }
-
-    /// The ID of this server. After a lease that another server ended, the server has a new one.
-    pub fn id(&self) -> ServerId {
-        self.inner.lock().id
-    }
-
-    /// Makes this server the owner of a room in the directory, unless a server that may be alive owns it. Returns the epoch
-    /// with which the room's journal must be claimed. Waits for NATS. `requires` are the tags that a server of the room must
-    /// have.
-    ///
-    /// # Errors
-    /// Fails with the owner's address if another server owns the room, if this server lacks a tag, and if NATS does not answer.
-    pub fn take(&self, room: &str, requires: &[Name]) -> Result<Epoch, TakeError> {
-        let room = Name::new(room).map_err(|_| TakeError::Name)?;
-        let lacking: Vec<Name> =
-            requires.iter().filter(|tag| !self.inner.options.tags.contains(tag)).copied().collect();
-        if !lacking.is_empty() {
-            return Err(TakeError::Tags(lacking));
+        let (name, config) = (config.name, Config { lease: config.lease.min(LEASE_MAX), ..config });
+        let (joined, has_joined) = oneshot::channel();
+        let node = Node::new(clock::now(), config);
+        let inner = Arc::new(Inner {
+            link: link.clone(),
+            servers,
+            rooms,
+            store,
+            state: Mutex::new(State { node, waiters: BTreeMap::new(), joined: Some(joined) }),
+            changed: Condvar::new(),
+            woken: Notify::new(),
+            host: OnceLock::new(),
+            handle: runtime.handle().clone(),
+        });
+        runtime.spawn(Arc::clone(&inner).run());
+        let member = Member { inner, runtime: Some(runtime) };
+        // The last process with this name may have had the longest lease.
+        match tokio::time::timeout(START_WITHIN + 2 * LEASE_MAX, has_joined).await {
+            Ok(Ok(true)) => Ok(member),
+            Ok(_) => Err(ClusterError::NameTaken { name: name.to_string() }),
+            Err(_) => Err(ClusterError::request(format!("cannot enter as {name}"), "NATS does not answer")),
         }
-        let (inner, requires) = (Arc::clone(&self.inner), requires.into());
-        self.wait_for(async move {
-            let until = Instant::now() + TAKE_WITHIN;
-            loop {
-                match inner.take(room, Arc::clone(&requires)).await {
-                    Err(TakeError::NoLease | TakeError::Failed(_))
-                        if Instant::now() < until && !inner.has_ended() =>
-                    {
-                        tokio::time::sleep(TAKE_PAUSE).await;
+    }
+
+    /// Answers the requests of other servers and of the operator from now on.
+    pub fn serve(&self, host: Arc<dyn Host>) {
+        let _ = self.inner.host.set(host);
+        let (inner, name) = (Arc::clone(&self.inner), self.id().name);
+        self.inner.handle.spawn(async move {
+            let link = inner.link.clone();
+            // If NATS refuses the subscription, the operator's requests fail.
+            let _ = answer_requests(link, name, move |request| {
+                let answered = inner.begin_async(|node, now| node.request(now, request));
+                async move {
+                    match answered.await {
+                        Ok(Outcome::Answered(answer)) => answer,
+                        _ => ControlAnswer::Failed { cause: "the server ends".to_owned() },
                     }
-                    outcome => break outcome,
                 }
-            }
-        })
+            })
+            .await;
+        });
     }
 
-    /// Releases a room, so that any server may take it at once. Waits for NATS. A failure is ignored: the room can be taken
-    /// when this server's lease is over.
+    /// The store of the worlds.
+    pub fn store(&self) -> &Arc<JetStreamStore> {
+        &self.inner.store
+    }
+
+    /// The ID of this server. After a life that another server ended, the server has a new one.
+    pub fn id(&self) -> ServerId {
+        self.inner.lock().node.id()
+    }
+
+    /// Makes this server the owner of a room and of its journal, unless a server that may be alive owns it. Returns the epoch.
+    /// Waits for NATS.
+    ///
+    /// # Errors
+    /// Fails if another server owns the room, if this server lacks a tag, and if NATS does not answer.
+    pub fn take(&self, room: &str) -> Result<Epoch, TakeError> {
+        let room = named(room).map_err(|error| TakeError::Failed(error.to_string()))?;
+        match self.inner.begin(|node, now| node.take(now, room)).recv() {
+            Ok(Outcome::Taken(taken)) => taken,
+            _ => Err(TakeError::NoLease),
+        }
+    }
+
+    /// Gives up a room that has ended or stopped, and whose world is stored. If it moves, the target gets it. Otherwise any server
+    /// may take it at once. Waits for NATS. A failure is ignored: the room can be taken when this server's lease is over.
     pub fn release(&self, room: &str) {
-        let Ok(room) = Name::new(room) else { return };
-        let inner = Arc::clone(&self.inner);
-        let released = self.wait_for(async move { inner.release(room).await });
-        // Another server has taken the room already, or NATS does not answer.
-        let _ = released;
-    }
-
-    /// Names a living server in the directory as the target of a hand-over of a room of this server. As soon as the journal has
-    /// the epoch of the target, the target owns the room. Returns this epoch; `None` if another server has taken the room
-    /// before. Waits for NATS.
-    ///
-    /// # Errors
-    /// Fails if the server is not alive, or if NATS does not answer.
-    pub async fn name_target(&self, room: &str, target: Name) -> Result<Option<Epoch>, TakeError> {
-        let room = Name::new(room).map_err(|_| TakeError::Name)?;
-        let target = self.server(target)?.id;
-        self.inner.name_target(room, target).await
-    }
-
-    /// Removes the target of a move from the directory, after the move has ended in any way. If this server still owns the room, it
-    /// stays the owner; otherwise the target becomes the owner. Repeats that until NATS answers. The returned task may be dropped.
-    pub fn end_move(&self, room: &str, target: Name) -> Option<JoinHandle<()>> {
-        let (Ok(room), Some(runtime)) = (Name::new(room), &self.runtime) else { return None };
-        Some(runtime.spawn(Arc::clone(&self.inner).end_move(room, target)))
-    }
-
-    /// Ends this server's ownership of a room that has stopped, and whose target takes it by its journal. The directory follows
-    /// by [`end_move`](Self::end_move).
-    pub fn stop_owning(&self, room: &str) {
-        if let Ok(room) = Name::new(room) {
-            self.inner.lock().owned.remove(&room);
+        let Ok(name) = Name::new(room) else { return };
+        let last = WorldName::new(room).ok().and_then(|world| self.inner.store.last_message(&world));
+        let released = self.inner.begin_if(|node, now| node.release(now, name, last.map(Sequence)));
+        if let Some(released) = released {
+            let _ = released.recv();
         }
-    }
-
-    /// Corrects the directory after this server took a room as the target of a hand-over. Repeats that until NATS answers, while
-    /// this server owns the room.
-    pub fn name_owner(&self, room: &str, epoch: Epoch) {
-        if let (Ok(room), Some(runtime)) = (Name::new(room), &self.runtime) {
-            runtime.spawn(Arc::clone(&self.inner).name_owner(room, epoch));
-        }
-    }
-
-    /// Records that the owner of a room has made this server the owner, with an epoch. The next [`take`](Self::take) of the
-    /// room uses this epoch, and does not wait for the directory.
-    pub fn receive(&self, room: &str, epoch: Epoch) {
-        if let Ok(room) = Name::new(room) {
-            self.inner.lock().received.insert(room, epoch);
-        }
-    }
-
-    /// The entry of a living server.
-    ///
-    /// # Errors
-    /// [`TakeError::NoServer`].
-    pub fn server(&self, name: Name) -> Result<ServerEntry, TakeError> {
-        let state = self.inner.lock();
-        let known = state.leases.living().find(|entry| entry.id.name == name);
-        known.cloned().ok_or(TakeError::NoServer(name))
     }
 
     /// Whether this server may step a room now.
     pub fn lease(&self, room: &str) -> RoomLease {
-        let Ok(room) = Name::new(room) else { return RoomLease::Lost };
-        let state = self.inner.lock();
-        if state.lost.contains(&room) || !state.owned.contains(&room) {
-            RoomLease::Lost
-        } else if state.leases.covers(clock::now()) {
-            RoomLease::Held
-        } else {
-            RoomLease::Waiting
-        }
+        let (Ok(name), Ok(world)) = (Name::new(room), WorldName::new(room)) else { return RoomLease::Lost };
+        let has_journal = self.inner.store.is_owner(&world);
+        self.inner.lock().node.lease(clock::now(), name, has_journal)
     }
 
     /// The rooms that this server owns.
     pub fn owned(&self) -> Vec<Name> {
-        let state = self.inner.lock();
-        state.owned.difference(&state.lost).copied().collect()
+        self.inner.lock().node.owned().collect()
     }
 
-    /// Records that the journal refused this server's appends: another server owns the room.
-    pub fn lose(&self, room: &str) {
-        if let Ok(room) = Name::new(room) {
-            self.inner.lock().lost.insert(room);
+    /// The epoch in which this server owns a room.
+    pub fn epoch(&self, room: &str) -> Option<Epoch> {
+        self.inner.lock().node.epoch(Name::new(room).ok()?)
+    }
+
+    /// Returns the origin of the server to which a client of a room goes, if it is another one: the owner, or the server that is
+    /// chosen for a room without an owner.
+    pub async fn locate(&self, room: &str) -> Option<String> {
+        let room = Name::new(room).ok()?;
+        match self.inner.begin_async(|node, now| node.locate(now, room)).await {
+            Ok(Outcome::Located(origin)) => origin.map(|origin| origin.to_string()),
+            _ => None,
         }
     }
 
-    /// Returns the place of a room, from its entry in the directory. The answer is a hint.
-    ///
-    /// # Errors
-    /// Fails if NATS does not answer.
-    pub async fn place_of(&self, room: &str) -> Result<Place, ClusterError> {
-        let Ok(room) = Name::new(room) else { return Ok(Place::Nowhere) };
-        // After a hand-over, the owner knows of its room before the directory names it.
-        if self.inner.owns(room) {
-            return Ok(Place::Here);
-        }
-        let entry = self.inner.rooms.get(room.as_str()).await?.and_then(|entry| entry.value);
-        let Some(entry) = entry.map(|value| read_room(&value)).transpose()? else {
-            return Ok(Place::Nowhere);
-        };
-        let state = self.inner.lock();
-        // If this server stopped the room for a hand-over, the target owns it now.
-        let living = || entry.holders().filter_map(|id| state.leases.living_server(id));
-        let holder = living().find(|holder| holder.id != state.id).or_else(|| living().next());
-        Ok(match holder {
-            Some(holder) if holder.id == state.id => Place::Here,
-            Some(holder) if !holder.client_address.is_empty() => Place::At(holder.client_address.to_string()),
-            Some(_) | None => Place::Nowhere,
-        })
-    }
-
-    /// Returns the owner of a room by the directory; `None` if no server owns the room. The answer is a hint.
-    ///
-    /// # Errors
-    /// Fails if NATS does not answer.
-    pub async fn owner_of(&self, room: &str) -> Result<Option<ServerId>, ClusterError> {
-        let Ok(room) = Name::new(room) else { return Ok(None) };
-        let entry = self.inner.entry_of(room).await?;
-        Ok(entry.and_then(|(entry, _)| (!entry.is_released).then_some(entry.owner)))
-    }
-
-    /// Whether the lease of a server may still be valid.
-    pub fn may_live(&self, server: ServerId) -> bool {
-        self.inner.lock().leases.living_server(server).is_some()
-    }
-
-    /// Chooses a living server for a room that requires tags: the better one of two. `random` selects the two. Returns the
-    /// server's ID and its address for clients.
-    pub fn choose(&self, requires: &[Name], random: u64) -> Option<(ServerId, String)> {
-        let state = self.inner.lock();
-        // This server's entry shows the phase only after the next renewal.
-        let takes_none = state.phase != ServerPhase::Serving;
-        let living: Vec<&ServerEntry> =
-            state.leases.living().filter(|entry| !(takes_none && entry.id == state.id)).collect();
-        let chosen = choose(living.iter().copied(), requires, random)?;
-        let entry = living.into_iter().find(|entry| entry.id == chosen)?;
-        Some((chosen, entry.client_address.to_string()))
-    }
-
-    /// Sets the load and the phase that the next renewal writes into the directory.
-    pub fn report(&self, load: Load, is_draining: bool) {
+    /// Waits until a room has something to do before it begins: [`Turn::Follow`] or [`Turn::Begin`].
+    pub fn await_turn(&self, room: &str) -> Turn {
+        let Ok(room) = Name::new(room) else { return Turn::Begin };
         let mut state = self.inner.lock();
-        state.load = load;
-        // The end of a life is final.
-        if state.phase != ServerPhase::Dead {
-            state.phase = if is_draining { ServerPhase::Draining } else { ServerPhase::Serving };
+        loop {
+            let now = clock::now();
+            match state.node.turn(now, room) {
+                Turn::Wait(until) => {
+                    let waited = self.inner.changed.wait_timeout(state, until.since(now));
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                }
+                turn => return turn,
+            }
         }
+    }
+
+    /// Records that a room has followed its stored world, or cannot follow it.
+    pub fn followed(&self, room: &str) {
+        self.inner.for_room(room, |node, now, room| node.followed(now, room));
+    }
+
+    /// Records that a room runs. Returns the time for which it stood still on its way from another server.
+    pub fn opened(&self, room: &str) -> Duration {
+        self.inner.for_room(room, |node, now, room| node.opened(now, room))
+    }
+
+    /// The way of a room whose lease is [`RoomLease::Leaving`].
+    pub fn departure(&self, room: &str) -> Option<Departure> {
+        self.inner.lock().node.departure(Name::new(room).ok()?).cloned()
+    }
+
+    /// Records the number of clients of a room that now connect to the server to which it moves.
+    pub fn announced(&self, room: &str, clients: usize) {
+        self.inner.for_room(room, |node, now, room| node.announced(now, room, clients));
+    }
+
+    /// Records that the snapshot before the stop of a room was stored, or cannot be stored.
+    pub fn stored_ahead(&self, room: &str) {
+        self.inner.for_room(room, |node, now, room| node.stored_ahead(now, room));
+    }
+
+    /// Records that a room has stopped, because it moves.
+    pub fn stopped(&self, room: &str) {
+        self.inner.for_room(room, |node, now, room| node.stopped(now, room));
+    }
+
+    /// Records that a room cannot move, because its world could not be stored. The room continues here.
+    pub fn stay(&self, room: &str) {
+        self.inner.for_room(room, |node, now, room| node.stay(now, room));
+    }
+
+    /// Ends the waiting of rooms that come from other servers, because this server ends.
+    pub fn expect_no_rooms(&self) {
+        self.inner.with(|node, _| node.expect_no_rooms());
+    }
+
+    /// Sets the load that the next renewal writes into the directory.
+    pub fn report(&self, load: Load) {
+        self.inner.lock().node.set_load(load);
     }
 
     /// The addresses of the other servers that may be alive, for clients whose server does not answer.
     pub fn addresses(&self) -> Vec<String> {
-        let state = self.inner.lock();
-        let others = state.leases.living().filter(|entry| entry.id != state.id);
-        others.map(|entry| entry.client_address.to_string()).collect()
+        self.inner.lock().node.addresses().map(str::to_owned).collect()
     }
 
     /// The addresses of all other servers in the directory, including those that have ended.
     pub fn known_addresses(&self) -> Vec<String> {
-        let state = self.inner.lock();
-        let others = state.leases.servers().filter(|seen| seen.entry.id.name != state.id.name);
-        others.map(|seen| seen.entry.client_address.to_string()).collect()
+        self.inner.lock().node.known_addresses().map(str::to_owned).collect()
     }
 
     /// Whether the lease covers this moment.
     pub fn has_lease(&self) -> bool {
-        self.inner.has_lease()
+        self.inner.lock().node.has_lease(clock::now())
     }
 
     /// Ends this server's life in the directory, so that others may take its rooms at once. Waits for NATS, at most 1 s.
     pub fn leave(&self) {
-        let inner = Arc::clone(&self.inner);
-        let _ = self.wait_for(async move {
-            // Without an answer, the lease ends by itself.
-            let _ = tokio::time::timeout(END_WITHIN, inner.end()).await;
-            Ok(())
-        });
-    }
-
-    fn wait_for<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = Result<T, TakeError>> + Send + 'static,
-    ) -> Result<T, TakeError> {
-        let (answer, answered) = sync_channel(1);
-        self.runtime.as_ref().expect("the runtime exists until the drop").spawn(async move {
-            // The caller waits for the answer, unless it panicked.
-            let _ = answer.send(future.await);
-        });
-        answered.recv().unwrap_or(Err(TakeError::NoLease))
+        let left = self.inner.begin(|node, now| node.leave(now));
+        // Without an answer, the lease ends by itself.
+        let _ = left.recv_timeout(END_WITHIN);
     }
 }
 
@@ -403,23 +289,186 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_lease(&self) -> bool {
-        self.lock().leases.covers(clock::now())
+    /// Calls the node, and starts everything that it wants.
+    fn with<T>(self: &Arc<Self>, f: impl FnOnce(&mut Node, nowcast_cluster::Time) -> T) -> T {
+        let mut state = self.lock();
+        let result = f(&mut state.node, clock::now());
+        self.pump(&mut state);
+        result
     }
 
-    /// Whether this server has left the cluster.
-    fn has_ended(&self) -> bool {
-        self.lock().phase == ServerPhase::Dead
+    fn for_room<T: Default>(
+        self: &Arc<Self>,
+        room: &str,
+        f: impl FnOnce(&mut Node, nowcast_cluster::Time, Name) -> T,
+    ) -> T {
+        Name::new(room).map(|room| self.with(|node, now| f(node, now, room))).unwrap_or_default()
     }
 
-    /// Whether this server owns a room, and its lease covers this moment.
-    fn owns(&self, room: Name) -> bool {
-        self.has_taken(room) && self.has_lease()
+    /// Begins a task, whose outcome goes to a waiter. Waiters are registered before anything else happens.
+    fn begin_with(
+        self: &Arc<Self>,
+        f: impl FnOnce(&mut Node, nowcast_cluster::Time) -> Option<u64>,
+        waiter: Waiter,
+    ) -> bool {
+        let mut state = self.lock();
+        let task = f(&mut state.node, clock::now());
+        if let Some(task) = task {
+            state.waiters.insert(task, waiter);
+        }
+        self.pump(&mut state);
+        task.is_some()
     }
 
-    /// Whether this server has taken a room and neither given nor lost it, with or without a lease.
-    fn has_taken(&self, room: Name) -> bool {
-        let state = self.lock();
-        state.owned.contains(&room) && !state.lost.contains(&room)
+    fn begin_if(
+        self: &Arc<Self>,
+        f: impl FnOnce(&mut Node, nowcast_cluster::Time) -> Option<u64>,
+    ) -> Option<Receiver<Outcome>> {
+        let (sender, receiver) = sync_channel(1);
+        // The caller may have given up.
+        self.begin_with(f, Box::new(move |outcome| _ = sender.send(outcome))).then_some(receiver)
+    }
+
+    fn begin(self: &Arc<Self>, f: impl FnOnce(&mut Node, nowcast_cluster::Time) -> u64) -> Receiver<Outcome> {
+        let (sender, receiver) = sync_channel(1);
+        self.begin_with(|node, now| Some(f(node, now)), Box::new(move |outcome| _ = sender.send(outcome)));
+        receiver
+    }
+
+    fn begin_async(
+        self: &Arc<Self>,
+        f: impl FnOnce(&mut Node, nowcast_cluster::Time) -> u64,
+    ) -> oneshot::Receiver<Outcome> {
+        let (sender, receiver) = oneshot::channel();
+        self.begin_with(|node, now| Some(f(node, now)), Box::new(move |outcome| _ = sender.send(outcome)));
+        receiver
+    }
+
+    fn pump(self: &Arc<Self>, state: &mut State) {
+        while let Some((number, action)) = state.node.poll_action() {
+            let inner = Arc::clone(self);
+            self.handle.spawn(async move {
+                let answer = inner.carry_out(action).await;
+                inner.with(|node, now| node.handle_answer(now, number, answer));
+            });
+        }
+        while let Some(event) = state.node.poll_event() {
+            match event {
+                Event::Joined | Event::NameTaken => {
+                    let joined = state.joined.take();
+                    _ = joined.map(|joined| joined.send(event == Event::Joined));
+                }
+                Event::Finished(task, outcome) => {
+                    if let Some(waiter) = state.waiters.remove(&task) {
+                        waiter(outcome);
+                    }
+                }
+                event => self.host.get().into_iter().for_each(|host| host.note(event.clone())),
+            }
+        }
+        self.changed.notify_all();
+        self.woken.notify_one();
+    }
+
+    /// Calls the node when it is due.
+    async fn run(self: Arc<Self>) {
+        loop {
+            let due = self.lock().node.poll_timeout();
+            let left = due.map(|due| due.since(clock::now()));
+            match left {
+                Some(Duration::ZERO) => self.with(|node, now| node.handle_timeout(now)),
+                Some(left) => _ = tokio::time::timeout(left, self.woken.notified()).await,
+                None => self.woken.notified().await,
+            }
+        }
+    }
+
+    async fn carry_out(self: &Arc<Self>, action: Action) -> Answer {
+        match action {
+            Action::ReadServers => Answer::Servers(self.read_servers().await.map_err(text)),
+            Action::ReadServer(name) => {
+                Answer::Server(read(&self.servers, name, read_server).await.map_err(text))
+            }
+            Action::WriteServer(entry, replaces) => {
+                let bytes = server_bytes(&entry);
+                Answer::Stored(write(&self.servers, entry.id.name, bytes.into(), replaces).await)
+            }
+            Action::ReadRoom(room) => Answer::Room(read(&self.rooms, room, read_room).await.map_err(text)),
+            Action::WriteRoom(room, entry, replaces) => {
+                Answer::Stored(write(&self.rooms, room, room_bytes(&entry).into(), replaces).await)
+            }
+            Action::ClaimJournal { room, owner, epoch, after } => {
+                let store = Arc::clone(&self.store);
+                let claim = spawn_blocking(move || {
+                    let world = WorldName::new(room.as_str()).map_err(text)?;
+                    match store.claim_for(&world, owner, Some(epoch), after.map(|after| after.0)) {
+                        Ok(_) => Ok(Claimed::Owned),
+                        Err(StoreError { problem: Problem::Fenced, .. }) => Ok(Claimed::Fenced),
+                        Err(error) => Err(error.to_string()),
+                    }
+                });
+                let claimed = claim.await.unwrap_or_else(|error| Err(error.to_string()));
+                Answer::Claimed(claimed.unwrap_or_else(Claimed::Failed))
+            }
+            Action::Ask { server, request, within } => {
+                Answer::Told(send_within(&self.link, server, &request, within).await.map_err(text))
+            }
+            Action::LookAtRoom(room) => {
+                let host = self.host.get();
+                let (is_open, waiting) = host.map_or((false, 0), |host| host.look_at(room.as_str()));
+                Answer::RoomState { is_open, waiting }
+            }
+            Action::OpenRoom(room) => {
+                let host = self.host.get().ok_or_else(|| "the server does not serve yet".to_owned());
+                Answer::Done(host.and_then(|host| host.open(room.as_str())))
+            }
+            Action::Prefetch(room) => Answer::Done(match WorldName::new(room.as_str()) {
+                Ok(world) => self.store.prefetch(&world).await.map_err(text),
+                Err(error) => Err(error.to_string()),
+            }),
+        }
+    }
+
+    async fn read_servers(&self) -> Result<Vec<(Revision, ServerEntry)>, ClusterError> {
+        let listed = self.servers.list().await?;
+        let found = listed.into_iter().filter_map(|(_, value, revision)| {
+            // An entry that another program wrote names no server.
+            Some((Revision(revision), read_server(&value).ok()?))
+        });
+        Ok(found.collect())
+    }
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn named(room: &str) -> Result<Name, &'static str> {
+    Name::new(room).map_err(|_| "the room's name has other characters than a-z, 0-9, '-' and '_'")
+}
+
+async fn read<T>(
+    bucket: &Bucket,
+    key: Name,
+    decode: impl Fn(&[u8]) -> Result<T, ClusterError>,
+) -> Result<Option<(Revision, T)>, ClusterError> {
+    let Some(entry) = bucket.get(key.as_str()).await? else { return Ok(None) };
+    let value = entry.value.map(|value| decode(&value)).transpose()?;
+    Ok(value.map(|value| (Revision(entry.revision), value)))
+}
+
+async fn write(bucket: &Bucket, key: Name, value: Bytes, replaces: Revision) -> Stored<Revision> {
+    let mut stored = bucket.set(key.as_str(), value.clone(), replaces.0).await;
+    if let (Err(ChangeError::Conflict), Revision(0)) = (&stored, replaces)
+        && let Ok(Some(deleted)) = bucket.get(key.as_str()).await
+        && deleted.value.is_none()
+    {
+        // To the node, a deleted entry does not exist.
+        stored = bucket.set(key.as_str(), value, deleted.revision).await;
+    }
+    match stored {
+        Ok(revision) => Stored::Yes(Revision(revision)),
+        Err(ChangeError::Conflict) => Stored::Refused,
+        Err(ChangeError::Failed(error)) => Stored::Unknown(error.to_string()),
     }
 }

@@ -386,7 +386,7 @@ impl WorldStore for JetStreamStore {
                 if journal.last_snapshot().await?.is_some() {
                     return Err(Problem::Exists);
                 }
-                let (claim, _) = journal.claim(options.server, None).await?;
+                let (claim, ..) = journal.claim(options.server, None, None).await?;
                 let writer = WorldWriter {
                     world: name,
                     lanes,

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nowcast_cluster::{Batch as FrameBatch, Frame, Sequence, SnapshotRef};
+use nowcast_cluster::{AppendStep, Batch as FrameBatch, Frame, Sequence, SnapshotRef};
 use nowcast_store::{AccountRecord, Batch, Continuity, Problem, Snapshot, WorldName, read_file, write_file};
 use tokio::sync::Notify;
 
 use crate::buckets::{Buckets, accounts_name, object_name};
 use crate::envelope::{Envelope, SavedAccount};
-use crate::journal::{AppendError, Claim, Journal, Note};
+use crate::journal::{Claim, Journal, Note};
 use crate::lanes::{Job, Lanes, Next, Work};
 
 /// Time after which a batch without changes is written. It only says that time has passed.
@@ -247,17 +247,17 @@ impl WorldWriter {
                 Message::Frame(frame) => self.journal.append(frame, self.claim.last).await,
                 Message::Note(note) => self.journal.append_note(note, self.claim.last).await,
             };
-            match appended {
-                Ok(last) => {
-                    self.claim.last = last;
+            let cause = match appended {
+                Some(AppendStep::Stored(last)) => {
+                    self.claim.last = last.0;
                     return Ok(());
                 }
-                Err(AppendError::Fenced) => return Err(Fate::Fenced),
-                Err(AppendError::TooLarge) => return Err(Fate::Lost),
-                Err(AppendError::Failed(cause) | AppendError::Elsewhere(cause)) => {
-                    self.pause(&mut pause, cause).await?;
-                }
-            }
+                Some(AppendStep::Fenced) => return Err(Fate::Fenced),
+                None => return Err(Fate::Lost),
+                Some(AppendStep::Failed(cause)) => cause,
+                Some(other) => format!("the journal of {} ends elsewhere: {other:?}", self.world),
+            };
+            self.pause(&mut pause, cause).await?;
         }
     }
 

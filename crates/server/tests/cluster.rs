@@ -16,8 +16,8 @@ use common::session::Guest;
 use common::view::View;
 use common::{PATIENCE, TestServer, script};
 use nowcast::{CarrierKind, Connector};
-use nowcast_cluster::Name;
-use nowcast_jetstream::{ControlAnswer, ControlRequest, Directory, Link, LinkOptions, drain};
+use nowcast_cluster::{ControlAnswer, ControlRequest, Name};
+use nowcast_jetstream::{Directory, Link, LinkOptions, drain, send};
 use nowcast_server::cluster::{ClusterConfig, LEASE};
 use nowcast_server::world::Value;
 use nowcast_server::{BindError, Config, Server};
@@ -156,7 +156,7 @@ fn name(text: &str) -> Name {
 
 /// Sends a request to a server of the cluster. Returns its sentence, or the cause of its failure.
 async fn ask(link: &Link, request: &ControlRequest, server: &str) -> Result<String, String> {
-    request.send(link, name(server)).await.expect("the server answers").into_result()
+    send(link, name(server), request).await.expect("the server answers").into_result()
 }
 
 fn counts(view: &View) -> u64 {
@@ -226,10 +226,10 @@ async fn a_room_moves_while_people_are_in_it_and_a_drained_server_gives_its_room
     count_once(&mut ada, 1).await;
     let south = nats.serve("south").await;
     let link = nats.link().await;
-    let to_south = ControlRequest::Move { room: "yard".into(), target: "south".into() };
+    let to_south = ControlRequest::Move { room: name("yard"), target: name("south") };
     let refused = ask(&link, &to_south, "south").await.expect_err("the server does not own the room");
     assert!(refused.contains("does not own room yard"), "{refused}");
-    let nowhere = ControlRequest::Move { room: "yard".into(), target: "west".into() };
+    let nowhere = ControlRequest::Move { room: name("yard"), target: name("west") };
     let refused = ask(&link, &nowhere, "north").await.expect_err("there is no such server");
     assert!(refused.contains("west is not alive"), "{refused}");
     // The first server learns of the second one within its interval.
@@ -279,7 +279,7 @@ async fn of_two_moves_of_a_room_at_once_the_second_is_refused_and_a_drain_report
     let bob = join_room(north.address, "yard-2", "Bob", [8; 16]).await;
     let south = nats.serve("south").await;
     let link = nats.link().await;
-    let to = |target: &str| ControlRequest::Move { room: "yard".into(), target: target.into() };
+    let to = |target: &str| ControlRequest::Move { room: name("yard"), target: name(target) };
     let (to_south, to_north) = (to("south"), to("north"));
     // The first server learns of the second one within its interval.
     let moved = async { while ask(&link, &to_south, "north").await.is_err() {} };
@@ -292,7 +292,7 @@ async fn of_two_moves_of_a_room_at_once_the_second_is_refused_and_a_drain_report
     assert!(text.contains("moved from south to north"), "{text}");
     assert!(refused.contains("room yard is moving to north already"), "{refused}");
 
-    let next = ControlRequest::Drain.send(&link, name("north")).await.expect("the server answers");
+    let next = send(&link, name("north"), &ControlRequest::Drain).await.expect("the server answers");
     let ControlAnswer::Continues { text } = next else { panic!("a room is left: {next:?}") };
     assert!(text.contains("to south") && text.contains("Rooms that are left: 1"), "{text}");
     let mut reports = Vec::new();
@@ -320,16 +320,16 @@ async fn a_server_takes_the_room_that_it_expects_if_the_owner_is_killed_before_t
     count_once(&mut ada, 1).await;
     let (south, link) = (nats.serve("south").await, nats.link().await);
     // The first request of a move.
-    let expect = ControlRequest::Expect { room: "yard".into() };
+    let expect = ControlRequest::Expect { room: name("yard") };
     ask(&link, &expect, "south").await.expect("the server expects the room");
-    let prepare = ControlRequest::Prepare { room: "yard".into() };
+    let prepare = ControlRequest::Prepare { room: name("yard") };
     ask(&link, &prepare, "south").await.expect("the server restores the room");
     north.kill();
     drop(ada);
     // Each request lets the room wait for its whole time again. So only the death of the owner ends the wait.
     let expecting = tokio::spawn(async move {
         loop {
-            let _ = expect.send(&link, name("south")).await;
+            let _ = send(&link, name("south"), &expect).await;
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     });
@@ -368,7 +368,7 @@ async fn a_client_in_rust_follows_its_room_to_another_server_and_repeats_its_act
     let player = ada.client().view().welcome().map(|welcome| welcome.player);
 
     let (south, link) = (nats.serve("south").await, nats.link().await);
-    let to_south = ControlRequest::Move { room: "yard".into(), target: "south".into() };
+    let to_south = ControlRequest::Move { room: name("yard"), target: name("south") };
     let moving = async {
         while let Err(cause) = ask(&link, &to_south, "north").await {
             // The first server learns of the second one within its interval.

@@ -1,5 +1,5 @@
-//! Runs many lives of the core of `crates/cluster` in virtual time, and checks each against the promises of `docs/CLUSTER.md`. Servers do
-//! not run this core.
+//! Runs many lives of the core of `crates/cluster`, which servers run, in virtual time, and checks each against the promises of
+//! `docs/CLUSTER.md`.
 
 use std::time::{Duration, Instant};
 
@@ -52,8 +52,8 @@ impl Lives {
         let mut section = Section::new("Lives");
         section.text(
             "Each life has two to four servers, one or two rooms, clients with durable actions, and up to eight faults, all from \
-             one seed. NATS, the links and the clocks are models. The servers run the core of crates/cluster, and not the code of \
-             `nowcast serve --cluster`.",
+             one seed. The servers run the core of crates/cluster, as `nowcast serve --cluster` does. NATS, the clocks, the rooms and \
+             their stores are models.",
         );
         section.text(
             "Checks at each event: one owner at a time confirms and shows states; confirmed actions happen exactly once; states \

@@ -13,14 +13,13 @@ use crate::output;
 
 /// Cause random faults in clusters, and check the promises of docs/CLUSTER.md
 ///
-/// With --simulate, the sans-IO core of crates/cluster runs in virtual time, with models of NATS, links and clocks. "nowcast serve
-/// --cluster" does not run this core, so --simulate tests the design. With --faults, the program itself is tested: servers (nowcast
-/// serve --cluster) and nats-servers are killed, stopped, slowed and separated from each other, and one disk is filled, while rooms
+/// With --simulate, the sans-IO core of crates/cluster, which decides in servers, runs in virtual time, with models of NATS, clocks and
+/// rooms. With --faults, the program itself is tested: servers (nowcast serve --cluster) and nats-servers are killed, stopped, slowed and separated from each other, and one disk is filled, while rooms
 /// move. A seed determines each life. If a promise is broken, the command prints the seed, and the shortest script that still breaks
 /// the promise.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Drive the core of crates/cluster, which servers do not run, with models of NATS, links and clocks
+    /// Drive the core of crates/cluster in virtual time, with models of NATS, clocks and rooms
     #[arg(long, required_unless_present_any = ["faults", "script"], conflicts_with_all = ["faults", "script"])]
     simulate: bool,
     /// Number of lives in virtual time

@@ -14,61 +14,46 @@ use crate::writer::WorldWriter;
 
 impl JetStreamStore {
     /// Makes this server the owner of a world's journal. The previous owner can write nothing from then on. Without an epoch,
-    /// the one after that of the last owner is taken; servers of a cluster pass the epoch that the directory gave them. Returns
-    /// the epoch. Waits for NATS.
+    /// the one after that of the last owner is taken. Returns the epoch. Waits for NATS.
     ///
     /// # Errors
     /// Returns [`Problem::Fenced`] if a later epoch is in the journal.
     pub fn claim(&self, world: &WorldName, epoch: Option<Epoch>) -> Result<Epoch, StoreError> {
+        self.claim_for(world, self.options.server, epoch, None)
+    }
+
+    /// Like [`claim`](Self::claim), for a server of a cluster with the epoch that the directory gave it. `after` is the message
+    /// with which the previous owner has ended the journal for this server. If that is so and the world was
+    /// [prefetched](Self::prefetch), one message to NATS is enough.
+    ///
+    /// # Errors
+    /// Returns [`Problem::Fenced`] if a later epoch is in the journal.
+    pub fn claim_for(
+        &self,
+        world: &WorldName,
+        owner: ServerId,
+        epoch: Option<Epoch>,
+        after: Option<u64>,
+    ) -> Result<Epoch, StoreError> {
         let name = world.clone();
-        let claimed = self.wait_for(move |Parts { link, buckets, options, prefetched, .. }| {
+        let claimed = self.wait_for(move |Parts { link, buckets, prefetched, .. }| {
             let name = name.clone();
             async move {
-                let journal = match prefetched.journal(&name) {
-                    Some(journal) => journal,
-                    None => Journal::open(&link, &name).await?,
+                let (journal, after) = match prefetched.journal(&name) {
+                    Some(journal) => (journal, prefetched.note(&name).zip(after)),
+                    None => (Journal::open(&link, &name).await?, None),
                 };
-                let (claim, note) = journal.claim(options.server, epoch).await?;
+                let (claim, note, is_direct) = journal.claim(owner, epoch, after).await?;
                 let accounts = accounts_since_snapshot(&journal, &buckets, &name, note.as_ref(), claim.last);
                 for account in accounts.await? {
                     buckets.put_account(&account).await?;
                 }
-                Ok::<_, Problem>((journal, claim))
+                Ok::<_, Problem>((journal, claim, is_direct))
             }
         });
-        let (journal, claim) = claimed.map_err(|problem| self.failed(problem, Some(world)))?;
-        self.prefetched.claimed(world, None);
+        let (journal, claim, is_direct) = claimed.map_err(|problem| self.failed(problem, Some(world)))?;
+        self.prefetched.claimed(world, is_direct.then_some(claim.last));
         Ok(self.begin_writing(world, journal, claim))
-    }
-
-    /// Like [`claim`](Self::claim), for a world that was [prefetched](Self::prefetch) and whose owner has ended its journal with
-    /// the message `last`. If that is so, one message to NATS is enough.
-    ///
-    /// # Errors
-    /// Returns [`Problem::Fenced`] if a later epoch is in the journal.
-    pub fn claim_at(&self, world: &WorldName, epoch: Epoch, last: u64) -> Result<Epoch, StoreError> {
-        let name = world.clone();
-        let claimed = self.wait_for(move |Parts { buckets, options, prefetched, .. }| {
-            let name = name.clone();
-            async move {
-                let prefetched = prefetched.journal(&name).zip(prefetched.note(&name));
-                let Some((journal, note)) = prefetched else { return Ok(None) };
-                let claim = journal.claim_at(options.server, epoch, &note, last).await?;
-                let Some(claim) = claim else { return Ok(None) };
-                let accounts = accounts_since_snapshot(&journal, &buckets, &name, Some(&note), last);
-                for account in accounts.await? {
-                    buckets.put_account(&account).await?;
-                }
-                Ok::<_, Problem>(Some((journal, claim)))
-            }
-        });
-        match claimed.map_err(|problem| self.failed(problem, Some(world)))? {
-            Some((journal, claim)) => {
-                self.prefetched.claimed(world, Some(claim.last));
-                Ok(self.begin_writing(world, journal, claim))
-            }
-            None => self.claim(world, Some(epoch)),
-        }
     }
 
     /// Starts the writer of a claimed world. Returns the epoch of the claim.

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use nowcast_cluster::Epoch;
+use nowcast_cluster::{Epoch, Name, ServerId};
 use nowcast_jetstream::JetStreamStore;
 use nowcast_store::{
-    ActionId, Attempt, Health, Lost, Moment, Problem, Refused, RefusedWhy, Store as _, WorldName,
+    ActionId, Attempt, Health, Lost, Moment, Problem, Refused, RefusedWhy, Store as _, StoreError, WorldName,
 };
 use nowcast_world::{Command, PlayerId};
 
@@ -13,6 +13,17 @@ use super::garden::{self, Story};
 use super::{PATIENCE, Servers, block_on, completion, name, open, own_name, shared};
 
 const ADA: PlayerId = PlayerId(1);
+
+/// Claims a world whose owner ended it with the message `last`.
+fn claim_after(
+    store: &JetStreamStore,
+    world: &WorldName,
+    epoch: Epoch,
+    last: u64,
+) -> Result<Epoch, StoreError> {
+    let owner = ServerId { name: Name::new("south").expect("the name is valid"), incarnation: epoch.0 };
+    store.claim_for(world, owner, Some(epoch), Some(last))
+}
 
 /// Begins a world with one player, and stores it.
 fn begin(store: &JetStreamStore, world: &WorldName) -> Story {
@@ -97,7 +108,7 @@ fn a_world_is_claimed_directly_after_the_last_message_of_its_owner_and_loaded_wi
     assert_eq!(count(&first, &mut before, 2), (Attempt::First, Ok(())));
     let last = first.last_message(&plaza).expect("the first store owns the world");
     assert_eq!(second.last_message(&plaza), None);
-    assert_eq!(second.claim_at(&plaza, Epoch(2), last).unwrap(), Epoch(2));
+    assert_eq!(claim_after(&second, &plaza, Epoch(2), last).unwrap(), Epoch(2));
     assert_eq!(second.last_message(&plaza), Some(last + 1), "the head is the next message");
     let loaded = second.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
     let mut after = Story::resume(&loaded, 7);
@@ -117,7 +128,7 @@ fn a_claim_after_a_message_that_is_not_the_last_finds_the_end_of_the_journal() {
     let early = first.last_message(&plaza).expect("the first store owns the world");
     block_on(second.prefetch(&plaza)).unwrap();
     assert_eq!(count(&first, &mut before, 2), (Attempt::First, Ok(())));
-    assert_eq!(second.claim_at(&plaza, Epoch(2), early).unwrap(), Epoch(2));
+    assert_eq!(claim_after(&second, &plaza, Epoch(2), early).unwrap(), Epoch(2));
     let loaded = second.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
     let mut after = Story::resume(&loaded, 7);
     assert_eq!(garden::count(&after.world, 1), 2);
@@ -128,12 +139,12 @@ fn a_claim_after_a_message_that_is_not_the_last_finds_the_end_of_the_journal() {
     after.snapshot(&second);
     second.commit(PATIENCE).unwrap();
     let last = second.last_message(&plaza).expect("the second store owns the world");
-    assert_eq!(first.claim_at(&plaza, Epoch(3), last).unwrap(), Epoch(3));
+    assert_eq!(claim_after(&first, &plaza, Epoch(3), last).unwrap(), Epoch(3));
     let loaded = first.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
     let mut again = Story::resume(&loaded, 7);
     assert_eq!((loaded.batches.len(), garden::count(&again.world, 1)), (0, 3));
     assert_eq!(count(&first, &mut again, 4), (Attempt::First, Ok(())));
-    let older = second.claim_at(&plaza, Epoch(2), last).unwrap_err();
+    let older = claim_after(&second, &plaza, Epoch(2), last).unwrap_err();
     assert!(matches!(older.problem, Problem::Fenced), "{older}");
 }
 
@@ -148,7 +159,7 @@ fn a_claim_after_a_message_that_does_not_exist_or_was_purged_is_decided_without_
     block_on(second.prefetch(&plaza)).unwrap();
     let last = first.last_message(&plaza).expect("the first store owns the world");
     // A repeated append would fail until the time of requests is over, and the claim with it.
-    assert_eq!(second.claim_at(&plaza, Epoch(2), last + 100).unwrap(), Epoch(2));
+    assert_eq!(claim_after(&second, &plaza, Epoch(2), last + 100).unwrap(), Epoch(2));
     assert_eq!(second.last_message(&plaza), Some(last + 1), "the head is at the end of the journal");
 
     let loaded = second.load(&plaza, Moment::Last).unwrap().expect("the world was stored");
@@ -163,7 +174,7 @@ fn a_claim_after_a_message_that_does_not_exist_or_was_purged_is_decided_without_
         assert_eq!(count(&second, &mut after, number), (Attempt::First, Ok(())));
     }
     block_on(stream.delete_message(early + 1)).unwrap();
-    let older = first.claim_at(&plaza, Epoch(2), early).unwrap_err();
+    let older = claim_after(&first, &plaza, Epoch(2), early).unwrap_err();
     assert!(matches!(older.problem, Problem::Fenced), "{older}");
 }
 

@@ -3,7 +3,6 @@
 mod commands;
 mod control;
 mod metrics;
-mod moves;
 mod node;
 mod publishing;
 mod receiving;
@@ -11,10 +10,8 @@ mod receiving;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nowcast_cluster::{Name, NameError};
-use nowcast_jetstream::{
-    ClusterError, JetStreamStore, Link, LinkOptions, Member, MemberOptions, StoreOptions,
-};
+use nowcast_cluster::{Config as MemberConfig, Name, NameError};
+use nowcast_jetstream::{ClusterError, Link, LinkOptions, Member, StoreOptions};
 use nowcast_room::{Ownership, PersistenceThread};
 use nowcast_store::StoreError;
 use tokio::task::spawn_blocking;
@@ -106,19 +103,18 @@ pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, A
         for warning in link.warnings() {
             warn!("{warning}");
         }
-        let options = MemberOptions {
-            name,
-            client_address: config.client_address,
+        let config = MemberConfig {
+            client_address: config.client_address.into(),
             tags: tags.into(),
+            requires: requires.into(),
             lease: config.lease,
+            ..MemberConfig::new(name)
         };
-        let member = Member::join(&link, options).await?;
-        let options = StoreOptions { server: member.id(), ..StoreOptions::default() };
-        let store = JetStreamStore::open(link.clone(), options).await?;
-        Ok::<_, ClusterError>((link, member, store))
+        let member = Member::join(&link, config, StoreOptions::default()).await?;
+        Ok::<_, ClusterError>((link, member))
     });
     let joined = joined.await;
-    let (link, member, store) = match joined {
+    let (link, member) = match joined {
         Ok(Ok(joined)) => joined,
         Ok(Err(error)) => {
             runtime.shutdown_background();
@@ -127,7 +123,7 @@ pub(crate) async fn join(config: &ClusterConfig) -> Result<(PersistenceThread, A
         Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
     };
     info!(server = %member.id(), nats = link.addresses(), "the server entered its cluster");
-    let mut node = Node::new(runtime, (name, requires), link, member, store);
+    let mut node = Node::new(runtime, link, member);
     if publishes {
         node.publish_events();
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nowcast_jetstream::ControlRequest;
+use nowcast_cluster::ControlRequest;
 use nowcast_server::Config;
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
 use serde_json::{Value as Json, json};
@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::common::{PATIENCE, TestServer};
 use crate::plain_nats::PlainNats;
-use crate::{Nats, ask, count_once, counts, enter_cluster, join};
+use crate::{Nats, ask, count_once, counts, enter_cluster, join, name};
 
 /// The subject of the room.
 const YARD: &str = "nowcast.command.yard";
@@ -89,7 +89,7 @@ async fn the_owner_of_a_room_alone_carries_out_commands_and_the_next_owner_keeps
 
     let (from, to) = if std::ptr::eq(owner, &north) { ("north", "south") } else { ("south", "north") };
     let link = nats.link().await;
-    let moving = ControlRequest::Move { room: "yard".into(), target: to.into() };
+    let moving = ControlRequest::Move { room: name("yard"), target: name(to) };
     // A server is a target after the owner has observed a renewal of its lease.
     let moved = async {
         while let Err(cause) = ask(&link, &moving, from).await {

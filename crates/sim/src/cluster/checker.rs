@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use nowcast_cluster::{Epoch, Frame, Name, Sequence};
 
-use super::script::CLIENTS_MAX;
 use super::world::{Action, World};
 
 /// One start of a server's process.
@@ -41,8 +40,6 @@ struct Room {
     shown_at: u64,
     /// Whether the next state is the first one after a hand-over.
     is_moved: bool,
-    /// The last confirmed action of each client.
-    confirmed: [u16; CLIENTS_MAX],
 }
 
 impl Checker {
@@ -150,7 +147,6 @@ impl Checker {
         if action.number > room.world.applied[client] {
             problem = Some(format!("{action:?} is confirmed, and is not in the journal"));
         }
-        room.confirmed[client] = room.confirmed[client].max(action.number);
         problem.into_iter().for_each(|what| self.fail(what));
     }
 }

@@ -3,13 +3,11 @@
 //! The model has the documented guarantees: an update with an expected revision and an append with an expected last sequence are
 //! linearizable, and an acknowledged write stays. It also has the published failures that a cluster must survive: reads of the
 //! past, acknowledgements that are lost although the write is stored, requests that are carried out long after their sender gave
-//! up, and times without a leader. If the engine is unsafe, a power failure takes the last acknowledged writes.
+//! up, and times without a leader.
 
 use std::collections::BTreeMap;
 
-use nowcast_cluster::{
-    Epoch, Frame, JournalPage, Name, Revision, RoomEntry, Sequence, ServerEntry, SnapshotRef, Stored,
-};
+use nowcast_cluster::{Epoch, Frame, Name, Revision, RoomEntry, Sequence, ServerEntry, Stored};
 
 use super::world::World;
 
@@ -27,6 +25,10 @@ pub(super) struct Bucket<T> {
 impl<T: Clone> Bucket<T> {
     fn new() -> Bucket<T> {
         Bucket { values: BTreeMap::new(), last: Revision(0) }
+    }
+
+    pub(super) fn keys(&self) -> Vec<Name> {
+        self.values.keys().copied().collect()
     }
 
     /// Returns a value that is `age` updates old.
@@ -51,12 +53,9 @@ impl<T: Clone> Bucket<T> {
 
 /// The journal of a room.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+struct Stream {
     /// Number of purged frames.
     first: u64,
-    /// The last sequence at the last purge. A stale read still shows the frames up to this sequence, because the purge
-    /// happened after them.
-    last_at_purge: u64,
     frames: Vec<Frame>,
 }
 
@@ -65,33 +64,18 @@ impl Stream {
         Sequence(self.first + self.frames.len() as u64)
     }
 
-    fn append(&mut self, expected: Sequence, frame: Frame) -> Stored<Sequence> {
-        if self.last() != expected {
-            return Stored::Refused;
-        }
-        self.frames.push(frame);
-        Stored::Yes(self.last())
+    fn frame(&self, sequence: Sequence) -> Option<&Frame> {
+        let index = sequence.0.checked_sub(self.first + 1)?;
+        self.frames.get(index as usize)
     }
+}
 
-    /// Reads the frames after a sequence, as of `age` frames ago.
-    fn read(&self, after: Sequence, age: usize) -> JournalPage {
-        let least = self.last_at_purge.saturating_sub(self.first) as usize;
-        let count = self.frames.len().saturating_sub(age).max(least.min(self.frames.len()));
-        let skip = after.0.saturating_sub(self.first).min(count as u64) as usize;
-        let sequence = |index: usize| Sequence(self.first + 1 + index as u64);
-        JournalPage {
-            first: sequence(0),
-            last: Sequence(self.first + count as u64),
-            frames: (skip..count).map(|index| (sequence(index), self.frames[index].clone())).collect(),
-        }
-    }
-
-    fn purge(&mut self, through: Sequence) {
-        let count = through.0.saturating_sub(self.first).min(self.frames.len() as u64);
-        self.frames.drain(..count as usize);
-        self.first += count;
-        self.last_at_purge = self.last().0;
-    }
+/// The state of a room as its journal describes it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Loaded {
+    pub(super) world: World,
+    /// The number of the last batch.
+    pub(super) number: u64,
 }
 
 /// All of JetStream.
@@ -99,9 +83,9 @@ impl Stream {
 pub(super) struct JetStream {
     pub(super) servers: Bucket<ServerEntry>,
     pub(super) rooms: Bucket<RoomEntry>,
-    pub(super) streams: BTreeMap<Name, Stream>,
-    /// The worlds of stored snapshots; `None` for a damaged object.
-    objects: BTreeMap<(Name, Epoch, u64), Option<World>>,
+    streams: BTreeMap<Name, Stream>,
+    /// The worlds of stored snapshots.
+    objects: BTreeMap<(Name, Epoch, u64), World>,
 }
 
 impl JetStream {
@@ -115,29 +99,67 @@ impl JetStream {
     }
 
     pub(super) fn append(&mut self, room: Name, expected: Sequence, frame: Frame) -> Stored<Sequence> {
-        self.streams.entry(room).or_default().append(expected, frame)
-    }
-
-    pub(super) fn read(&mut self, room: Name, after: Sequence, age: usize) -> JournalPage {
-        self.streams.entry(room).or_default().read(after, age)
-    }
-
-    pub(super) fn purge(&mut self, room: Name, through: Sequence) {
-        self.streams.entry(room).or_default().purge(through);
-    }
-
-    pub(super) fn put_object(&mut self, room: Name, epoch: Epoch, step: u64, world: Option<World>) {
-        self.objects.insert((room, epoch, step), world);
-    }
-
-    pub(super) fn object(&self, room: Name, snapshot: &SnapshotRef) -> Option<World> {
-        *self.objects.get(&(room, snapshot.epoch, snapshot.step))?
-    }
-
-    /// Takes the last writes of each stream.
-    pub(super) fn lose(&mut self, writes: usize) {
-        for stream in self.streams.values_mut() {
-            stream.frames.truncate(stream.frames.len().saturating_sub(writes).max(1));
+        let stream = self.streams.entry(room).or_default();
+        if stream.last() != expected {
+            return Stored::Refused;
         }
+        stream.frames.push(frame);
+        Stored::Yes(stream.last())
+    }
+
+    /// The first and the last sequence, as of `age` frames ago.
+    pub(super) fn bounds(&self, room: Name, age: usize) -> (Sequence, Sequence) {
+        let first = self.streams.get(&room).map_or(0, |stream| stream.first);
+        (Sequence(first + 1), self.end(room, age).0)
+    }
+
+    /// The last sequence and its frame, as of `age` frames ago.
+    pub(super) fn end(&self, room: Name, age: usize) -> (Sequence, Option<Frame>) {
+        let Some(stream) = self.streams.get(&room) else { return (Sequence(0), None) };
+        // A purge happened after all frames before it, so an old read shows them.
+        let count = stream.frames.len().saturating_sub(age).max(stream.frames.len().min(1));
+        let last = Sequence(stream.first + count as u64);
+        (last, stream.frame(last).cloned())
+    }
+
+    /// A frame, unless it is one of the `age` newest.
+    pub(super) fn frame(&self, room: Name, sequence: Sequence, age: usize) -> Option<Frame> {
+        let stream = self.streams.get(&room)?;
+        let is_shown = sequence.0 + age as u64 <= stream.last().0;
+        stream.frame(sequence).filter(|_| is_shown).cloned()
+    }
+
+    /// Restores a room up to a frame; `None` if its frames are purged already.
+    pub(super) fn load(&self, room: Name, through: Sequence) -> Option<Loaded> {
+        let stream = self.streams.get(&room)?;
+        let frames = &stream.frames[..through.0.checked_sub(stream.first)? as usize];
+        let newest = frames.iter().rposition(|frame| matches!(frame, Frame::Snapshot(_)));
+        let mut loaded = match newest.map(|index| &frames[index]) {
+            Some(Frame::Snapshot(snapshot)) => Loaded {
+                world: *self.objects.get(&(room, snapshot.epoch, snapshot.step))?,
+                number: snapshot.batch_number,
+            },
+            _ if stream.first > 0 => return None,
+            _ => Loaded::default(),
+        };
+        for frame in &frames[newest.unwrap_or(0)..] {
+            if let Frame::Batch(batch) = frame {
+                loaded.world.step(batch.through_step, &batch.bytes).ok()?;
+                loaded.number = batch.number;
+            }
+        }
+        Some(loaded)
+    }
+
+    /// Removes all frames before a snapshot's.
+    pub(super) fn purge_before(&mut self, room: Name, sequence: Sequence) {
+        let Some(stream) = self.streams.get_mut(&room) else { return };
+        let count = sequence.0.saturating_sub(stream.first + 1).min(stream.frames.len() as u64);
+        stream.frames.drain(..count as usize);
+        stream.first += count;
+    }
+
+    pub(super) fn put_object(&mut self, room: Name, epoch: Epoch, world: World) {
+        self.objects.insert((room, epoch, world.step), world);
     }
 }

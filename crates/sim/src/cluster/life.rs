@@ -2,19 +2,16 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 use std::time::Duration;
 
-use nowcast_cluster::{
-    Answer, EngineFacts, Epoch, Found, NATS_VERSION_MIN, Name, Node, PeerMessage, Request, Revision,
-    ServerEntry, ServerId, Time,
-};
+use nowcast_cluster::{Answer, Config, ControlAnswer, ControlRequest, Epoch, Name, Node, Time};
 use nowcast_queue::conformance::Random;
 
 use super::checker::{Checker, Process};
 use super::clock::Clock;
 use super::jetstream::JetStream;
-use super::script::{CALM_MS, FAULTS_MS, Fault, SERVERS_MAX, Script};
+use super::requests::{Reply, Request};
+use super::script::{CALM_MS, FAULTS_MS, Fault, Script};
 use super::server::Server;
 use super::world::{Action, mix};
 use super::{Lived, Setup};
@@ -26,6 +23,8 @@ const STEP_US: u64 = 40 * MS;
 const REPEAT_US: u64 = 90 * MS;
 /// Time without progress after which a client uses another server.
 const PATIENCE_US: u64 = 300 * MS;
+/// Pause before a store asks NATS again.
+const RETRY_US: u64 = 30 * MS;
 /// Maximum number of events in a life. A life that exceeds it repeats something without a pause.
 const EVENTS_MAX: u64 = 200_000;
 /// Maximum number of servers that a client's action passes.
@@ -45,19 +44,27 @@ pub(super) enum Event {
         request: Request,
         answer_at: Option<u64>,
     },
-    Answer {
+    Reply {
         process: Process,
-        answer: Answer,
+        reply: Reply,
     },
-    Peer {
-        to: ServerId,
-        from: ServerId,
-        message: PeerMessage,
+    /// A request of one server arrives at another one.
+    Ask {
+        server: u8,
+        from: Process,
+        number: u64,
+        request: ControlRequest,
     },
-    Watch {
+    /// The answer of another server, or the end of the time for it.
+    Told {
         process: Process,
-        revision: Revision,
-        entry: ServerEntry,
+        number: u64,
+        answer: Result<ControlAnswer, String>,
+    },
+    /// A store tries again.
+    Resume {
+        process: Process,
+        job: u64,
     },
     Client {
         client: u8,
@@ -76,7 +83,7 @@ pub(super) enum Event {
     Start {
         server: u8,
     },
-    Undrain {
+    Restart {
         server: u8,
     },
 }
@@ -101,6 +108,8 @@ pub(super) struct Place {
     starts: u32,
     paused_until: u64,
     pub(super) cut_until: u64,
+    /// The earliest next start of a server that ends in order.
+    start_at: u64,
     /// The true time of the next scheduled wake.
     wake_at: u64,
 }
@@ -117,7 +126,6 @@ pub(super) struct Life<'a> {
     free: Vec<usize>,
     pub(super) jetstream: JetStream,
     pub(super) places: Vec<Place>,
-    links: [[Link; SERVERS_MAX as usize]; SERVERS_MAX as usize],
     /// NATS has no leader until this time.
     pub(super) down_until: u64,
     /// The bucket of rooms has no leader until this time.
@@ -125,17 +133,10 @@ pub(super) struct Life<'a> {
     /// NATS is slow until this time, by this delay.
     pub(super) slow: (u64, u64),
     clients: Vec<Client>,
-    requires: Arc<[Name]>,
     rooms: Vec<Name>,
     pub(super) checker: Checker,
     digest: u64,
     handled: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Link {
-    cut_until: u64,
-    last_at: u64,
 }
 
 impl<'a> Life<'a> {
@@ -144,12 +145,13 @@ impl<'a> Life<'a> {
         let rooms: Vec<Name> = (0..script.rooms).map(|room| name('r', room)).collect();
         let mut random = Random::new(script.seed);
         let places = (0..script.servers).map(|server| Place {
-            name: name('s', server),
+            name: name('s', if script.has_twin && server + 1 == script.servers { 0 } else { server }),
             clock: Clock::new(script.clock_ppm[usize::from(server)], random.below(1 << 40)),
             server: None,
             starts: 0,
             paused_until: 0,
             cut_until: 0,
+            start_at: 0,
             wake_at: u64::MAX,
         });
         let places = places.collect();
@@ -171,12 +173,10 @@ impl<'a> Life<'a> {
             free: Vec::new(),
             jetstream: JetStream::new(),
             places,
-            links: Default::default(),
             down_until: 0,
             rooms_down_until: 0,
             slow: (0, 0),
             clients: clients.collect(),
-            requires: [].into(),
             rooms,
             checker: Checker::new(script.has_wild_clocks),
             digest: script.seed,
@@ -187,11 +187,9 @@ impl<'a> Life<'a> {
 
     /// Lives the script.
     pub(super) fn run(mut self) -> Result<Lived, String> {
-        if self.is_engine_refused() {
-            return Ok(Lived { lives: 1, engines_refused: 1, ..Lived::default() });
-        }
         for server in 0..self.script.servers {
-            let at = self.random.below(20 * MS);
+            let is_twin = self.script.has_twin && server + 1 == self.script.servers;
+            let at = self.random.below(if is_twin { FAULTS_MS } else { 20 } * MS);
             self.push(at, Event::Start { server });
         }
         for client in 0..self.script.clients {
@@ -232,8 +230,7 @@ impl<'a> Life<'a> {
     fn finish(self) -> Result<Lived, String> {
         for (index, client) in self.clients.iter().enumerate() {
             if client.confirmed < client.confirmed_in_faults + 2 {
-                let view: Vec<_> =
-                    self.places.iter().map(|place| place.server.as_ref().map(|s| s.node.member())).collect();
+                let view: Vec<_> = self.places.iter().map(|place| &place.server).collect();
                 let lost = format!(
                     "client {index} of room {} has no confirmed action after the faults",
                     client.room
@@ -248,7 +245,6 @@ impl<'a> Life<'a> {
         }
         Ok(Lived {
             lives: 1,
-            engines_refused: 0,
             virtual_time: Duration::from_micros(self.now),
             events: self.handled,
             shown: self.checker.shown,
@@ -259,13 +255,6 @@ impl<'a> Life<'a> {
             faults: self.script.faults.len() as u64,
             digest: mix(self.digest, self.checker.confirmed),
         })
-    }
-
-    /// The check that each server makes before it joins.
-    fn is_engine_refused(&self) -> bool {
-        let syncs_always = Some(!self.script.is_engine_unsafe);
-        let facts = EngineFacts { version: NATS_VERSION_MIN, has_jetstream: true, syncs_always };
-        facts.check().is_err() && !self.setup.skips_engine_check
     }
 
     pub(super) fn push(&mut self, at: u64, event: Event) {
@@ -290,29 +279,26 @@ impl<'a> Life<'a> {
             Event::Wake { server } => {
                 if self.places[usize::from(server)].wake_at <= self.now {
                     self.places[usize::from(server)].wake_at = u64::MAX;
-                    self.with(server, |server, now, _, _| server.node.handle_timeout(now));
+                    self.with(server, |server, now, _| server.node.handle_timeout(now));
                 }
             }
-            Event::Step { server } => self.step(server),
+            Event::Step { server } => {
+                self.push(self.now + STEP_US, Event::Step { server });
+                self.with(server, |server, now, checker| server.step(now, checker));
+            }
             Event::Execute { process, request, answer_at } => self.execute(process, request, answer_at),
-            Event::Answer { process, answer } => {
-                if self.is_alive(process) {
-                    self.with(process.0, |server, now, _, _| server.node.handle_answer(now, answer));
-                }
+            Event::Reply { process, reply } => {
+                self.with_process(process, |server, now, checker| server.handle_reply(now, reply, checker));
             }
-            Event::Peer { to, from, message } => {
-                let Some(server) = self.index(to) else { return };
-                if self.id(server) == Some(to) {
-                    self.with(server, |server, now, _, _| server.node.handle_message(now, from, message));
-                }
+            Event::Ask { server, from, number, request } => {
+                self.with(server, |server, now, _| server.handle_request(now, from, number, request));
             }
-            Event::Watch { process, revision, entry } => {
-                if self.is_alive(process) {
-                    self.with(process.0, |server, now, _, _| {
-                        server.node.handle_server_entry(now, revision, entry);
-                    });
-                }
+            Event::Told { process, number, answer } => {
+                self.with_process(process, |server, now, _| {
+                    server.node.handle_answer(now, number, Answer::Told(answer));
+                });
             }
+            Event::Resume { process, job } => self.with_process(process, |server, _, _| server.resume(job)),
             Event::Client { client } => self.act(client),
             Event::Act { server, action, hops } => self.arrive(server, action, hops),
             Event::Confirmed { action } => {
@@ -324,67 +310,99 @@ impl<'a> Life<'a> {
             }
             Event::Fault { index } => self.fault(self.script.faults[index].1),
             Event::Start { server } => self.start(server),
-            Event::Undrain { server } => self.drain(server, false),
+            Event::Restart { server } => self.kill(server, self.now),
         }
     }
 
     fn receiver(&self, event: &Event) -> Option<u8> {
         match event {
-            Event::Wake { server } | Event::Step { server } | Event::Act { server, .. } => Some(*server),
-            Event::Answer { process, .. } | Event::Watch { process, .. } => Some(process.0),
-            Event::Peer { to, .. } => self.index(*to),
+            Event::Wake { server }
+            | Event::Step { server }
+            | Event::Act { server, .. }
+            | Event::Ask { server, .. } => Some(*server),
+            Event::Reply { process, .. } | Event::Told { process, .. } | Event::Resume { process, .. } => {
+                Some(process.0)
+            }
             _ => None,
         }
     }
 
-    fn index(&self, id: ServerId) -> Option<u8> {
-        self.places.iter().position(|place| place.name == id.name).map(|index| index as u8)
+    /// The place of a server. Of two processes with one name, the first one that runs is meant.
+    fn index(&self, name: Name) -> Option<u8> {
+        let of_name = || self.places.iter().enumerate().filter(|(_, place)| place.name == name);
+        let running = of_name().find(|(_, place)| place.server.is_some());
+        running.or_else(|| of_name().next()).map(|(index, _)| index as u8)
     }
 
-    fn id(&self, server: u8) -> Option<ServerId> {
-        self.places[usize::from(server)].server.as_ref().and_then(|server| server.node.member().id())
-    }
-
-    fn is_alive(&self, process: Process) -> bool {
-        self.places[usize::from(process.0)].server.as_ref().is_some_and(|server| server.process == process)
+    fn with_process(&mut self, process: Process, f: impl FnOnce(&mut Server, Time, &mut Checker)) {
+        let place = &self.places[usize::from(process.0)];
+        if place.server.as_ref().is_some_and(|server| server.process == process) {
+            self.with(process.0, f);
+        }
     }
 
     /// Calls a server, and carries out everything that it wants.
-    fn with(&mut self, index: u8, f: impl FnOnce(&mut Server, Time, &mut JetStream, &mut Checker)) {
+    fn with(&mut self, index: u8, f: impl FnOnce(&mut Server, Time, &mut Checker)) {
         let place = &mut self.places[usize::from(index)];
         let now = place.clock.local(self.now);
         let Some(mut server) = place.server.take() else { return };
-        f(&mut server, now, &mut self.jetstream, &mut self.checker);
-        let mut confirmed = Vec::new();
-        while let Some((room, event)) = server.node.poll_event() {
-            let confirmations = server.carry_out(now, room, event, &mut self.jetstream, &mut self.checker);
-            confirmed.extend(confirmations.into_iter().map(|(epoch, action)| (room, epoch, action)));
-        }
-        for (room, epoch, action) in confirmed {
+        f(&mut server, now, &mut self.checker);
+        server.pump(now);
+        let effects = std::mem::take(&mut server.effects);
+        let process = server.process;
+        for (room, epoch, action) in effects.confirmed {
             self.confirm(room, epoch, action);
         }
-        let process = server.process;
-        while let Some(request) = server.node.poll_request() {
+        for request in effects.requests {
             self.request(process, request);
         }
-        let from = server.node.member().id();
-        while let Some((to, message)) = server.node.poll_message() {
-            from.into_iter().for_each(|from| self.send(index, from, to, message.clone()));
+        for (number, name, request, within) in effects.asks {
+            let answer = Err("no answer came in time".to_owned());
+            let late = self.now + within.as_micros() as u64;
+            self.push(late, Event::Told { process, number, answer });
+            let Some(server) = self.index(name).filter(|server| self.passes(index, *server)) else {
+                continue;
+            };
+            let at = self.now + self.latency();
+            self.push(at, Event::Ask { server, from: process, number, request });
         }
-        let is_ended = server.node.member().is_ended();
+        for (process, number, answer) in effects.answers {
+            if self.passes(index, process.0) {
+                let at = self.now + self.latency();
+                self.push(at, Event::Told { process, number, answer: Ok(answer) });
+            }
+        }
+        for (name, action, hops) in effects.forwards {
+            let Some(server) = self.index(name).filter(|_| hops < HOPS_MAX) else { continue };
+            let at = self.now + self.latency();
+            self.push(at, Event::Act { server, action, hops });
+        }
+        for job in effects.pauses {
+            self.push(self.now + RETRY_US, Event::Resume { process, job });
+        }
         let timeout = server.node.poll_timeout();
         let place = &mut self.places[usize::from(index)];
-        place.server = (!is_ended).then_some(server);
-        if is_ended {
-            // A real server starts its part of the cluster anew.
-            self.push(self.now + 5 * MS, Event::Start { server: index });
-        } else if let Some(timeout) = timeout {
+        if effects.has_left {
+            // A supervisor starts the server again.
+            let again = place.start_at.max(self.now + 50 * MS);
+            self.push(again, Event::Start { server: index });
+            return;
+        }
+        place.server = Some(server);
+        if let Some(timeout) = timeout {
             let at = place.clock.when(timeout).max(self.now);
             if at < place.wake_at {
                 place.wake_at = at;
                 self.push(at, Event::Wake { server: index });
             }
         }
+    }
+
+    /// Whether a message of one server reaches another one over NATS.
+    fn passes(&mut self, from: u8, to: u8) -> bool {
+        let is_cut = [from, to].iter().any(|server| self.places[usize::from(*server)].cut_until > self.now);
+        let is_lost = !self.is_calm() && self.random.percent(self.script.lost_messages);
+        !is_cut && !is_lost
     }
 
     fn start(&mut self, index: u8) {
@@ -395,29 +413,15 @@ impl<'a> Life<'a> {
         place.starts += 1;
         place.wake_at = u64::MAX;
         let process = (index, place.starts);
-        let node = Node::new(place.clock.local(self.now), place.name, self.setup.config.clone());
-        place.server = Some(Server::new(process, node));
-        self.with(index, |_, _, _, _| {});
+        let config = Config {
+            name: place.name,
+            client_address: place.name.as_str().into(),
+            ..self.setup.config.clone()
+        };
+        place.server = Some(Server::new(process, Node::new(place.clock.local(self.now), config)));
+        self.with(index, |_, _, _| {});
         if process.1 == 1 {
             self.push(self.now + STEP_US, Event::Step { server: index });
-        }
-    }
-
-    fn step(&mut self, index: u8) {
-        self.push(self.now + STEP_US, Event::Step { server: index });
-        let random = self.random.number();
-        for room in self.rooms.clone() {
-            self.with(index, |server, now, _, checker| {
-                server.step(now, room, checker);
-                if server.is_draining {
-                    let targets: Vec<ServerEntry> = server.node.member().servers().collect();
-                    let index = random.checked_rem(targets.len() as u64).unwrap_or(0);
-                    if let Some(target) = targets.get(index as usize) {
-                        // A room that cannot be handed over now is tried again in the next step.
-                        let _ = server.node.hand_over(now, room, target.id.name);
-                    }
-                }
-            });
         }
     }
 
@@ -447,26 +451,10 @@ impl<'a> Life<'a> {
         self.push(again, Event::Client { client: index });
     }
 
-    /// A client's action arrives at a server, which may have to forward it.
+    /// A client's action arrives at a server, which may send the client to another one.
     fn arrive(&mut self, index: u8, action: Action, hops: u8) {
         let room = self.clients[usize::from(action.client)].room;
-        let (random, requires) = (self.random.number(), self.requires.clone());
-        let mut forward = None;
-        let mut confirmed = None;
-        self.with(index, |server, now, _, _| match server.node.find(now, room, &requires, random) {
-            Found::Here(_) => confirmed = server.act(now, room, action),
-            Found::At(holder) => forward = Some(holder),
-            Found::Soon | Found::Nowhere => {}
-        });
-        if let Some((epoch, action)) = confirmed {
-            self.confirm(room, epoch, action);
-        }
-        let Some(server) = forward.and_then(|holder| self.index(holder)) else { return };
-        let is_open = self.links[usize::from(index)][usize::from(server)].cut_until <= self.now;
-        if hops + 1 < HOPS_MAX && is_open {
-            let at = self.now + self.latency();
-            self.push(at, Event::Act { server, action, hops: hops + 1 });
-        }
+        self.with(index, |server, now, _| server.act_for_client(now, room, action, hops));
     }
 
     pub(super) fn latency(&mut self) -> u64 {
@@ -477,30 +465,6 @@ impl<'a> Life<'a> {
         self.now >= FAULTS_MS * MS
     }
 
-    /// Sends a message over the link between two servers.
-    fn send(&mut self, index: u8, from: ServerId, to: ServerId, message: PeerMessage) {
-        let Some(server) = self.index(to) else { return };
-        let delay = self.latency();
-        let is_lost = !self.is_calm() && self.random.percent(self.script.lost_messages);
-        let link = &mut self.links[usize::from(index)][usize::from(server)];
-        if is_lost {
-            link.cut_until = link.cut_until.max(self.now + 30 * MS);
-        }
-        if link.cut_until > self.now {
-            return;
-        }
-        link.last_at = (self.now + delay).max(link.last_at);
-        let at = link.last_at;
-        self.push(at, Event::Peer { to, from, message });
-    }
-
-    fn drain(&mut self, index: u8, is_draining: bool) {
-        self.with(index, |server, now, _, _| {
-            server.is_draining = is_draining;
-            server.node.member_mut().set_draining(now, is_draining);
-        });
-    }
-
     fn fault(&mut self, fault: Fault) {
         let until = |ms: u64| (self.now + ms * MS).min(FAULTS_MS * MS);
         match fault {
@@ -509,49 +473,47 @@ impl<'a> Life<'a> {
                 let place = &mut self.places[usize::from(server)];
                 place.paused_until = place.paused_until.max(at);
             }
-            Fault::Kill { server, ms } => {
-                let at = until(ms);
-                let place = &mut self.places[usize::from(server)];
-                place.server = None;
-                place.paused_until = 0;
-                self.push(at, Event::Start { server });
+            Fault::Kill { server, ms } => self.kill(server, until(ms)),
+            Fault::Leave { server, ms } => {
+                self.places[usize::from(server)].start_at = until(ms);
+                self.order(server, |server, now| _ = server.node.leave(now));
+            }
+            Fault::Desert { room } => {
+                let room = self.rooms[usize::from(room)];
+                (0..self.script.servers).for_each(|index| self.order(index, |server, _| server.desert(room)));
             }
             Fault::CutNats { server, ms } => self.places[usize::from(server)].cut_until = until(ms),
-            Fault::CutLink { a, b, ms } => {
-                let at = until(ms);
-                for (from, to) in [(a, b), (b, a)] {
-                    self.links[usize::from(from)][usize::from(to)].cut_until = at;
-                }
-            }
             Fault::NatsDown { ms } => self.down_until = until(ms),
             Fault::RoomsDown { ms } => self.rooms_down_until = until(ms),
             Fault::NatsSlow { ms, by_ms } => self.slow = (until(ms), by_ms * MS),
             Fault::Move { room, to } => {
-                let (room, to) = (self.rooms[usize::from(room)], self.places[usize::from(to)].name);
-                for server in 0..self.script.servers {
-                    if self.places[usize::from(server)].paused_until <= self.now {
-                        self.with(server, |server, now, _, _| {
-                            // Only the owner can move the room, and only to a server that takes it.
-                            let _ = server.node.hand_over(now, room, to);
-                        });
-                    }
-                }
+                let (room, target) = (self.rooms[usize::from(room)], self.places[usize::from(to)].name);
+                // Only the owner moves the room.
+                (0..self.script.servers).for_each(|index| {
+                    self.order(index, |server, now| {
+                        server.node.request(now, ControlRequest::Move { room, target });
+                    });
+                });
             }
             Fault::Drain { server, ms } => {
                 let at = until(ms);
-                self.drain(server, true);
-                self.push(at, Event::Undrain { server });
+                self.order(server, Server::drain);
+                self.push(at, Event::Restart { server });
             }
-            Fault::DamageSnapshot { server } => {
-                self.with(server, |server, _, _, _| server.damages_snapshot = true);
-            }
-            Fault::Diverge { server } => self.with(server, |server, _, _, _| server.diverges = true),
             Fault::Jump { server, ms } => self.places[usize::from(server)].clock.jump(ms * MS),
-            Fault::PowerLoss { writes } => {
-                if self.script.is_engine_unsafe {
-                    self.jetstream.lose(writes.into());
-                }
-            }
         }
+    }
+
+    /// Gives an order to a server, unless its process is stopped.
+    fn order(&mut self, index: u8, f: impl FnOnce(&mut Server, Time)) {
+        if self.places[usize::from(index)].paused_until <= self.now {
+            self.with(index, |server, now, _| f(server, now));
+        }
+    }
+
+    fn kill(&mut self, server: u8, start_at: u64) {
+        let place = &mut self.places[usize::from(server)];
+        (place.server, place.paused_until) = (None, 0);
+        self.push(start_at, Event::Start { server });
     }
 }

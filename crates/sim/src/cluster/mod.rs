@@ -1,9 +1,9 @@
 //! Lives of a cluster in virtual time: servers, links, clocks, and a model of JetStream. Each life is checked against the promises
 //! of `docs/CLUSTER.md`.
 //!
-//! The test subject is the sans-IO core of `crates/cluster` ([`nowcast_cluster::Node`] and its rooms). `nowcast serve --cluster` does
-//! not run this core, so a life tests the design of the protocol and not the program that serves. Everything around the core is a
-//! model: a life has a few servers, one or two rooms, and clients that repeat a durable action until it is confirmed.
+//! The test subject is the code that decides in servers: [`nowcast_cluster::Node`], [`Append`](nowcast_cluster::Append) and
+//! [`Claim`](nowcast_cluster::Claim). Servers drive it through `crates/jetstream`. Everything around it is a model: a life has a
+//! few servers, one or two rooms, and clients that repeat a durable action until it is confirmed.
 //!
 //! | promise | check |
 //! | --- | --- |
@@ -31,7 +31,7 @@ mod world;
 use std::fmt;
 use std::time::Duration;
 
-use nowcast_cluster::Config;
+use nowcast_cluster::{Config, Name, Times};
 
 use life::Life;
 pub use script::{CALM_MS, FAULTS_MS, Fault, Script};
@@ -39,24 +39,30 @@ pub use script::{CALM_MS, FAULTS_MS, Fault, Script};
 /// The servers of all lives.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The configuration of each server.
+    /// The configuration of each server, besides its name and address.
     pub config: Config,
-    /// Whether servers start on an engine that loses acknowledged writes. Tests use it to show that the check matters.
-    pub skips_engine_check: bool,
     /// Whether the failure of a lost room describes all servers.
     pub is_verbose: bool,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        let config = Config {
-            lease: Duration::from_millis(400),
-            hand_over_max: Duration::from_millis(900),
-            freeze_max: Duration::from_millis(150),
-            snapshot_batches: 16,
-            ..Config::default()
+        let ms = Duration::from_millis;
+        let times = Times {
+            take: ms(1_000),
+            take_pause: ms(30),
+            locate: ms(150),
+            leave: ms(600),
+            expect: ms(150),
+            gather: ms(100),
+            prepare: ms(200),
+            begin: ms(500),
+            turn: ms(900),
+            correct: ms(200),
+            slack: ms(50),
         };
-        Setup { config, skips_engine_check: false, is_verbose: false }
+        let config = Config { lease: ms(400), times, ..Config::new(Name::new("s").expect("a short name")) };
+        Setup { config, is_verbose: false }
     }
 }
 
@@ -65,8 +71,6 @@ impl Default for Setup {
 pub struct Lived {
     /// Number of lives.
     pub lives: u64,
-    /// Number of lives in which the servers refused the engine.
-    pub engines_refused: u64,
     /// Virtual time that passed.
     pub virtual_time: Duration,
     /// Events that were handled.
@@ -91,7 +95,6 @@ impl Lived {
     /// Adds the counts of another life.
     pub fn add(&mut self, other: Lived) {
         self.lives += other.lives;
-        self.engines_refused += other.engines_refused;
         self.virtual_time += other.virtual_time;
         self.events += other.events;
         self.shown += other.shown;

@@ -1,14 +1,63 @@
-//! The requests of servers to NATS: their delays, losses and late executions, and the watchers of the bucket of servers.
+//! The requests of servers to NATS: their delays, losses and late executions.
 
-use nowcast_cluster::{
-    Answer, Name, Request, Revision, RoomAnswer, RoomRequest, ServerEntry, ServerRequest, Stored, Unanswered,
-};
+use nowcast_cluster::{Action, Answer, Frame, Name, Sequence, Stored};
 
 use super::checker::Process;
+use super::jetstream::Loaded;
 use super::life::{Event, Life, MS};
+use super::world::World;
 
 /// Time after which a server gives a request up.
 const REQUEST_US: u64 = 150 * MS;
+
+/// A request to NATS. `job` is the number of the work of a store to which the answer belongs.
+#[derive(Clone, Debug)]
+pub(super) enum Request {
+    /// An action of the node.
+    Action(u64, Action),
+    Publish {
+        job: u64,
+        room: Name,
+        expected: Sequence,
+        frame: Frame,
+        /// The world of a snapshot, which is stored before its frame.
+        object: Option<World>,
+    },
+    ReadFrame {
+        job: u64,
+        room: Name,
+        sequence: Sequence,
+    },
+    ReadBounds {
+        job: u64,
+        room: Name,
+    },
+    ReadEnd {
+        job: u64,
+        room: Name,
+    },
+    Load {
+        job: u64,
+        room: Name,
+        through: Sequence,
+    },
+    Purge {
+        room: Name,
+        before: Sequence,
+    },
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug)]
+pub(super) enum Reply {
+    Answer(u64, Answer),
+    Published(u64, Stored<Sequence>),
+    Frame(u64, Result<Option<Frame>, String>),
+    Bounds(u64, Result<(Sequence, Sequence), String>),
+    End(u64, Result<(Sequence, Option<Frame>), String>),
+    /// `None` if no answer came.
+    Loaded(u64, Option<Option<Loaded>>),
+}
 
 impl Life<'_> {
     /// Sends a request to NATS.
@@ -28,8 +77,7 @@ impl Life<'_> {
             is_lost |= self.random.percent(50);
             arrives = self.down_until + self.latency();
         }
-        let is_room_update =
-            matches!(&request, Request::Room { request: RoomRequest::UpdateEntry { .. }, .. });
+        let is_room_update = matches!(&request, Request::Action(_, Action::WriteRoom(..)));
         if is_room_update && self.rooms_down_until > arrives {
             is_lost |= self.random.percent(50);
             arrives = self.rooms_down_until + self.latency();
@@ -38,9 +86,9 @@ impl Life<'_> {
         let answer_at =
             Some(arrives + self.latency()).filter(|at| !is_answer_lost && !is_lost && *at <= deadline);
         if answer_at.is_none()
-            && let Some(answer) = unanswered(&request)
+            && let Some(reply) = unanswered(&request)
         {
-            self.push(deadline, Event::Answer { process, answer });
+            self.push(deadline, Event::Reply { process, reply });
         }
         if !is_lost {
             self.push(arrives, Event::Execute { process, request, answer_at });
@@ -49,101 +97,94 @@ impl Life<'_> {
 
     /// NATS carries out a request.
     pub(super) fn execute(&mut self, process: Process, request: Request, answer_at: Option<u64>) {
-        let answer = match request {
-            Request::Server(ServerRequest::Read { name }) => {
-                let age = self.age();
-                Answer::Server(name, Ok(self.jetstream.servers.read(name, age)))
-            }
-            Request::Server(ServerRequest::Update { entry, expected }) => {
-                let name = entry.id.name;
-                let stored = self.jetstream.servers.update(name, expected, entry.clone());
-                if let Stored::Yes(revision) = stored {
-                    self.watch(name, revision, &entry);
+        let reply = match request {
+            Request::Action(number, action) => Reply::Answer(number, self.execute_action(action)),
+            Request::Publish { job, room, expected, frame, object } => {
+                if let Some(world) = object {
+                    self.jetstream.put_object(room, frame.epoch(), world);
                 }
-                Answer::ServerStored(name, stored)
-            }
-            Request::Locate { room } => {
-                let age = self.age();
-                Answer::Located(room, Ok(self.jetstream.rooms.read(room, age)))
-            }
-            Request::Room { room, life, request } => match self.execute_room(room, request) {
-                Some(answer) => Answer::Room { room, life, answer },
-                None => return,
-            },
-        };
-        if let Some(at) = answer_at {
-            self.push(at, Event::Answer { process, answer });
-        }
-    }
-
-    fn execute_room(&mut self, room: Name, request: RoomRequest) -> Option<RoomAnswer> {
-        Some(match request {
-            RoomRequest::ReadEntry => {
-                let age = self.age();
-                RoomAnswer::Entry(Ok(self.jetstream.rooms.read(room, age)))
-            }
-            RoomRequest::UpdateEntry { entry, expected } => {
-                RoomAnswer::EntryStored(self.jetstream.rooms.update(room, expected, entry))
-            }
-            RoomRequest::ReadJournal { after } => {
-                let age = self.age();
-                RoomAnswer::Journal(Ok(self.jetstream.read(room, after, age)))
-            }
-            RoomRequest::Append { frame, expected } => {
                 let stored = self.jetstream.append(room, expected, frame.clone());
                 if let Stored::Yes(sequence) = stored {
                     self.checker.stored(room, sequence, &frame);
                 }
-                RoomAnswer::Appended(stored)
+                Reply::Published(job, stored)
             }
-            RoomRequest::VerifySnapshot { snapshot } => {
-                let world = self.jetstream.object(room, &snapshot);
-                RoomAnswer::Verified(world.is_some_and(|world| world.hash == snapshot.hash))
+            Request::ReadFrame { job, room, sequence } => {
+                let age = self.age();
+                Reply::Frame(job, Ok(self.jetstream.frame(room, sequence, age)))
             }
-            RoomRequest::Purge { through } => {
-                self.jetstream.purge(room, through);
-                return None;
+            Request::ReadBounds { job, room } => {
+                let age = self.age();
+                Reply::Bounds(job, Ok(self.jetstream.bounds(room, age)))
             }
-        })
+            Request::ReadEnd { job, room } => {
+                let age = self.age();
+                Reply::End(job, Ok(self.jetstream.end(room, age)))
+            }
+            Request::Load { job, room, through } => {
+                Reply::Loaded(job, Some(self.jetstream.load(room, through)))
+            }
+            Request::Purge { room, before } => return self.jetstream.purge_before(room, before),
+        };
+        if let Some(at) = answer_at {
+            self.push(at, Event::Reply { process, reply });
+        }
+    }
+
+    fn execute_action(&mut self, action: Action) -> Answer {
+        match action {
+            Action::ReadServers => {
+                let keys = self.jetstream.servers.keys();
+                let found = keys.into_iter().filter_map(|name| {
+                    let age = self.age();
+                    self.jetstream.servers.read(name, age)
+                });
+                Answer::Servers(Ok(found.collect()))
+            }
+            Action::ReadServer(name) => {
+                let age = self.age();
+                Answer::Server(Ok(self.jetstream.servers.read(name, age)))
+            }
+            Action::WriteServer(entry, expected) => {
+                Answer::Stored(self.jetstream.servers.update(entry.id.name, expected, entry))
+            }
+            Action::ReadRoom(room) => {
+                let age = self.age();
+                Answer::Room(Ok(self.jetstream.rooms.read(room, age)))
+            }
+            Action::WriteRoom(room, entry, expected) => {
+                Answer::Stored(self.jetstream.rooms.update(room, expected, entry))
+            }
+            // Reading a snapshot early changes nothing but the duration of a move.
+            _ => Answer::Done(Ok(())),
+        }
     }
 
     /// The number of updates by which a read is old.
     fn age(&mut self) -> usize {
         if self.random.percent(self.script.stale_reads) { 1 + self.random.below(3) as usize } else { 0 }
     }
-
-    /// Delivers an update to the watchers of the bucket of servers. Some miss it.
-    fn watch(&mut self, name: Name, revision: Revision, entry: &ServerEntry) {
-        for index in 0..self.places.len() {
-            let place = &self.places[index];
-            let Some(process) = place.server.as_ref().map(|server| server.process) else { continue };
-            if place.name == name || place.cut_until > self.now || self.random.percent(4) {
-                continue;
-            }
-            let at = self.now + self.latency();
-            self.push(at, Event::Watch { process, revision, entry: entry.clone() });
-        }
-    }
 }
 
 /// The answer that a driver gives when no answer came in time.
-fn unanswered(request: &Request) -> Option<Answer> {
+fn unanswered(request: &Request) -> Option<Reply> {
+    let late = || "no answer came in time".to_owned();
     Some(match request {
-        Request::Server(ServerRequest::Read { name }) => Answer::Server(*name, Err(Unanswered)),
-        Request::Server(ServerRequest::Update { entry, .. }) => {
-            Answer::ServerStored(entry.id.name, Stored::Unknown)
-        }
-        Request::Locate { room } => Answer::Located(*room, Err(Unanswered)),
-        Request::Room { room, life, request } => {
-            let answer = match request {
-                RoomRequest::ReadEntry => RoomAnswer::Entry(Err(Unanswered)),
-                RoomRequest::UpdateEntry { .. } => RoomAnswer::EntryStored(Stored::Unknown),
-                RoomRequest::ReadJournal { .. } => RoomAnswer::Journal(Err(Unanswered)),
-                RoomRequest::Append { .. } => RoomAnswer::Appended(Stored::Unknown),
-                RoomRequest::VerifySnapshot { .. } => RoomAnswer::Verified(false),
-                RoomRequest::Purge { .. } => return None,
+        Request::Action(number, action) => {
+            let answer = match action {
+                Action::ReadServers => Answer::Servers(Err(late())),
+                Action::ReadServer(_) => Answer::Server(Err(late())),
+                Action::ReadRoom(_) => Answer::Room(Err(late())),
+                Action::WriteServer(..) | Action::WriteRoom(..) => Answer::Stored(Stored::Unknown(late())),
+                _ => Answer::Done(Err(late())),
             };
-            Answer::Room { room: *room, life: *life, answer }
+            Reply::Answer(*number, answer)
         }
+        Request::Publish { job, .. } => Reply::Published(*job, Stored::Unknown(late())),
+        Request::ReadFrame { job, .. } => Reply::Frame(*job, Err(late())),
+        Request::ReadBounds { job, .. } => Reply::Bounds(*job, Err(late())),
+        Request::ReadEnd { job, .. } => Reply::End(*job, Err(late())),
+        Request::Load { job, .. } => Reply::Loaded(*job, None),
+        Request::Purge { .. } => return None,
     })
 }

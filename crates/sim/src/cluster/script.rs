@@ -39,15 +39,6 @@ pub enum Fault {
         /// Duration.
         ms: u64,
     },
-    /// Cuts the link between two servers.
-    CutLink {
-        /// One server.
-        a: u8,
-        /// The other server.
-        b: u8,
-        /// Duration.
-        ms: u64,
-    },
     /// NATS has no leader. Requests are lost, or carried out late.
     NatsDown {
         /// Duration.
@@ -73,22 +64,24 @@ pub enum Fault {
         /// The target.
         to: u8,
     },
-    /// The operator drains a server: it hands over its rooms, and serves again later.
+    /// The operator drains a server, and starts it again later.
     Drain {
         /// The server.
         server: u8,
         /// Duration.
         ms: u64,
     },
-    /// The next snapshot that a server stores is damaged.
-    DamageSnapshot {
+    /// A server ends in order (SIGTERM), and the next process starts later.
+    Leave {
         /// The server.
         server: u8,
+        /// Time until the start.
+        ms: u64,
     },
-    /// The next replay of commands on a server goes wrong.
-    Diverge {
-        /// The server.
-        server: u8,
+    /// All clients leave a room for a moment.
+    Desert {
+        /// The room.
+        room: u8,
     },
     /// The clock of a server jumps. This exceeds the bound, so the script has wild clocks.
     Jump {
@@ -96,11 +89,6 @@ pub enum Fault {
         server: u8,
         /// Milliseconds forward.
         ms: u64,
-    },
-    /// All NATS servers lose power. An engine that acknowledges writes before they are on disk loses the last ones.
-    PowerLoss {
-        /// Number of lost writes of each stream and entry.
-        writes: u8,
     },
 }
 
@@ -119,14 +107,14 @@ pub struct Script {
     pub lost_answers: u64,
     /// Percentage of reads that are old.
     pub stale_reads: u64,
-    /// Percentage of messages between servers that are lost, with those that follow within a short time.
+    /// Percentage of messages between servers that are lost.
     pub lost_messages: u64,
     /// The rate error of each server's clock, in parts per million.
     pub clock_ppm: [i64; SERVERS_MAX as usize],
     /// Whether clocks exceed the bound. Then only the promises of the journal hold, and only they are checked.
     pub has_wild_clocks: bool,
-    /// Whether the engine acknowledges writes before they are on disk. The check at the start refuses such an engine.
-    pub is_engine_unsafe: bool,
+    /// Whether the last server has the name of the first one, and starts in the middle of the faults.
+    pub has_twin: bool,
     /// The faults, each with its time in milliseconds.
     pub faults: Vec<(u64, Fault)>,
 }
@@ -143,6 +131,7 @@ impl Script {
         let clock_ppm = [(); SERVERS_MAX as usize]
             .map(|()| if random.percent(50) { ppm_max as i64 } else { -(ppm_max as i64) })
             .map(|worst| if random.percent(50) { worst } else { worst / (1 + random.below(9) as i64) });
+        let has_twin = servers > 2 && random.percent(10);
         let count = random.below(9);
         let mut faults: Vec<(u64, Fault)> = (0..count)
             .map(|_| (random.below(FAULTS_MS), random_fault(random, servers, rooms, has_wild_clocks)))
@@ -158,7 +147,7 @@ impl Script {
             lost_messages: if random.percent(40) { random.below(10) } else { 0 },
             clock_ppm,
             has_wild_clocks,
-            is_engine_unsafe: false,
+            has_twin,
             faults,
         }
     }
@@ -173,8 +162,8 @@ impl Script {
         let source = (to + 1 + random.below(2) as u8) % 3;
         let faults = vec![
             (moved_at, Fault::Move { room: 0, to }),
-            (moved_at + 10 + random.below(60), Fault::RoomsDown { ms: 900 + random.below(500) }),
-            (moved_at + 100 + random.below(400), Fault::Kill { server: source, ms: 1_200 }),
+            (moved_at + 100 + random.below(150), Fault::RoomsDown { ms: 900 + random.below(500) }),
+            (moved_at + 200 + random.below(400), Fault::Kill { server: source, ms: 1_200 }),
         ];
         Script {
             seed,
@@ -186,18 +175,9 @@ impl Script {
             lost_messages: 0,
             clock_ppm: [0; SERVERS_MAX as usize],
             has_wild_clocks: false,
-            is_engine_unsafe: false,
+            has_twin: false,
             faults,
         }
-    }
-
-    /// Makes the script of a seed on an engine that loses acknowledged writes when the power fails.
-    #[must_use]
-    pub fn on_unsafe_engine(seed: u64) -> Script {
-        let mut script = Script::random(seed);
-        script.is_engine_unsafe = true;
-        script.faults.push((FAULTS_MS - 1, Fault::PowerLoss { writes: 3 }));
-        script
     }
 
     /// Returns the shortest script that was found and still fails, and its failure.
@@ -247,7 +227,6 @@ impl fmt::Display for Script {
 
 fn random_fault(random: &mut Random, servers: u8, rooms: u8, has_wild_clocks: bool) -> Fault {
     let server = random.below(servers.into()) as u8;
-    let other = (server + 1 + random.below(u64::from(servers) - 1) as u8) % servers;
     let room = random.below(rooms.into()) as u8;
     let ms_max = if random.percent(30) { 2_000 } else { 600 };
     let ms = 1 + random.below(ms_max);
@@ -255,13 +234,13 @@ fn random_fault(random: &mut Random, servers: u8, rooms: u8, has_wild_clocks: bo
         0..=19 => Fault::Pause { server, ms },
         20..=33 => Fault::Kill { server, ms },
         34..=43 => Fault::CutNats { server, ms },
-        44..=50 => Fault::CutLink { a: server, b: other, ms },
-        51..=56 => Fault::NatsDown { ms },
-        57..=60 => Fault::NatsSlow { ms, by_ms: random.below(80) },
-        61..=84 => Fault::Move { room, to: server },
-        85..=90 => Fault::Drain { server, ms },
-        91..=94 => Fault::DamageSnapshot { server },
-        95..=97 => Fault::Diverge { server },
+        44..=48 => Fault::Leave { server, ms },
+        49..=52 => Fault::Desert { room },
+        53..=58 => Fault::NatsDown { ms },
+        59..=62 => Fault::NatsSlow { ms, by_ms: random.below(80) },
+        63..=65 => Fault::RoomsDown { ms },
+        66..=89 => Fault::Move { room, to: server },
+        90..=96 => Fault::Drain { server, ms },
         _ if has_wild_clocks => Fault::Jump { server, ms },
         _ => Fault::Pause { server, ms: ms.min(100) },
     }

@@ -1,30 +1,101 @@
-//! A server's process: the node, and the threads of its rooms.
+//! A server's process: the node, the threads of its rooms, and its store.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::time::Duration;
 
-use nowcast_cluster::{Batch, Epoch, Name, Node, RoomEvent, SnapshotRef, Standing, StoredSnapshot, Time};
+use nowcast_cluster::{
+    Action, Answer, Append, AppendStep, Batch, Claim, ClaimStep, Claimed, ControlAnswer, ControlRequest,
+    Epoch, Event, Frame, Name, Node, Outcome, RoomLease, Sequence, SnapshotRef, Time, Turn,
+};
 
 use super::checker::{Checker, Process};
-use super::jetstream::JetStream;
-use super::world::{Action, World};
+use super::jetstream::Loaded;
+use super::requests::{Reply, Request};
+use super::world::{Action as Count, World};
 
-/// The thread that steps a room.
+/// Maximum time that a room waits until its last records are stored.
+const COMMIT_WITHIN: Duration = Duration::from_millis(300);
+/// Number of batches after which a room stores a snapshot.
+const SNAPSHOT_BATCHES: u64 = 16;
+/// Attempts of a store to claim or to load, while NATS does not answer.
+const TRIES: u32 = 4;
+
+/// The thread of a room.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
+    phase: Phase,
     world: World,
     epoch: Epoch,
-    runs: bool,
     is_moved: bool,
-    wants_stop: bool,
-    is_stopped: bool,
+    /// The end of the journal, and the number of the last batch.
+    last: Sequence,
+    number: u64,
+    moving: Moving,
+    is_deserted: bool,
     /// Actions that wait for the next step.
-    inbox: Vec<Action>,
+    inbox: Vec<Count>,
     /// The last action of each client that is in the journal, so that it may be confirmed again.
     durable: World,
-    /// The actions of batches that are not confirmed yet.
-    waiting: VecDeque<(u64, Vec<Action>)>,
-    last_number: u64,
+    /// Stored actions, which the next step confirms.
+    stored: Vec<Count>,
+    /// The records that wait for the journal. The first one is being written while the thread has a job.
+    records: VecDeque<Record>,
+    batches_since_snapshot: u64,
+    job: Option<u64>,
+    is_fenced: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+enum Phase {
+    #[default]
+    Waiting,
+    Taking(u64),
+    Loading,
+    Running,
+    /// The room has stopped because it moves, and waits for its last records.
+    Stopping(Time),
+}
+
+/// The way of a room to another server.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Moving {
+    is_announced: bool,
+    /// Whether the snapshot before the stop is stored, once it is ordered.
+    ahead: Option<bool>,
+    is_reported: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Record {
+    frame: Frame,
+    actions: Vec<Count>,
+    object: Option<World>,
+}
+
+/// Work of the store for one journal. It has one request under way.
+#[derive(Debug)]
+struct Job {
+    room: Name,
+    /// The claim, and the action of the node that waits for it; `None` for the writer of a room.
+    claim: Option<(Claim, u64)>,
+    append: Option<Append>,
+    tries: u32,
+}
+
+/// The effects of a server on others.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    pub(super) requests: Vec<Request>,
+    /// Requests to other servers, by the numbers of their actions.
+    pub(super) asks: Vec<(u64, Name, ControlRequest, Duration)>,
+    /// Answers to other servers, by the numbers of their actions.
+    pub(super) answers: Vec<(Process, u64, ControlAnswer)>,
+    pub(super) confirmed: Vec<(Name, Epoch, Count)>,
+    /// Actions that clients send to other servers.
+    pub(super) forwards: Vec<(Name, Count, u8)>,
+    /// Jobs that continue after a pause.
+    pub(super) pauses: Vec<u64>,
+    pub(super) has_left: bool,
 }
 
 /// A server's process.
@@ -32,156 +103,510 @@ pub(super) struct Thread {
 pub(super) struct Server {
     pub(super) process: Process,
     pub(super) node: Node,
-    pub(super) threads: BTreeMap<Name, Thread>,
-    pub(super) damages_snapshot: bool,
-    pub(super) diverges: bool,
-    pub(super) is_draining: bool,
+    threads: BTreeMap<Name, Thread>,
+    jobs: BTreeMap<u64, Job>,
+    last_job: u64,
+    /// The ends of claimed journals, for the threads that take them.
+    heads: BTreeMap<Name, Sequence>,
+    /// The tasks of other servers' requests, and of clients that look for their rooms.
+    asked: BTreeMap<u64, (Process, u64)>,
+    located: BTreeMap<u64, (Name, Count, u8)>,
+    /// The outcomes of claims, by the actions of the node.
+    claimed: Vec<(u64, Claimed)>,
+    drains: bool,
+    pub(super) effects: Effects,
 }
 
 impl Server {
     pub(super) fn new(process: Process, node: Node) -> Server {
-        let (damages_snapshot, diverges, is_draining) = (false, false, false);
-        Server { process, node, threads: BTreeMap::new(), damages_snapshot, diverges, is_draining }
+        Server {
+            process,
+            node,
+            threads: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            last_job: 0,
+            heads: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            located: BTreeMap::new(),
+            claimed: Vec::new(),
+            drains: false,
+            effects: Effects::default(),
+        }
+    }
+
+    /// Carries out everything that the node wants.
+    pub(super) fn pump(&mut self, now: Time) {
+        loop {
+            if let Some((action, claimed)) = self.claimed.pop() {
+                self.node.handle_answer(now, action, Answer::Claimed(claimed));
+            } else if let Some((number, action)) = self.node.poll_action() {
+                self.act(now, number, action);
+            } else if let Some(event) = self.node.poll_event() {
+                self.handle_event(now, event);
+            } else if !self.turn_threads(now) && !self.end_stopped(now) {
+                return self.write_records();
+            }
+        }
+    }
+
+    fn act(&mut self, now: Time, number: u64, action: Action) {
+        match action {
+            Action::LookAtRoom(room) => {
+                let waiting = self.threads.get(&room).filter(|thread| thread.phase == Phase::Waiting);
+                let (is_open, waiting) = (self.threads.contains_key(&room), waiting.is_some().into());
+                self.node.handle_answer(now, number, Answer::RoomState { is_open, waiting });
+            }
+            Action::OpenRoom(room) => {
+                self.threads.entry(room).or_default();
+                self.node.handle_answer(now, number, Answer::Done(Ok(())));
+            }
+            Action::ClaimJournal { room, owner, epoch, after } => {
+                let claim = Claim::new(owner, Some(epoch), after);
+                self.begin_job(room, Some((claim, number)));
+            }
+            Action::Ask { server, request, within } => {
+                self.effects.asks.push((number, server, request, within));
+            }
+            action => self.effects.requests.push(Request::Action(number, action)),
+        }
+    }
+
+    fn handle_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Finished(task, Outcome::Taken(taken)) => {
+                let thread = self.threads.iter_mut().find(|(_, thread)| thread.phase == Phase::Taking(task));
+                let Some((room, thread)) = thread else { return };
+                let room = *room;
+                match taken.ok().zip(self.heads.remove(&room)) {
+                    Some((epoch, head)) => {
+                        (thread.phase, thread.epoch, thread.last) = (Phase::Loading, epoch, head);
+                        self.begin_load(room);
+                    }
+                    None => drop(self.threads.remove(&room)),
+                }
+            }
+            Event::Finished(task, Outcome::Located(origin)) => {
+                let Some((room, action, hops)) = self.located.remove(&task) else { return };
+                match origin {
+                    Some(origin) => {
+                        let name = Name::new(&origin).expect("origins are names of servers");
+                        self.effects.forwards.push((name, action, hops + 1));
+                    }
+                    None => drop(self.threads.entry(room).or_default()),
+                }
+            }
+            Event::Finished(task, Outcome::Answered(answer)) => {
+                if let Some((process, number)) = self.asked.remove(&task) {
+                    self.effects.answers.push((process, number, answer));
+                } else if self.drains && matches!(answer, ControlAnswer::Continues { .. }) {
+                    self.drain(now);
+                }
+            }
+            Event::Finished(_, Outcome::Left) | Event::NameTaken => self.effects.has_left = true,
+            _ => {}
+        }
+    }
+
+    /// A request of another server arrives.
+    pub(super) fn handle_request(&mut self, now: Time, from: Process, number: u64, request: ControlRequest) {
+        let task = self.node.request(now, request);
+        self.asked.insert(task, (from, number));
+    }
+
+    /// The operator drains the server.
+    pub(super) fn drain(&mut self, now: Time) {
+        self.drains = true;
+        self.node.request(now, ControlRequest::Drain);
+    }
+
+    /// All clients leave a room for a moment.
+    pub(super) fn desert(&mut self, room: Name) {
+        if let Some(thread) = self.threads.get_mut(&room) {
+            thread.is_deserted = true;
+        }
+    }
+
+    /// Lets the threads of rooms that wait have their turn. Returns whether one had.
+    fn turn_threads(&mut self, now: Time) -> bool {
+        let waiting = self.threads.iter_mut().filter(|(_, thread)| thread.phase == Phase::Waiting);
+        for (room, thread) in waiting {
+            match self.node.turn(now, *room) {
+                Turn::Wait(_) => {}
+                Turn::Follow => {
+                    thread.is_moved = true;
+                    self.node.followed(now, *room);
+                    return true;
+                }
+                Turn::Begin => {
+                    thread.phase = Phase::Taking(self.node.take(now, *room));
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// A client's action arrives. Actions that are in the journal are confirmed again.
-    pub(super) fn act(&mut self, now: Time, room: Name, action: Action) -> Option<(Epoch, Action)> {
-        let (standing, _) = self.node.standing(now, room)?;
-        let thread = self.threads.get_mut(&room).filter(|thread| thread.runs)?;
-        if standing == Standing::Running
-            && action.number <= thread.durable.applied[usize::from(action.client)]
-        {
-            return Some((thread.epoch, action));
-        }
-        if !thread.inbox.contains(&action) {
+    pub(super) fn act_for_client(&mut self, now: Time, room: Name, action: Count, hops: u8) {
+        let Some(thread) = self.threads.get_mut(&room) else {
+            let task = self.node.locate(now, room);
+            self.located.insert(task, (room, action, hops));
+            return;
+        };
+        let lease = self.node.lease(now, room, !thread.is_fenced);
+        let is_held = matches!(lease, RoomLease::Held | RoomLease::Leaving);
+        let is_durable = action.number <= thread.durable.applied[usize::from(action.client)];
+        if thread.phase == Phase::Running && is_held && is_durable {
+            self.effects.confirmed.push((room, thread.epoch, action));
+        } else if !thread.inbox.contains(&action) {
             thread.inbox.push(action);
         }
-        None
     }
 
-    /// Steps a room that runs here, and shows the step to its clients.
-    pub(super) fn step(&mut self, now: Time, room: Name, checker: &mut Checker) {
-        let Some((standing, epoch)) = self.node.standing(now, room) else { return };
-        let Some(thread) = self.threads.get_mut(&room) else { return };
-        if standing != Standing::Running || !thread.runs || thread.is_stopped {
-            return;
-        }
-        let applied = thread.world.applied;
-        thread.inbox.retain(|action| action.number > applied[usize::from(action.client)]);
-        let actions = std::mem::take(&mut thread.inbox);
-        let mut bytes = Vec::new();
-        actions.iter().for_each(|action| action.write(&mut bytes));
-        let mut world = thread.world;
-        let step = world.step + 1;
-        if let Err(what) = world.step(step, &bytes) {
-            return checker.fail(what);
-        }
-        let Ok(number) = self.node.batch(now, room, step, bytes.into(), Some(world.hash)) else { return };
-        let Some(thread) = self.threads.get_mut(&room) else { return };
-        thread.world = world;
-        thread.waiting.push_back((number, actions));
-        thread.last_number = number;
-        checker.shows(room, epoch, step);
-        if thread.wants_stop {
-            thread.wants_stop = false;
-            thread.is_stopped = true;
-            self.node.stopped(now, room, step, world.hash, Arc::default());
-        }
-    }
-
-    /// Carries out an instruction to the thread of a room. Returns confirmations.
-    pub(super) fn carry_out(
-        &mut self,
-        now: Time,
-        room: Name,
-        event: RoomEvent,
-        jetstream: &mut JetStream,
-        checker: &mut Checker,
-    ) -> Vec<(Epoch, Action)> {
-        match event {
-            RoomEvent::Restore { snapshot, batches } => {
-                self.restore(now, room, snapshot, &batches, jetstream)
-            }
-            RoomEvent::Replay { through_step, bytes } => self.replay(now, room, through_step, &bytes),
-            RoomEvent::Run { epoch, step, batch_number, .. } => {
-                let Some(thread) = self.threads.get_mut(&room) else { return Vec::new() };
-                (thread.epoch, thread.runs, thread.durable) = (epoch, true, thread.world);
-                thread.last_number = batch_number;
-                checker.runs(room, self.process, epoch, &thread.world, thread.is_moved);
-                if step != thread.world.step {
-                    checker.fail(format!("epoch {epoch} runs from step {step}, not {}", thread.world.step));
+    /// Steps the rooms that run here, and shows the steps to their clients.
+    pub(super) fn step(&mut self, now: Time, checker: &mut Checker) {
+        let rooms: Vec<Name> = self.threads.keys().copied().collect();
+        for room in rooms {
+            let Some(thread) = self.threads.get_mut(&room).filter(|thread| thread.phase == Phase::Running)
+            else {
+                continue;
+            };
+            match self.node.lease(now, room, !thread.is_fenced) {
+                RoomLease::Held => thread.moving = Moving::default(),
+                RoomLease::Waiting => continue,
+                RoomLease::Leaving if self.leave(now, room) => continue,
+                RoomLease::Leaving => {}
+                RoomLease::Lost => {
+                    self.threads.remove(&room);
+                    continue;
                 }
             }
-            RoomEvent::TakeSnapshot => self.store_snapshot(now, room, jetstream),
-            RoomEvent::Confirm { number } => return self.confirm(room, number),
-            RoomEvent::Stop => self.threads.entry(room).or_default().wants_stop = true,
-            RoomEvent::Continue { .. } => {
-                let thread = self.threads.entry(room).or_default();
-                (thread.is_stopped, thread.wants_stop) = (false, false);
+            let Some(thread) = self.threads.get_mut(&room) else { continue };
+            if thread.is_deserted {
+                thread.is_deserted = false;
+                if thread.records.is_empty() && self.node.departure(room).is_none() {
+                    self.threads.remove(&room);
+                    self.node.release(now, room, None);
+                    continue;
+                }
             }
-            RoomEvent::Ended { .. } => drop(self.threads.remove(&room)),
+            let (epoch, stored) = (thread.epoch, std::mem::take(&mut thread.stored));
+            self.effects.confirmed.extend(stored.into_iter().map(|action| (room, epoch, action)));
+            thread.tick(room, checker);
         }
-        Vec::new()
     }
 
-    fn restore(
+    /// Gives a room to the server to which it moves. Returns whether it has stopped.
+    fn leave(&mut self, now: Time, room: Name) -> bool {
+        let (Some(thread), Some(departure)) =
+            (self.threads.get_mut(&room), self.node.departure(room).cloned())
+        else {
+            return false;
+        };
+        if !std::mem::replace(&mut thread.moving.is_announced, true) {
+            self.node.announced(now, room, usize::from(!departure.address.is_empty()));
+        }
+        if !departure.may_store {
+            return false;
+        }
+        match thread.moving.ahead {
+            None => {
+                thread.moving.ahead = Some(false);
+                thread.record_snapshot();
+                return false;
+            }
+            Some(false) => return false,
+            Some(true) => {}
+        }
+        if !std::mem::replace(&mut thread.moving.is_reported, true) {
+            self.node.stored_ahead(now, room);
+        }
+        if !departure.may_stop {
+            return false;
+        }
+        self.node.stopped(now, room);
+        thread.phase = Phase::Stopping(now + COMMIT_WITHIN);
+        true
+    }
+
+    /// Gives up stopped rooms whose records are stored. Returns whether there was one.
+    fn end_stopped(&mut self, now: Time) -> bool {
+        let stopping = self.threads.iter_mut().filter_map(|(room, thread)| match thread.phase {
+            Phase::Stopping(until) => Some((*room, until, thread)),
+            _ => None,
+        });
+        let mut ended = Vec::new();
+        for (room, until, thread) in stopping {
+            if thread.records.is_empty() {
+                ended.push((room, Some(thread.last).filter(|_| !thread.is_fenced)));
+            } else if now >= until {
+                (thread.phase, thread.moving) = (Phase::Running, Moving::default());
+                self.node.stay(now, room);
+            }
+        }
+        for (room, last) in &ended {
+            self.threads.remove(room);
+            self.node.release(now, *room, *last);
+        }
+        !ended.is_empty()
+    }
+
+    fn begin_job(&mut self, room: Name, claim: Option<(Claim, u64)>) -> u64 {
+        self.last_job += 1;
+        self.jobs.insert(self.last_job, Job { room, claim, append: None, tries: TRIES });
+        self.drive(self.last_job);
+        self.last_job
+    }
+
+    fn begin_load(&mut self, room: Name) {
+        self.last_job += 1;
+        let Some(thread) = self.threads.get_mut(&room) else { return };
+        thread.job = Some(self.last_job);
+        self.jobs.insert(self.last_job, Job { room, claim: None, append: None, tries: TRIES });
+        let through = thread.last;
+        self.effects.requests.push(Request::Load { job: self.last_job, room, through });
+    }
+
+    /// Begins to write the next record of each room.
+    fn write_records(&mut self) {
+        let rooms: Vec<Name> = self.threads.keys().copied().collect();
+        for room in rooms {
+            let Some(thread) = self.threads.get_mut(&room) else { continue };
+            if thread.job.is_none() && !thread.is_fenced && !thread.records.is_empty() {
+                self.last_job += 1;
+                thread.job = Some(self.last_job);
+                let append = Some(Append::new(thread.last).with(self.node.config().faults));
+                self.jobs.insert(self.last_job, Job { room, claim: None, append, tries: 0 });
+                self.drive(self.last_job);
+            }
+        }
+    }
+
+    /// Sends the next request of a job.
+    fn drive(&mut self, number: u64) {
+        let Some(job) = self.jobs.get_mut(&number) else { return };
+        let room = job.room;
+        let request = match (&mut job.claim, &mut job.append) {
+            (claim, Some(append)) => match append.next() {
+                AppendStep::Publish(expected) => {
+                    let (frame, object) = match claim {
+                        Some((claim, _)) => match claim.next() {
+                            ClaimStep::Append(head, _) => (Frame::Head(head.clone()), None),
+                            _ => return,
+                        },
+                        None => match self.threads.get(&room).and_then(|thread| thread.records.front()) {
+                            Some(record) => (record.frame.clone(), record.object),
+                            None => return,
+                        },
+                    };
+                    Request::Publish { job: number, room, expected: *expected, frame, object }
+                }
+                AppendStep::Read(sequence) => Request::ReadFrame { job: number, room, sequence: *sequence },
+                AppendStep::ReadBounds => Request::ReadBounds { job: number, room },
+                end => {
+                    let end = end.clone();
+                    return self.end_append(number, &end);
+                }
+            },
+            (Some((claim, _)), None) => match claim.next() {
+                ClaimStep::ReadEnd => Request::ReadEnd { job: number, room },
+                ClaimStep::Append(_, last) => {
+                    job.append = Some(Append::new(*last));
+                    return self.drive(number);
+                }
+                _ => return self.end_claim(number),
+            },
+            (None, None) => return,
+        };
+        self.effects.requests.push(request);
+    }
+
+    fn end_append(&mut self, number: u64, end: &AppendStep) {
+        let Some(job) = self.jobs.get_mut(&number) else { return };
+        if let Some((claim, _)) = &mut job.claim {
+            claim.handle_appended(end);
+            job.append = None;
+            return self.drive(number);
+        }
+        match end {
+            AppendStep::Stored(sequence) => {
+                let room = job.room;
+                self.jobs.remove(&number);
+                let Some(thread) = self.threads.get_mut(&room).filter(|thread| thread.job == Some(number))
+                else {
+                    return;
+                };
+                thread.job = None;
+                if let Some(before) = thread.keep(*sequence) {
+                    self.effects.requests.push(Request::Purge { room, before });
+                }
+            }
+            AppendStep::Fenced => {
+                let job = self.jobs.remove(&number);
+                if let Some(thread) = job.and_then(|job| self.threads.get_mut(&job.room))
+                    && thread.job == Some(number)
+                {
+                    (thread.is_fenced, thread.job) = (true, None);
+                    thread.records.clear();
+                }
+            }
+            _ => self.effects.pauses.push(number),
+        }
+    }
+
+    fn end_claim(&mut self, number: u64) {
+        let Some(Job { room, claim: Some((claim, action)), .. }) = self.jobs.remove(&number) else { return };
+        let claimed = match claim.next() {
+            ClaimStep::Owned(_, sequence) => {
+                self.heads.insert(room, *sequence);
+                Claimed::Owned
+            }
+            ClaimStep::Fenced => Claimed::Fenced,
+            ClaimStep::Failed(cause) => Claimed::Failed(cause.clone()),
+            ClaimStep::ReadEnd | ClaimStep::Append(..) => return,
+        };
+        self.claimed.push((action, claimed));
+    }
+
+    /// A job continues after a pause.
+    pub(super) fn resume(&mut self, number: u64) {
+        if let Some(append) = self.jobs.get_mut(&number).and_then(|job| job.append.as_mut()) {
+            append.retry();
+        }
+        self.drive(number);
+    }
+
+    /// Handles the answer to a request.
+    pub(super) fn handle_reply(&mut self, now: Time, reply: Reply, checker: &mut Checker) {
+        let number = match reply {
+            Reply::Answer(number, answer) => return self.node.handle_answer(now, number, answer),
+            Reply::Loaded(number, loaded) => return self.handle_loaded(now, number, loaded, checker),
+            Reply::Published(number, ref stored) => {
+                if let Some(append) = self.append(number) {
+                    append.handle_published(stored.clone());
+                }
+                number
+            }
+            Reply::Frame(number, found) => {
+                let own = self.jobs.get(&number).and_then(|job| match &job.claim {
+                    Some((claim, _)) => match claim.next() {
+                        ClaimStep::Append(head, _) => Some(Frame::Head(head.clone())),
+                        _ => None,
+                    },
+                    None => Some(self.threads.get(&job.room)?.records.front()?.frame.clone()),
+                });
+                let found = found.map(|found| found.map(|found| Some(found) == own));
+                if let Some(append) = self.append(number) {
+                    append.handle_frame(found);
+                }
+                number
+            }
+            Reply::Bounds(number, bounds) => {
+                if let Some(append) = self.append(number) {
+                    append.handle_bounds(bounds);
+                }
+                number
+            }
+            Reply::End(number, end) => {
+                self.handle_end(number, end);
+                number
+            }
+        };
+        self.drive(number);
+    }
+
+    fn append(&mut self, number: u64) -> Option<&mut Append> {
+        self.jobs.get_mut(&number).and_then(|job| job.append.as_mut())
+    }
+
+    fn handle_end(&mut self, number: u64, end: Result<(Sequence, Option<Frame>), String>) {
+        let Some(Job { claim: Some((claim, action)), tries, .. }) = self.jobs.get_mut(&number) else {
+            return;
+        };
+        match end {
+            Ok((last, newest)) => claim.handle_end(last, newest.as_ref()),
+            Err(cause) => {
+                *tries -= 1;
+                if *tries == 0 {
+                    let action = *action;
+                    self.jobs.remove(&number);
+                    self.claimed.push((action, Claimed::Failed(cause)));
+                }
+            }
+        }
+    }
+
+    fn handle_loaded(
         &mut self,
         now: Time,
-        room: Name,
-        snapshot: Option<SnapshotRef>,
-        batches: &[Batch],
-        jetstream: &JetStream,
+        number: u64,
+        loaded: Option<Option<Loaded>>,
+        checker: &mut Checker,
     ) {
-        let is_moved = self.node.standing(now, room).is_some_and(|(at, _)| at == Standing::Receiving);
-        let world = match snapshot {
-            Some(snapshot) => jetstream.object(room, &snapshot),
-            None => Some(World::default()),
+        let Some(job) = self.jobs.remove(&number) else { return };
+        let room = job.room;
+        let Some(thread) = self.threads.get_mut(&room).filter(|thread| thread.job == Some(number)) else {
+            return;
         };
-        let Some(mut world) = world else { return self.node.restored(now, room, false) };
-        let is_whole = batches.iter().all(|batch| world.step(batch.through_step, &batch.bytes).is_ok());
-        self.threads.insert(room, Thread { world, is_moved, ..Thread::default() });
-        self.node.restored(now, room, is_whole);
-        if is_moved && is_whole {
-            self.node.replayed(now, room, Some((world.step, world.hash)));
+        thread.job = None;
+        let Some(loaded) = loaded else { return self.begin_load(room) };
+        let Some(Loaded { world, number }) = loaded else { return drop(self.threads.remove(&room)) };
+        (thread.world, thread.durable, thread.number, thread.phase) = (world, world, number, Phase::Running);
+        let is_moved = !self.node.opened(now, room).is_zero();
+        checker.runs(room, self.process, thread.epoch, &world, is_moved);
+    }
+}
+
+impl Thread {
+    fn tick(&mut self, room: Name, checker: &mut Checker) {
+        let applied = self.world.applied;
+        self.inbox.retain(|action| action.number > applied[usize::from(action.client)]);
+        let actions = std::mem::take(&mut self.inbox);
+        let mut bytes = Vec::new();
+        actions.iter().for_each(|action| action.write(&mut bytes));
+        let from_step = self.world.step;
+        let through_step = from_step + 1;
+        if let Err(what) = self.world.step(through_step, &bytes) {
+            return checker.fail(what);
+        }
+        self.number += 1;
+        let (epoch, number) = (self.epoch, self.number);
+        let batch = Batch { epoch, number, from_step, through_step, bytes: bytes.into() };
+        self.records.push_back(Record { frame: Frame::Batch(batch), actions, object: None });
+        checker.shows(room, epoch, through_step);
+        self.batches_since_snapshot += 1;
+        if self.batches_since_snapshot >= SNAPSHOT_BATCHES {
+            self.record_snapshot();
         }
     }
 
-    fn replay(&mut self, now: Time, room: Name, through_step: u64, bytes: &[u8]) {
-        let Some(thread) = self.threads.get_mut(&room) else { return };
-        let is_wrong = std::mem::take(&mut self.diverges);
-        let is_replayed = thread.world.step(through_step, bytes).is_ok();
-        if is_wrong {
-            thread.world.applied[0] = thread.world.applied[0].saturating_sub(1);
-            thread.world.hash ^= 1;
-        }
-        let replayed = is_replayed.then_some((thread.world.step, thread.world.hash));
-        self.node.replayed(now, room, replayed);
-    }
-
-    fn store_snapshot(&mut self, now: Time, room: Name, jetstream: &mut JetStream) {
-        let is_damaged = std::mem::take(&mut self.damages_snapshot);
-        let Some(thread) = self.threads.get(&room).filter(|thread| thread.runs) else { return };
-        let world = thread.world;
-        jetstream.put_object(room, thread.epoch, world.step, (!is_damaged).then_some(world));
-        let stored = StoredSnapshot {
-            batch_number: thread.last_number,
-            step: world.step,
-            hash: world.hash,
-            digest: [world.hash as u8; 32],
+    fn record_snapshot(&mut self) {
+        self.batches_since_snapshot = 0;
+        let snapshot = SnapshotRef {
+            epoch: self.epoch,
+            sequence: Sequence(0),
+            batch_number: self.number,
+            step: self.world.step,
+            hash: self.world.hash,
+            digest: [0; 32],
             bytes: 1,
         };
-        self.node.snapshot_stored(now, room, Some(stored));
+        let (frame, object) = (Frame::Snapshot(snapshot), Some(self.world));
+        self.records.push_back(Record { frame, actions: Vec::new(), object });
     }
 
-    fn confirm(&mut self, room: Name, number: u64) -> Vec<(Epoch, Action)> {
-        let Some(thread) = self.threads.get_mut(&room) else { return Vec::new() };
-        let mut confirmed = Vec::new();
-        while let Some((_, actions)) = thread.waiting.pop_front_if(|(first, _)| *first <= number) {
-            for action in actions {
-                thread.durable.applied[usize::from(action.client)] = action.number;
-                confirmed.push((thread.epoch, action));
-            }
+    /// The first record is stored. Returns the sequence before which all frames may be purged.
+    fn keep(&mut self, sequence: Sequence) -> Option<Sequence> {
+        self.last = sequence;
+        let record = self.records.pop_front()?;
+        for action in record.actions {
+            self.durable.applied[usize::from(action.client)] = action.number;
+            self.stored.push(action);
         }
-        confirmed
+        record.object?;
+        if self.moving.ahead == Some(false) {
+            self.moving.ahead = Some(true);
+        }
+        Some(sequence)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use nowcast_cluster::Name;
-use nowcast_jetstream::{ClusterError, ControlRequest, Directory, Link, LinkOptions};
+use nowcast_cluster::{ControlRequest, Name};
+use nowcast_jetstream::{ClusterError, Directory, Link, LinkOptions, send_within};
 use tokio::time::timeout;
 
 /// The name of the cluster.
@@ -27,14 +27,17 @@ pub(super) async fn move_room(address: String, room: u8, server: u8) {
     let Ok(link) = connect(&address).await else { return };
     let Ok(directory) = Directory::read(&link).await else { return };
     let room = room_name(room);
-    let Some((_, entry)) = directory.rooms.iter().find(|(name, _)| name.as_str() == room) else { return };
-    let order = ControlRequest::Move { room, target: format!("s{server}") };
-    let _ = order.send_within(&link, entry.owner.name, ANSWER_WITHIN).await;
+    let Some((room, entry)) = directory.rooms.iter().find(|(name, _)| name.as_str() == room) else { return };
+    let order = ControlRequest::Move { room: *room, target: server_name(server) };
+    let _ = send_within(&link, entry.owner.name, &order, ANSWER_WITHIN).await;
 }
 
 /// Orders a server to give its rooms away.
 pub(super) async fn drain(address: String, server: u8) {
     let Ok(link) = connect(&address).await else { return };
-    let name = Name::new(&format!("s{server}")).expect("the name is valid");
-    let _ = timeout(ANSWER_WITHIN, nowcast_jetstream::drain(&link, name, |_| ())).await;
+    let _ = timeout(ANSWER_WITHIN, nowcast_jetstream::drain(&link, server_name(server), |_| ())).await;
+}
+
+fn server_name(server: u8) -> Name {
+    Name::new(&format!("s{server}")).expect("the name is valid")
 }
