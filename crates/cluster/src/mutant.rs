@@ -33,8 +33,6 @@ pub enum Mutant {
     IgnoreTarget,
     /// A new owner takes the epoch of the last one.
     SameEpoch,
-    /// A new owner takes the epoch after the last owner's, although a target got that epoch.
-    EpochOfTarget,
     /// A room is owned although the update of its entry was refused.
     TrustRefusedTake,
     /// A server releases a room that another server has taken.
@@ -49,8 +47,6 @@ pub enum Mutant {
     LeaveTarget,
     /// A server takes a room with the epoch that was given to its former life.
     TakeForFormerLife,
-    /// A target that took its room by a move takes the room's entry from a later owner.
-    NameOwnerLate,
 }
 
 /// The deliberate faults of a server: none, unless a test plants one.

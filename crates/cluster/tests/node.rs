@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nowcast_cluster::{
     Action, Answer, Claimed, Config, ControlAnswer, ControlRequest, Epoch, Event, Name, Node, Outcome,
-    Revision, RoomEntry, RoomLease, Sequence, ServerEntry, Stored, Time, Turn,
+    Revision, RoomEntry, RoomLease, Sequence, ServerEntry, ServerPhase, Stored, TakeError, Time, Turn,
 };
 
 const NORTH: usize = 0;
@@ -90,21 +90,29 @@ impl Cluster {
 
     /// Carries out everything that the nodes want now.
     fn run(&mut self) {
-        while let Some((index, action)) =
-            (0..self.nodes.len()).find_map(|index| Some((index, self.nodes[index].poll_action()?)))
-        {
-            self.carry_out(index, action.0, action.1);
-            for index in 0..self.nodes.len() {
-                while let Some(event) = self.nodes[index].poll_event() {
-                    let Event::Finished(task, outcome) = event else { continue };
-                    match (self.asked.remove(&(index, task)), outcome) {
-                        (Some((source, number)), Outcome::Answered(answer)) => {
-                            self.nodes[source].handle_answer(self.now, number, Answer::Told(Ok(answer)));
-                        }
-                        (_, outcome) => drop(self.outcomes.insert((index, task), outcome)),
-                    }
-                }
+        let indices = 0..self.nodes.len();
+        loop {
+            if let Some((index, event)) =
+                indices.clone().find_map(|index| Some((index, self.nodes[index].poll_event()?)))
+            {
+                self.handle_event(index, event);
+            } else if let Some((index, (number, action))) =
+                indices.clone().find_map(|index| Some((index, self.nodes[index].poll_action()?)))
+            {
+                self.carry_out(index, number, action);
+            } else {
+                return;
             }
+        }
+    }
+
+    fn handle_event(&mut self, index: usize, event: Event) {
+        let Event::Finished(task, outcome) = event else { return };
+        match (self.asked.remove(&(index, task)), outcome) {
+            (Some((source, number)), Outcome::Answered(answer)) => {
+                self.nodes[source].handle_answer(self.now, number, Answer::Told(Ok(answer)));
+            }
+            (_, outcome) => drop(self.outcomes.insert((index, task), outcome)),
         }
     }
 
@@ -117,13 +125,17 @@ impl Cluster {
     }
 
     fn take(&mut self, index: usize) -> Epoch {
+        self.try_take(index).unwrap()
+    }
+
+    fn try_take(&mut self, index: usize) -> Result<Epoch, TakeError> {
         let task = self.nodes[index].take(self.now, yard());
         self.run();
         let Some(Outcome::Taken(taken)) = self.outcomes.remove(&(index, task)) else { panic!() };
         self.open.insert((index, yard()));
         self.nodes[index].opened(self.now, yard());
         self.run();
-        taken.unwrap()
+        taken
     }
 
     fn request(&mut self, index: usize, request: ControlRequest) -> u64 {
@@ -229,11 +241,14 @@ fn the_next_life_of_a_target_does_not_use_the_epoch_of_the_former() {
     cluster.take(NORTH);
     cluster.move_until_stop();
     let (revision, entry) = cluster.servers[&name("south")].clone();
-    let dead = ServerEntry { phase: nowcast_cluster::ServerPhase::Dead, ..entry };
+    let dead = ServerEntry { phase: ServerPhase::Dead, ..entry };
     Cluster::write(&mut cluster.servers, &mut cluster.writes, (name("south"), dead, revision));
     cluster.stop();
     cluster.pass(1_000);
+    let north = cluster.nodes[NORTH].id();
     assert_eq!(cluster.nodes[SOUTH].id().incarnation, 2);
+    assert_eq!(cluster.try_take(SOUTH), Err(TakeError::Elsewhere(north)));
+    // The source knows now that the room does not run, and has corrected the directory.
     assert_eq!(cluster.take(SOUTH), Epoch(3));
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nowcast_cluster::{
-    Action, Answer, Claimed, Config, ControlAnswer, ControlRequest, Departure, Epoch, Event, LEASE_MAX, Load,
-    Name, Node, Outcome, Revision, RoomEntry, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError,
+    Action, Answer, Claimed, Config, ControlAnswer, Departure, Epoch, Event, LEASE_MAX, Load,
+    Name, Node, Outcome, Revision, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError,
     Turn,
 };
 use nowcast_store::{Problem, StoreError, WorldName};

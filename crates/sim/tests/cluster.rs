@@ -87,6 +87,4 @@ finds! {
     a_target_that_becomes_the_owner_of_a_room_that_stayed_is_found: EndAtTarget by random;
     a_move_after_which_nobody_corrects_the_directory_is_found: LeaveTarget by random;
     a_target_that_uses_the_epoch_of_its_former_life_is_found: TakeForFormerLife by random;
-    an_epoch_that_a_target_got_before_is_found: EpochOfTarget by random;
-    a_target_that_overwrites_the_entry_of_a_later_owner_is_found: NameOwnerLate by random;
 }

@@ -243,6 +243,9 @@ impl Node {
         input: Input,
     ) -> Option<Result<String, String>> {
         match input {
+            Input::Begin if stop.target != self.id() && !self.config.has(Mutant::TakeForFormerLife) => {
+                return Some(Err("this server has started again since the move began".to_owned()));
+            }
             Input::Begin if self.owned.contains_key(&room) => {
                 return Some(Err(format!("room {room} runs here already")));
             }

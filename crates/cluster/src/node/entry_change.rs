@@ -153,11 +153,9 @@ impl Node {
             }
             Goal::NameOwner(epoch) => {
                 let is_named = before.target == Some(Target { server: me, epoch });
-                let is_late = self.config.has(Mutant::NameOwnerLate) && before.epoch != epoch;
-                (is_named || is_late).then_some(RoomEntry {
+                is_named.then_some(RoomEntry {
                     owner: me,
                     epoch,
-                    newest_epoch: before.newest_epoch,
                     target: None,
                     ..before
                 })

@@ -190,11 +190,8 @@ impl Node {
             take.before.as_ref().map_or((Revision(0), Epoch(0), Epoch(0)), |(revision, entry)| {
                 (*revision, entry.newest_epoch, entry.epoch)
             });
-        let epoch = match () {
-            () if self.config.has(Mutant::SameEpoch) && owners > Epoch(0) => owners,
-            () if self.config.has(Mutant::EpochOfTarget) => owners.next(),
-            () => newest.next(),
-        };
+        let is_same = self.config.has(Mutant::SameEpoch) && owners > Epoch(0);
+        let epoch = if is_same { owners } else { newest.next() };
         let id = self.id();
         let entry = RoomEntry {
             epoch,
