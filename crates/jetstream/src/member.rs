@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use nowcast_cluster::{
-    Action, Answer, Claimed, Config, ControlAnswer, Departure, Epoch, Event, LEASE_MAX, Load,
-    Name, Node, Outcome, Revision, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError,
-    Turn,
+    Action, Answer, Claimed, Config, ControlAnswer, Departure, Epoch, Event, LEASE_MAX, Load, Name, Node,
+    Outcome, Revision, RoomLease, Sequence, ServerEntry, ServerId, Stored, TakeError, Turn,
 };
 use nowcast_store::{Problem, StoreError, WorldName};
 use tokio::runtime::Runtime;

@@ -153,12 +153,7 @@ impl Node {
             }
             Goal::NameOwner(epoch) => {
                 let is_named = before.target == Some(Target { server: me, epoch });
-                is_named.then_some(RoomEntry {
-                    owner: me,
-                    epoch,
-                    target: None,
-                    ..before
-                })
+                is_named.then_some(RoomEntry { owner: me, epoch, target: None, ..before })
             }
         }
     }
