@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -290,7 +290,8 @@ pub(super) fn watch(
 ) -> Result<FolderWatch, WorldError> {
     let refused = |cause: String| WorldError::Watch { folder: folder.to_owned(), cause };
     let (sender, receiver) = channel();
-    let root = folder.to_owned();
+    let place = Arc::<Mutex<PathBuf>>::default();
+    let root = Arc::clone(&place);
     let on_event = move |event: notify::Result<notify::Event>| {
         let is_access = event.as_ref().is_ok_and(|event| matches!(event.kind, EventKind::Access(_)));
         if is_access {
@@ -300,7 +301,7 @@ pub(super) fn watch(
         let is_of_root = event.map_or(true, |event| {
             let may_end_watch =
                 matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
-            may_end_watch && event.paths.contains(&root)
+            may_end_watch && event.paths.contains(&root.lock().unwrap_or_else(PoisonError::into_inner))
         });
         // The thread that receives the events may have ended.
         let _ = sender.send(is_of_root);
@@ -308,7 +309,7 @@ pub(super) fn watch(
     // Links to folders are not followed when the world is read, so they need not be watched.
     let config = notify::Config::default().with_follow_symlinks(false);
     let watcher = RecommendedWatcher::new(on_event, config).map_err(|error| refused(error.to_string()))?;
-    let mut watched = Watched { folder: folder.to_owned(), watcher, identity: None };
+    let mut watched = Watched { folder: folder.to_owned(), watcher, place, identity: None };
     watched.begin().map_err(|error| refused(error.to_string()))?;
     let alive = Arc::new(());
     let is_wanted = Arc::downgrade(&alive);
@@ -323,6 +324,8 @@ pub(super) fn watch(
 struct Watched {
     folder: PathBuf,
     watcher: RecommendedWatcher,
+    /// The path of the folder without links, when the watch began. A watch does not follow links.
+    place: Arc<Mutex<PathBuf>>,
     /// The watch. `None` while the folder is not watched.
     identity: Option<(u64, u64)>,
 }
@@ -330,9 +333,15 @@ struct Watched {
 impl Watched {
     fn begin(&mut self) -> notify::Result<()> {
         let identity = identity(&self.folder);
-        self.watcher.watch(&self.folder, RecursiveMode::Recursive)?;
+        let place = self.folder.canonicalize().map_err(notify::Error::io)?;
+        self.place().clone_from(&place);
+        self.watcher.watch(&place, RecursiveMode::Recursive)?;
         self.identity = identity;
         Ok(())
+    }
+
+    fn place(&self) -> MutexGuard<'_, PathBuf> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// If another folder has the path now, watches that folder. Returns whether the folder was replaced or removed.
@@ -343,7 +352,8 @@ impl Watched {
         }
         self.identity = None;
         // The watch of a removed folder has already ended. If this call fails, the next check tries it again.
-        let _ = self.watcher.unwatch(&self.folder);
+        let place = self.place().clone();
+        let _ = self.watcher.unwatch(&place);
         if found.is_some()
             && let Err(error) = self.begin()
         {
@@ -393,8 +403,8 @@ fn settle(
                 if is_of_root {
                     // A new folder may have the inode number of the removed one.
                     watched.identity = None;
-                    watched.look();
                 }
+                watched.look();
                 changed();
             }
         }
@@ -497,6 +507,43 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         assert_eq!(read_world(&folder), Err(FolderError::NotAFile(pipe)));
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_behind_a_link_is_watched_also_after_the_link_leads_elsewhere() {
+        use std::os::unix::fs::symlink;
+        let base = std::env::temp_dir().join(format!("nowcast-linked-{}", std::process::id()));
+        let link = base.join("current");
+        for release in ["1", "2"] {
+            std::fs::create_dir_all(base.join(release)).unwrap();
+        }
+        symlink(base.join("1"), &link).unwrap();
+        let (sender, changes) = channel();
+        // The test may have ended.
+        let watcher = watch(&link, move || _ = sender.send(())).unwrap();
+        let patience = Duration::from_secs(60);
+        std::fs::write(base.join("1/world.luau"), "-- rules").unwrap();
+        changes.recv_timeout(patience).expect("a change behind the link is noticed");
+        // A link is replaced as a whole, so that the path exists at each moment.
+        symlink(base.join("2"), base.join("next")).unwrap();
+        std::fs::rename(base.join("next"), &link).unwrap();
+        changes.recv_timeout(patience).expect("the new target is noticed");
+        while changes.try_recv().is_ok() {}
+        std::fs::write(base.join("2/world.luau"), "-- rules").unwrap();
+        changes.recv_timeout(patience).expect("a change behind the new target is noticed");
+        // The folder itself takes the place of the link, and then a link its place.
+        std::fs::remove_file(&link).unwrap();
+        std::fs::rename(base.join("2"), &link).unwrap();
+        changes.recv_timeout(patience).expect("the folder in place of the link is noticed");
+        std::fs::rename(&link, base.join("2")).unwrap();
+        symlink(base.join("2"), &link).unwrap();
+        changes.recv_timeout(patience).expect("the link in place of the folder is noticed");
+        while changes.try_recv().is_ok() {}
+        std::fs::write(base.join("2/world.luau"), "-- other rules").unwrap();
+        changes.recv_timeout(patience).expect("a change behind the last link is noticed");
+        drop(watcher);
+        std::fs::remove_dir_all(&base).unwrap();
     }
 
     #[test]
