@@ -123,7 +123,7 @@ impl WorldFiles {
 
     /// Returns the text of a file, and its revision.
     pub(crate) fn read(&self, path: &str) -> Result<(String, String), FileError> {
-        let place = self.place(path, false)?;
+        let place = self.place(path, None)?;
         let bytes = read_file(path, &place)?.ok_or_else(|| FileError::Missing(path.into()))?;
         let revision = revision_of(&bytes);
         let text = String::from_utf8(bytes).map_err(|_| FileError::NotText(path.into()))?;
@@ -175,15 +175,16 @@ impl WorldFiles {
         number: usize,
     ) -> Result<Prepared, FileError> {
         check_path(path)?;
-        if self.place(path, false).is_err() && self.list()?.len() >= FILES_MAX {
+        if self.place(path, None).is_err() && self.list()?.len() >= FILES_MAX {
             return Err(FileError::TooMany);
         }
-        let place = self.place(path, true)?;
+        let mut folders = NewFolders::default();
+        let place = self.place(path, Some(&mut folders))?;
         let before = self.check_revision(path, &place, expected)?;
         // A hidden file is not read as part of the world.
         let aside = place.with_file_name(format!(".studio-{}-{number}.tmp", std::process::id()));
-        let prepared =
-            Prepared { place, aside, revision: revision_of(text.as_bytes()), is_new: before.is_none() };
+        let (revision, is_new) = (revision_of(text.as_bytes()), before.is_none());
+        let prepared = Prepared { place, aside, revision, is_new, _folders: folders };
         std::fs::write(&prepared.aside, text)?;
         Ok(prepared)
     }
@@ -191,7 +192,7 @@ impl WorldFiles {
     /// Removes a file.
     pub(crate) fn remove(&self, path: &str, expected: &Expected) -> Result<(), FileError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = self.place(path, false)?;
+        let place = self.place(path, None)?;
         self.check_revision(path, &place, expected)?.ok_or_else(|| FileError::Missing(path.into()))?;
         Ok(std::fs::remove_file(&place)?)
     }
@@ -217,8 +218,8 @@ impl WorldFiles {
         if is_expected { Ok(revision) } else { Err(FileError::Changed { path: path.into(), revision }) }
     }
 
-    /// Returns the place of a file. No part of the path may be a link. Creates the folders of a new file.
-    fn place(&self, path: &str, creates: bool) -> Result<PathBuf, FileError> {
+    /// Returns the place of a file. No part of the path may be a link. Creates missing folders only for `new`.
+    fn place(&self, path: &str, mut new: Option<&mut NewFolders>) -> Result<PathBuf, FileError> {
         check_path(path)?;
         let mut place = self.folder.canonicalize().map_err(|_| FolderError::NoWorld(self.folder.clone()))?;
         let mut parts = path.split('/').peekable();
@@ -230,14 +231,28 @@ impl WorldFiles {
             match std::fs::symlink_metadata(&place) {
                 Ok(metadata) if metadata.is_dir() => {}
                 Ok(_) => return Err(FileError::NotAFile(path.into())),
-                Err(error) if error.kind() == ErrorKind::NotFound && creates => std::fs::create_dir(&place)?,
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    return Err(FileError::Missing(path.into()));
+                    let new = new.as_mut().ok_or_else(|| FileError::Missing(path.into()))?;
+                    std::fs::create_dir(&place)?;
+                    new.0.push(place.clone());
                 }
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(place)
+    }
+}
+
+/// Folders that were created for a new file, each before those inside it. Dropping removes them, unless they hold a file.
+#[derive(Default)]
+struct NewFolders(Vec<PathBuf>);
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        for folder in self.0.iter().rev() {
+            // Only an empty folder can be removed like this.
+            let _ = std::fs::remove_dir(folder);
+        }
     }
 }
 
@@ -247,6 +262,7 @@ struct Prepared {
     aside: PathBuf,
     revision: String,
     is_new: bool,
+    _folders: NewFolders,
 }
 
 impl Prepared {
@@ -308,6 +324,31 @@ fn revision_of(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_file_leaves_neither_folders_nor_texts() {
+        let folder = std::env::temp_dir().join(format!("nowcast-refused-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
+        let files = WorldFiles::new(&folder);
+        let other = Expected::Revision("0".repeat(16));
+        let one =
+            |path: &str, expected: &Expected| (path.to_owned(), "return 1".to_owned(), expected.clone());
+        assert!(matches!(files.write("a/b/c.luau", "return 1", &other), Err(FileError::Changed { .. })));
+        let both = [one("a/b/c.luau", &Expected::Absent), one("d/world.luau", &other)];
+        assert!(matches!(files.write_all(&both), Err(FileError::Changed { .. })));
+        let names = || {
+            let mut names: Vec<_> =
+                std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(), ["world.luau"]);
+        files.write_all(&both[..1]).unwrap();
+        assert_eq!(names(), ["a", "world.luau"]);
+        assert_eq!(files.read("a/b/c.luau").unwrap().0, "return 1");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn only_paths_of_text_files_inside_the_folder_are_accepted() {
