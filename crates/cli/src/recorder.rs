@@ -4,15 +4,16 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use nowcast::record::PacketRecorder;
+use nowcast_world_protocol::session::secret_in;
 
 use crate::output;
 
 /// Maximum size of a record by default, in megabytes.
 pub(crate) const RECORD_MB: u64 = 256;
 
-/// Creates a record.
+/// Creates a record, without the keys with which players return.
 pub(crate) fn create(path: &Path, mb: u64) -> anyhow::Result<PacketRecorder> {
-    PacketRecorder::create(path, mb.saturating_mul(1 << 20))
+    PacketRecorder::create_without(path, mb.saturating_mul(1 << 20), secret_in)
         .with_context(|| format!("cannot create the record {}", path.display()))
 }
 

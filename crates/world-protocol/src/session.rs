@@ -1,5 +1,7 @@
 //! Messages on sessions (`spec/WORLD.md`, section 3). The bodies are in the wire format (`spec/WIRE.md`).
 
+use std::ops::Range;
+
 use nowcast_queue::Key;
 use nowcast_wire::{Limits, Value, Wire};
 use nowcast_world::limits::VELOCITY_MAX;
@@ -184,6 +186,18 @@ pub enum ToWorld {
 pub fn identity_text(session: [u8; 8]) -> Vec<u8> {
     let digits: String = session.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("nowcast identity 1\n{digits}").into_bytes()
+}
+
+/// Returns the place of the secret in an encoded event of a client: the key with which a player returns.
+#[must_use]
+pub fn secret_in(event: &[u8]) -> Option<Range<usize>> {
+    match nowcast_wire::decode_with(event, &CLIENT_MESSAGE).ok()? {
+        ToWorld::Join { key, .. } | ToWorld::JoinProgram { key, .. } if !key.is_empty() => {
+            let at = event.windows(key.len()).position(|part| part == key)?;
+            Some(at..at + key.len())
+        }
+        _ => None,
+    }
 }
 
 /// The target pose of an entity from its owner: the state of [`OWNED_KEYS`] and the entity's id, from client to server.
@@ -581,6 +595,22 @@ mod tests {
             Shape::of::<View>(),
         ];
         assert_eq!(ours.map(|shape| shape.to_string()).to_vec(), written);
+    }
+
+    #[test]
+    fn key_of_a_join_is_the_only_secret_of_an_event() {
+        let key = vec![7; 16];
+        let (protocol, name, network_hz) = (PROTOCOL, "Ada".to_owned(), 0);
+        let join = ToWorld::Join { protocol, name: name.clone(), network_hz, key: key.clone() };
+        let bytes = nowcast_wire::encode_to_vec(&join);
+        assert_eq!(bytes[secret_in(&bytes).expect("the join has a key")], key);
+        let join = ToWorld::JoinProgram { protocol, name: name.clone(), network_hz, key: key.clone() };
+        let bytes = nowcast_wire::encode_to_vec(&join);
+        assert_eq!(bytes[secret_in(&bytes).expect("the join has a key")], key);
+        let join = ToWorld::Join { protocol, name: name.clone(), network_hz, key: Vec::new() };
+        for event in [join, ToWorld::Rename { name }, ToWorld::Forget] {
+            assert_eq!(secret_in(&nowcast_wire::encode_to_vec(&event)), None);
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@
 mod carrier;
 mod pcapng;
 mod reader;
+mod redact;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -44,6 +45,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 pub use reader::{Recording, RecordingError};
+pub use redact::FindSecret;
 
 use crate::carrier::{Carrier, CarrierKind, CarrierLayer};
 use carrier::RecordedCarrier;
@@ -99,12 +101,25 @@ struct Counts {
 }
 
 impl PacketRecorder {
-    /// Creates the file. Packets beyond `bytes_max` are left out.
+    /// Creates the file, which other users of the machine cannot read on Unix. Packets beyond `bytes_max` are left out. The tokens
+    /// that resume sessions are replaced by zeros.
     ///
     /// # Errors
     /// Fails if the file cannot be created, or if it exists: records are not overwritten.
     pub fn create(path: &Path, bytes_max: u64) -> io::Result<Self> {
-        let mut file = BufWriter::new(File::create_new(path)?);
+        Self::create_without(path, bytes_max, |_| None)
+    }
+
+    /// Like [`create`](Self::create), but also replaces the secrets in the events of the application by zeros.
+    ///
+    /// # Errors
+    /// The errors of [`create`](Self::create).
+    pub fn create_without(path: &Path, bytes_max: u64, find_secret: FindSecret) -> io::Result<Self> {
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = BufWriter::new(options.open(path)?);
         let head = pcapng::head();
         file.write_all(&head)?;
         file.flush()?;
@@ -114,7 +129,7 @@ impl PacketRecorder {
         let left = bytes_max.saturating_sub(head.len() as u64);
         let writer = std::thread::Builder::new()
             .name("packet record".to_owned())
-            .spawn(move || write(file, &receiver, left, &counted))?;
+            .spawn(move || write(file, &receiver, left, find_secret, &counted))?;
         Ok(Self {
             shared: Arc::new(Shared {
                 sender: Mutex::new(Some(sender)),
@@ -179,12 +194,14 @@ fn write(
     mut file: BufWriter<File>,
     receiver: &Receiver<RecordedPacket>,
     mut left: u64,
+    find_secret: FindSecret,
     counts: &Counts,
 ) -> io::Result<()> {
     let mut block = Vec::new();
     loop {
         match receiver.recv_timeout(FLUSH) {
-            Ok(packet) => {
+            Ok(mut packet) => {
+                packet.bytes = redact::redact(&packet.bytes, find_secret);
                 block.clear();
                 pcapng::write_packet(&packet, &mut block);
                 if block.len() as u64 > left {
