@@ -65,6 +65,12 @@ impl Bucket {
         self.tokens = (self.tokens + time.as_secs_f64() * self.per_second).min(most);
     }
 
+    /// Whether the bucket holds all tokens that it can hold without credit.
+    pub fn is_full(&mut self, now: Instant) -> bool {
+        self.fill(now);
+        self.tokens >= self.burst
+    }
+
     fn fill(&mut self, now: Instant) {
         let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
         self.filled_at = self.filled_at.max(now);
@@ -122,6 +128,11 @@ impl Allowance {
         } else {
             Verdict::Pass
         }
+    }
+
+    /// Whether a new allowance would allow no more than this one.
+    pub fn is_full(&mut self, now: Instant) -> bool {
+        self.rate.is_full(now) && self.limit.is_full(now)
     }
 
     /// Allows the messages that waited during `time` without a connection.

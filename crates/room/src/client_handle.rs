@@ -18,6 +18,7 @@ use crate::command_queue::CommandQueue;
 use crate::names::Name;
 use crate::persistence::Known;
 use crate::player_command::{CommandSubject, Given, PlayerCommand};
+use crate::rate::Rates;
 use crate::session::input_buffer::InputBuffer;
 
 /// The event with the address of the server to which a room moves (`spec/WORLD.md`, section 8).
@@ -48,6 +49,8 @@ pub struct ClientHandle {
     /// Notified when a full command queue has space again.
     commands_taken: Notify,
     input_buffer: Mutex<InputBuffer>,
+    /// The allowances of the client, which it keeps when it reconnects.
+    pub rates: Arc<Mutex<Rates>>,
     /// The delay between the arrival of a state at the client and its display, as the client reports it, in milliseconds.
     view_delay_ms: AtomicU32,
     left: AtomicBool,
@@ -94,6 +97,7 @@ impl ClientHandle {
             commands: Mutex::default(),
             commands_taken: Notify::new(),
             input_buffer: Mutex::default(),
+            rates: Arc::new(Mutex::new(Rates::new(Instant::now()))),
             view_delay_ms: AtomicU32::new(0),
             left: AtomicBool::new(false),
             held_until: OnceLock::new(),
@@ -103,6 +107,11 @@ impl ClientHandle {
     /// Sets the key that identifies the client when it reconnects.
     pub fn with_key(self, key: Option<ClientKey>) -> Self {
         Self { key, ..self }
+    }
+
+    /// Sets the allowances, which the client had before it reconnected.
+    pub fn with_rates(self, rates: Arc<Mutex<Rates>>) -> Self {
+        Self { rates, ..self }
     }
 
     /// Sets the roles that rules can ask for.

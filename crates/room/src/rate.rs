@@ -1,8 +1,12 @@
 //! Message rates of a client for each kind of message (`spec/PLAIN.md`, section 4, and `spec/WORLD.md`, section 6).
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast_limits::{Allowance, CREDIT_MAX, Verdict};
+
+use crate::client_key::ClientKey;
 
 /// A kind of message with its own rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +80,17 @@ impl MessageKind {
     }
 }
 
+/// Maximum refused actions a second that are answered. A client that exceeds this rate for several seconds is removed.
+const REFUSALS_HZ: f64 = 4.0;
+const REFUSALS_BURST: f64 = 40.0;
+
 /// The message allowances of one client.
 pub struct Rates {
     kinds: [Allowance; MessageKind::ALL.len()],
+    /// Answers to refused actions.
+    pub(crate) refusals: Allowance,
+    /// Answers to refused target poses.
+    pub(crate) refused_moves: Allowance,
 }
 
 impl Rates {
@@ -88,7 +100,13 @@ impl Rates {
             let (per_second, burst) = kind.allowance();
             Allowance::new(per_second, burst, now)
         });
-        Self { kinds }
+        let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, now);
+        Self { kinds, refused_moves: refusals.clone(), refusals }
+    }
+
+    fn is_full(&mut self, now: Instant) -> bool {
+        let Self { kinds, refusals, refused_moves } = self;
+        kinds.iter_mut().chain([refusals, refused_moves]).all(|allowance| allowance.is_full(now))
     }
 
     /// Creates allowances for a client whose messages waited before they could be sent.
@@ -109,6 +127,39 @@ impl Rates {
             kind.credit(time, now);
         }
     }
+}
+
+/// The allowances of the clients that may return, by their keys. A client that reconnects keeps its allowances.
+#[derive(Default)]
+pub(crate) struct KnownRates {
+    known: HashMap<ClientKey, Arc<Mutex<Rates>>>,
+    /// The table is cleared of full allowances at this size.
+    tidy_at: usize,
+}
+
+/// Minimum size at which the table of [`KnownRates`] is cleared of full allowances.
+const KNOWN_MIN: usize = 1_024;
+
+impl KnownRates {
+    /// Returns the allowances of a client, and whether they are new.
+    pub(crate) fn of(&mut self, key: Option<ClientKey>, now: Instant) -> (Arc<Mutex<Rates>>, bool) {
+        if let Some(known) = key.and_then(|key| self.known.get(&key)) {
+            return (Arc::clone(known), false);
+        }
+        if self.known.len() >= self.tidy_at {
+            // A connected client shares its allowances.
+            self.known.retain(|_, rates| Arc::strong_count(rates) > 1 || !lock_rates(rates).is_full(now));
+            self.tidy_at = KNOWN_MIN.max(2 * self.known.len());
+        }
+        let rates = Arc::new(Mutex::new(Rates::new(now)));
+        self.known.extend(key.map(|key| (key, Arc::clone(&rates))));
+        (rates, true)
+    }
+}
+
+/// Locks the allowances of a client.
+pub fn lock_rates(rates: &Mutex<Rates>) -> MutexGuard<'_, Rates> {
+    rates.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Detects times in which nothing arrives from a client. The messages that waited during such a time do not count as over
@@ -222,6 +273,32 @@ mod tests {
         let now = start + Duration::from_secs(25);
         let passed = (0..100).filter(|_| rates.judge(MessageKind::Action, now) == Verdict::Pass).count();
         assert_eq!(passed, 20);
+    }
+
+    #[test]
+    fn client_that_reconnects_keeps_its_rates_until_they_are_full_again() {
+        let start = Instant::now();
+        let mut known = KnownRates::default();
+        let key = ClientKey([7; 16]);
+        let mut passed = 0;
+        // Ten connections a second, each of which sends as much as it can.
+        for connection in 0..100 {
+            let now = start + Duration::from_millis(100 * connection);
+            let (rates, is_new) = known.of(Some(key), now);
+            assert_eq!(is_new, connection == 0);
+            passed += (0..5)
+                .filter(|_| lock_rates(&rates).judge(MessageKind::Action, now) == Verdict::Pass)
+                .count();
+        }
+        assert!(passed <= 20 + 20 * 10, "{passed} actions in ten seconds");
+        let other = known.of(None, start).0;
+        assert_eq!(lock_rates(&other).judge(MessageKind::Action, start), Verdict::Pass);
+        for number in 0..3 * KNOWN_MIN as u64 {
+            let mut key = [0; 16];
+            key[..8].copy_from_slice(&number.to_le_bytes());
+            known.of(Some(ClientKey(key)), start + Duration::from_secs(60));
+        }
+        assert!(known.known.len() <= 2 * KNOWN_MIN && !known.known.contains_key(&key));
     }
 
     #[test]

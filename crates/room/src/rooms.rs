@@ -17,11 +17,13 @@ use serde::Serialize;
 use crate::accounts::Accounts;
 use crate::asked_room::AskedRoom;
 use crate::client_handle::ClientHandle;
+use crate::client_key::ClientKey;
 use crate::config::RoomsConfig;
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::persistence::{Ban, Bans, PersistenceThread};
 use crate::portals::Portals;
+use crate::rate::{KnownRates, Rates};
 use crate::refusal::Refusal;
 use crate::studio_room::StudioRoom;
 use crate::worlds::{Catalogue, WorldSummary};
@@ -67,6 +69,7 @@ pub struct Rooms {
     /// The rates at which addresses open rooms.
     openings: Mutex<Addresses>,
     open: Mutex<BTreeMap<String, Open>>,
+    known_rates: Mutex<KnownRates>,
     /// The rooms that could not be opened, and the rooms that were ended because of a slow step.
     pub troubles: Troubles,
     stopping: AtomicBool,
@@ -131,10 +134,16 @@ impl Rooms {
             portals: Portals::default(),
             open_room,
             open: Mutex::default(),
+            known_rates: Mutex::default(),
             troubles: Troubles::default(),
             stopping: AtomicBool::new(false),
             began: Instant::now(),
         }
+    }
+
+    /// Returns the allowances of a client, and whether they are new. A client that reconnects keeps its allowances.
+    pub fn rates_of(&self, key: Option<ClientKey>) -> (Arc<Mutex<Rates>>, bool) {
+        self.known_rates.lock().unwrap_or_else(PoisonError::into_inner).of(key, Instant::now())
     }
 
     /// Whether rooms can be opened.

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use nowcast_room::plain::{Outgoing, PlainSink, SharedFrame, Snapshot};
-use nowcast_room::{ClientHandle, Closing, CommandIntake, MessageKind, PlayerCommand, Quiet, Rates, Seat};
+use nowcast_room::{
+    ClientHandle, Closing, CommandIntake, MessageKind, PlayerCommand, Quiet, Rates, Seat, lock_rates,
+};
 use nowcast_world_protocol::plain::{ClientMessage, FrameRef, ServerMessage};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
@@ -78,7 +80,7 @@ impl Client {
     /// Handles the client's messages until the connection ends. Returns why it ended.
     async fn listen(&self, stream: &mut SplitStream<Socket>, unfinished: &Unfinished) -> Closing {
         let intake = CommandIntake::new(Arc::clone(&self.handle), Arc::clone(&self.metrics.rooms));
-        let mut rates = Rates::new(Instant::now());
+        let rates = &self.handle.rates;
         let mut quiet = Quiet::default();
         loop {
             // Until the queue has space, further messages stay in the socket, so TCP flow control slows the client.
@@ -92,14 +94,18 @@ impl Client {
             };
             unfinished.reset();
             let now = Instant::now();
-            quiet.note(now - self.received(), now, &mut rates);
+            quiet.note(now - self.received(), now, &mut lock_rates(rates));
             self.record_received(now);
-            quiet.note(Duration::ZERO, now, &mut rates);
+            quiet.note(Duration::ZERO, now, &mut lock_rates(rates));
             let handled = match &message {
-                Message::Text(text) => self.handle(FrameRef::Text(text.as_str()), &intake, &mut rates),
-                Message::Binary(bytes) => self.handle(FrameRef::Binary(bytes), &intake, &mut rates),
+                Message::Text(text) => {
+                    self.handle(FrameRef::Text(text.as_str()), &intake, &mut lock_rates(rates))
+                }
+                Message::Binary(bytes) => {
+                    self.handle(FrameRef::Binary(bytes), &intake, &mut lock_rates(rates))
+                }
                 Message::Ping(_) | Message::Pong(_) => {
-                    intake.admit(MessageKind::Ping, &mut rates).map(|_| ())
+                    intake.admit(MessageKind::Ping, &mut lock_rates(rates)).map(|_| ())
                 }
                 Message::Close(Some(frame)) if u16::from(frame.code) == COMES_BACK => Err(Closing::Vanished),
                 Message::Close(_) => Err(Closing::Bye),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use nowcast_limits::{Allowance, Verdict};
+use nowcast_limits::Verdict;
 use nowcast_world::{Command, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal as WorldRefusal};
 use tracing::debug;
 
@@ -21,12 +21,9 @@ use crate::client_handle::{ClientHandle, JoiningAccount};
 use crate::client_sink::ClientEvent;
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::{Name, Names};
+use crate::rate::lock_rates;
 use crate::recorded_world::RecordedWorld;
 use crate::refusal::Refusal;
-
-/// Maximum refused actions a second that are answered. A client that exceeds this rate for several seconds is removed.
-const REFUSALS_HZ: f64 = 4.0;
-const REFUSALS_BURST: f64 = 40.0;
 
 /// The players of a room.
 pub(super) struct Members {
@@ -52,8 +49,6 @@ pub(super) struct Member {
     pub(super) input_number: u16,
     /// The last age of the player's view that was applied to the world, in milliseconds.
     pub(super) behind_ms: u16,
-    refusals: Allowance,
-    moves_refused: Allowance,
 }
 
 /// A player that joins in this step.
@@ -85,10 +80,6 @@ impl Members {
 
     pub(super) fn find(&self, id: PlayerId) -> Option<&Member> {
         self.seated.iter().find(|member| member.id == id)
-    }
-
-    fn find_mut(&mut self, id: PlayerId) -> Option<&mut Member> {
-        self.seated.iter_mut().find(|member| member.id == id)
     }
 
     /// The players and the numbers of their inputs in force, ordered by player.
@@ -200,15 +191,12 @@ impl Members {
     /// Seats a newcomer, which must have been greeted.
     pub(super) fn seat(&mut self, context: &RoomContext, newcomer: Newcomer, behind_ms: u16) {
         context.rooms.metrics.clients.inc();
-        let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
         self.seated.push(Member {
             client: newcomer.client,
             id: newcomer.id,
             input: Input::default(),
             input_number: 0,
             behind_ms,
-            moves_refused: refusals.clone(),
-            refusals,
         });
     }
 
@@ -222,8 +210,9 @@ impl Members {
             _ => return,
         };
         context.rooms.metrics.drop_message("action_refused");
-        let Some(member) = self.find_mut(player) else { return };
-        match member.refusals.judge(Instant::now()) {
+        let Some(member) = self.find(player) else { return };
+        let verdict = lock_rates(&member.client.rates).refusals.judge(Instant::now());
+        match verdict {
             Verdict::Pass => member.client.refuse(action, &refusal.to_string(), None),
             Verdict::Drop => {}
             Verdict::Close => member.client.close(Closing::TooMany(REFUSED_ACTIONS)),
@@ -240,10 +229,13 @@ impl Members {
         why: &OwnerError,
     ) {
         context.rooms.metrics.drop_message("owner_refused");
-        let Some(member) = self.find_mut(player) else { return };
+        let Some(member) = self.find(player) else { return };
         let is_state = request == OwnerRequest::Move;
-        let allowance = if is_state { &mut member.moves_refused } else { &mut member.refusals };
-        match allowance.judge(Instant::now()) {
+        let mut rates = lock_rates(&member.client.rates);
+        let allowance = if is_state { &mut rates.refused_moves } else { &mut rates.refusals };
+        let verdict = allowance.judge(Instant::now());
+        drop(rates);
+        match verdict {
             Verdict::Pass => member.client.deny(request, entity, number, &why.to_string()),
             Verdict::Close if !is_state => member.client.close(Closing::TooMany(REFUSED_ACTIONS)),
             Verdict::Drop | Verdict::Close => {}

@@ -19,7 +19,7 @@ use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusCha
 use nowcast_room::session::{Change, InputBuffer};
 use nowcast_room::{
     ClientHandle, ClientKey, Closing, CommandIntake, MessageKind, Name, PlayerCommand, Quiet,
-    REFUSED_ACTIONS, Rates, SECRET_BYTES, Seat,
+    REFUSED_ACTIONS, Rates, SECRET_BYTES, Seat, lock_rates,
 };
 use nowcast_wire::ReadOwned;
 use nowcast_world::{EntityId, Input, InputError};
@@ -71,16 +71,20 @@ pub(crate) async fn receive(channel: Arc<Channel>, shared: Arc<Shared>) {
 /// Messages of a client that arrived before its `Join`. The order is not guaranteed between lanes, or between a state and an
 /// event. So these messages wait until the client has joined.
 #[derive(Default)]
-struct Early(Vec<Message>);
+struct Early {
+    messages: Vec<Message>,
+    /// Whether the client has allowances from an earlier connection.
+    is_returning: bool,
+}
 
 impl Early {
     /// Takes the messages that wait behind the first event. Those of other lanes may have arrived before it.
     fn take_waiting(&mut self, channel: &Channel) {
         // The end of a channel is returned again after the join.
-        while self.0.len() < EARLY_MESSAGES_MAX
+        while self.messages.len() < EARLY_MESSAGES_MAX
             && let Ok(Some(message)) = channel.try_receive()
         {
-            self.0.push(message);
+            self.messages.push(message);
         }
     }
 
@@ -88,15 +92,15 @@ impl Early {
     fn keep(&mut self, message: Message) -> Result<(), Closing> {
         match (message.kind, message.lane.number()) {
             (Received::State { key: CONTROLS_KEY | STEPS_KEY | VIEW_KEY }, WORLD_LANE) => {
-                self.0.retain(|kept| kept.kind != message.kind || kept.lane != message.lane);
+                self.messages.retain(|kept| kept.kind != message.kind || kept.lane != message.lane);
             }
             (Received::Event, CHAT_LANE) => {}
             _ => return Err(malformed("nothing is expected on this lane or key")),
         }
-        if self.0.len() >= EARLY_MESSAGES_MAX {
+        if self.messages.len() >= EARLY_MESSAGES_MAX {
             return Err(malformed("too many messages before Join"));
         }
-        self.0.push(message);
+        self.messages.push(message);
         Ok(())
     }
 }
@@ -145,7 +149,7 @@ struct Joined {
 /// Waits for the client's `Join`, and reserves its seat.
 async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, Closing> {
     let first = timeout(shared.config.timeouts.handshake, first_events(channel)).await;
-    let FirstEvents { proof, join: message, early } = first.map_err(|_| Closing::Idle)??;
+    let FirstEvents { proof, join: message, mut early } = first.map_err(|_| Closing::Idle)??;
     let (protocol, name, network_hz, key, is_program) = match read(&message) {
         Ok(ToWorld::Join { protocol, name, network_hz, key }) => (protocol, name, network_hz, key, false),
         Ok(ToWorld::JoinProgram { protocol, name, network_hz, key }) => {
@@ -197,7 +201,10 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, C
     let may_edit = may_edit(entry, &shared.config.entry);
     let handle = ClientHandle::new(name, Arc::<SessionSink>::clone(&sink), network_hz, may_edit, is_program);
     let handle = handle.with_roles(roles_of(entry, &shared.config.entry)).with_account(account);
-    Ok(Joined { seat, handle: Arc::new(handle.with_key(key).with_address(address)), sink, early })
+    let (rates, are_new) = shared.rooms.rates_of(key);
+    early.is_returning = !are_new;
+    let handle = handle.with_key(key).with_address(address).with_rates(rates);
+    Ok(Joined { seat, handle: Arc::new(handle), sink, early })
 }
 
 /// A client with a seat.
@@ -217,12 +224,16 @@ impl ClientSession {
     async fn stay(mut self, early: Early) -> Closing {
         self.seat.enter(Arc::clone(&self.handle));
         debug!(room = self.seat.room(), "session joined");
-        let mut rates = Rates::new(Instant::now());
+        let rates = Arc::clone(&self.handle.rates);
         let mut changes = self.channel.status_changes();
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut waited = Rates::of_waiting(Instant::now());
-        let mut handled = early.0.iter().try_for_each(|message| self.handle(message, &mut waited));
+        // A client that has just reconnected does not get the allowance of waiting messages again.
+        let mut handled = early.messages.iter().try_for_each(|message| match early.is_returning {
+            true => self.handle(message, &mut lock_rates(&rates)),
+            false => self.handle(message, &mut waited),
+        });
         let closing = loop {
             if let Err(closing) = handled {
                 break closing;
@@ -231,14 +242,14 @@ impl ClientSession {
                 received = self.receive() => match received {
                     Ok(message) => {
                         if self.quiet.lasts() {
-                            self.note_silence(&mut rates);
+                            self.note_silence(&mut lock_rates(&rates));
                         }
-                        self.handle(&message, &mut rates)
+                        self.handle(&message, &mut lock_rates(&rates))
                     }
                     Err(error) => Err(closed(error)),
                 },
                 _ = look.tick() => {
-                    self.note_silence(&mut rates);
+                    self.note_silence(&mut lock_rates(&rates));
                     self.check_input_timeout(&mut changes);
                     Ok(())
                 }
