@@ -273,7 +273,7 @@ class Session:
 def join(name, hz):
     """WORLD.md, section 3: the size of all texts, variant 0, protocol, the size of this text, rate, no bytes of a key, the text."""
     size = varint(len(name.encode()))
-    return size + b"\0" + struct.pack("<I", 6) + size + struct.pack("<I", hz) + b"\0" + name.encode()
+    return size + b"\0" + struct.pack("<I", 7) + size + struct.pack("<I", hz) + b"\0" + name.encode()
 
 
 def act(action, arguments=b"\xc0"):

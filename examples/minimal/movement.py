@@ -71,8 +71,8 @@ class Movement:
 
 
 def metres(grain, row):
-    """Returns a row's position. One step is 1/2^p m (WORLD.md, section 4)."""
-    return [part / 2 ** (grain >> 4) for part in row[:3]]
+    """Returns a row's position. One step is 1/2^p m, and a jump stands in the bits above (WORLD.md, section 4)."""
+    return [part / 2 ** (grain >> 4 & 15) for part in row[:3]]
 
 
 def read_delta(data, grain, tick, ticks, past):
