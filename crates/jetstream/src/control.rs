@@ -2,8 +2,9 @@
 //! authenticate them.
 
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use async_nats::client::RequestErrorKind;
 use futures_util::StreamExt as _;
 use nowcast_cluster::{ControlAnswer, ControlRequest, Name};
 
@@ -11,6 +12,13 @@ use crate::{ClusterError, Link};
 
 /// Maximum time for the answer to a request. It is longer than a move in which each step takes its longest time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(90);
+
+/// Time for which a request is repeated while nobody listens. The nats-servers tell each other of a new listener a moment after it
+/// has come.
+const LISTENS_WITHIN: Duration = Duration::from_secs(2);
+
+/// Pause before a request is repeated.
+const LISTENS_PAUSE: Duration = Duration::from_millis(50);
 
 /// Moves all rooms of a server to others, one after the other. The server takes no new ones. `report` gets a sentence for each
 /// room except the last. Returns the last answer.
@@ -58,11 +66,17 @@ pub async fn send_within(
     };
     let mut bytes = Vec::new();
     request.encode(&mut bytes);
-    let sent = link.client().send_request(
-        subject(link, server),
-        async_nats::Request::new().payload(bytes.into()).timeout(Some(within)),
-    );
-    let answer = sent.await.map_err(|error| failed(&error))?;
+    let payload = bytes::Bytes::from(bytes);
+    let until = Instant::now() + LISTENS_WITHIN;
+    let answer = loop {
+        let request = async_nats::Request::new().payload(payload.clone()).timeout(Some(within));
+        match link.client().send_request(subject(link, server), request).await {
+            Err(error) if error.kind() == RequestErrorKind::NoResponders && Instant::now() < until => {
+                tokio::time::sleep(LISTENS_PAUSE).await;
+            }
+            outcome => break outcome.map_err(|error| failed(&error))?,
+        }
+    };
     ControlAnswer::decode(&answer.payload).map_err(|error| failed(&error))
 }
 
