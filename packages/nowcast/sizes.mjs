@@ -11,7 +11,7 @@ const BUDGET = [
   // The code that runs a session is loaded while the endpoint answers and a carrier opens. 3 kB of the later code are
   // a WebSocket for old versions of Node, which no browser loads.
   // A connection that follows a room to another server of a cluster takes 0.4 kB of the first load.
-  { entry: "nowcast", name: "connect", bytesMax: 8_200, laterMax: 30_900 },
+  { entry: "nowcast", name: "connect", bytesMax: 8_300, laterMax: 31_500 },
   // The code that reads a world is loaded while the session begins. Most of this code is the
   // general codec, which is needed because each world declares its own attributes. Listeners of one kind, entity
   // and attribute take 0.2 kB of the first load, and the origin of the server with the errors that name it another 0.2 kB.
