@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use super::take::TRIES;
 use super::{Action, Answer, Input, Node, Outcome, Task};
 use crate::entry::{RoomEntry, Target};
 use crate::journal::Stored;
 use crate::mutant::Mutant;
 use crate::name::{Epoch, Name, Revision, ServerId};
 use crate::time::Time;
+
+/// Attempts to change an entry that others change at the same time.
+pub(super) const TRIES: u32 = 16;
 
 /// First pause before the entry of a room that was handed over is corrected again. Each further pause is twice as long.
 const CORRECTION_PAUSE: Duration = Duration::from_millis(100);

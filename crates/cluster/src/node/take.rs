@@ -3,7 +3,7 @@
 //! A read is a hint. So each holder that does not renew its lease is ended by an update that expects the revision which was seen
 //! for a whole lease, and the room's entry is updated from the revision that named these holders.
 
-use super::entry_change::{EntryChange, Goal};
+use super::entry_change::{EntryChange, Goal, TRIES};
 use super::{Action, Answer, Claimed, Input, Node, Outcome, TakeError, Task, Work};
 use crate::entry::{RoomEntry, ServerEntry};
 use crate::journal::Stored;
@@ -11,9 +11,6 @@ use crate::leases::Holder;
 use crate::mutant::Mutant;
 use crate::name::{Epoch, Name, Revision, Sequence, ServerId};
 use crate::time::Time;
-
-/// Attempts to change an entry that others change at the same time.
-pub(super) const TRIES: u32 = 16;
 
 /// A room that this server takes.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! One life of a cluster: the event loop in true time, the links, the clocks and the clients.
 
+pub(super) mod requests;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
@@ -10,11 +12,11 @@ use nowcast_queue::conformance::Random;
 use super::checker::{Checker, Process};
 use super::clock::Clock;
 use super::jetstream::JetStream;
-use super::requests::{Reply, Request};
 use super::script::{CALM_MS, FAULTS_MS, Fault, Script};
 use super::server::Server;
 use super::world::{Action, mix};
 use super::{Lived, Setup};
+use requests::{Reply, Request};
 
 pub(super) const MS: u64 = 1_000;
 /// Interval of a room's steps, in microseconds.

@@ -23,7 +23,6 @@ mod checker;
 mod clock;
 mod jetstream;
 mod life;
-mod requests;
 mod script;
 mod server;
 mod world;

@@ -10,7 +10,7 @@ use nowcast_cluster::{
 
 use super::checker::{Checker, Process};
 use super::jetstream::Loaded;
-use super::requests::{Reply, Request};
+use super::life::requests::{Reply, Request};
 use super::world::{Action as Count, World};
 
 /// Maximum time that a room waits until its last records are stored.

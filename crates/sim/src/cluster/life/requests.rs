@@ -2,17 +2,17 @@
 
 use nowcast_cluster::{Action, Answer, Frame, Name, Sequence, Stored};
 
-use super::checker::Process;
-use super::jetstream::Loaded;
-use super::life::{Event, Life, MS};
-use super::world::World;
+use super::{Event, Life, MS};
+use crate::cluster::checker::Process;
+use crate::cluster::jetstream::Loaded;
+use crate::cluster::world::World;
 
 /// Time after which a server gives a request up.
 const REQUEST_US: u64 = 150 * MS;
 
 /// A request to NATS. `job` is the number of the work of a store to which the answer belongs.
 #[derive(Clone, Debug)]
-pub(super) enum Request {
+pub(in crate::cluster) enum Request {
     /// An action of the node.
     Action(u64, Action),
     Publish {
@@ -49,7 +49,7 @@ pub(super) enum Request {
 
 /// The answer to a request.
 #[derive(Clone, Debug)]
-pub(super) enum Reply {
+pub(in crate::cluster) enum Reply {
     Answer(u64, Answer),
     Published(u64, Stored<Sequence>),
     Frame(u64, Result<Option<Frame>, String>),
@@ -61,7 +61,7 @@ pub(super) enum Reply {
 
 impl Life<'_> {
     /// Sends a request to NATS.
-    pub(super) fn request(&mut self, process: Process, request: Request) {
+    pub(in crate::cluster) fn request(&mut self, process: Process, request: Request) {
         let (is_calm, deadline) = (self.is_calm(), self.now + REQUEST_US);
         let is_cut = self.places[usize::from(process.0)].cut_until > self.now;
         let mut arrives = self.now + self.latency();
@@ -96,7 +96,7 @@ impl Life<'_> {
     }
 
     /// NATS carries out a request.
-    pub(super) fn execute(&mut self, process: Process, request: Request, answer_at: Option<u64>) {
+    pub(in crate::cluster) fn execute(&mut self, process: Process, request: Request, answer_at: Option<u64>) {
         let reply = match request {
             Request::Action(number, action) => Reply::Answer(number, self.execute_action(action)),
             Request::Publish { job, room, expected, frame, object } => {
