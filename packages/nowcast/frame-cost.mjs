@@ -16,8 +16,7 @@ const FRAME_MS = 1000 / 60;
 /** The clock of frames. A browser calls a page with a number that exists already, as whole milliseconds do here. */
 const clockMs = () => Math.round(frame * FRAME_MS);
 /** A frame makes none. A client at rest reports its step every half second, which is about 3 bytes a frame. */
-// Some runs box one number of 16 bytes for each of 300 entities, which is a known fault.
-const FRAME_BYTES_MAX = 4_900;
+const FRAME_BYTES_MAX = 8;
 /** The event of a snapshot has 56 bytes. */
 const SNAPSHOT_BYTES_MAX = 120;
 /** Frames before the measurement, in which the engine compiles the code. */

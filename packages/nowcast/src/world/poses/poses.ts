@@ -163,6 +163,11 @@ class WorldPoses implements Poses {
 
   pose(id: EntityId, out: Pose): boolean {
     if (this.#attachments.has(id) && this.#attach(id, out)) return true;
+    return this.#poseAlone(id, out);
+  }
+
+  /** Writes the pose of an entity that nothing carries. */
+  #poseAlone(id: EntityId, out: Pose): boolean {
     if (!this.interpolator.pose(id, out)) return false;
     if (id !== this.#world.avatarId && this.bodies?.place(id, out)) return true;
     if (this.isPredicted) this.#predict(id, out);
