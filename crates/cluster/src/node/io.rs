@@ -219,7 +219,7 @@ pub(super) enum Input {
     Signal(Signal),
 }
 
-/// What the thread of a room reports.
+/// A report of the thread of a room.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Signal {
     /// This number of clients know the target.

@@ -1,4 +1,4 @@
-//! What the membership of a server needs to know of its rooms, and the figures that the server reports.
+//! The state of rooms as a server's membership needs it, and the figures that the server reports.
 
 use std::sync::{Arc, Weak};
 use std::thread::available_parallelism;
