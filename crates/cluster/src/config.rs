@@ -33,7 +33,7 @@ pub struct Config {
 /// The time limits of a server's work for its rooms.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Time for which a room is taken again and again while the directory does not answer, or until the server has a lease again.
+    /// Maximum time for which taking a room is retried, while the directory does not answer or the server has no lease.
     pub take: Duration,
     /// Pause before a room is taken again.
     pub take_pause: Duration,
@@ -43,7 +43,7 @@ pub struct Times {
     pub leave: Duration,
     /// Maximum time until a server answers that it expects a room.
     pub expect: Duration,
-    /// Maximum time for which a room waits until its clients have connected to the server to which it moves.
+    /// Maximum time for which a moving room waits until its clients have connected to the target server.
     pub gather: Duration,
     /// Maximum time in which the target restores the world of a room.
     pub prepare: Duration,
@@ -51,7 +51,7 @@ pub struct Times {
     pub begin: Duration,
     /// Maximum time for which a room that is expected waits for its turn.
     pub turn: Duration,
-    /// Maximum time for which a move waits for the correction of the directory. Afterwards the correction goes on.
+    /// Maximum time for which a move waits until the directory is corrected. Then the move ends, and the correction goes on.
     pub correct: Duration,
     /// Time by which a requesting server waits longer than the answering one.
     pub slack: Duration,

@@ -33,11 +33,11 @@ pub struct Append {
 /// The next step of an append.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AppendStep {
-    /// Publish the frame with this expected last sequence, and report [`Append::handle_published`].
+    /// Publish the frame with this expected last sequence, and report the outcome to [`Append::handle_published`].
     Publish(Sequence),
-    /// Read the frame with this sequence, and report [`Append::handle_frame`].
+    /// Read the frame with this sequence, and report the outcome to [`Append::handle_frame`].
     Read(Sequence),
-    /// Read the first and the last sequence of the journal, and report [`Append::handle_bounds`].
+    /// Read the first and the last sequence of the journal, and report the outcome to [`Append::handle_bounds`].
     ReadBounds,
     /// The frame is stored with this sequence.
     Stored(Sequence),
@@ -129,9 +129,9 @@ pub struct Claim {
 /// The next step of a claim.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ClaimStep {
-    /// Read the last sequence of the journal and the frame with it, and report [`Claim::handle_end`].
+    /// Read the last sequence of the journal and the frame with it, and report the outcome to [`Claim::handle_end`].
     ReadEnd,
-    /// Append the head behind this sequence, and report [`Claim::handle_appended`].
+    /// Append the head behind this sequence, and report the outcome to [`Claim::handle_appended`].
     Append(Head, Sequence),
     /// The journal belongs to the server, and this is the sequence of its head.
     Owned(Head, Sequence),

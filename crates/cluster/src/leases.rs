@@ -24,11 +24,12 @@ struct Seen {
 /// A server that holds a room, as another server sees it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Holder {
-    /// Its life is over for certain. Neither an ended life nor a later start can be undone, so even an old read is true.
+    /// Its life is certainly over: it has ended, or the server has started again. Both are final, so even an old read of the
+    /// directory proves it.
     Over,
     /// Its lease may be valid.
     MayLive,
-    /// Its lease was not renewed in time. An update to this entry, which expects the revision, ends its life.
+    /// Its lease was not renewed in time. A compare-and-set of this entry at this revision ends its life.
     Lapsed(ServerEntry, Revision),
     /// The directory did not show this start of the server yet, because the read was old.
     Unknown,
@@ -130,7 +131,7 @@ impl Leases {
         seen.entry.phase != ServerPhase::Dead && observed < self.wait(seen.entry.lease)
     }
 
-    /// Time after which a lease whose revision did not change is over for certain.
+    /// Time after which a lease is certainly over if its revision has not changed.
     fn wait(&self, lease: Duration) -> Duration {
         if self.config.has(Mutant::ClaimEarly) { lease / 16 } else { surely_after(lease) }
     }

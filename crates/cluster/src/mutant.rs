@@ -19,7 +19,7 @@ pub enum Mutant {
     ClaimEarly,
     /// A server whose life was ended goes on.
     IgnoreDeath,
-    /// A server that starts does not wait for the lease of the last start.
+    /// A starting server does not wait until the lease of its previous start is over.
     EnterAtOnce,
     /// A server takes a room from a holder whose lease is over, and does not end the holder's life.
     KeepHolder,
@@ -39,7 +39,7 @@ pub enum Mutant {
     ReleaseForeign,
     /// The source of a move goes on after it gave the room to the target.
     KeepOwning,
-    /// The room stops and goes to the target although the directory did not answer that it names the target.
+    /// The room stops and goes to the target although the directory did not confirm the target.
     MoveUnnamed,
     /// The end of a move makes the target the owner although the source still has the room.
     EndAtTarget,

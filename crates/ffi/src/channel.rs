@@ -67,7 +67,7 @@ impl Wait {
     /// Runs a future in this thread, at most for this wait.
     ///
     /// # Errors
-    /// [`Status::TimedOut`] at the end of the wait, and the failures of the future.
+    /// Fails with [`Status::TimedOut`] if the wait ends first, or with the error that the future returns.
     pub fn run<T, E>(self, future: impl Future<Output = Result<T, E>>) -> Result<T, Failure>
     where
         Failure: From<E>,

@@ -205,7 +205,7 @@ impl Member {
         }
     }
 
-    /// Records that a room has followed its stored world, or cannot follow it.
+    /// Records that a room has caught up with its stored world, or cannot.
     pub fn followed(&self, room: &str) {
         self.inner.for_room(room, |node, now, room| node.followed(now, room));
     }
@@ -220,7 +220,7 @@ impl Member {
         self.inner.lock().node.departure(Name::new(room).ok()?).cloned()
     }
 
-    /// Records the number of clients of a room that now connect to the server to which it moves.
+    /// Records how many clients of a moving room now connect to the target server.
     pub fn announced(&self, room: &str, clients: usize) {
         self.inner.for_room(room, |node, now, room| node.announced(now, room, clients));
     }

@@ -31,7 +31,7 @@ pub trait Ownership: Send + Sync {
     /// Returns where a room goes whose lease is [`RoomLease::Leaving`].
     fn departure(&self, room: &str) -> Option<Departure>;
 
-    /// Records the number of clients of a room that now connect to the server to which it moves.
+    /// Records how many clients of a moving room now connect to the target server.
     fn announced(&self, room: &str, clients: usize);
 
     /// Records that the snapshot before the stop of a room was stored, or cannot be stored.

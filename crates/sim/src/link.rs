@@ -6,7 +6,7 @@
 //!
 //! A packet passes these stages in order: an outage, a policer, the buffer in front of the narrowest hop (tail drop), the rate of
 //! that hop, random loss, and the path with its delay and jitter. Every packet uses the same number of random values, even if it
-//! is lost. So the same seed treats the n-th packet in the same way in every run.
+//! is lost. So with the same seed, the n-th packet is treated in the same way in every run.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;

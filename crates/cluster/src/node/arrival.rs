@@ -24,7 +24,7 @@ pub(super) struct Arrival {
     until: Time,
     /// The end of the room at its owner, if that has given the room to this server.
     stop: Option<Stop>,
-    /// The task that wants the room to follow its stored world, and whether the room's thread has begun.
+    /// The task that waits until the room has caught up with its stored world, and whether the room's thread has begun.
     follow: Option<(u64, bool)>,
     /// The task that reports that the room runs.
     opened: Option<u64>,
@@ -38,7 +38,7 @@ struct Stop {
     target: ServerId,
     epoch: Epoch,
     last: Sequence,
-    /// Whether this server has taken the room by it. The epoch is used once.
+    /// Whether this server has already used the epoch to take the room. An epoch is used only once.
     is_taken: bool,
 }
 
@@ -79,7 +79,7 @@ impl Node {
         Turn::Wait(arrival.until)
     }
 
-    /// Records that a room has followed its stored world, or cannot follow it.
+    /// Records that a room has caught up with its stored world, or cannot.
     pub fn followed(&mut self, now: Time, room: Name) {
         let arrival = self.arrivals.get_mut(&room);
         if let Some((task, _)) = arrival.and_then(|arrival| arrival.follow.take_if(|(_, is_begun)| *is_begun))
@@ -128,7 +128,7 @@ impl Node {
         self.arrivals.get(&room).is_some_and(|arrival| arrival.stop.is_none())
     }
 
-    /// Lets a room that is expected begin although its owner has not given it to this server.
+    /// Lets an expected room begin although its owner has not given it to this server.
     fn begin_alone(&mut self, now: Time, room: Name) {
         if let Some(arrival) = self.arrivals.get_mut(&room).filter(|arrival| arrival.stop.is_none()) {
             (arrival.until, arrival.follow) = (now, None);
@@ -233,7 +233,8 @@ impl Node {
         None
     }
 
-    /// Takes a room that stopped at its previous owner by its journal. Answers when the room runs.
+    /// Takes a room that its previous owner has stopped and given to this server, and continues it from its journal. Answers when the
+    /// room runs.
     fn begin_given(
         &mut self,
         now: Time,
@@ -284,7 +285,7 @@ impl Node {
             }
             _ => {}
         }
-        // If the directory cannot be read now, the room waits for its whole time.
+        // If the directory cannot be read now, the source is unknown, and the room waits until the end of its turn.
         let Some(source) = watch.source.filter(|_| self.is_waiting(watch.room)) else {
             return Some(Outcome::Ended);
         };

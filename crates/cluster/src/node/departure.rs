@@ -68,7 +68,7 @@ impl Node {
         self.departure(room).is_some_and(|departure| departure.may_stop)
     }
 
-    /// Records the number of clients of a room that now connect to the server to which it moves.
+    /// Records how many clients of a moving room now connect to the target server.
     pub fn announced(&mut self, now: Time, room: Name, clients: usize) {
         self.signal(now, room, Signal::Announced(clients));
     }

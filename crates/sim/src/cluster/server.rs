@@ -380,7 +380,7 @@ impl Thread {
         self.records.push_back(Record { frame, actions: Vec::new(), object });
     }
 
-    /// The first record is stored. Returns the sequence before which all frames may be purged.
+    /// Records that the first queued record is stored. If it is a snapshot, returns its sequence: earlier frames may be purged.
     fn keep(&mut self, sequence: Sequence) -> Option<Sequence> {
         self.last = sequence;
         let record = self.records.pop_front()?;

@@ -83,8 +83,8 @@ impl Physics {
     }
 }
 
-/// Whether another body, or another part of the same body, may cover a side of a body at an edge of the side. A body that stands
-/// on the middle of a floor covers no edge of it. The test may also succeed for bodies that only come near.
+/// Whether another body, or another part of the same body, may cover an edge of one of a body's sides. A body in the middle of a
+/// floor covers none of the floor's edges. The test may also succeed for bodies that are only near.
 fn is_covered_by((own, at): (&Collider, &Pose), other: Option<(&Collider, &Pose)>) -> bool {
     let parts = own.shape().as_compound().map(Compound::shapes);
     let Some((other, place)) = other else { return parts.is_some_and(|parts| parts.len() > 1) };
