@@ -414,8 +414,9 @@ describe("messages of a client on a session", () => {
     await world.ready;
     const hat = world.act("buy", { what: "hat" });
     await waitFor("the first try", () => server.received.length === 2);
+    const lost = world.once("status");
     server.channels[0]!.close(69, "the room has just closed");
-    await waitFor("the loss", () => world.status === "reconnecting");
+    expect(await lost).toEqual({ status: "reconnecting" });
     const shoe = world.act("buy", { what: "shoe" });
     await waitFor("both on the next session", () => server.received.length === 5);
     expect(server.received.slice(2)).toEqual([
@@ -472,8 +473,9 @@ describe("messages of a client on a session", () => {
     });
     const world = join(server, { name: "Ada" });
     await world.ready;
+    const lost = world.once("status");
     server.channels[0]!.close(69, "the room has just closed");
-    await waitFor("the loss", () => world.status === "reconnecting");
+    expect(await lost).toEqual({ status: "reconnecting" });
     world.rename("Ada L.");
     const welcome = await world.once("welcome");
     expect(welcome.isResumed).toBe(true);
