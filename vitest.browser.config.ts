@@ -6,7 +6,6 @@ const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
 const THREE = fileURLToPath(new URL("./packages/three/src", import.meta.url));
 const PAGE = fileURLToPath(new URL("./packages/page/src", import.meta.url));
 const REACT = fileURLToPath(new URL("./packages/react/src", import.meta.url));
-const PREDICT = fileURLToPath(new URL("./packages/predict-rapier/src", import.meta.url));
 
 /**
  * Tests that start the built server and a real Chromium; run one file at a time, since both want the processor. They wait
@@ -21,7 +20,6 @@ export default defineConfig({
       { find: /^@nowcast\/page$/, replacement: `${PAGE}/index.ts` },
       { find: /^@nowcast\/page\/(\w+)$/, replacement: `${PAGE}/$1.ts` },
       { find: /^@nowcast\/react$/, replacement: `${REACT}/index.ts` },
-      { find: /^@nowcast\/predict-rapier$/, replacement: `${PREDICT}/index.ts` },
     ],
   },
   test: {

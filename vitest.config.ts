@@ -8,7 +8,6 @@ const THREE = fileURLToPath(new URL("./packages/three/src", import.meta.url));
 const PAGE = fileURLToPath(new URL("./packages/page/src", import.meta.url));
 const REACT = fileURLToPath(new URL("./packages/react/src", import.meta.url));
 const SERVER = fileURLToPath(new URL("./packages/nowcast-server/src", import.meta.url));
-const PREDICT = fileURLToPath(new URL("./packages/predict-rapier/src", import.meta.url));
 
 /** Unit, vector and property tests; the tests in a real browser have a configuration of their own. */
 export default defineConfig({
@@ -22,7 +21,6 @@ export default defineConfig({
       { find: /^@nowcast\/page\/(\w+)$/, replacement: `${PAGE}/$1.ts` },
       { find: /^@nowcast\/react$/, replacement: `${REACT}/index.ts` },
       { find: /^nowcast-server$/, replacement: `${SERVER}/index.ts` },
-      { find: /^@nowcast\/predict-rapier$/, replacement: `${PREDICT}/index.ts` },
     ],
   },
   test: {

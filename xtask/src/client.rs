@@ -33,7 +33,7 @@ pub(crate) fn build() -> anyhow::Result<()> {
 pub(crate) fn build_all() -> anyhow::Result<()> {
     build()?;
     build_sdk()?;
-    for package in ["@nowcast/three", "@nowcast/page", "@nowcast/react", "@nowcast/predict-rapier"] {
+    for package in ["@nowcast/three", "@nowcast/page", "@nowcast/react"] {
         step::run(&["npm", "run", "--silent", "build", "--workspace", package])?;
     }
     Ok(())

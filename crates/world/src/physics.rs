@@ -497,6 +497,3 @@ fn passes_each_other([a, b]: [&Collider; 2]) -> bool {
 mod around;
 mod crowd;
 mod inner_edges;
-
-#[cfg(test)]
-mod self_check;

@@ -23,7 +23,7 @@ struct Component {
 /// Writes the list and the licences of the program and of its page.
 pub(super) fn write_list(places: &Places) -> anyhow::Result<PathBuf> {
     let mut components = crates()?;
-    components.extend(packages()?);
+    components.push(three()?);
     let listed: Vec<Value> = components
         .iter()
         .map(|component| {
@@ -132,25 +132,20 @@ fn named_and_versioned(line: &str) -> Option<(String, String)> {
     Some((name.to_owned(), version.to_owned()))
 }
 
-/// Returns the packages of npm that the page of the program, or a published package, contains or installs.
-fn packages() -> anyhow::Result<Vec<Component>> {
-    ["three", "@dimforge/rapier3d-deterministic-compat"]
-        .into_iter()
-        .map(|name| {
-            let folder = step::root().join("node_modules").join(name);
-            let manifest = fs::read_to_string(folder.join("package.json"))
-                .with_context(|| format!("the package {name} is not installed"))?;
-            let manifest: Value = serde_json::from_str(&manifest)?;
-            let version = manifest["version"].as_str().unwrap_or_default().to_owned();
-            Ok(Component {
-                name: name.to_owned(),
-                licence: manifest["license"].as_str().unwrap_or_default().to_owned(),
-                purl: format!("pkg:npm/{}@{version}", name.replace('@', "%40")),
-                version,
-                folder,
-            })
-        })
-        .collect()
+/// Returns the npm package that the program's page contains and the published packages install.
+fn three() -> anyhow::Result<Component> {
+    let folder = step::root().join("node_modules/three");
+    let manifest =
+        fs::read_to_string(folder.join("package.json")).context("the package three is not installed")?;
+    let manifest: Value = serde_json::from_str(&manifest)?;
+    let version = manifest["version"].as_str().unwrap_or_default().to_owned();
+    Ok(Component {
+        name: "three".to_owned(),
+        licence: manifest["license"].as_str().unwrap_or_default().to_owned(),
+        purl: format!("pkg:npm/three@{version}"),
+        version,
+        folder,
+    })
 }
 
 /// Returns the texts of the licences in a package's folder.

@@ -12,16 +12,8 @@ use super::{Places, VERSION, copy, copy_folder, write};
 use crate::step;
 
 /// The folders below `packages/` that are published.
-const PACKAGES: [&str; 8] = [
-    "nowcast",
-    "three",
-    "page",
-    "react",
-    "predict-rapier",
-    "nowcast-server",
-    "world-script",
-    "create-nowcast",
-];
+const PACKAGES: [&str; 7] =
+    ["nowcast", "three", "page", "react", "nowcast-server", "world-script", "create-nowcast"];
 /// Files and folders of a package that are published, besides those that `package.json` names.
 const ALWAYS: [&str; 2] = ["package.json", "README.md"];
 /// The tables of `package.json` that name dependencies of users.

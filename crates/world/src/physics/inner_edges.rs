@@ -3,8 +3,7 @@
 //! Boxes that lie flush form one surface, but physics finds the contacts of each box on its own: a body that slides over a
 //! seam hits the hidden side of the next box. Such contacts are removed. The body keeps its contacts with the box that covers
 //! the side. The hook of the engine that removes them makes all contacts with the body dearer, so it is enabled only while another
-//! body covers a side. Clients that predict bodies do the same (`packages/predict-rapier/src/inner-edges.ts`). In meshes and height
-//! fields, the geometry library corrects the contacts ([`crate::ColliderShape`]).
+//! body covers a side. In meshes and height fields, the geometry library corrects the contacts ([`crate::ColliderShape`]).
 
 use rapier3d::parry::bounding_volume::{Aabb, BoundingVolume};
 use rapier3d::parry::partitioning::Bvh;

@@ -55,7 +55,6 @@ export {
   type Poses,
   type PosesOptions,
   type PosesSource,
-  type PredictedBodies,
 } from "./poses/poses.js";
 export { createPredictor } from "./prediction/predictor.js";
 export type { PredictionSource, Predictor, PredictorOptions } from "./prediction/source.js";

@@ -1,4 +1,4 @@
-/** The one source of poses: the local avatar, entities on it, predicted bodies, and step functions of a page. */
+/** The one source of poses: the local avatar, entities on it, and step functions of a page. */
 import { expect, it, vi } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
 import type { AvatarMotion, Pose } from "../../src/world/index.js";
@@ -83,37 +83,6 @@ function placeOf(poses: Poses, id: EntityId): number[] {
   expect(poses.pose(id, pose)).toBe(true);
   return [...pose.position, pose.quaternion[1]!].map((part) => Math.round(part * 1e9) / 1e9 + 0);
 }
-
-it("predicted bodies are shown where their predictor has them, and other entities are not", () => {
-  // The avatar is shown two metres ahead.
-  const poses = posesOf(new FakeWorld());
-  predictAvatar(poses, (pose) => {
-    pose.position[2] = -2;
-  });
-  let sampledMs = 0;
-  poses.bodies = {
-    sample: (nowMs) => {
-      sampledMs = nowMs;
-    },
-    place: (id, pose) => {
-      if (id !== BLOCK) return false;
-      pose.position[1] = 5;
-      pose.quaternion[1] = 1;
-      pose.quaternion[3] = 0;
-      return true;
-    },
-  };
-  poses.sample(16);
-  expect(sampledMs).toBe(16);
-  expect(placeOf(poses, AVATAR)).toEqual([AVATAR, 0, -2, 0]);
-  expect(placeOf(poses, FLAG)).toEqual([FLAG, 0, -2, 0]);
-  expect(placeOf(poses, BLOCK)).toEqual([BLOCK, 5, 0, 1]);
-  expect(placeOf(poses, BALL)).toEqual([BALL, 0, 0, 0]);
-  poses.bodies = undefined;
-  poses.sample(32);
-  expect(placeOf(poses, BLOCK)).toEqual([BLOCK, 0, 0, 0]);
-  poses.close();
-});
 
 it("an attached entity turns with the shown avatar around its centre", () => {
   const poses = posesOf(new FakeWorld());

@@ -1,8 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
 import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
-import type { PredictionCoupling, WalkerMotion } from "../../src/world/prediction/coupling.js";
-import type { Gait } from "../../src/world/prediction/mover.js";
-import { couplePrediction } from "../../src/world/prediction/predictor.js";
 import { Solid } from "../../src/world/prediction/solid.js";
 import type { EntityId, Input } from "../../src/world/world.js";
 import {
@@ -287,95 +284,5 @@ describe("one's own avatar", () => {
     rig.run(2_000, () => STILL);
     expect(rig.predictor.skippedSteps).toBeGreaterThan(500);
     expect(Math.hypot(rig.shown[0]! - rig.mover.px, rig.shown[2]! - rig.mover.pz)).toBeLessThan(0.01);
-  });
-});
-
-describe("a coupling of the avatar", () => {
-  /** A wall at x = 1 that only the coupling knows of. */
-  class Wall implements PredictionCoupling {
-    readonly quietSteps = 24;
-    readonly steps: number[] = [];
-    rewinds = 0;
-    restarts = 0;
-    isWrong = false;
-    #last: number | undefined;
-
-    step(step: number, _input: Input, _gait: Gait, before: WalkerMotion, after: WalkerMotion): boolean {
-      if (this.#last !== undefined) expect(step).toBe(this.#last + 1);
-      this.#last = step;
-      this.steps.push(step);
-      expect(Math.abs(after.px - before.px)).toBeLessThan(0.2);
-      if (after.px <= 1) return false;
-      after.px = 1;
-      after.vx = 0;
-      return true;
-    }
-
-    rewind(step: number, newest: number): void {
-      expect(step).toBeLessThanOrEqual(newest);
-      this.#last = step;
-      this.rewinds++;
-    }
-
-    restart(): void {
-      this.#last = undefined;
-      this.restarts++;
-    }
-
-    onSnapshot(): boolean {
-      return this.isWrong;
-    }
-
-    toleranceM(): number {
-      return 100;
-    }
-
-    owns(): boolean {
-      return false;
-    }
-
-    threw(): void {}
-  }
-
-  const eastward: Input = { ...AHEAD, yaw: -Math.PI / 2 };
-
-  it("decides on each step, and is rewound and repeated with it", () => {
-    const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
-    rig.run(500, () => STILL);
-    const wall = new Wall();
-    couplePrediction(rig.predictor, wall);
-    rig.run(1_500, () => eastward);
-    expect(wall.restarts).toBe(1);
-    expect(wall.steps.length).toBeGreaterThan(80);
-    expect(rig.shown[0]!).toBeLessThanOrEqual(1.001);
-    expect(rig.shown[0]!).toBeGreaterThan(0.95);
-    expect(wall.rewinds).toBe(0);
-    wall.isWrong = true;
-    rig.run(500, () => eastward);
-    expect(wall.rewinds).toBeGreaterThan(5);
-    expect(rig.predictor.offsetM).toBeLessThan(0.001);
-  });
-
-  it("receives nothing more once another simulation is coupled, or none", () => {
-    const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
-    const wall = new Wall();
-    couplePrediction(rig.predictor, wall);
-    rig.run(500, () => eastward);
-    couplePrediction(rig.predictor);
-    const taken = wall.steps.length;
-    rig.run(1_500, () => eastward);
-    expect(wall.steps.length).toBe(taken);
-    expect(rig.shown[0]!).toBeGreaterThan(1.5);
-  });
-
-  it("starts again after a page was suspended", () => {
-    const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
-    const wall = new Wall();
-    couplePrediction(rig.predictor, wall);
-    rig.run(500, () => STILL);
-    const before = wall.restarts;
-    rig.nowMs += 10_000;
-    rig.run(500, () => STILL);
-    expect(wall.restarts).toBeGreaterThan(before);
   });
 });

@@ -74,11 +74,6 @@ export const SECTIONS: readonly Section[] = [
       },
       { address: "how-to/react", title: "Use React", file: "packages/react/README.md" },
       { address: "how-to/react-display", title: "A display in React", file: "examples/react/README.md" },
-      {
-        address: "how-to/predict-rapier",
-        title: "Predict pushed bodies",
-        file: "packages/predict-rapier/README.md",
-      },
       { address: "how-to/c-and-cpp", title: "Use C and C++", file: "docs/how-to/c-and-cpp.md" },
       { address: "how-to/rust", title: "Use Rust", file: "docs/how-to/rust.md" },
       { address: "how-to/python", title: "Use Python", file: "docs/how-to/python.md" },

@@ -13,14 +13,6 @@ import type { EntityId, Input, WorldRecord } from "../world.js";
 import { Attachments } from "./attachments.js";
 import { type AvatarMotions, MotionPrediction } from "./motion-prediction.js";
 
-/** A prediction of bodies that the local avatar touches, such as `createBodyPredictor` of `@nowcast/predict-rapier`. */
-export interface PredictedBodies {
-  /** Advances to this moment; called once a frame, after the prediction of the avatar. */
-  sample(nowMs: number): void;
-  /** Changes an interpolated pose to the predicted one; returns false, without writing, for other entities. */
-  place(id: EntityId, pose: Pose): boolean;
-}
-
 export interface PosesOptions {
   /** Whether the local avatar is predicted. True by default; a page that only watches needs no prediction. */
   readonly predict?: boolean | undefined;
@@ -34,8 +26,7 @@ export interface PosesOptions {
 
 /**
  * The poses of all entities at the moment of a frame. The local avatar is predicted, and everything attached to it or
- * held by it moves with the prediction. Bodies that it touches are predicted if {@link Poses.bodies} is set. All other
- * entities are interpolated.
+ * held by it moves with the prediction. All other entities are interpolated.
  *
  * ```ts
  * const poses = createPoses(world);
@@ -67,11 +58,6 @@ export interface Poses {
   readonly holding: EntityId | undefined;
   /** Sum of the angles by which the ground has turned the avatar, in radians: see `Predictor.carriedYaw`. */
   readonly carriedYaw: number;
-  /**
-   * The prediction of bodies around the avatar, once its code is loaded. While `undefined`, these bodies are
-   * interpolated.
-   */
-  bodies: PredictedBodies | undefined;
   readonly interpolator: Interpolator;
   /** The prediction of walkers; `undefined` without prediction. */
   readonly predictor: Predictor | undefined;
@@ -91,7 +77,6 @@ const PARENTS_MAX = 16;
 
 class WorldPoses implements Poses {
   isPredicted = false;
-  bodies: PredictedBodies | undefined;
   readonly interpolator: Interpolator;
   readonly predictor: Predictor | undefined;
   readonly #motion: MotionPrediction | undefined;
@@ -141,7 +126,6 @@ class WorldPoses implements Poses {
     this.#followMotion(nowMs);
     this.predictor?.sample(nowMs);
     this.#motion?.sample(nowMs);
-    this.bodies?.sample(nowMs);
     const { avatarId } = this.#world;
     this.isPredicted = avatarId !== undefined && this.interpolator.pose(avatarId, this.#interpolated);
     if (!this.isPredicted) return;
@@ -169,7 +153,6 @@ class WorldPoses implements Poses {
   /** Writes the pose of an entity that nothing carries. */
   #poseAlone(id: EntityId, out: Pose): boolean {
     if (!this.interpolator.pose(id, out)) return false;
-    if (id !== this.#world.avatarId && this.bodies?.place(id, out)) return true;
     if (this.isPredicted) this.#predict(id, out);
     return true;
   }
@@ -196,7 +179,6 @@ class WorldPoses implements Poses {
     this.predictor?.close();
     this.#motion?.close();
     this.#attachments.close();
-    this.bodies = undefined;
   }
 
   /** Two predictions alternate: the steps of each begin after the steps of the other. */

@@ -2,7 +2,6 @@ import { bodyOf } from "../describe/body.js";
 import type { Entity, EntityId, World } from "../world.js";
 import { BodyMotion } from "./body-motion.js";
 import { type BodyPart, bodyPartsOf, solidOf } from "./body-solids.js";
-import type { PredictionCoupling } from "./coupling.js";
 import { DEFAULT_LAYERS, type Layers, layersOf, pass } from "./layers.js";
 import type { Mover } from "./mover.js";
 import type { Solid } from "./solid.js";
@@ -99,15 +98,13 @@ export class CollisionWorld {
   }
 
   /**
-   * Selects the bodies within `reach` metres of a walker. It excludes two given bodies, and bodies
-   * that another simulation moves.
+   * Selects the bodies within `reach` metres of a walker, except two given bodies.
    */
   gather(
     { px, py, pz }: Pick<Mover, "px" | "py" | "pz">,
     reach: number,
     own: EntityId,
     held: EntityId | undefined,
-    others?: Pick<PredictionCoupling, "owns">,
   ): void {
     this.#order();
     this.count = 0;
@@ -120,7 +117,7 @@ export class CollisionWorld {
       const far = reach + met.reach;
       // This also excludes a body with an invalid position.
       const isNear = dx * dx + dy * dy + dz * dz <= far * far;
-      if (!isNear || met.id === own || met.id === held || others?.owns(met.id)) continue;
+      if (!isNear || met.id === own || met.id === held) continue;
       if (met.motion?.moves) this.#movedNear[moved++] = met;
       for (const solid of met.solids) if (this.count < NEAR_MAX) this.near[this.count++] = solid;
     }

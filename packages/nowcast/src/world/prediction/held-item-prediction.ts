@@ -67,12 +67,9 @@ export class HeldItemPrediction {
   #lastAcknowledged: EntityId | undefined;
   readonly #release: () => void;
   readonly #world: HeldItemSource;
-  readonly #threw: ((id: EntityId, velocity: readonly number[]) => void) | undefined;
 
-  /** `threw` receives the thrown entity, and its velocity relative to the actor. */
-  constructor(world: HeldItemSource, threw?: (id: EntityId, velocity: readonly number[]) => void) {
+  constructor(world: HeldItemSource) {
     this.#world = world;
-    this.#threw = threw;
     this.#release = world.on("refused", ({ action, request }) => {
       if (request !== undefined) return;
       for (const item of this.#predicted) if (item.action === action) item.isOver = true;
@@ -174,7 +171,6 @@ export class HeldItemPrediction {
     thrown.place.set(this.#held);
     const velocity = [-level * Math.sin(actor.yaw), speed * Math.sin(pitch), -level * Math.cos(actor.yaw)];
     for (let axis = 0; axis < 3; axis++) thrown.velocity[axis] = actor.velocity[axis]! + velocity[axis]!;
-    this.#threw?.(id, velocity);
   }
 
   #begin(id: EntityId, action: string, isThrown: boolean, nowMs: number): PredictedItem | undefined {

@@ -5,7 +5,6 @@
 import { type Walker, walkerOf } from "../describe/walker.js";
 import type { Entity, EntityId, World } from "../world.js";
 import { BodyMotion } from "./body-motion.js";
-import type { PredictionCoupling } from "./coupling.js";
 import { Glide } from "./glide.js";
 import { STEPS_KEPT } from "./history.js";
 import { type Layers, layersOf, pass } from "./layers.js";
@@ -147,12 +146,8 @@ export class OtherWalkers {
     this.#readAll();
   }
 
-  /** Selects the avatars within `reach` metres, except those that another simulation moves. */
-  gather(
-    { px, py, pz }: Pick<Mover, "px" | "py" | "pz">,
-    reach: number,
-    elsewhere?: Pick<PredictionCoupling, "owns">,
-  ): void {
+  /** Selects the avatars within `reach` metres. */
+  gather({ px, py, pz }: Pick<Mover, "px" | "py" | "pz">, reach: number): void {
     let count = 0;
     for (const other of this.#all) {
       if (count >= NEAR_MAX) break;
@@ -161,7 +156,7 @@ export class OtherWalkers {
         Math.abs(place[0]! - px) < reach &&
         Math.abs(place[1]! - py) < reach &&
         Math.abs(place[2]! - pz) < reach;
-      if (isNear && !elsewhere?.owns(other.id)) this.#near[count++] = other;
+      if (isNear) this.#near[count++] = other;
     }
     // An array that is emptied first would get new memory in each frame.
     this.#near.length = count;

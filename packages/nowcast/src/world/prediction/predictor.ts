@@ -1,4 +1,3 @@
-import { NowcastError } from "../../errors/nowcast-error.js";
 import { AdjustedGait, readWalker, walkerOf } from "../describe/walker.js";
 import { createInput, writeInput } from "../input-sender.js";
 import type { Pose } from "../interpolation/interpolation.js";
@@ -6,7 +5,6 @@ import { type StepSink, stepSinkOf } from "../steps.js";
 import type { Entity, EntityId, Input, Kind, WorldRecord } from "../world.js";
 import { Carrier } from "./carrier.js";
 import { CollisionWorld } from "./collision-world.js";
-import type { PredictionCoupling } from "./coupling.js";
 import { stepOfChange } from "./gait-change.js";
 import { Glide } from "./glide.js";
 import { HeldItemPrediction } from "./held-item-prediction.js";
@@ -53,17 +51,6 @@ export function createPredictor(world: PredictionSource, options: PredictorOptio
   return new StepPredictor(world, options);
 }
 
-/**
- * Couples a simulation to each step of a predictor of the SDK. Without `coupling`, removes the current simulation. `@nowcast/predict-rapier` moves
- * pushed, held and thrown bodies this way. Throws a misuse for another predictor.
- */
-export function couplePrediction(predictor: Predictor, coupling?: PredictionCoupling): void {
-  if (!(predictor instanceof StepPredictor)) {
-    throw new NowcastError("misuse", "only a predictor of createPredictor can be coupled with a simulation");
-  }
-  predictor.couple(coupling);
-}
-
 /** Another prediction counted the client's steps up to this one: a predictor continues after it. */
 export function continueSteps(predictor: Predictor, step: number): void {
   if (predictor instanceof StepPredictor) predictor.step = Math.max(predictor.step, step);
@@ -89,9 +76,6 @@ class StepPredictor implements Predictor {
   readonly #before = new Mover();
   /** The start of the current step. */
   readonly #from = new Mover();
-  #coupling: PredictionCoupling | undefined;
-  /** Whether the newest step touched a body of the coupling. */
-  #isPushing = false;
   readonly #glide = new Glide();
   readonly #shown = new Float64Array(3);
   readonly #wanted = createInput();
@@ -144,9 +128,7 @@ class StepPredictor implements Predictor {
     this.#others = new OtherWalkers(world);
     this.#launches = new PredictedLaunches(world);
     this.#carrier = new Carrier(this.#collisionWorld);
-    this.#heldItems = new HeldItemPrediction(world, (id, velocity) =>
-      this.#coupling?.threw(Math.round(this.moment), id, velocity),
-    );
+    this.#heldItems = new HeldItemPrediction(world);
     this.#releases = [
       world.on("welcome", () => {
         this.#endSteps();
@@ -261,15 +243,8 @@ class StepPredictor implements Predictor {
     return this.#carrier.yaw;
   }
 
-  couple(coupling?: PredictionCoupling): void {
-    this.#coupling = coupling;
-    this.#isPushing = false;
-    coupling?.restart();
-  }
-
   close(): void {
     for (const release of this.#releases) release();
-    this.#coupling = undefined;
     this.#endSteps();
     this.#sink.countSteps?.(undefined);
     this.#heldItems.close();
@@ -334,8 +309,6 @@ class StepPredictor implements Predictor {
       this.#history.putInput(this.step - back, this.#wanted);
       this.#history.putMover(this.step - back, this.#mover);
     }
-    this.#isPushing = false;
-    this.#coupling?.restart();
   }
 
   #takeStep(): void {
@@ -347,14 +320,11 @@ class StepPredictor implements Predictor {
     this.#move(this.step, input);
   }
 
-  /** Takes a step. The coupled simulation changes the result if the avatar pushes bodies. */
   #move(step: number, input: Input): void {
     const mover = this.#mover;
     this.#from.copy(mover);
     this.#stepMover(mover, step, input, false);
-    this.#isPushing = this.#coupling?.step(step, input, this.#gait, this.#from, mover) ?? false;
     if (this.#gait.isFrozen === true) {
-      this.#isPushing = false;
       mover.copy(this.#from);
       mover.freeze();
     }
@@ -369,17 +339,10 @@ class StepPredictor implements Predictor {
     mover.step(this.#gait, input, near, this.#others.addTo(near, count), this.#others);
   }
 
-  /** Estimates the next step. An avatar that pushes a body keeps the speed of the last step. */
+  /** Estimates the next step. */
   #lookAhead(): void {
-    const ahead = this.#ahead;
-    ahead.copy(this.#mover);
-    if (!this.#isPushing) {
-      this.#stepMover(ahead, this.step + 1, this.#nextInput(), true);
-      return;
-    }
-    ahead.px += ahead.vx / 60;
-    ahead.py += ahead.vy / 60;
-    ahead.pz += ahead.vz / 60;
+    this.#ahead.copy(this.#mover);
+    this.#stepMover(this.#ahead, this.step + 1, this.#nextInput(), true);
   }
 
   /** The world's step in which the server takes a step of this client; undefined if unknown. */
@@ -401,8 +364,8 @@ class StepPredictor implements Predictor {
   #gather(): void {
     const { px, py, pz } = this.#mover;
     const collisionWorld = this.#collisionWorld;
-    collisionWorld.gather(this.#mover, REACH_M, this.#walks!, this.#heldItems.holding, this.#coupling);
-    this.#others.gather(this.#mover, REACH_M, this.#coupling);
+    collisionWorld.gather(this.#mover, REACH_M, this.#walks!, this.#heldItems.holding);
+    this.#others.gather(this.#mover, REACH_M);
     if (this.#platform === undefined) return;
     const [x, y, z] = this.#platform.center;
     if (Math.hypot(px - x!, py - y!, pz - z!) > PLATFORM_REACH_M) this.#platform = undefined;
@@ -418,8 +381,7 @@ class StepPredictor implements Predictor {
     const isKnown = sequence !== 0 && number <= this.step && number > this.step - STEPS_KEPT;
     const step = this.#walks !== undefined && isKnown ? number : undefined;
     if (step !== undefined) [this.#tick, this.#tickStep] = [tick, step];
-    const areOthersWrong = this.#others.onSnapshot(step, tick, moved);
-    const isWrong = (this.#coupling?.onSnapshot(step, tick, moved) ?? false) || areOthersWrong;
+    const isWrong = this.#others.onSnapshot(step, tick, moved);
     if (step === undefined || this.#walks === undefined) return;
     this.#changeGait(step);
     if (!this.#acknowledge(step, tick, moved) && isWrong) {
@@ -453,7 +415,7 @@ class StepPredictor implements Predictor {
     const entity = this.#world.entities.get(this.#walks!);
     if (entity === undefined) return false;
     const isMoved = moved.includes(entity);
-    if (!isMoved && tick - this.#acknowledgedTick < (this.#coupling?.quietSteps ?? QUIET_STEPS)) return false;
+    if (!isMoved && tick - this.#acknowledgedTick < QUIET_STEPS) return false;
     this.#sender.taken(step);
     const [x, y, z] = entity.position;
     const passed = step - this.#acknowledgedStep;
@@ -466,7 +428,7 @@ class StepPredictor implements Predictor {
     const isTeleport = (isMoved && entity.hasJumped) || (this.#acknowledgedTick >= 0 && isFar);
     this.errorM = this.#history.distance(step, x, y, z);
     const toleranceM = this.#others.isTouched(step) ? TOLERANCE_TOUCHING_M : TOLERANCE_M;
-    const isElsewhere = this.errorM > (this.#coupling?.toleranceM(step) ?? toleranceM);
+    const isElsewhere = this.errorM > toleranceM;
     // The input that ended a rest may be late. The server then takes these steps again (`spec/MOVEMENT.md`, section 9).
     if (isElsewhere && !isMoved && step - this.#sender.restEndedStep < LATE_STEPS) return false;
     if (isElsewhere && !isMoved) this.#rest(step, x, y, z);
@@ -520,7 +482,6 @@ class StepPredictor implements Predictor {
   /** Takes all later steps again from the mover's position. The shown position glides to the new result. */
   #takeAgain(step: number): void {
     const mover = this.#mover;
-    this.#coupling?.rewind(step, this.step);
     this.#others.rewind(step);
     this.#gather();
     this.#collisionWorld.advance(this.#tickOf(step));
