@@ -23,10 +23,7 @@ pub(crate) fn install_packages() -> anyhow::Result<()> {
 /// Builds `packages/viewer/dist` and `packages/studio/dist`, which are part of the program.
 pub(crate) fn build() -> anyhow::Result<()> {
     install_packages()?;
-    for package in ["@nowcast/viewer", "@nowcast/studio"] {
-        step::run(&["npm", "run", "--silent", "build", "--workspace", package])?;
-    }
-    Ok(())
+    step::run_together(&["@nowcast/viewer", "@nowcast/studio"].map(build_line))
 }
 
 /// Builds the packages that are published, and the web client.
@@ -34,7 +31,7 @@ pub(crate) fn build_all() -> anyhow::Result<()> {
     build()?;
     build_sdk()?;
     for package in ["@nowcast/three", "@nowcast/page", "@nowcast/react"] {
-        step::run(&["npm", "run", "--silent", "build", "--workspace", package])?;
+        step::run(&build_line(package))?;
     }
     Ok(())
 }
@@ -42,13 +39,18 @@ pub(crate) fn build_all() -> anyhow::Result<()> {
 /// Builds `packages/nowcast/dist`.
 pub(crate) fn build_sdk() -> anyhow::Result<()> {
     install_packages()?;
-    step::run(&["npm", "run", "--silent", "build", "--workspace", "nowcast"])
+    step::run(&build_line("nowcast"))
+}
+
+/// Returns the command that builds a package.
+fn build_line(package: &str) -> [&str; 6] {
+    ["npm", "run", "--silent", "build", "--workspace", package]
 }
 
 /// Builds the documents as a site, `packages/site/dist`. The page of commands comes from `program`, if it exists.
 pub(crate) fn build_site(program: &str) -> anyhow::Result<()> {
     install_packages()?;
-    let line = ["npm", "run", "--silent", "build", "--workspace", "@nowcast/site"];
+    let line = build_line("@nowcast/site");
     let env = [("NOWCAST_BIN", program)];
     step::run_with_env(&line, if Path::new(program).exists() { &env } else { &[] })
 }
@@ -57,7 +59,7 @@ pub(crate) fn build_site(program: &str) -> anyhow::Result<()> {
 pub(crate) fn build_served_site(program: &str, folder: &Path) -> anyhow::Result<()> {
     install_packages()?;
     let folder = folder.to_string_lossy();
-    let line = ["npm", "run", "--silent", "build", "--workspace", "@nowcast/site"];
+    let line = build_line("@nowcast/site");
     let mut env = vec![("NOWCAST_DOCS_BASE", "/docs/"), ("NOWCAST_DOCS_OUT", &*folder)];
     env.extend(Path::new(program).exists().then_some(("NOWCAST_BIN", program)));
     step::run_with_env(&line, &env)

@@ -40,7 +40,12 @@ pub(crate) fn sample_worlds() -> anyhow::Result<Vec<String>> {
 /// than a fifth of a core.
 pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     tools::require_c_compiler()?;
+    // Cargo downloads while npm installs. If that fails, the build says why.
+    let fetched = step::prepared(&["cargo", "fetch", "--quiet", "--target", "host-tuple"], &[])?.spawn();
     client::build()?;
+    if let Ok(mut fetch) = fetched {
+        let _ = fetch.wait();
+    }
     let build = ["cargo", "run", "--package", "nowcast-cli", "--no-default-features"];
     let mut line = [&build[..], &["--", "serve"]].concat();
     let says_which = |word: &String| word == "--world" || std::path::Path::new(word).is_dir();

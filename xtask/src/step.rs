@@ -58,6 +58,16 @@ pub(crate) fn run_with_env(line: &[&str], env: &[(&str, &str)]) -> anyhow::Resul
     Ok(())
 }
 
+/// Runs several commands at the same time, and returns the first failure after all have ended.
+pub(crate) fn run_together<const N: usize>(lines: &[[&str; N]]) -> anyhow::Result<()> {
+    std::thread::scope(|scope| {
+        let running: Vec<_> = lines.iter().map(|line| scope.spawn(|| run(line))).collect();
+        let ended: Vec<_> =
+            running.into_iter().map(|thread| thread.join().expect("a step does not panic")).collect();
+        ended.into_iter().collect()
+    })
+}
+
 /// Returns a Python of its own below target/ in which `packages` are installed, so that it can import `modules`.
 pub(crate) fn python_with(name: &str, modules: &[&str], packages: &[&str]) -> anyhow::Result<PathBuf> {
     let directory = target_dir().join(name);
