@@ -59,10 +59,16 @@ fn pcap<'a>(cases: impl Iterator<Item = &'a Value>) -> anyhow::Result<Vec<u8>> {
     };
     words(&mut file, &[0xA1B2_C3D4, 0x0004_0002, 0, 0, SNAP_BYTES, LINK_TYPE]);
     for (case, second) in cases.zip(0..) {
-        let packet = crate::session_vectors::unhex(&case["hex"])?;
+        let packet = unhex(&case["hex"])?;
         let length = u32::try_from(packet.len())?;
         words(&mut file, &[second, 0, length, length]);
         file.extend(packet);
     }
     Ok(file)
+}
+
+fn unhex(value: &Value) -> anyhow::Result<Vec<u8>> {
+    let text = value.as_str().context("hexadecimal text is missing")?;
+    ensure!(text.len() % 2 == 0 && text.is_ascii(), "not hexadecimal");
+    (0..text.len()).step_by(2).map(|at| Ok(u8::from_str_radix(&text[at..at + 2], 16)?)).collect()
 }

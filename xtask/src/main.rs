@@ -17,7 +17,6 @@ mod peers;
 mod publish;
 mod rust_tests;
 mod serve;
-mod session_vectors;
 mod size;
 mod step;
 mod test;

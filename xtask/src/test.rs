@@ -8,8 +8,8 @@ use anyhow::bail;
 
 use crate::failures::Failures;
 use crate::{
-    bindings, client, console, decoy, dissector, failures, interop, lab, nats, publish, rust_tests,
-    session_vectors as vectors, step, tidy, tools,
+    bindings, client, console, decoy, dissector, failures, interop, lab, nats, publish, rust_tests, step,
+    tidy, tools,
 };
 
 /// The tests to run.
@@ -62,7 +62,7 @@ const STEPS: &[Step] = &[
     always("typescript types", |_| step::run(&["npm", "run", "--silent", "types"])),
     always("typescript builds", |_| client::build_all()),
     always("rust builds and lints", |_| build_rust()),
-    always("session vectors, second reader", |_| session_vectors()),
+    always("dissector", |_| dissector()),
     always("rust tests", |args| decoy::run_tests(long_form(args), rust_tests::run)),
     always("typescript tests", typescript_tests),
     always("sessions across languages", |_| sessions_across_languages()),
@@ -131,10 +131,8 @@ fn summarise(outcomes: &[(&str, anyhow::Result<()>, Duration)], without_browser:
     Ok(())
 }
 
-fn session_vectors() -> anyhow::Result<()> {
-    let spec = step::root().join("spec");
-    eprintln!("{} vectors decoded from the page alone", vectors::check(&spec)?);
-    let count = dissector::check(&spec, &step::target_dir().join("dissector"))?;
+fn dissector() -> anyhow::Result<()> {
+    let count = dissector::check(&step::root().join("spec"), &step::target_dir().join("dissector"))?;
     eprintln!("{count} packets shown by tshark");
     Ok(())
 }
