@@ -106,6 +106,8 @@ impl InterestSet {
             return InterestChange::default();
         }
         self.looked = Some(looked);
+        // Most refreshes end here. A complete search remembers the sections near a border of sight, and until the eye has walked
+        // as far as the memory reaches, only these can enter or leave.
         if !self.is_behind && self.extend_edge(grid_snapshot) {
             return self.refresh_edge(grid_snapshot, entities_max);
         }
@@ -208,6 +210,8 @@ impl InterestSet {
 
     /// Adds sections that are in range now.
     fn add_in_range(&mut self, near: &mut Vec<Near>, entities_max: usize) -> Vec<SectionId> {
+        // A complete search passes sections in the order of their ids, so one pass over `seen` finds those in sight. The edge
+        // passes only sections that are out of sight.
         let mut seen = self.seen.iter().peekable();
         near.retain(|near| {
             while seen.next_if(|seen| **seen < near.id).is_some() {}

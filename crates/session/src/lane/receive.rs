@@ -157,6 +157,7 @@ impl ReceiveLane {
         let is_open = interval == self.next;
         let entry = self.interval(interval, context.limits)?;
         let known = entry.keys.entry(key);
+        // Stamps of a key grow, so a packet that was overtaken carries an old value. The newer one stays.
         if matches!(&known, Entry::Occupied(known) if known.get().stamp >= state.stamp) {
             context.stats.dropped.stale_states += 1;
             return Ok(());
@@ -188,6 +189,7 @@ impl ReceiveLane {
             }
         };
         entry.cost += more;
+        // An event states the sum of the last stamps before it. The sum only grows towards it, and equality means complete.
         let overshoots = entry.event.is_some_and(|(head, _)| entry.sum > head.before);
         if let Some(old) = replaced {
             context.store.remove(old.payload);
@@ -308,6 +310,7 @@ impl ReceiveLane {
         let found = self.assemblies.iter().position(|assembly| is_same_message(assembly.of, of));
         let index = match found {
             Some(index) if self.assemblies[index].of == of => index,
+            // A key has one assembly. Parts of its newer value replace it, and those of its older values are stale.
             Some(index) if is_older(of, self.assemblies[index].of) => {
                 context.stats.dropped.stale_states += 1;
                 return Ok(None);
@@ -424,6 +427,7 @@ impl ReceiveLane {
 
     /// Records that the packet with the consumed count was lost.
     pub(crate) fn window_lost(&mut self, consumed: u64) {
+        // A later report replaces a lost one. If there is none, this cost makes the report due at once.
         if consumed == self.reported {
             self.unreported_cost = u64::MAX / 2;
         }
@@ -443,6 +447,7 @@ impl ReceiveLane {
         while let Some(open) = self.intervals.front_mut() {
             let Some((head, arrived)) = open.event else { return };
             if open.sum != head.before {
+                // Some value before the event has not arrived.
                 return;
             }
             self.costs.push_back(open.cost);

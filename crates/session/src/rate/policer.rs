@@ -138,11 +138,13 @@ impl Policer {
             let test = *test;
             return self.judge(now, &test);
         }
+        // Rounds of a slow sender have few packets, and one loss among them is a large share. So rounds are added up to a block.
         self.block.add(Tally::of(round));
         if self.block.bytes() < BLOCK_BYTES {
             return if self.suspicion.is_some() { Verdict::Stay } else { Verdict::None };
         }
         let block = std::mem::take(&mut self.block);
+        // The usual loss falls by itself and rises only by a test. Otherwise a policer's loss would soon count as usual.
         if block.loss() < self.usual_loss {
             self.usual_loss += USUAL_WEIGHT * (block.loss() - self.usual_loss);
         }
@@ -158,6 +160,7 @@ impl Policer {
         suspicion.tally.add(block);
         let Suspicion { since, blocks, tally } = *suspicion;
         let delivered = tally.acknowledged as f64 / tally.seconds;
+        // One burst of losses fills few blocks or little time. A policer fills blocks for as long as the rate is too high.
         let is_sure = blocks >= SUSPECTED_BLOCKS && now.since(since) >= SUSPECTED_TIME;
         let is_known = blocks >= CONFIRMED_BLOCKS && self.confirms(now, delivered);
         if !is_sure && !is_known {
@@ -169,10 +172,12 @@ impl Policer {
     }
 
     fn judge(&mut self, now: Time, test: &Test) -> Verdict {
+        // The number of bytes depends on the loss: a small loss needs more packets before its absence says something.
         if test.loss * test.tally.bytes() < TEST_LOST_BYTES {
             return Verdict::Stay;
         }
         self.test = None;
+        // What was lost below the delivery rate is lost at any rate.
         self.usual_loss = test.tally.loss();
         if self.usual_loss > TEST_SHARE * test.loss {
             return Verdict::NoLimit(test.rate_before);

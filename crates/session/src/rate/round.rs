@@ -71,6 +71,8 @@ impl Round {
     /// Adds an acknowledgement. `queue` is the queueing delay of its packet, µs.
     pub(super) fn note(&mut self, arrived: Arrived, queue: f64) {
         let [_, last] = &mut self.arrived;
+        // Nothing was in flight between the two packets, so the gap between their arrivals does not lower the delivery rate of the
+        // link.
         if arrived.busy_period != self.busy_period {
             self.busy_period = arrived.busy_period;
             self.idle += arrived.arrived.wrapping_sub(*last).max(0);

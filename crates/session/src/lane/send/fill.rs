@@ -15,6 +15,7 @@ impl SendLane {
             self.fill_in_order(context);
         }
         let used = before - context.builder.room();
+        // A packet with room for any whole message got none: the lane waits for credit or an arrival, not for room.
         self.is_stuck = used == 0 && before >= context.whole_max + FRAME_BYTES_MAX;
         self.bucket.spend(used);
         self.turn += used as u64 * 256 / u64::from(self.config.weight.max(1));
@@ -68,6 +69,7 @@ impl SendLane {
             if !state.is_acknowledged() {
                 index += 1;
             } else if !self.jobs.is_empty()
+                // A full packet or a used window refuses the later ones, too.
                 || !self.bind_state(key, self.states.newest(key), &waiting, context)
             {
                 return;

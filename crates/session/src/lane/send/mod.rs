@@ -282,11 +282,14 @@ impl SendLane {
         let length = waiting.length as usize;
         let mut more = self.states.cost_of(newest, length, self.interval());
         let window = u64::from(context.limits.window_bytes);
+        // The peer credits whole intervals, and only an event closes one. Without an event, a barrier closes the interval while
+        // half of the window is left, so that credit keeps coming.
         let crowded = more > 0 && self.states.cost > 0 && self.states.cost + more > window / 2;
         if crowded {
             if !self.bind_event(None, context) {
                 return false;
             }
+            // The barrier began another interval, in which the key may need another slot.
             newest = self.states.newest(key);
             more = self.states.cost_of(newest, length, self.interval());
         }
@@ -295,6 +298,7 @@ impl SendLane {
             return false;
         }
         let stamp = self.next_stamp;
+        // One large message at a time: the next one would only delay the last part of the first.
         let is_large = length > context.whole_max;
         if is_large && !self.jobs.is_empty() {
             return false;
@@ -306,6 +310,7 @@ impl SendLane {
                 return false;
             }
         }
+        // From here on the value is in the packet, so nothing may fail.
         self.next_stamp += 1;
         let (slot, superseded) = self.states.bind(key, newest, waiting, stamp, interval, context.store);
         context.stats.superseded += u64::from(superseded);
@@ -340,6 +345,7 @@ impl SendLane {
             return false;
         }
         if waiting.is_none() {
+            // `before` counts these values, and their newer values will belong to the next interval.
             self.recall_what_gave_way();
         }
         self.events.push_back(SentEvent {

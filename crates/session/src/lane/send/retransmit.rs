@@ -54,6 +54,8 @@ impl SendLane {
         let interval = self.interval();
         let state = self.states.get_mut(slot);
         let is_open = state.interval == interval && self.events_waiting == 0;
+        // A newer value of the same interval waits. The peer needs the lost value only if the interval closes before the newer
+        // value leaves (`recall_what_gave_way`).
         if part.is_none() && is_open && self.queue.newest(Key::from_raw(state.key)).is_some() {
             state.gave_way = true;
             return true;
