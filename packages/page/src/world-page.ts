@@ -18,6 +18,7 @@ import {
   joinWorld,
   type PlayerId,
   type Poses,
+  tabSeat,
   type World,
 } from "nowcast/world";
 import { Color, Group, PerspectiveCamera, Scene, Vector3, WebGLRenderer } from "three";
@@ -102,7 +103,7 @@ export class WorldPage {
     this.#labels.className = "nowcast-labels";
     container.append(this.canvas, this.#labels);
     adoptLabelStyle(container);
-    this.world = joinWorld(url, { identity: browserIdentity(), ...join });
+    this.world = joinWorld(url, { identity: browserIdentity(), seat: tabSeat(), ...join });
     this.world.ready.catch(() => undefined);
     this.poses = createPoses(this.world);
     this.view = new WorldView(this.world, { poses: this.poses, labels: this.#labels });
@@ -111,9 +112,6 @@ export class WorldPage {
     this.controls = new WorldControls({ canvas, world, poses, view, camera, hud: this.hud });
     this.ui = hud ? new WorldUi(container, this.world) : undefined;
     this.sounds = new Sounds(view.scene.assets);
-    // A session outlives its carrier. Unless the page closes the session, the avatar stays until the server removes it.
-    const leave = ({ persisted }: PageTransitionEvent): void => (persisted ? undefined : world.close());
-    window.addEventListener("pagehide", leave, { signal });
     world.on("define", () => this.sounds.define(), { signal });
     world.on("screen", ({ place }) => this.#showPlace(place), { signal });
     world.on("event:burst", ({ payload }) => this.#burst(payload), { signal });

@@ -22,11 +22,6 @@ export class Visit {
 
   constructor(page: VisitParts) {
     this.#page = page;
-    // A session outlives its carrier. Unless the page closes the session, the avatar stays until the server removes it. A
-    // page that the browser keeps may come back before that, and is then the same player.
-    window.addEventListener("pagehide", ({ persisted }) => {
-      if (!persisted) this.connection?.close();
-    });
   }
 
   enter(address: string, entry: Entry): void {

@@ -14,6 +14,7 @@ import {
   type Poses,
   type ReportOutcome,
   readPortal,
+  tabSeat,
   type World,
 } from "nowcast/world";
 
@@ -93,6 +94,7 @@ export class WorldConnection {
     const { name, carrier, token, networkHz } = options;
     this.world = joinWorld(url, {
       identity: browserIdentity(),
+      seat: tabSeat(),
       ...(carrier === undefined ? {} : { carriers: [carrier] }),
       ...(name === "" ? {} : { name }),
       ...(token === undefined ? {} : { token }),

@@ -1,5 +1,5 @@
 /** The key that identifies a client on other connections (`spec/WORLD.md`, section 1). */
-const KEY_BYTES = 16;
+export const KEY_BYTES = 16;
 
 /** Makes a random secret, which no other client has. */
 export function randomKey(): Uint8Array {

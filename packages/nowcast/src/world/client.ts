@@ -18,6 +18,7 @@ import { RateMeter } from "./rate-meter.js";
 import type { SessionAdapter } from "./session/session-adapter.js";
 import { SilenceMeter } from "./silence-meter.js";
 import type { InputChange, StepSink } from "./steps.js";
+import type { SeatClaim } from "./tab-seat.js";
 import { watchAttribute, watchEntities } from "./watch.js";
 import type {
   Connection,
@@ -64,7 +65,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   status: WorldStatus = "connecting";
   name: string | undefined;
   networkHz: number | undefined;
-  readonly key = randomKey();
+  readonly key: Uint8Array;
   readonly emitter = new Emitter<WorldEvents>();
   readonly state = new WorldState(this.emitter);
   readonly ready: Promise<void>;
@@ -79,6 +80,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   /** The last requested name that was sent to the server. */
   #sentName: string | undefined;
   readonly #ownership: Ownership;
+  readonly #end = new AbortController();
   #session: SessionAdapter | undefined;
   #stepHz = 60;
   readonly #silence = new SilenceMeter();
@@ -103,7 +105,8 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
   /** `open` begins to join. Its code is loaded while the first session is being opened. */
   constructor(
     readonly serverOrigin: string,
-    { name, networkHz, role = "player" }: JoinOptions,
+    address: string,
+    { name, networkHz, role = "player", seat }: JoinOptions,
     open: Promise<OpenSession>,
   ) {
     if (role !== "player" && role !== "program") {
@@ -111,7 +114,9 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     }
     this.isProgram = role === "program";
     this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
-    this.#sentName = this.name;
+    const claim = seat?.take(address, () => this.#claim(), this.#end.signal);
+    this.key = claim?.key ?? randomKey();
+    this.#sentName = claim === undefined ? this.name : claim.name;
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
     this.ready = this.#waiting.wait(undefined, (resolve) => {
       const check = (): void => {
@@ -136,7 +141,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     });
     this.joined.catch(() => {});
     this.#inputs = new InputSender((input) => this.#session?.input(input) ?? false);
-    this.#durable = new DurableActions((...action) => this.#act(...action));
+    this.#durable = new DurableActions((...action) => this.#act(...action), claim?.lastNumber);
     const client = this;
     this.#ownership = new Ownership({
       get playerId() {
@@ -468,6 +473,10 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
     );
   }
 
+  #claim(): SeatClaim {
+    return { key: this.key, lastNumber: this.#durable.lastNumber, name: this.#sentName };
+  }
+
   /** A resumed player keeps its name, even if the connection requested another name. */
   #sendName(isResumed: boolean): void {
     const { name } = this;
@@ -492,6 +501,7 @@ export class WorldClient implements World, StepSink, ProtocolHandlers {
 
   /** Rejects waiting calls, because nothing will be sent any more. */
   #ended(): void {
+    this.#end.abort();
     clearInterval(this.#runTimer);
     this.#inputs.stop();
     this.#ownership.restart(new NowcastError("misuse", "the world is closed", { code: "closed_here" }));

@@ -34,7 +34,7 @@ export class DurableActions {
   /** The waiting actions by their numbers, oldest first. */
   readonly #waiting = new Map<number, Waiting>();
   readonly #send: SendAction;
-  #lastNumber = 0;
+  #lastNumber: number;
   /** The last number sent on this connection. */
   #sentNumber = 0;
   #allowance = AT_ONCE_MAX;
@@ -42,8 +42,14 @@ export class DurableActions {
   #isConnected = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(send: SendAction) {
+  /** `lastNumber` is the newest number that the client used in earlier sessions with the room. */
+  constructor(send: SendAction, lastNumber = 0) {
     this.#send = send;
+    this.#lastNumber = lastNumber;
+  }
+
+  get lastNumber(): number {
+    return this.#lastNumber;
   }
 
   get nextNumber(): number {

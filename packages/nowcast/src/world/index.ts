@@ -58,6 +58,7 @@ export {
 } from "./poses/poses.js";
 export { createPredictor } from "./prediction/predictor.js";
 export type { PredictionSource, Predictor, PredictorOptions } from "./prediction/source.js";
+export { type Seat, type SeatClaim, tabSeat } from "./tab-seat.js";
 export type { EntityOf, WorldOf, WorldTypes } from "./typed-world.js";
 export type {
   Action,

@@ -32,7 +32,7 @@ export function joinWorld(address: string | URL, given: JoinOptions = {}): World
       (handlers: WorldClient) =>
         new SessionAdapter(url, options, handlers, first),
   );
-  const world = new WorldClient(serverOrigin(url), options, opening);
+  const world = new WorldClient(serverOrigin(url), url, options, opening);
   const first = beginConnectAttempt(url, options);
   opening.catch(() => {
     first.end.abort();

@@ -4,6 +4,7 @@ import type { NowcastError } from "../errors/nowcast-error.js";
 import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { Identity } from "../identity/identity.js";
 import type { WebSocketConstructor } from "../websocket/websocket.js";
+import type { Seat } from "./tab-seat.js";
 
 declare const entityIdBrand: unique symbol;
 declare const playerIdBrand: unique symbol;
@@ -401,6 +402,8 @@ export interface JoinOptions {
    * the token takes precedence.
    */
   readonly identity?: Identity | undefined;
+  /** Keeps the player while its page is loaded again: `tabSeat()`. Without one, such a page is a new player. */
+  readonly seat?: Seat | undefined;
   /** The carriers that a session may use, the best first. By default, all available carriers. */
   readonly carriers?: readonly CarrierKind[] | undefined;
   /** A bad link for this connection, in both directions: an `Impairment` of `nowcast/impair`. */

@@ -34,6 +34,15 @@ function fate(promise: Promise<void>): { state: string } {
 }
 
 describe("durable actions", () => {
+  it("are numbered after those of the client's earlier page", () => {
+    const numbers: number[] = [];
+    const actions = new DurableActions((_action, _args, number) => numbers.push(number) > 0, 7);
+    actions.connected();
+    void actions.act("buy", {});
+    expect(numbers).toEqual([8]);
+    expect(actions.lastNumber).toBe(8);
+  });
+
   it("are sent in order, no faster than a server takes them, and no further apart than it remembers", async () => {
     const { actions, sent } = collecting();
     actions.connected();

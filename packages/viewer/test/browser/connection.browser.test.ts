@@ -61,6 +61,52 @@ describe.each(["webtransport", "websocket"] as const)("a room that is full, over
   });
 });
 
+describe("a page that is loaded again", () => {
+  it("is the same player at the same place, and a copy of its tab is another player", async () => {
+    const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "again" });
+    const { page } = visitor;
+    const self = () =>
+      page.evaluate(() => {
+        const { playerId, avatarId, players } = window.nowcast.world!;
+        return { playerId, avatarId, players: [...players.values()].map(({ name }) => name) };
+      });
+    const place = async () => (await visitor.position(await visitor.avatarId()))!;
+    await walks(visitor);
+    const before = await self();
+    const [x, , z] = await waitFor("the avatar to stop", async () => {
+      const from = await place();
+      await page.waitForTimeout(300);
+      const to = await place();
+      return Math.hypot(to[0] - from[0], to[2] - from[2]) < 0.001 && to;
+    });
+    const copied = page.waitForEvent("popup");
+    await page.evaluate(() => void window.open(location.href));
+    const copy = await copied;
+    const playerOfCopy = await waitFor("the copy to be in the world", () =>
+      copy.evaluate(() => (window as Partial<Window>).nowcast?.world?.playerId),
+    );
+    expect(playerOfCopy).not.toBe(before.playerId);
+    await copy.close();
+
+    const returns = [
+      () => page.reload(),
+      async () => {
+        await page.goto(`${server.url}/docs/`);
+        await page.goBack();
+      },
+    ];
+    for (const comeBack of returns) {
+      await comeBack();
+      await visitor.isIn();
+      const { playerId, avatarId } = await self();
+      expect({ playerId, avatarId }).toEqual({ playerId: before.playerId, avatarId: before.avatarId });
+      const [nowX, , nowZ] = await place();
+      expect(Math.hypot(nowX - x, nowZ - z)).toBeLessThan(0.1);
+    }
+    await visitor.leave();
+  });
+});
+
 describe("a server that restarts", () => {
   it("is rejoined without a reload, and the page shows the progress", async () => {
     const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "restart" });
