@@ -8,7 +8,7 @@ use nowcast_jetstream::{Directory, Link, LinkOptions, drain, send};
 
 use crate::output;
 
-/// Show the servers and rooms of a cluster, and move rooms (docs/CLUSTER.md)
+/// Show the servers and rooms of a cluster, and move rooms (docs/how-to/cluster.md)
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -152,7 +152,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PAGE")]
     expose: Vec<Page>,
 
-    /// The folder for stored worlds. Stored worlds outlive this process (docs/STORAGE.md). Only one server can use a folder at a
+    /// The folder for stored worlds. Stored worlds outlive this process (docs/reference/store.md). Only one server can use a folder at a
     /// time [default: $XDG_DATA_HOME/nowcast, or ~/.local/share/nowcast]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -162,7 +162,7 @@ pub(crate) struct Args {
     no_data: bool,
 
     /// Addresses of the nats-servers of a cluster, which keeps the worlds instead of a folder: nats://USER:PASSWORD@HOST:PORT,
-    /// several separated by commas (docs/CLUSTER.md)
+    /// several separated by commas (docs/how-to/cluster.md)
     #[cfg(feature = "cluster")]
     #[arg(long, value_name = "NATS", conflicts_with_all = ["data", "no_data"])]
     cluster: Option<String>,

@@ -1,4 +1,4 @@
-//! The metrics of rooms on `/metrics`. The names are part of the interface; `docs/SERVER.md` lists them.
+//! The metrics of rooms on `/metrics`. The names are part of the interface; `docs/reference/metrics.md` lists them.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Events of a room for programs outside of it (`docs/CLUSTER.md`, "Events as NATS subjects").
+//! Events of a room for programs outside of it (`docs/how-to/cluster.md`, "Events").
 
 use nowcast_world::{PlayerId, Value};
 use nowcast_world_protocol::plain::Any;

@@ -1,5 +1,5 @@
 //! The API of scripts. The type definitions that editors read are its only table: the checker, error messages and the reference
-//! in docs/WORLDS.md read their names, types and comments.
+//! in docs/how-to/rules.md read their names, types and comments.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -396,7 +396,7 @@ fn read_update_rates(fields: &Fields<'_>) -> Declared<Option<Vec<UpdateRate>>> {
     fields.tables("update_rates")?.iter().map(read).collect::<Declared<_>>().map(Some)
 }
 
-/// Attributes of a kind with `appearance = true`, which its player may set: see "Appearance and emotes" in `docs/WORLDS.md`.
+/// Attributes of a kind with `appearance = true`, which its player may set: see "Appearance and emotes" in `docs/how-to/pages.md`.
 const APPEARANCE: [(&str, NumberType); 2] = [("outfit", NumberType::U32), ("emote", NumberType::U16)];
 
 fn add_appearance(kind: &mut Kind) -> Declared<()> {

@@ -3,7 +3,7 @@
 //! One rule drives this crate: **a script is a function of its text and of the calls made on it.** It reads no clock and no
 //! file, has no randomness of its own, and is stopped by counted work, never by time. The world owns all lasting data. The
 //! same commands therefore give the same world again: after a restart, after a new version, and on another machine. This
-//! crate does not read files: [`Sources`] are texts by path. `docs/WORLDS.md` is the guide for authors of worlds.
+//! crate does not read files: [`Sources`] are texts by path. `docs/how-to/rules.md` is the guide for authors of worlds.
 //!
 //! ```
 //! use nowcast_script::{Limits, Live, Report, Sources};

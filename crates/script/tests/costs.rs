@@ -1,4 +1,4 @@
-//! Every function that scripts can call: its charge, and the work of a call with large arguments. docs/COSTS.md is
+//! Every function that scripts can call: its charge, and the work of a call with large arguments. docs/reference/costs.md is
 //! generated from it.
 //!
 //! `NOWCAST_WRITE=1 cargo test --workspace --test script costs` writes the page.
@@ -213,13 +213,13 @@ fn every_function_that_scripts_can_call_is_in_the_table_and_costs_what_its_rule_
 
 /// Compares the page with the table.
 fn page_is_current(measured: &BTreeMap<&'static str, &'static str>) {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/COSTS.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/costs.md");
     let page = page(measured);
     if std::env::var_os("NOWCAST_WRITE").is_some() {
         std::fs::write(&path, &page).expect("the page can be written");
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(written, page, "docs/COSTS.md is not current; see the head of this file");
+    assert_eq!(written, page, "docs/reference/costs.md is not current; see the head of this file");
 }
 
 fn page(measured: &BTreeMap<&'static str, &'static str>) -> String {
@@ -234,7 +234,7 @@ const HEAD: &str = "# Costs of functions
 
 A step has 200,000 units of work, and a load has 2,000,000. Each call and each loop iteration costs one unit. The functions of this table cost more, as the
 second column states; all others cost the call alone. Values of at most 256 bytes or elements are free. A script without units is stopped in this
-step (docs/WORLDS.md, \"Limits\").
+step (docs/how-to/interest.md, \"Stay within the budget\").
 
 The memory of a world, 32 MiB, bounds the arguments. A step that takes more than 10 s ends its room: this watchdog bounds work that units do not count, such as
 the comparison of two long texts by `<`. Functions of `@nowcast/test` run only in tests.

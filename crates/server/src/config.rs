@@ -58,10 +58,10 @@ pub struct Config {
     pub timeouts: Timeouts,
     /// The pages that other machines may open without an operator token.
     pub exposed: Exposed,
-    /// The folder of the stored worlds (`docs/STORAGE.md`). Only one process may use it at a time. Without a folder, a
+    /// The folder of the stored worlds (`docs/reference/store.md`). Only one process may use it at a time. Without a folder, a
     /// world ends with its room.
     pub data: Option<PathBuf>,
-    /// The cluster that keeps the worlds instead of a folder (`docs/CLUSTER.md`). Its servers own different rooms.
+    /// The cluster that keeps the worlds instead of a folder (`docs/how-to/cluster.md`). Its servers own different rooms.
     #[cfg(feature = "cluster")]
     pub cluster: Option<crate::cluster::ClusterConfig>,
     /// The retention of the stored history of these worlds.
@@ -184,7 +184,7 @@ impl Default for Timeouts {
 /// The largest message a client may send, in bytes.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 4_096;
 
-/// Maximum memory of a client of the plain protocol, besides the description of its world (`docs/SERVER.md`).
+/// Maximum memory of a client of the plain protocol, besides the description of its world (`docs/reference/limits.md`).
 const CLIENT_BYTES_MAX: usize = 512 * 1024;
 
 /// Maximum texts that a client may send at once, by the rates of lines and names.

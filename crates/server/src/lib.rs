@@ -4,7 +4,7 @@
 //! and only then applies it to the world. The state for a client is encoded when the client's socket has space, so no stale
 //! state waits in a buffer.
 //!
-//! A world's rules are scripts in a folder (`docs/WORLDS.md`), or a behaviour in Rust:
+//! A world's rules are scripts in a folder (`docs/how-to/rules.md`), or a behaviour in Rust:
 //!
 //! ```
 //! use std::sync::Arc;

@@ -45,7 +45,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `docs/STORAGE.md` states which data can be lost, with measurements.
+//! `docs/reference/store.md` states which data can be lost, with measurements.
 
 mod account;
 mod batch;

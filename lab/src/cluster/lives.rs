@@ -1,5 +1,5 @@
 //! Runs many lives of the core of `crates/cluster`, which servers run, in virtual time, and checks each against the promises of
-//! `docs/CLUSTER.md`.
+//! `docs/reference/cluster.md`.
 
 use std::time::{Duration, Instant};
 

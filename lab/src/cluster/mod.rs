@@ -1,4 +1,4 @@
-//! `lab cluster` causes faults in clusters, and checks the promises of `docs/CLUSTER.md`.
+//! `lab cluster` causes faults in clusters, and checks the promises of `docs/reference/cluster.md`.
 //!
 //! - `lives` runs the core of `crates/cluster` in virtual time, on the models of `nowcast_sim`.
 //! - `faults` runs real servers, nats-servers and clients, and kills, stops and separates them.

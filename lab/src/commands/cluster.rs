@@ -11,7 +11,7 @@ use nowcast_lab::program;
 use super::show::Show;
 use crate::output;
 
-/// Cause random faults in clusters, and check the promises of docs/CLUSTER.md
+/// Cause random faults in clusters, and check the promises of docs/reference/cluster.md
 ///
 /// With --simulate, the sans-IO core of crates/cluster, which decides in servers, runs in virtual time, with models of NATS, clocks and
 /// rooms. With --faults, the program itself is tested: servers (nowcast serve --cluster) and nats-servers are killed, stopped, slowed and separated from each other, and one disk is filled, while rooms

@@ -2,7 +2,7 @@
 
 use crate::own::program;
 
-/// A short form. `cargo xtask lab cluster --faults 2000` is the long one (`docs/measurements/cluster.md`).
+/// A short form. `cargo xtask lab cluster --faults 2000` is the long one (`docs/reference/measurements/cluster.md`).
 #[test]
 fn clients_of_a_cluster_under_faults_keep_every_confirmed_action() {
     let nats_server = nowcast_dev_nats::for_tests();

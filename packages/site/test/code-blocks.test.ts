@@ -4,6 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import ts from "typescript";
 import { afterAll, describe, expect, it } from "vitest";
+import { WorldCompiler } from "../../world-script/src/compiler.js";
+import { buildOnce } from "../../world-script/src/watch.js";
+import { WORLD, WorldFolder } from "../../world-script/test/world-folder.js";
 import { type Block, blocksOf, outsideCode } from "../src/pages/markdown.js";
 import { ROOT, readRepositoryFile } from "../src/pages/repository.js";
 import { HOME, PAGES } from "../src/pages/site-map.js";
@@ -24,7 +27,7 @@ const OF = (...languages: string[]): readonly Placed[] =>
 /** Languages of blocks that contain data, output or grammars instead of code. */
 const NO_CODE = ["", "text", "json", "jsonc", "console"];
 /** Blocks of these languages are checked below. */
-const CHECKED = ["sh", "bash", "lua", "ts", "js"];
+const CHECKED = ["sh", "bash", "lua", "typescript", "ts", "js"];
 /**
  * Pages whose code other tests run: `crates/nowcast/tests/readme.rs`, `crates/wire/tests/second_reader.py`,
  * `crates/replication/tests/motion_reader.py`,
@@ -34,11 +37,10 @@ const CHECKED = ["sh", "bash", "lua", "ts", "js"];
 const RUN_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "README.md": ["rust"],
   "spec/MOTION.md": ["python"],
-  "packages/page/README.md": ["html"],
-  "packages/react/README.md": ["tsx"],
+  "docs/how-to/page-parts.md": ["html"],
+  "docs/how-to/react.md": ["tsx"],
   "docs/how-to/c-and-cpp.md": ["c", "cpp"],
   "docs/how-to/python.md": ["python"],
-  "docs/tutorials/world-in-typescript.md": ["typescript"],
 };
 
 const folder = mkdtempSync(join(tmpdir(), "nowcast-blocks-"));
@@ -135,7 +137,7 @@ describe("rules", () => {
   const isWhole = ({ text }: Block): boolean => /require\("@nowcast\/(?:world|test)"\)/.test(text);
   const isTest = ({ text }: Block): boolean => text.includes('require("@nowcast/test")');
   /** Names that fragments take from the text around them. */
-  const FREE = ["Ball", "Crate", "Door", "Hand", "ball", "bomb", "crate", "player"];
+  const FREE = ["Ball", "Crate", "Door", "Hand", "Person", "ball", "bomb", "crate", "player"];
 
   function check(name: string, rules: string): string {
     mkdirSync(join(folder, name), { recursive: true });
@@ -159,11 +161,52 @@ describe("rules", () => {
       const body = text.replaceAll("…", "");
       // The check knows attributes by the kinds that are declared when the module is loaded.
       const kind =
-        'world.kind("known", { attributes = { heat = "f32", grip = "f32", open = "bool", label = "text" } })';
+        'world.kind("known", { attributes = { heat = "f32", grip = "f32", open = "bool", label = "text", speed = "f32" } })';
       const rules = `local world = require("@nowcast/world")\n${kind}\nworld.on("step", function(${FREE.join(", ")})\n${body}end)\n`;
       return { place, fault: check(`fragment-${index}`, rules) };
     });
     expect(faults.filter(({ fault }) => fault !== "")).toEqual([]);
+  });
+});
+
+describe("rules in TypeScript", () => {
+  /** Names that fragments take from the text around them. */
+  const AROUND = `
+    const state = world.state({ made: 0, score: { red: 0, green: 0 } as Record<string, number> });
+    const [Person, Ball] = [world.kind("person"), world.kind("ball")];
+    const [Crate, Door] = [world.kind("crate"), world.kind("door", { attributes: { open: "bool" } })];
+    const [ball, bomb] = [undefined as unknown as world.Entity, undefined as unknown as world.Entity];
+    const player = undefined as unknown as world.Player;
+    void [state, Person, Ball, Crate, Door, ball, bomb, player];
+  `;
+
+  /** The text with its imports first, and the names around it, unless it declares them. */
+  function wholeOf(text: string): string {
+    const imports: readonly string[] = text.match(/^import .*$/gm) ?? [];
+    if (imports.includes(WORLD.trim())) return text;
+    const body = text.replace(/^import .*$/gm, "");
+    const [global, local] = body.startsWith("declare module") ? split(body) : ["", body];
+    return `${WORLD}${imports.join("\n")}\n${global}{${AROUND}{\n${local}}\n}\nexport {};\n`;
+  }
+
+  /** A declaration of a module cannot be inside of a block. */
+  function split(body: string): [string, string] {
+    const end = body.indexOf("\n}\n") + 3;
+    return [body.slice(0, end), body.slice(end)];
+  }
+
+  it("of_the_guides_compile_to_luau_with_the_types_of_the_api", () => {
+    const blocks = OF("typescript").filter(({ file }) => file !== "docs/tutorials/world-in-typescript.md");
+    expect(blocks.length).toBeGreaterThan(15);
+    // One folder for all, because each compilation reads the types again.
+    const files = blocks.map(({ text }, index) => [`block${index}.ts`, wholeOf(text)] as const);
+    const folder = new WorldFolder({ "world.ts": WORLD, ...Object.fromEntries(files) });
+    const { errors } = buildOnce(new WorldCompiler(folder.path));
+    folder.remove();
+    const faults = errors.map((error) =>
+      error.replace(/^.*block(\d+)\.ts/, (_, index: string) => `${blocks[Number(index)]!.place}: `),
+    );
+    expect(faults).toEqual([]);
   });
 });
 
@@ -196,7 +239,8 @@ describe("typescript", () => {
       host,
     );
     const faults = [...sources].flatMap(([name, { place, file }]) => {
-      const isGuide = file.startsWith("docs/");
+      // The guide of the SDK shows calls alone; other guides show whole programs.
+      const isGuide = file.startsWith("docs/") && file !== "docs/how-to/sdk.md";
       const found = [
         ...program.getSyntacticDiagnostics(program.getSourceFile(name)),
         ...program.getSemanticDiagnostics(program.getSourceFile(name)),

@@ -263,7 +263,7 @@ declare module "@nowcast/world" {
     /** Whether a player is a program. Read only. */
     readonly is_program: boolean;
 
-    /** The roles of a player, from its token (docs/SERVER.md), as it joined; `editor` also without a token on the server's machine. Read only. */
+    /** The roles of a player, from its token (docs/how-to/server.md), as it joined; `editor` also without a token on the server's machine. Read only. */
     readonly roles: readonly string[];
 
     /** The name of the account that a player has on every visit: `key:…` from the identity of its page, `token:…` from the name in its token, nil for a guest. Read only. */
@@ -287,7 +287,7 @@ declare module "@nowcast/world" {
     /** Removes a player from the room. Its page shows the reason (64 bytes at most); "leave" is called as always. The player may join again. */
     kick(reason?: string): void;
 
-    /** Removes a player from the room as `kick` does, and refuses its return for `hours` (24; at most a year): to this room, or with `world = true` to all rooms of this world. The server recognises the player by its token, its key and its address, as for `/ban` (docs/SERVER.md, "Bans"); a player that it cannot recognise is only removed. */
+    /** Removes a player from the room as `kick` does, and refuses its return for `hours` (24; at most a year): to this room, or with `world = true` to all rooms of this world. The server recognises the player by its token, its key and its address, as for `/ban` (docs/how-to/stored-worlds.md, "Bans"); a player that it cannot recognise is only removed. */
     ban(reason?: string, options?: { hours?: number; world?: boolean }): void;
 
     /** Sends a player to another room of this server: its page goes there without a reload. The hook "arrive" of that room receives `data`, at most 4 KiB. Any other name than that of a room is refused. See "Portals". */
@@ -657,7 +657,7 @@ declare module "@nowcast/dialogue" {
 declare module "@nowcast/headset" {
   import type { Entity, GridFields, Kind, KindFields, Player, SpawnFields, TestPlayer } from "@nowcast/world";
 
-  /** The kind `head`. `require` of this module declares it; docs/HEADSETS.md describes both kinds. */
+  /** The kind `head`. `require` of this module declares it; docs/how-to/headsets.md describes both kinds. */
   export const Head: Kind;
 
   /** The kind `hand`. Its entities have the tag "hand". */

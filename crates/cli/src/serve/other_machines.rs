@@ -52,7 +52,7 @@ pub(super) fn for_other_machines(encryption: &Encryption, addresses: &[SocketAdd
                 "Browsers of other machines are kept out, because nothing encrypts their sessions. With --self-signed they open \
                  https://{place}."
             ),
-            "Or give a certificate (--tls-cert, --tls-key), put a proxy before this server (docs/SERVER.md), or do without \
+            "Or give a certificate (--tls-cert, --tls-key), put a proxy before this server (docs/how-to/server.md), or do without \
              encryption (--insecure)."
                 .to_owned(),
         ],

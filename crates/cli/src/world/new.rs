@@ -155,7 +155,7 @@ fn readme(dir: &Path) -> String {
          Save a file while people are in the world: the new rules take effect at the next step, and the values in\n\
          `world.state`, in attributes and in `private` stay. A version that does not load changes nothing, and one that\n\
          fails within two seconds is rolled back with its changes; the page's console has the reason, with file and line.\n\n\
-         The guide is docs/WORLDS.md of Nowcast.\n"
+         The guide is docs/how-to/rules.md of Nowcast.\n"
     )
 }
 

@@ -1,4 +1,4 @@
-//! Bans by name, key or address, for a room, a world or all rooms, until a time (`docs/SERVER.md`, "Bans").
+//! Bans by name, key or address, for a room, a world or all rooms, until a time (`docs/how-to/stored-worlds.md`, "Bans").
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The rooms of this server that receive commands by subjects of NATS (`docs/CLUSTER.md`, "Commands by subject").
+//! The rooms of this server that receive commands by subjects of NATS (`docs/how-to/cluster.md`, "Commands").
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

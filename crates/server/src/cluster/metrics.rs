@@ -1,4 +1,4 @@
-//! The metrics of a server's part in its cluster (`docs/SERVER.md`).
+//! The metrics of a server's part in its cluster (`docs/reference/metrics.md`).
 
 use std::time::Duration;
 

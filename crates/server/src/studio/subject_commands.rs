@@ -1,4 +1,4 @@
-//! Commands to rooms by subjects of NATS (`docs/CLUSTER.md`, "Commands by subject"). The tokens, the rights and the audit log are
+//! Commands to rooms by subjects of NATS (`docs/how-to/cluster.md`, "Commands"). The tokens, the rights and the audit log are
 //! those of the studio.
 
 use std::time::Duration;

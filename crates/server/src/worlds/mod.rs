@@ -33,7 +33,7 @@ pub struct WorldConfig {
 /// The rules of a world. The [crate's page](crate) has an example with rules in Rust.
 #[derive(Clone)]
 pub enum Rules {
-    /// The scripts and assets of a folder (`docs/WORLDS.md`). When a file there changes, rooms use the new version from
+    /// The scripts and assets of a folder (`docs/how-to/rules.md`). When a file there changes, rooms use the new version from
     /// their next step on.
     Folder(PathBuf),
     /// Scripts that never change, without assets.

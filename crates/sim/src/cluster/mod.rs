@@ -1,5 +1,5 @@
 //! Lives of a cluster in virtual time: servers, links, clocks, and a model of JetStream. Each life is checked against the promises
-//! of `docs/CLUSTER.md`.
+//! of `docs/reference/cluster.md`.
 //!
 //! The test subject is the code that decides in servers: [`nowcast_cluster::Node`], [`Append`](nowcast_cluster::Append) and
 //! [`Claim`](nowcast_cluster::Claim). Servers drive it through `crates/jetstream`. Everything around it is a model: a life has a

@@ -7,7 +7,7 @@ import { natsServer } from "../nats-cluster.js";
 import { ServerCluster } from "../server-cluster.js";
 import { waitFor } from "../wait-for.js";
 
-/** How often the room moves and its owner is killed. Greater numbers measure the times (docs/CLUSTER.md). */
+/** How often the room moves and its owner is killed. Greater numbers measure the times (docs/reference/cluster.md). */
 const MOVES = Number(process.env["NOWCAST_CLUSTER_MOVES"] ?? 2);
 const KILLS = Number(process.env["NOWCAST_CLUSTER_KILLS"] ?? 1);
 

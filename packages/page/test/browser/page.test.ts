@@ -215,9 +215,9 @@ describe.each(EXAMPLES)("the example $name", ({ name, example, path, text }) => 
   });
 });
 
-it("is the example of the package's front page, in at most 40 lines", () => {
+it("is the example of the guide, in at most 40 lines", () => {
   const example = readFileSync(join(ROOT, "examples/page/page.ts"), "utf8");
-  const readme = readFileSync(join(ROOT, "packages/page/README.md"), "utf8");
-  expect(/```ts\n(.*?)```/s.exec(readme)![1]).toBe(example);
+  const guide = readFileSync(join(ROOT, "docs/how-to/page-parts.md"), "utf8");
+  expect(/```ts\n(.*?)```/s.exec(guide)![1]).toBe(example);
   expect(example.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
 });

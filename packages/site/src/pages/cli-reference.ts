@@ -1,48 +1,75 @@
-/** The page of all commands, from the help of the program. */
-import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { ROOT } from "./repository.js";
+/** The reference of all commands, from the help of the program. */
+const HEAD = `# Commands
 
-/** The program: `NOWCAST_BIN`, or a build of this checkout. */
-function program(): string | undefined {
-  const places = [process.env["NOWCAST_BIN"], "target/release/nowcast", "target/debug/nowcast"];
-  return places
-    .map((place) => place && join(place.startsWith("/") ? "/" : ROOT, place))
-    .find((place) => place && existsSync(place));
-}
+\`nowcast COMMAND --help\` prints the same text. Every command has \`--help\`, and \`nowcast --version\` prints the release.
+[Run a server](../how-to/server.md) explains the flags of \`nowcast serve\`.
+`;
 
-/** The help of every command, or a hint if the program was not built. */
-export function cliReference(): string {
-  const binary = program();
-  if (binary === undefined) {
-    console.warn(
-      "the page of commands is empty: `cargo xtask build` makes the program, or NOWCAST_BIN names it",
-    );
-    return "This build of the site has no list, because the program was not built before.\n";
-  }
-  return helpOfAll((command) => {
-    // The width of the text.
-    const env = { ...process.env, COLUMNS: "100" };
-    return spawnSync(binary, [...command, "--help"], { encoding: "utf8", env }).stdout;
-  });
-}
+/** An option that at least this number of commands have is listed once. */
+const COMMON_MIN = 3;
 
-function helpOfAll(help: (command: readonly string[]) => string): string {
-  const parts: string[] = [];
+/** The page of all commands. `help` returns the help of a command, given by its words without \`nowcast\`. */
+export function cliReference(help: (command: readonly string[]) => string): string {
+  const commands: (readonly [command: readonly string[], help: string])[] = [];
   const visit = (command: readonly string[]): void => {
     const text = help(command);
-    const depth = "#".repeat(command.length + 1);
-    if (command.length > 0) parts.push(`${depth} nowcast ${command.join(" ")}\n`);
-    parts.push(`\`\`\`text\n${text.trim().replace(/[ \t]+$/gm, "")}\n\`\`\`\n`);
-    for (const name of subcommandsOf(text)) visit([...command, name]);
+    if (command.length > 0) commands.push([command, text]);
+    for (const [name] of entriesOf(text, "Commands")) if (name !== "help") visit([...command, name!]);
   };
   visit([]);
-  return parts.join("\n");
+  const counts = new Map<string, number>();
+  for (const [, text] of commands)
+    for (const row of rowsOf(text)) counts.set(row, (counts.get(row) ?? 0) + 1);
+  const isCommon = (row: string): boolean => row.startsWith("| `--") && counts.get(row)! >= COMMON_MIN;
+  const common = [...counts.keys()].filter(isCommon);
+  const sections = commands.map(([command, text]) => sectionOfCommand(command, text, isCommon));
+  return [`${HEAD}\nSeveral commands have these:\n${tableOf(common)}`, ...sections].join("\n");
 }
 
-function subcommandsOf(text: string): readonly string[] {
-  const listed = /^Commands:\n((?: {2}.*\n|\n)*)/m.exec(`${text}\n`)?.[1] ?? "";
-  const names = [...listed.matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name!);
-  return names.filter((name) => name !== "help");
+/** The rows of a command's arguments and options. */
+function rowsOf(help: string): readonly string[] {
+  return [...entriesOf(help, "Arguments"), ...entriesOf(help, "Options")]
+    .filter(([name]) => !/--(?:help|version)\b/.test(name!))
+    .map(([name, meaning]) => `| \`${name!.replaceAll("|", "\\|")}\` | ${inCell(meaning!)} |`);
+}
+
+function tableOf(rows: readonly string[]): string {
+  return rows.length === 0 ? "" : `\n| argument | meaning |\n| --- | --- |\n${rows.join("\n")}\n`;
+}
+
+function sectionOfCommand(
+  command: readonly string[],
+  help: string,
+  isCommon: (row: string) => boolean,
+): string {
+  const [about, rest] = help.split(/^Usage: /m) as [string, string];
+  const usage = rest.split("\n\n")[0]!.replace(/^ {7}/gm, "").trim();
+  const paragraphs = about.trim().split(/\n\s*\n/);
+  const text = paragraphs.map((paragraph) => inProse(paragraph.replace(/\s+/g, " "))).join("\n\n");
+  const rows = rowsOf(help).filter((row) => !isCommon(row));
+  const depth = "#".repeat(command.length + 1);
+  return `${depth} nowcast ${command.join(" ")}\n\n\`\`\`text\n${usage}\n\`\`\`\n\n${text}\n${tableOf(rows)}`;
+}
+
+/** The entries of a section of a help: a name, and its meaning on one line. */
+function entriesOf(help: string, section: string): readonly (readonly [string, string])[] {
+  const body = new RegExp(`^${section}:\\n((?: {2}.*\\n|[ \\t]*\\n)*)`, "m").exec(`${help}\n`)?.[1] ?? "";
+  const entries: [string, string][] = [];
+  for (const line of body.split("\n")) {
+    // A name begins at most six columns from the margin, and its meaning follows after two spaces or on later lines.
+    const [, name, meaning] = /^ {2,6}(\S.*?)(?: {2,}(\S.*))?$/.exec(line) ?? [];
+    const isName = name !== undefined && (section === "Commands" || /^(?:-|\[|<)/.test(name));
+    if (isName) entries.push([name, meaning ?? ""]);
+    else if (line.trim() !== "") entries[entries.length - 1]![1] += ` ${line.trim()}`;
+  }
+  return entries.map(([name, meaning]) => [name.trim(), meaning.trim().replace(/\s+/g, " ")]);
+}
+
+/** Text outside of code marks must not look like markup. */
+function inProse(text: string): string {
+  return text.replace(/`[^`]*`|<(?=\w)/g, (found) => (found === "<" ? "&lt;" : found));
+}
+
+function inCell(text: string): string {
+  return inProse(text).replaceAll("|", "\\|");
 }

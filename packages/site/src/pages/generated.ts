@@ -1,18 +1,14 @@
-/** Pages that are made from sources or from the program. */
+/** References that are made from types and from the program. They are committed; `test/references.test.ts` compares them. */
 import { cliReference } from "./cli-reference.js";
 import { luauReference } from "./luau-reference.js";
-import { readRepositoryFile } from "./repository.js";
 import { typescriptReference } from "./typescript-reference.js";
 
-export type Generated = "typescript" | "cli" | "luau" | "world-typescript";
+/** Returns the help of a command, given by its words. */
+export type Help = (command: readonly string[]) => string;
 
-const MAKERS: Readonly<Record<Generated, () => string>> = {
-  typescript: typescriptReference,
-  cli: cliReference,
-  luau: luauReference,
-  "world-typescript": () => `~~~~ts\n${readRepositoryFile("packages/world-script/types/api.d.ts")}~~~~\n`,
+/** Each file, from the root of the repository, and its text. */
+export const REFERENCES: Readonly<Record<string, (help: Help) => string>> = {
+  "docs/reference/world-luau.md": luauReference,
+  "docs/reference/sdk.md": typescriptReference,
+  "docs/reference/cli.md": cliReference,
 };
-
-export function generatedPage(kind: Generated): string {
-  return MAKERS[kind]();
-}

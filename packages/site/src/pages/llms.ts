@@ -12,10 +12,9 @@ export function llmsText(): string {
   );
 }
 
-function entryOf({ title, address, file, section }: Page): string {
+function entryOf({ title, address, file }: Page): string {
   const path = address.replace(/(^|\/)index$/, "$1index");
-  const first =
-    section === undefined ? firstSentence(readRepositoryFile(file)) : `The section "${section}" of ${file}.`;
+  const first = file.endsWith(".md") ? firstSentence(readRepositoryFile(file)) : file;
   return `[${title}](/${path}.html): ${first}`;
 }
 

@@ -19,11 +19,19 @@ const MODULES: readonly (readonly [file: string, title: string, prefix: string])
   ].map((name) => [name, `\`@nowcast/${name}\``, `${name}.`] as const),
 ];
 const HEAD = "| name | type | description |\n| --- | --- | --- |\n";
+const INTRODUCTION = `# Worlds in Luau
+
+TypeScript has the same names: [the declarations](../../packages/world-script/types/api.d.ts) have their types. There \`{ radius = 60 }\` is \`{ radius: 60 }\`, and
+nil is \`undefined\`. Names in quotes are sections of the guide: "Kinds" in [Rules and reload](../how-to/rules.md), "Owners" and "Vehicles and drones" in
+[Bodies and movement](../how-to/bodies.md), "Actions" and "Panels" in [Actions and pages](../how-to/pages.md), "Commands" and "Portals" in
+[Players and saved data](../how-to/players.md).
+`;
 
 export function luauReference(): string {
-  return MODULES.map(([file, title, prefix]) =>
+  const parts = MODULES.map(([file, title, prefix]) =>
     tables(readRepositoryFile(`${FOLDER}/${file}.luau`), title, prefix),
-  ).join("\n");
+  );
+  return [INTRODUCTION, ...parts].join("\n");
 }
 
 /** A table for each type with members in lines of their own, and one for all types on one line. */
@@ -44,5 +52,5 @@ function tables(text: string, title: string, prefix: string): string {
     }
     comment = /^\t?-- (.*)/.exec(line)?.[1] ?? "";
   }
-  return fields === "" ? parts : `${parts}### Fields of tables\n\n${HEAD}${fields}\n`;
+  return fields === "" ? parts : `${parts}### Table fields\n\n${HEAD}${fields}\n`;
 }

@@ -93,6 +93,14 @@ export function sectionOf(text: string, heading: string): string {
   return `${lines.join("\n").trim()}\n`;
 }
 
+/** Joins each block of Luau and the block of TypeScript after it into one block with a switch between the languages. */
+export function withLanguageSwitch(text: string): string {
+  return text.replace(
+    /^```lua\n((?:(?!^```).*\n)*)```\n\n```typescript\n((?:(?!^```).*\n)*)```$/gm,
+    "::: code-group\n\n```lua [Luau]\n$1```\n\n```typescript [TypeScript]\n$2```\n\n:::",
+  );
+}
+
 /** Replaces the targets of all links and pictures outside of code. */
 export function withLinks(text: string, replace: (target: string) => string): string {
   return outsideCode(text, (line) =>

@@ -1,9 +1,7 @@
 /**
- * The pages of the site. Each is a file of the repository, or a section of one, at an address of the site. The order is the
+ * The pages of the site. Each is a file of the repository at an address of the site. The order is the
  * order of the sidebar.
  */
-
-import type { Generated } from "./generated.js";
 
 /** A section of the site, after the kinds of documentation of diataxis.fr. */
 export interface Section {
@@ -18,10 +16,6 @@ export interface Page {
   readonly title: string;
   /** The file, from the root of the repository. */
   readonly file: string;
-  /** The heading of the second level, if the page is only the text below this heading. */
-  readonly section?: string;
-  /** The page is made by `generated.ts`; `file` is its introduction. */
-  readonly generated?: Generated;
 }
 
 export const SECTIONS: readonly Section[] = [
@@ -47,46 +41,63 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   {
-    title: "How to",
+    title: "Make worlds",
     pages: [
-      { address: "how-to/install", title: "Install Nowcast", file: "docs/how-to/install.md" },
-      { address: "how-to/worlds", title: "Make worlds", file: "docs/WORLDS.md" },
-      { address: "how-to/recipes", title: "Recipes for worlds", file: "docs/how-to/recipes.md" },
-      { address: "how-to/server", title: "Run a server", file: "docs/SERVER.md" },
-      { address: "how-to/deploy", title: "Deploy in public", file: "docs/how-to/deploy.md" },
-      { address: "how-to/narrow-links", title: "Tune for narrow links", file: "docs/how-to/narrow-links.md" },
-      { address: "how-to/migrate", title: "Migrate to Nowcast", file: "docs/how-to/migrate.md" },
-      { address: "how-to/wireshark", title: "Read sessions in Wireshark", file: "docs/how-to/wireshark.md" },
+      { address: "how-to/rules", title: "Rules and reload", file: "docs/how-to/rules.md" },
+      { address: "how-to/bodies", title: "Bodies and movement", file: "docs/how-to/bodies.md" },
+      { address: "how-to/pages", title: "Actions and pages", file: "docs/how-to/pages.md" },
+      { address: "how-to/players", title: "Players and saved data", file: "docs/how-to/players.md" },
+      { address: "how-to/interest", title: "Interest and limits", file: "docs/how-to/interest.md" },
+      { address: "how-to/recipes", title: "Recipes", file: "docs/how-to/recipes.md" },
+      { address: "how-to/headsets", title: "Headsets and voices", file: "docs/how-to/headsets.md" },
       { address: "how-to/studio", title: "The studio", file: "docs/how-to/studio.md" },
       {
         address: "how-to/assistants",
         title: "Let an assistant work on a world",
         file: "docs/how-to/assistants.md",
       },
-      { address: "how-to/headsets", title: "Use headsets and voices", file: "docs/HEADSETS.md" },
-      { address: "how-to/sdk", title: "Use the TypeScript SDK", file: "packages/nowcast/README.md" },
-      { address: "how-to/three", title: "Draw with three.js", file: "packages/three/README.md" },
-      { address: "how-to/page-parts", title: "Build a page of parts", file: "packages/page/README.md" },
       {
         address: "how-to/world-script",
         title: "Compile worlds in TypeScript",
         file: "packages/world-script/README.md",
       },
-      { address: "how-to/react", title: "Use React", file: "packages/react/README.md" },
-      { address: "how-to/react-display", title: "A display in React", file: "examples/react/README.md" },
-      { address: "how-to/c-and-cpp", title: "Use C and C++", file: "docs/how-to/c-and-cpp.md" },
-      { address: "how-to/rust", title: "Use Rust", file: "docs/how-to/rust.md" },
-      { address: "how-to/python", title: "Use Python", file: "docs/how-to/python.md" },
-      { address: "how-to/local", title: "Connect local programs", file: "examples/local/README.md" },
-      { address: "how-to/bot", title: "Write a bot", file: "examples/bot/README.md" },
-      { address: "how-to/client", title: "Write a client", file: "examples/minimal/README.md" },
-      { address: "how-to/page", title: "Build a page with Vite", file: "examples/page/README.md" },
+    ],
+  },
+  {
+    title: "Run servers",
+    pages: [
+      { address: "how-to/install", title: "Install Nowcast", file: "docs/how-to/install.md" },
+      { address: "how-to/server", title: "Run a server", file: "docs/how-to/server.md" },
+      { address: "how-to/deploy", title: "Deploy in public", file: "docs/how-to/deploy.md" },
+      { address: "how-to/stored-worlds", title: "Stored worlds", file: "docs/how-to/stored-worlds.md" },
+      { address: "how-to/cluster", title: "Run a cluster", file: "docs/how-to/cluster.md" },
+      { address: "how-to/back-end", title: "Use my back end", file: "docs/how-to/back-end.md" },
       { address: "how-to/troubleshooting", title: "Troubleshooting", file: "docs/how-to/troubleshooting.md" },
+    ],
+  },
+  {
+    title: "Write clients",
+    pages: [
+      { address: "how-to/sdk", title: "Use the TypeScript SDK", file: "docs/how-to/sdk.md" },
+      { address: "how-to/three", title: "Draw with three.js", file: "docs/how-to/three.md" },
+      { address: "how-to/page-parts", title: "Build a page of parts", file: "docs/how-to/page-parts.md" },
+      { address: "how-to/react", title: "Use React", file: "docs/how-to/react.md" },
+      { address: "how-to/page", title: "Build a page with Vite", file: "examples/page/README.md" },
+      { address: "how-to/react-display", title: "A display in React", file: "examples/react/README.md" },
+      { address: "how-to/bot", title: "Write a bot", file: "examples/bot/README.md" },
+      { address: "how-to/rust", title: "Use Rust", file: "docs/how-to/rust.md" },
+      { address: "how-to/local", title: "Connect local programs", file: "examples/local/README.md" },
+      { address: "how-to/python", title: "Use Python", file: "docs/how-to/python.md" },
+      { address: "how-to/c-and-cpp", title: "Use C and C++", file: "docs/how-to/c-and-cpp.md" },
+      { address: "how-to/client", title: "Write a client", file: "examples/minimal/README.md" },
+      { address: "how-to/migrate", title: "Migrate to Nowcast", file: "docs/how-to/migrate.md" },
+      { address: "how-to/wireshark", title: "Read sessions in Wireshark", file: "docs/how-to/wireshark.md" },
     ],
   },
   {
     title: "Concepts",
     pages: [
+      { address: "concepts/worlds", title: "Worlds and rooms", file: "docs/concepts/worlds.md" },
       {
         address: "concepts/updatable-queue",
         title: "The updatable queue",
@@ -95,46 +106,33 @@ export const SECTIONS: readonly Section[] = [
       { address: "lab", title: "Playable lab", file: "docs/concepts/lab.md" },
       { address: "concepts/age", title: "Age", file: "docs/concepts/age.md" },
       { address: "concepts/prediction", title: "Prediction", file: "docs/concepts/prediction.md" },
-      { address: "concepts/interest", title: "Interest", file: "docs/concepts/interest.md" },
       { address: "concepts/durability", title: "Durability", file: "docs/concepts/durability.md" },
       {
         address: "concepts/which-protocol",
         title: "Which protocol do I need?",
         file: "docs/concepts/which-protocol.md",
       },
-      { address: "concepts/storage", title: "Storage of worlds", file: "docs/STORAGE.md" },
-      { address: "concepts/cluster", title: "Clusters: servers that share rooms", file: "docs/CLUSTER.md" },
-      { address: "concepts/scale", title: "A plan for a million people", file: "docs/SCALE.md" },
       { address: "concepts/architecture", title: "Architecture", file: "ARCHITECTURE.md" },
     ],
   },
   {
     title: "Reference",
     pages: [
-      {
-        address: "reference/luau",
-        title: "Worlds in Luau",
-        file: "docs/reference/luau.md",
-        generated: "luau",
-      },
+      { address: "reference/world-luau", title: "Worlds in Luau", file: "docs/reference/world-luau.md" },
       {
         address: "reference/world-typescript",
         title: "Worlds in TypeScript",
-        file: "docs/reference/world-typescript.md",
-        generated: "world-typescript",
+        file: "packages/world-script/types/api.d.ts",
       },
-      {
-        address: "reference/typescript",
-        title: "TypeScript",
-        file: "docs/reference/typescript.md",
-        generated: "typescript",
-      },
-      { address: "reference/cli", title: "Commands", file: "docs/reference/cli.md", generated: "cli" },
-      { address: "reference/studio", title: "Studio interface", file: "docs/reference/studio.md" },
-      { address: "reference/metrics", title: "Metrics", file: "docs/SERVER.md", section: "Metrics" },
+      { address: "reference/sdk", title: "TypeScript SDK", file: "docs/reference/sdk.md" },
+      { address: "reference/cli", title: "Commands", file: "docs/reference/cli.md" },
       { address: "reference/limits", title: "Limits", file: "docs/reference/limits.md" },
+      { address: "reference/costs", title: "Costs of calls in Luau", file: "docs/reference/costs.md" },
       { address: "reference/errors", title: "Errors", file: "docs/reference/errors.md" },
-      { address: "reference/costs", title: "Costs of calls in Luau", file: "docs/COSTS.md" },
+      { address: "reference/metrics", title: "Metrics", file: "docs/reference/metrics.md" },
+      { address: "reference/studio", title: "Studio interface", file: "docs/reference/studio.md" },
+      { address: "reference/store", title: "The store", file: "docs/reference/store.md" },
+      { address: "reference/cluster", title: "Clusters", file: "docs/reference/cluster.md" },
       { address: "reference/glossary", title: "Glossary", file: "docs/reference/glossary.md" },
       { address: "reference/changelog", title: "Changelog", file: "CHANGELOG.md" },
     ],
@@ -160,12 +158,25 @@ export const SECTIONS: readonly Section[] = [
   {
     title: "Measurements",
     pages: [
-      { address: "measurements/index", title: "Results", file: "docs/measurements/README.md" },
-      { address: "measurements/changing", title: "Links that change", file: "docs/measurements/changing.md" },
-      { address: "measurements/load", title: "Cost of clients", file: "docs/measurements/load.md" },
-      { address: "measurements/cluster", title: "Faults of clusters", file: "docs/measurements/cluster.md" },
-      { address: "measurements/checks", title: "Long checks", file: "docs/measurements/checks.md" },
-      { address: "measurements/codec", title: "Encodings", file: "docs/measurements/codec.md" },
+      { address: "measurements/index", title: "Results", file: "docs/reference/measurements/README.md" },
+      {
+        address: "measurements/changing",
+        title: "Links that change",
+        file: "docs/reference/measurements/changing.md",
+      },
+      { address: "measurements/load", title: "Cost of clients", file: "docs/reference/measurements/load.md" },
+      {
+        address: "measurements/cluster",
+        title: "Faults of clusters",
+        file: "docs/reference/measurements/cluster.md",
+      },
+      { address: "measurements/checks", title: "Long checks", file: "docs/reference/measurements/checks.md" },
+      {
+        address: "measurements/scale",
+        title: "A plan for a million people",
+        file: "docs/reference/measurements/scale.md",
+      },
+      { address: "measurements/codec", title: "Encodings", file: "docs/reference/measurements/codec.md" },
     ],
   },
 ];

@@ -5,9 +5,7 @@
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { generatedPage } from "./generated.js";
-import { includeRows } from "./include-rows.js";
-import { anchorsOf, NOT_RUN, outsideCode, sectionOf, withLinks } from "./markdown.js";
+import { anchorsOf, NOT_RUN, outsideCode, withLanguageSwitch, withLinks } from "./markdown.js";
 import { childrenOf, filesOfRepository, ROOT, readRepositoryFile, targetOf } from "./repository.js";
 import { HOME, PAGES, type Page } from "./site-map.js";
 
@@ -56,23 +54,21 @@ class Stage {
 
   run(): Staged {
     this.#addresses.set(HOME, "index");
-    for (const page of PAGES) if (page.section === undefined) this.#addresses.set(page.file, page.address);
+    for (const { file, address } of PAGES) this.#addresses.set(file, address);
     this.#page("index.md", HOME, readRepositoryFile(HOME));
     for (const page of PAGES) this.#page(`${page.address}.md`, page.file, this.#text(page));
     for (let path = this.#shown.pop(); path !== undefined; path = this.#shown.pop()) this.#show(path);
     return { pages: this.#pages, copies: this.#copies, problems: this.#problems };
   }
 
-  #text(page: Page): string {
-    const text = readRepositoryFile(page.file);
-    if (page.section !== undefined) return sectionOf(text, page.section).replace(/^# .*/, `# ${page.title}`);
-    return page.generated === undefined ? text : `${text.trim()}\n\n${generatedPage(page.generated)}`;
+  #text({ file, title }: Page): string {
+    const text = readRepositoryFile(file);
+    return file.endsWith(".md") ? text : `# ${title}\n\n${codeBlock(file, text)}`;
   }
 
   #page(path: string, file: string, text: string): void {
-    const whole = includeRows(text);
-    const linked = withLinks(withMentions(whole, this.#files), (target) => this.#link(file, target));
-    this.#pages.set(path, outsideCode(linked, showReason));
+    const linked = withLinks(withMentions(text, this.#files), (target) => this.#link(file, target));
+    this.#pages.set(path, withLanguageSwitch(outsideCode(linked, showReason)));
   }
 
   #link(file: string, target: string): string {
@@ -160,7 +156,7 @@ function codeBlock(path: string, text: string): string {
   return `~~~~${LANGUAGES[suffix] ?? "text"}\n${text.trimEnd()}\n~~~~\n`;
 }
 
-/** Turns each name of a page in code marks, such as `docs/SERVER.md`, into a link. */
+/** Turns each name of a page in code marks, such as `docs/how-to/server.md`, into a link. */
 function withMentions(text: string, files: ReadonlySet<string>): string {
   return outsideCode(text, (line) =>
     line.replace(/(?<!\[)`((?:docs|spec|packages|examples)\/[\w./-]+\.md)`(?!\])/g, (whole, path: string) =>

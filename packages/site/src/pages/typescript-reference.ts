@@ -4,11 +4,21 @@ import ts from "typescript";
 import { ROOT, readRepositoryFile } from "./repository.js";
 
 const PACKAGE = "packages/nowcast";
+/** The longest type of a member that the page shows in full. */
+const TYPE_CHARS_MAX = 80;
+/** The longest signature or type of an export that the page shows in full. */
+const SIGNATURE_CHARS_MAX = 240;
 const FORMAT = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope;
 
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly types: string }>>;
 }
+
+const INTRODUCTION = `# TypeScript SDK
+
+Every name that the package \`nowcast\` exports, by import. [Use the TypeScript SDK](../../packages/nowcast/README.md) is the guide. Descriptions are first sentences; your editor
+shows the whole comments from [\`packages/nowcast/src\`](../../packages/nowcast/src).
+`;
 
 /** One heading for each entry, such as `nowcast/world`, and one below it for each name that the entry exports. */
 export function typescriptReference(): string {
@@ -31,7 +41,8 @@ export function typescriptReference(): string {
     },
   );
   const reference = new Reference(program.getTypeChecker());
-  return entries.map(({ name, file }) => reference.entry(name, program.getSourceFile(file)!)).join("\n");
+  const parts = entries.map(({ name, file }) => reference.entry(name, program.getSourceFile(file)!));
+  return `${[INTRODUCTION, ...parts].join("\n").trimEnd()}\n`;
 }
 
 class Reference {
@@ -63,39 +74,42 @@ class Reference {
     const doc = this.#doc(symbol);
     const head = `### \`${name}\`\n\n${doc === "" ? "" : `${doc}\n\n`}`;
     if (ts.isInterfaceDeclaration(declaration) || ts.isClassDeclaration(declaration)) {
-      return `${head}${this.#members(symbol, declaration)}\n`;
+      return `${head}${this.#members(symbol, declaration)}`;
     }
-    return `${head}~~~~ts\n${this.#signature(name, symbol, declaration)}\n~~~~\n`;
+    return `${head}\`${cut(this.#signature(name, symbol, declaration), SIGNATURE_CHARS_MAX)}\`\n`;
   }
 
   #signature(name: string, symbol: ts.Symbol, declaration: ts.Declaration): string {
-    if (ts.isTypeAliasDeclaration(declaration)) return declaration.getText();
+    if (ts.isTypeAliasDeclaration(declaration))
+      return onOneLine(declaration.getText()).replace("export ", "");
     const type = this.#checker.getTypeOfSymbolAtLocation(symbol, declaration);
     const calls = type.getCallSignatures();
     if (calls.length === 0) return `const ${name}: ${this.#checker.typeToString(type, undefined, FORMAT)}`;
     return calls
-      .map((call) => `function ${name}${this.#checker.signatureToString(call, undefined, FORMAT)}`)
-      .join("\n");
+      .map((call) => shortened(`function ${name}${this.#checker.signatureToString(call, undefined, FORMAT)}`))
+      .join("; ");
   }
 
-  /** A table of the public members: their types, and the text of their comments. */
+  /** A list of the public members: their types, and the first sentence of their comments. */
   #members(symbol: ts.Symbol, declaration: ts.InterfaceDeclaration | ts.ClassDeclaration): string {
     const statics = ts.isClassDeclaration(declaration) ? [...(symbol.exports?.values() ?? [])] : [];
     const instance = this.#checker
       .getDeclaredTypeOfSymbol(symbol)
       .getProperties()
       .filter((member) => member.declarations?.some(({ parent }) => parent === declaration));
-    const rows = [
+    const members = [
       ...statics
         .filter((member) => member.name !== "prototype")
-        .map((member) => this.#row("static ", member)),
-      ...instance.map((member) => this.#row("", member)),
-    ].filter((row) => row !== undefined);
-    if (rows.length === 0) return `~~~~ts\n${declaration.getText()}\n~~~~\n`;
-    return `| member | type | description |\n| --- | --- | --- |\n${rows.join("\n")}\n`;
+        .map((member) => this.#member("static ", member)),
+      ...instance.map((member) => this.#member("", member)),
+    ].filter((member) => member !== undefined);
+    if (members.length === 0) return `\`${cut(onOneLine(declaration.getText()), SIGNATURE_CHARS_MAX)}\`\n`;
+    const plain = members.filter(({ doc }) => doc === "").map(({ text }) => `\`${text}\``);
+    const lines = members.filter(({ doc }) => doc !== "").map(({ text, doc }) => `- \`${text}\` ${doc}\n`);
+    return lines.join("") + (plain.length === 0 ? "" : `- ${plain.join(", ")}\n`);
   }
 
-  #row(prefix: string, member: ts.Symbol): string | undefined {
+  #member(prefix: string, member: ts.Symbol): { text: string; doc: string } | undefined {
     const declaration = member.declarations?.[0];
     const isHidden =
       declaration === undefined ||
@@ -103,20 +117,43 @@ class Reference {
       member.name.startsWith("__") ||
       (ts.isPropertyDeclaration(declaration) && ts.isPrivateIdentifier(declaration.name));
     if (isHidden || member.name.startsWith("#")) return undefined;
-    const type = this.#checker.typeToString(
-      this.#checker.getTypeOfSymbolAtLocation(member, declaration),
-      undefined,
-      FORMAT,
-    );
+    const type = this.#checker.getTypeOfSymbolAtLocation(member, declaration);
     const optional = member.flags & ts.SymbolFlags.Optional ? "?" : "";
-    const doc = this.#doc(member).replace(/\s+/g, " ").replace(/\|/g, "\\|");
-    return `| \`${prefix}${member.name}${optional}\` | \`${type.replace(/\|/g, "\\|")}\` | ${doc} |`;
+    const calls = optional === "" ? type.getCallSignatures() : [];
+    const text =
+      calls.length > 0
+        ? calls.map((call) => this.#checker.signatureToString(call, undefined, FORMAT)).join("; ")
+        : `${optional}: ${this.#checker.typeToString(type, undefined, FORMAT)}`;
+    return { text: cut(`${prefix}${member.name}${shortened(text)}`, TYPE_CHARS_MAX), doc: this.#doc(member) };
   }
 
   #doc(symbol: ts.Symbol): string {
     const text = ts.displayPartsToString(symbol.getDocumentationComment(this.#checker));
-    return text.replace(/\{@link ([^}]*)\}/g, "`$1`").replace(/<(?=\w)/g, "&lt;");
+    const plain = text.replace(/\{@link ([^}]*)\}/g, "`$1`").replace(/<(?=\w)/g, "&lt;");
+    return firstSentenceOf(plain.replace(/\s+/g, " ").trim());
   }
+}
+
+/** The text up to the first end of a sentence outside of code marks and brackets. */
+function firstSentenceOf(text: string): string {
+  return /^(?:`[^`]*`|\([^)]*\)|[^`(])*?[.:;](?= |$)/.exec(text)?.[0].replace(/[:;]$/, ".") ?? text;
+}
+
+/** A long type without its end. Editors show the whole type. */
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`;
+}
+
+function onOneLine(text: string): string {
+  return text.replace(/\/\*\*.*?\*\//gs, "").replace(/\s+/g, " ");
+}
+
+/** A type without the parts that the compiler adds and no caller writes. */
+function shortened(type: string): string {
+  return onOneLine(type)
+    .replaceAll("<ArrayBufferLike>", "")
+    .replaceAll("<ArrayBuffer>", "")
+    .replace(/\?: ([^,(){}]*) \| undefined/g, "?: $1");
 }
 
 function isInternal(symbol: ts.Symbol): boolean {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { blocksOf, PACKING_MS_MAX, Packed, ROOT } from "../../../nowcast/test/package/packed.js";
 
 const PACKAGE = join(ROOT, "packages/three");
+const GUIDE = readFileSync(join(ROOT, "docs/how-to/three.md"), "utf8");
 
 let packed: Packed;
 beforeAll(async () => {
@@ -14,18 +15,16 @@ afterAll(() => packed?.remove());
 
 it("has its licences, its types and its maps, and no three.js of its own", () => packed.expectPublishable());
 
-it("is bundled by Vite in a folder of its own, with its peers, as the page of the README", async () => {
+it("is bundled by Vite in a folder of its own, with its peers, as the page of the guide", async () => {
   const project = await packed.install("@nowcast/three", ["nowcast", "three"]);
-  const readme = readFileSync(join(project.folder, "node_modules/@nowcast/three/README.md"), "utf8");
   await project.write("index.html", '<div id="labels"></div><script type="module" src="/page.ts"></script>');
-  await project.write("page.ts", blocksOf(readme, "ts")[0]!);
+  await project.write("page.ts", blocksOf(GUIDE, "ts")[0]!);
   expect((await project.bundle()).get("index")).toContain("/r/");
 });
 
-it("has the example of its front page, which is compiled", () => {
-  const readme = readFileSync(join(PACKAGE, "README.md"), "utf8");
+it("has the example of its guide, which is compiled", () => {
   const example = readFileSync(join(PACKAGE, "test/example.ts"), "utf8");
-  expect(blocksOf(readme, "ts")[0]).toBe(example);
+  expect(blocksOf(GUIDE, "ts")[0]).toBe(example);
   // A camera that reads a pose before the view samples the frame shows the avatar's position of the previous frame.
   expect(example.indexOf("view.sample(")).toBeGreaterThan(0);
   expect(example.indexOf("view.sample(")).toBeLessThan(example.indexOf("view.pose("));

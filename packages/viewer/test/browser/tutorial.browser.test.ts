@@ -1,4 +1,4 @@
-/** The first steps of docs/WORLDS.md and of the README, read from the pages themselves and carried out. */
+/** The first steps of docs/how-to/rules.md and of the README, read from the pages themselves and carried out. */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { blocksOf, MarkdownPage, promiseOf } from "./markdown.js";
 
 const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
 const FOOTBALL = fileURLToPath(new URL("../../../../worlds/football", import.meta.url));
-const guide = new MarkdownPage("docs/WORLDS.md");
+const guide = new MarkdownPage("docs/how-to/rules.md");
 const readme = new MarkdownPage("README.md");
 
 /** Maximum time from a kick until the ball is seen to roll. */
