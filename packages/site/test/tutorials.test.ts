@@ -1,5 +1,5 @@
 /** Follows the tutorials: writes their files, and runs their commands and programs. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -55,6 +55,62 @@ describe("the tutorial of a first world", () => {
       "mass = 0.5",
     );
   });
+});
+
+describe("the recipes", () => {
+  const blocks = blocksOf(readRepositoryFile("docs/how-to/recipes.md")).filter(
+    ({ language }) => language === "lua",
+  );
+  const folder = makeFolder(tmpdir());
+
+  it("outlive_a_player_who_acts_leaves_and_returns", () => {
+    expect(runNowcast(["new", "my-world"], folder).code).toBe(0);
+    const rules = readFileSync(join(folder, "my-world/world.luau"), "utf8");
+    rmSync(join(folder, "my-world/tests/ball.luau"));
+    expect(blocks.length).toBeGreaterThan(8);
+    for (const { comment, text, line } of blocks) {
+      expect(`${line} ${comment}`).toBe(`${line} append: my-world/world.luau`);
+      const actions = [...text.matchAll(/world\.action\("(\w+)"/g)].map(([, name]) => `"${name}"`).join(", ");
+      writeFileSync(join(folder, "my-world/world.luau"), `${rules}\n${text}`);
+      writeFileSync(join(folder, "my-world/tests/leave.luau"), leaveAndReturn(actions));
+      for (const verb of ["check", "test"]) {
+        const { code, output } = runNowcast([verb, "my-world"], folder);
+        expect(`${line} ${verb} ${code} ${code === 0 ? "" : output}`).toBe(`${line} ${verb} 0 `);
+        expect(`${line} ${output}`).not.toContain("warning");
+      }
+    }
+  });
+
+  /** A test of a world: two players act, leave and return. A tagged lamp can be taken before and after. */
+  function leaveAndReturn(actions: string): string {
+    return `
+local test, world = require("@nowcast/test"), require("@nowcast/world")
+
+local function play(player)
+	local lamp = world.tagged("lamp")[1]
+	test.wait(1)
+	for _, action in { ${actions} } :: { string } do
+		test.act(player, action, if action == "take" then { lamp = lamp } else {})
+		if action == "take" then test.equal(lamp.parent, player.avatar) end
+	end
+	if lamp then test.act(player, "take", { lamp = lamp }) end
+	test.leave(player)
+	test.wait(1)
+	if lamp then
+		assert(lamp.alive, "the lamp stays")
+		test.equal(lamp.parent, nil)
+		test.near(lamp.position.y, 0.2, 0.1)
+	end
+end
+
+test.case("players leave and return", function()
+	local bo = test.join("Bo", {}, "key:bo")
+	play(test.join("Ada", { "builder" }, "key:ada"))
+	play(test.join("Ada", { "builder" }, "key:ada"))
+	play(bo)
+end)
+`;
+  }
 });
 
 /** A port that no program uses. */
