@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use nowcast_limits::Addresses;
 
+use tracing::warn;
+
 use super::Limits;
 use super::key::TokenKey;
 use super::page::{Named, OriginError, OwnPages, Page, parse_origin};
@@ -14,6 +16,8 @@ use super::refusal::AdmissionRefusal;
 use super::token::{Claims, TokenError, unix_time};
 use super::used::{Holder, Use, UsedToken, UsedTokenStore, UsedTokens};
 
+/// Maximum number of refused origins and hosts that the log names.
+const LOGGED_MAX: usize = 16;
 /// Maximum number of characters of an origin or host in an answer.
 const QUOTED_CHARACTERS_MAX: usize = 100;
 
@@ -318,6 +322,8 @@ struct State {
     addresses: Addresses,
     used: UsedTokens,
     refused: [u64; AdmissionRefusal::WORDS.len()],
+    /// The refused origins and hosts that the log has named.
+    logged: Vec<String>,
 }
 
 impl Admission {
@@ -345,7 +351,8 @@ impl Admission {
             limits.attempts_per_address_hz,
         );
         let used = UsedTokens::new(limits.used_tokens_max);
-        let state = State { addresses, used, refused: [0; AdmissionRefusal::WORDS.len()] };
+        let refused = [0; AdmissionRefusal::WORDS.len()];
+        let state = State { addresses, used, refused, logged: Vec::new() };
         Arc::new(Admission {
             policy,
             named,
@@ -417,7 +424,12 @@ impl Admission {
     ///
     /// # Errors
     /// [`AdmissionRefusal::Host`] and [`AdmissionRefusal::Origin`], if the endpoint checks web pages.
+    ///
+    /// The endpoint's own page passes even if it may not join, because the page then shows why.
     pub fn check_page(&self, page: Page<'_>) -> Result<(), AdmissionRefusal> {
+        if self.own_pages.is_none() && page.is_of_host() {
+            return Ok(());
+        }
         self.check_origin(page, true).map_err(|refusal| self.count(refusal))
     }
 
@@ -430,8 +442,16 @@ impl Admission {
 
     /// Counts a refusal that another component decided, and returns it.
     pub fn count(&self, refusal: AdmissionRefusal) -> AdmissionRefusal {
+        let mut state = self.lock();
         if let Some(index) = AdmissionRefusal::WORDS.iter().position(|word| *word == refusal.word()) {
-            self.lock().refused[index] += 1;
+            state.refused[index] += 1;
+        }
+        if let AdmissionRefusal::Origin(named) | AdmissionRefusal::Host(named) = &refusal
+            && state.logged.len() < LOGGED_MAX
+            && !state.logged.contains(named)
+        {
+            state.logged.push(named.clone());
+            warn!("{refusal}. If these pages are yours, allow their origin: --allow-origin");
         }
         refusal
     }

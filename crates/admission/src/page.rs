@@ -17,6 +17,14 @@ pub struct Page<'a> {
     pub origin: Option<&'a str>,
 }
 
+impl Page<'_> {
+    /// Whether the page came from the requested host, over HTTP or HTTPS.
+    pub(super) fn is_of_host(&self) -> bool {
+        let origin = self.origin.and_then(|origin| origin.split_once("://"));
+        origin.is_some_and(|(scheme, host)| ["http", "https"].contains(&scheme) && Some(host) == self.host)
+    }
+}
+
 /// The reason why a text is not the origin of a web page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

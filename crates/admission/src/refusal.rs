@@ -68,9 +68,7 @@ impl AdmissionRefusal {
         match self {
             Self::Token(error) => error.cure(),
             Self::OnlyResuming => "connect anew, with a token",
-            Self::Origin(_) => {
-                "open the page of the endpoint itself, or ask its operator to allow this origin"
-            }
+            Self::Origin(_) => "ask the operator of the endpoint to allow this origin (--allow-origin)",
             Self::Host(_) => "call it localhost, or ask its operator to allow an origin with this host",
             Self::NotEncrypted => "use TLS or WebTransport, or ask the operator to allow plain HTTP",
             Self::NoSuchName(_) => "check the name, or start the service that has it",

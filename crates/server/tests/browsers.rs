@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use crate::common;
 use crate::common::{PATIENCE, TestServer};
 use nowcast::endpoint::addresses_of_this_machine;
+use nowcast_server::admission::TokenKey;
 use nowcast_server::{CertificateConfig, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -232,6 +233,22 @@ async fn a_self_signed_server_speaks_https_and_http_on_one_port() {
     assert!(offer.contains(r#""websocket":true"#) && offer.contains("certificate_hashes"), "{offer}");
     assert!(refused.is_empty(), "no authority signed the certificate: {refused}");
     assert!(health.ends_with("ok\n"), "{health}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_own_page_of_a_server_that_allows_another_origin_loads_and_may_not_join() {
+    let server = TestServer::with(|config| {
+        config.entry.key = Some(TokenKey::secret(b"32 bytes that nobody else knows.").expect("long enough"));
+        config.entry.origins = vec!["https://example.org".into()];
+    })
+    .await;
+    let own = "Host: game.example:8080\r\nOrigin: http://game.example:8080\r\n";
+    assert_eq!(status(&server, "/", own).await, "200");
+    assert_eq!(status(&server, "/nowcast/plaza", own).await, "403");
+    assert_eq!(status(&server, "/ws/plaza", &format!("{own}{UPGRADE}")).await, "403");
+    let foreign = "Host: game.example:8080\r\nOrigin: http://game.example\r\n";
+    assert_eq!(status(&server, "/", foreign).await, "403");
     server.stop().await;
 }
 

@@ -83,7 +83,7 @@ export class Admission {
       return new Refusal("wrong_host", `this endpoint is not called "${quoted(host)}"`, cure);
     }
     if (origin === undefined || this.#allows(origin, host, port)) return undefined;
-    const cure = "open the endpoint's own page, or ask its operator to allow this origin";
+    const cure = "ask the operator of the endpoint to allow this origin";
     return new Refusal("wrong_origin", `pages of "${quoted(origin)}" may not join`, cure);
   }
 
