@@ -1,4 +1,4 @@
-// A bot that walks around in the playground and stacks blocks: `npm run bot -- nowcast://localhost:7777/plaza`.
+// A bot that walks around in the playground and stacks blocks: `npm run bot -- nowcast://localhost:7777/playground`.
 //
 // The bot knows three names of that world in advance: the kind `block`, the attribute `holding` of a person, and the
 // actions `grab` and `put_down`. `world.definition` has all others.
@@ -12,7 +12,7 @@ const HEADWAY_TIMEOUT_MS = 1500;
 /** A carried block hangs a metre above the ground: the bot cannot build on anything higher than its lower side. */
 const CARRY_HEIGHT = 0.98;
 
-const url = process.argv[2] ?? "nowcast://localhost:7777/plaza";
+const url = process.argv[2] ?? "nowcast://localhost:7777/playground";
 const name = process.argv[3] ?? "Mason";
 /** For tests: number of blocks after which the bot leaves. */
 const blocksWanted = Number(process.argv[4] ?? Number.POSITIVE_INFINITY);
