@@ -232,7 +232,7 @@ fn page(measured: &BTreeMap<&'static str, &'static str>) -> String {
 
 const HEAD: &str = "# Costs of functions
 
-A step has 200,000 units of work, and a load has 2,000,000. Each call and each loop iteration costs one unit. The functions of this table cost more, as the
+A step has 200,000 work units, and a load has 2,000,000. Each call and each loop iteration costs one unit. The functions of this table cost more, as the
 second column states; all others cost the call alone. Values of at most 256 bytes or elements are free. A script without units is stopped in this
 step (docs/how-to/interest.md, \"Stay within the budget\").
 

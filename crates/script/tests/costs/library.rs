@@ -128,35 +128,28 @@ const LETTERS: &str = "local text = string.rep('a', 20000)";
 const OF_TEXT: u64 = 4_000_000 / 256;
 const OF_LIST: u64 = 500_000 / 16;
 
-const BYTES_OF_ARGUMENT: &str = "1 per 256 bytes of the subject";
-const BYTES_OF_RESULT: &str = "1 per 256 bytes of the result";
+const BYTES_OF_ARGUMENT: &str = "1 per 256 subject bytes";
+const BYTES_OF_RESULT: &str = "1 per 256 result bytes";
 const ELEMENTS: &str = "1 per 16 elements";
-const STEPS: &str =
-    "each step of the matcher: 1, and 1 more per 128 bytes of the subject for each 16 bytes of the pattern";
+const STEPS: &str = "each matcher step: 1, and 1 more per 128 subject bytes for each 16 pattern bytes";
 
 /// Functions whose work grows with their arguments.
 pub(super) const SIZED: &[Row] = &[
-    R::of(
-        "string.rep",
-        "1 per 256 bytes of the result, before it is made",
-        "",
-        "string.rep('x', 16000000)",
-        62_500,
-    ),
+    R::of("string.rep", "1 per 256 result bytes, before it is made", "", "string.rep('x', 16000000)", 62_500),
     R::of("string.upper", BYTES_OF_ARGUMENT, TEXT, "string.upper(text)", OF_TEXT),
     R::of("string.lower", BYTES_OF_ARGUMENT, TEXT, "string.lower(text)", OF_TEXT),
     R::of("string.reverse", BYTES_OF_ARGUMENT, TEXT, "string.reverse(text)", OF_TEXT),
     R::of("string.sub", BYTES_OF_RESULT, TEXT, "string.sub(text, 1, -2)", OF_TEXT - 1),
     R::of(
         "string.format",
-        "1 per 256 bytes of the format and of its values",
+        "1 per 256 bytes in the format and the values",
         TEXT,
         "string.format('%s', text)",
         OF_TEXT,
     ),
     R::of(
         "string.byte",
-        "1 per 16 bytes of the subject, for more than one byte",
+        "1 per 16 subject bytes, for more than one byte",
         LETTERS,
         "string.byte(text, 1, 7000)",
         1_250,
@@ -175,17 +168,17 @@ pub(super) const SIZED: &[Row] = &[
         "string.split(text, ',')",
         3_320,
     ),
-    R::of("string.pack", "1 per 256 bytes of all arguments", TEXT, "string.pack('s4', text)", OF_TEXT),
+    R::of("string.pack", "1 per 256 argument bytes", TEXT, "string.pack('s4', text)", OF_TEXT),
     R::of(
         "string.packsize",
-        "1 per 256 bytes of the format",
+        "1 per 256 format bytes",
         "local text = string.rep('b', 1000000)",
         "string.packsize(text)",
         3_906,
     ),
     R::of(
         "string.unpack",
-        "1 per 256 bytes of all arguments",
+        "1 per 256 argument bytes",
         "local text = string.pack('s4', string.rep('x', 4000000))",
         "string.unpack('s4', text)",
         OF_TEXT,
@@ -252,17 +245,17 @@ pub(super) const SIZED: &[Row] = &[
     R::of("buffer.readstring", BYTES_OF_RESULT, BYTES, "buffer.readstring(bytes, 0, 4000000)", OF_TEXT),
     R::of(
         "buffer.writestring",
-        "1 per 256 bytes of the text",
+        "1 per 256 text bytes",
         "local bytes, text = buffer.create(4000000), string.rep('x', 4000000)",
         "buffer.writestring(bytes, 0, text)",
         OF_TEXT,
     ),
-    R::of("buffer.copy", "1 per 256 bytes of the source", BYTES, "buffer.copy(bytes, 0, other)", OF_TEXT),
+    R::of("buffer.copy", "1 per 256 source bytes", BYTES, "buffer.copy(bytes, 0, other)", OF_TEXT),
     R::of("utf8.len", BYTES_OF_ARGUMENT, TEXT, "utf8.len(text)", OF_TEXT),
     R::of("utf8.offset", BYTES_OF_ARGUMENT, TEXT, "utf8.offset(text, 3000000)", OF_TEXT),
     R::of(
         "utf8.codepoint",
-        "1 per 16 bytes of the subject, for more than one place",
+        "1 per 16 subject bytes, for more than one place",
         LETTERS,
         "utf8.codepoint(text, 1, 7000)",
         1_250,
@@ -271,7 +264,7 @@ pub(super) const SIZED: &[Row] = &[
     R::of("tonumber", BYTES_OF_ARGUMENT, "local text = string.rep('1', 4000000)", "tonumber(text)", OF_TEXT),
     R::of(
         "print",
-        "1 per 8 entries of tables that it looks at; at most 1,024 bytes are written",
+        "1 per 8 table entries looked at; at most 1,024 bytes are written",
         "local inner = {} for i = 1, 64 do inner[i] = {} end local list = {} for i = 1, 64 do list[i] = inner end",
         "print(list)",
         16,
@@ -284,7 +277,7 @@ pub(super) const SIZED: &[Row] = &[
     ),
     R::unbounded(
         "require",
-        "the work of loading, once for each module; afterwards the call alone",
+        "the loading, once for each module; afterwards the call alone",
         "",
         "require('./more')",
     ),

@@ -5,18 +5,19 @@ use super::Row as R;
 
 const BIG: &str = "local big = table.create(2000, 1)";
 const CALL: &str = "the call alone";
-const VALUES: &str = "1 per 8 values, and 1 per 256 bytes of text";
-const A_BODY: &str = "100, 1 per 2 points or triangles that its shape is built from, and 1 per 4 bodies that its bounding box overlaps";
+const VALUES: &str = "1 per 8 values, and 1 per 256 text bytes";
+const A_BODY: &str =
+    "100, 1 per 2 points or triangles that its shape is built from, and 1 per 4 bodies in its bounding box";
 const AN_AVATAR: &str = "100, and 1 per 2 points or triangles that its shape is built from";
-const PLACED: &str = "1 per 4 bodies that its bounding box overlaps, when it is set";
-const LOOKED_AT: &str = "1 per 4 parts of bodies that it looks at";
+const PLACED: &str = "1 per 4 overlapped bodies, when set";
+const LOOKED_AT: &str = "1 per 4 body parts looked at";
 const POINTS: &str = "local points = {} for i = 1, 200 do points[i] = vector.create(math.sin(i), math.cos(i), math.sin(i * i)) end";
 
 /// Declarations, which are possible only while modules are loaded. Their work counts toward the 2,000,000 units of a load.
 pub(super) const DECLARING: &[Row] = &[
     R::of(
         "world.kind",
-        "1 for each field and element of a list",
+        "1 for each field and list element",
         POINTS,
         "world.kind('rock', { body = { shape = 'hull', points = points } })",
         200,
@@ -40,7 +41,7 @@ pub(super) const DECLARING: &[Row] = &[
     R::of("world.on", CALL, "", "world.on('step', print)", 0),
     R::of(
         "world.action",
-        "1 for each field, and the values of its binding",
+        "1 for each field, and its binding's values",
         "",
         "world.action('go', { far = 'f32' }, print, { key = 'g' })",
         1,
@@ -61,13 +62,13 @@ pub(super) const DECLARING: &[Row] = &[
 pub(super) const RUNNING: &[Row] = &[
     R::of("world.after", VALUES, BIG, "world.after(1, 'bell', big)", 250),
     R::of("world.every", VALUES, BIG, "world.every(1, 'bell', big)", 250),
-    R::of("world.cancel", "1 per 32 timers that wait", "", "world.cancel(1)", 31),
+    R::of("world.cancel", "1 per 32 waiting timers", "", "world.cancel(1)", 31),
     R::of("world.emit", VALUES, BIG, "world.emit('goal', big)", 250),
     R::of("world.show", VALUES, BIG, "world.show('list', big)", 250),
     R::of("world.sound", "as `world.emit`", "", "world.sound('assets/bell.ogg', { at = vector.zero })", 0),
     R::of("world.players", "1 per 8 players", "", "world.players()", 12),
     R::of("world.programs", "1 per 8 players", "", "world.programs()", 12),
-    R::of("world.tagged", "1 per 8 entities and tags that it compares", "", "world.tagged('crate')", 500),
+    R::of("world.tagged", "1 per 8 compared entities and tags", "", "world.tagged('crate')", 500),
     R::of("world.time", CALL, "", "world.time()", 0),
     R::of("world.tick", CALL, "", "world.tick()", 0),
     R::of("world.random", CALL, "", "world.random()", 0),
@@ -81,28 +82,28 @@ pub(super) const RUNNING: &[Row] = &[
     ),
     R::of(
         "world.shapecast",
-        "1 per 4 parts of bodies that it looks at, and 1 per 2 parts of the shape",
+        "1 per 4 body parts looked at, and 1 per 2 shape parts",
         "",
         "world.shapecast(vector.create(-5, 0, 0), { shape = 'sphere', radius = 0.5 }, vector.create(1, 0, 0), 10000, { tag = 'none' })",
         10,
     ),
     R::of(
         "world.grid",
-        "8 for each cell, and 1 per 4 parts of bodies that it looks at",
+        "8 for each cell, and 1 per 4 body parts looked at",
         "",
         "world.grid { at = vector.zero, size = vector.create(32, 4, 32) }",
         32_768,
     ),
     R::of(
         "world.overlap",
-        "1 per 4 parts of bodies that it looks at, 1 for each that it finds, and 1 per 2 parts of the shape",
+        "1 per 4 body parts looked at, 1 for each found entity, and 1 per 2 shape parts",
         "",
         "world.overlap(vector.zero, { shape = 'sphere', radius = 10000 })",
         2_000,
     ),
     R::of(
         "world.rewound",
-        "1 for each entity that was elsewhere, and the work of its function",
+        "1 for each entity that was elsewhere, and its function's work",
         "",
         "world.rewound(player, function() return 1 end)",
         1,
@@ -111,15 +112,15 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("world.remove_joint", "50", "", "world.remove_joint(joint)", 50),
     R::of(
         "world.path",
-        "1 per 64 cells of the grid, 1 for each blocked cell, 2 for each cell that it visits",
+        "1 per 64 grid cells, 1 for each blocked cell, 2 for each visited cell",
         "local grid = { width = 100, depth = 100, blocked = {} }",
         "world.path(grid, { x = 1, z = 1 }, { x = 100, z = 100 })",
         356,
     ),
     R::of("world.rotation", CALL, "", "world.rotation(1, 2, 3)", 0),
     R::of("Kind:spawn", A_BODY, "", "Rock:spawn {}", 100),
-    R::of("Kind:all", "1 per 16 entities of the world", "", "Crate:all()", 125),
-    R::of("Kind:count", "1 per 16 entities of the world", "", "Crate:count()", 125),
+    R::of("Kind:all", "1 per 16 world entities", "", "Crate:all()", 125),
+    R::of("Kind:count", "1 per 16 world entities", "", "Crate:count()", 125),
     R::of("Kind:is", CALL, "", "return Crate:is(crate)", 0),
     R::of("entity.id", CALL, "", "return crate.id", 0),
     R::of("entity.alive", CALL, "", "return crate.alive", 0),
@@ -137,7 +138,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity.parent", "1 for each attached entity, when it is set", "", "crate.parent = ball", 0),
     R::of(
         "entity.private",
-        "1 per 8 values, and 1 per 256 bytes of text, when it is read first and when the hook ends",
+        "1 per 8 values, and 1 per 256 text bytes, when it is read first and when the hook ends",
         BIG,
         "crate.private = { big = big }",
         250,
@@ -148,7 +149,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity.is_program", CALL, "", "return player.is_program", 0),
     R::of("entity.input", CALL, "", "return player.input", 0),
     R::of("entity.tags", CALL, "", "return crate.tags", 0),
-    R::of("entity:despawn", "100, and 1 per 64 entities of the world", "", "crate:despawn()", 131),
+    R::of("entity:despawn", "100, and 1 per 64 world entities", "", "crate:despawn()", 131),
     R::of("entity:spawn_avatar", AN_AVATAR, "", "player:spawn_avatar(Person)", 100),
     R::of("entity:apply_impulse", CALL, "", "ball:apply_impulse(vector.one, vector.one)", 0),
     R::of("entity:apply_angular_impulse", CALL, "", "ball:apply_angular_impulse(vector.one)", 0),
@@ -156,7 +157,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity.account", CALL, "", "return player.account", 0),
     R::of(
         "entity.saved",
-        "1 per 8 values, and 1 per 256 bytes of text, when it is read first and when the hook ends",
+        "1 per 8 values, and 1 per 256 text bytes, when it is read first and when the hook ends",
         BIG,
         "player.saved.list = big",
         250,
@@ -200,10 +201,10 @@ pub(super) const RUNNING: &[Row] = &[
     ),
     R::of("entity:turn_to", CALL, "", "crate:turn_to(1, { seconds = 1 })", 0),
     R::of("entity:walk", CALL, "", "walker:walk(vector.one, true)", 0),
-    R::of("entity:touching", "1 for each that it touches", "", "ball:touching()", 0),
+    R::of("entity:touching", "1 for each touched entity", "", "ball:touching()", 0),
     R::of(
         "entity:distance",
-        "1 per 16 parts of one, times 1 per 16 parts of the other",
+        "1 per 16 parts in one body, times 1 per 16 parts in the other",
         "",
         "crate:distance(ball)",
         1,
