@@ -68,6 +68,22 @@ it("page_of_errors_gives_each_close_code_the_code_that_the_sdk_gives_it", () => 
   expect(count).toBeGreaterThan(20);
 });
 
+it("page_of_limits_has_the_limits_of_the_engine", () => {
+  const page = readRepositoryFile("docs/reference/limits.md");
+  const source = readRepositoryFile("crates/world/src/limits.rs");
+  const limits = /DEFAULT: Limits = Limits \{(.*?)\};/s
+    .exec(source)![1]!
+    .matchAll(/(\w+): ([\d_]+)(?: << (\d+))?,/g);
+  let count = 0;
+  for (const [, name, base, shift] of limits) {
+    const value = Number(base!.replaceAll("_", "")) * 2 ** Number(shift ?? 0);
+    const texts = [value.toLocaleString("en-US"), `${value / 2 ** 20} MiB`];
+    expect(`${name} ${value} ${texts.some((text) => page.includes(text))}`).toBe(`${name} ${value} true`);
+    count += 1;
+  }
+  expect(count).toBeGreaterThan(10);
+});
+
 it("anchors_are_those_of_the_headings", () => {
   expect([...anchorsOf("# A `b` c!\n\n## Same\n\n```text\n# no\n```\n\n## Same\n")]).toEqual([
     "a-b-c",

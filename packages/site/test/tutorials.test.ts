@@ -4,7 +4,9 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { joinWorld, type World } from "nowcast/world";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { ServerProcess } from "../../nowcast/test/server-process.js";
 import { waitFor } from "../../nowcast/test/wait-for.js";
 import { blocksOf } from "../src/pages/markdown.js";
 import { readRepositoryFile } from "../src/pages/repository.js";
@@ -169,6 +171,29 @@ describe("programs of the documents", () => {
       output.filter((line) => /^pose 7: -?\d\.\d\d -?\d\.\d\d, -?\d+ ms old$/.test(line)).length,
     ).toBeGreaterThan(3);
     expect(output.filter((line) => line === "button pressed").length).toBeGreaterThan(0);
+  });
+
+  it("back_end_answers_the_question_of_the_rules", async () => {
+    const blocks = blocksOf(readRepositoryFile("docs/how-to/back-end.md"));
+    const textOf = (name: string): string =>
+      blocks.find(({ comment }) => comment === `program: ${name}`)!.text;
+    const folder = makeFolder(here);
+    mkdirSync(join(folder, "shop"));
+    writeFileSync(join(folder, "shop/world.luau"), textOf("shop.luau"));
+    const server = await ServerProcess.start(0, [join(folder, "shop")]);
+    const path = join(folder, "backend.js");
+    writeFileSync(path, `${textOf("backend.js").replace("7777", String(server.port))}\nexport { world };\n`);
+    const { world: backend } = (await import(/* @vite-ignore */ path)) as { world: World };
+    await backend.ready;
+    const ada = joinWorld(`${server.url}/r/shop`, { name: "Ada" });
+    await ada.joined;
+    ada.act("equip", { item: "hat" });
+    await waitFor("the answer", () => ada.screen.get("item") === "hat");
+    ada.act("equip", { item: "crown" });
+    await waitFor("the refusal", () => ada.screen.get("item") === "not yours");
+    ada.close();
+    backend.close();
+    await server.stop();
   });
 
   it("migration_from_socket_io_asks_and_receives_the_last_state", async () => {
