@@ -5,9 +5,9 @@ import { ROOT, readRepositoryFile } from "./repository.js";
 
 const PACKAGE = "packages/nowcast";
 /** The longest type of a member that the page shows in full. */
-const TYPE_CHARS_MAX = 80;
+const TYPE_CHARS_MAX = 200;
 /** The longest signature or type of an export that the page shows in full. */
-const SIGNATURE_CHARS_MAX = 240;
+const SIGNATURE_CHARS_MAX = 600;
 const FORMAT = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope;
 
 interface Manifest {
